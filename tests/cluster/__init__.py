@@ -1,0 +1,1 @@
+"""Rung four: on the lab, a real Kubernetes."""

@@ -1,0 +1,1 @@
+"""Rung one: no I/O beyond temporary files and loopback sockets."""

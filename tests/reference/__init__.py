@@ -1,0 +1,1 @@
+"""Rung three: against the CNI project's own plugin binaries."""
