@@ -1,0 +1,40 @@
+# Every target sets up what it needs; `make test` and `make demo` on a fresh checkout are enough.
+.DEFAULT_GOAL := help
+PY := .venv/bin/python
+
+.PHONY: help setup parts lint test demo bench lab-up lab-down lock proto clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## prepare .venv, and Debian packages as root
+	@./scripts/setup.sh
+
+parts: setup # what the lab runs, built once into the cache; only root can run it
+	@if [ "$$(id -u)" = 0 ]; then $(PY) -m lab build; fi
+
+lint: setup ## ruff, mypy, import-linter
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	.venv/bin/lint-imports
+
+test: lint parts ## lint, then all four rungs of tests
+	$(PY) -m pytest
+
+lab-up: setup ## boot a real Kubernetes on this machine (root)
+	@$(PY) -m lab up
+
+lab-down: setup ## take it away again, whatever is left of it
+	@$(PY) -m lab down
+
+lock: setup ## bring requirements.lock in line with pyproject.toml
+	$(PY) -m pip install --quiet uv
+	.venv/bin/uv pip compile --quiet --group dev pyproject.toml --generate-hashes --universal \
+	  --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock
+
+proto: setup ## generate the protobuf modules from the .proto files
+	$(PY) scripts/gen_proto.py
+
+clean: ## remove .venv and caches of this checkout
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

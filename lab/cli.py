@@ -1,0 +1,169 @@
+"""`python -m lab`: the lab's commands."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lab.api import LabApi
+from lab.cluster import DEFAULT_PORT, Lab
+from lab.errors import LabError, UsageError
+from lab.progress import Progress
+from lab.state import DEFAULT_NAME
+from lab.topology import DEFAULT_TOPOLOGY
+
+__all__ = ["main"]
+
+app = typer.Typer(
+    help="A real multi-node Kubernetes in namespaces on this machine. Guide: docs/lab.md.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+PASS_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+
+Name = Annotated[
+    str, typer.Option("--name", envvar="NETCLAIM_LAB_NAME", help="Which lab: several may be up.")
+]
+
+
+def _lab(name: str) -> Lab:
+    return Lab(name, Progress())
+
+
+@app.command()
+def up(
+    name: Name = DEFAULT_NAME,
+    topology: Annotated[Path, typer.Option(help="Nodes and links, as YAML.")] = DEFAULT_TOPOLOGY,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Of the API on 127.0.0.1; 0 takes a free one.")
+    ] = DEFAULT_PORT,
+) -> None:
+    """Build what is missing and boot the cluster; starts what does not run if it is up already."""
+    _lab(name).up(topology, port)
+
+
+@app.command()
+def down(name: Name = DEFAULT_NAME) -> None:
+    """Take everything away, also what a killed run left behind."""
+    _lab(name).down()
+    print("down")
+
+
+@app.command()
+def status(name: Name = DEFAULT_NAME) -> None:
+    """Show nodes and components. Exit code 1 if something does not run, 3 if the lab is not up."""
+    lab = _lab(name)
+    running = lab.state.load()
+    if not running.up:
+        print(f"the lab {name!r} is not up")
+        raise typer.Exit(3)
+    ready = LabApi(running.port, lab.state.pki).nodes()
+    lines = [("node", node, "Ready" if ready.get(node) else "not ready", str(init.pid))
+             for node, init in running.inits.items() if node in lab.require_up().nodes]  # fmt: skip
+    lines += [("component", component, "running" if process.alive else "dead", str(process.pid))
+              for component, process in sorted(running.components.items())]  # fmt: skip
+    for line in [("KIND", "NAME", "STATE", "PID"), *lines]:
+        print("{:10} {:45} {:10} {}".format(*line))
+    print(f"\nexport KUBECONFIG={lab.state.kubeconfig}")
+    if any(state in ("dead", "not ready") for _, _, state, _ in lines):
+        raise typer.Exit(1)
+
+
+@app.command(context_settings=PASS_THROUGH)
+def kubectl() -> None:
+    """Run kubectl against the lab (the lab of NETCLAIM_LAB_NAME)."""
+    arguments = sys.argv[sys.argv.index("kubectl") + 1 :]  # as they are: the parser would eat "--"
+    lab = _lab(os.environ.get("NETCLAIM_LAB_NAME", DEFAULT_NAME))
+    lab.require_up()
+    program = str(lab.binaries.path("kubectl"))
+    os.environ["KUBECONFIG"] = str(lab.state.kubeconfig)
+    os.execv(program, ["kubectl", *arguments])
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def node(context: typer.Context, node_name: str, name: Name = DEFAULT_NAME) -> None:
+    """Run a command inside a node: `node kind-worker -- ip link` (a shell if none is given)."""
+    command = _lab(name).enter_command(node_name, context.args or ["/bin/sh"])
+    sys.stdout.flush()
+    os.execvp(command[0], command)
+
+
+@app.command()
+def logs(
+    component: Annotated[str, typer.Argument(help="NODE/NAME, or NAME where one node has it.")],
+    name: Name = DEFAULT_NAME,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as it grows.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many; 0: all.")] = 0,
+) -> None:
+    """Print a component's log."""
+    lab = _lab(name)
+    log = lab.state.log(lab.component(component).full_name)
+    count = str(lines) if lines else "+1"
+    tail = ["tail", "-n", count, *(["-F"] if follow else []), str(log)]
+    sys.stdout.flush()
+    os.execvp(tail[0], tail)
+
+
+@app.command("load-image")
+def load_image(
+    tar: Annotated[Path, typer.Argument(help="An OCI or Docker image tar.")],
+    name: Name = DEFAULT_NAME,
+    on: Annotated[str, typer.Option("--node", help="Only this node.")] = "",
+) -> None:
+    """Give an image to the nodes."""
+    lab = _lab(name)
+    topology = lab.require_up()
+    nodes = topology.nodes
+    if on:
+        lab.enter_command(on, [])  # says which nodes there are, if this is none
+        nodes = (on,)
+    try:
+        with tar.open("rb") as content:
+            lab.load_image(content, nodes)
+    except OSError as error:
+        raise UsageError(f"{tar}: cannot be read: {error.strerror}") from error
+    print(f"loaded on {', '.join(nodes)}")
+
+
+@app.command("bin")
+def bin_(part: Annotated[str, typer.Argument(help="A program, or cni-plugins.")]) -> None:
+    """Print where a part lies (for cni-plugins the directory), building it if need be."""
+    print(_lab(DEFAULT_NAME).binaries.path(part))
+
+
+@app.command()
+def build() -> None:
+    """Build every part that is not in the cache yet."""
+    binaries = _lab(DEFAULT_NAME).binaries
+    for name in binaries.names:
+        binaries.path(name)
+
+
+@app.command()
+def restart(component: str, name: Name = DEFAULT_NAME) -> None:
+    """End a component and start it again."""
+    _lab(name).restart(component)
+
+
+@app.command()
+def kill(component: str, name: Name = DEFAULT_NAME) -> None:
+    """End a component by SIGKILL and leave it dead; `restart` or `up` brings it back."""
+    _lab(name).kill(component)
+
+
+@app.command()
+def reboot(node_name: str, name: Name = DEFAULT_NAME) -> None:
+    """Cut a node's power and boot it: processes, /run and namespaces are lost, its disk stays."""
+    _lab(name).reboot(node_name)
+
+
+def main() -> None:
+    """Run; what goes wrong on purpose is told in its own words."""
+    try:
+        app(prog_name="python -m lab")
+    except LabError as error:
+        print(f"lab: {error}", file=sys.stderr)
+        raise SystemExit(error.exit_code) from None

@@ -1,0 +1,3 @@
+module netclaim.dev/lab/pause
+
+go 1.26.0

@@ -1,0 +1,72 @@
+"""The lab's parts as pinned in `parts/pins.yaml`: values, and where each lies in the cache.
+
+The cache key of a part covers everything that decides its bytes: its pin, its go.mod, go.sum and
+sources, and the compiler's version. Reads files only; building is `lab.build`.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+import yaml
+
+__all__ = ["PARTS_DIR", "CompiledPart", "Pins", "cache_root", "load_pins"]
+
+PARTS_DIR = Path(__file__).parent / "parts"
+
+
+class CompiledPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part that is compiled from the Go module registry (or from `parts/NAME`)."""
+
+    module: str
+    version: str
+    binaries: tuple[str, ...]
+    staging: str = ""
+    link: dict[str, str] = {}
+    rename: dict[str, str] = {}
+
+
+class GoPin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The compiler."""
+
+    version: str
+
+
+class Pins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole of pins.yaml."""
+
+    go: GoPin
+    compiled: dict[str, CompiledPart]
+    debian: dict[str, str]
+
+    def part_of(self, binary: str) -> str | None:
+        """The name of the compiled part that holds `binary`."""
+        for name, part in self.compiled.items():
+            if binary in part.binaries:
+                return name
+        return None
+
+    def key(self, name: str) -> str:
+        """What decides the bytes of a part, as a short hash."""
+        digest = hashlib.sha256()
+        digest.update(msgspec.json.encode([name, self.compiled[name], self.go], order="sorted"))
+        for source in sorted((PARTS_DIR / name).iterdir()):
+            digest.update(source.name.encode() + b"\0" + source.read_bytes())
+        return digest.hexdigest()[:12]  # 48 bits: a handful of pins never collide
+
+    def part_dir(self, name: str) -> Path:
+        """Where the part's binaries lie once they are built."""
+        part = self.compiled[name]
+        return cache_root() / f"{name}-{part.version}-{self.key(name)}"
+
+
+def load_pins() -> Pins:
+    """Read pins.yaml."""
+    return msgspec.convert(yaml.safe_load((PARTS_DIR / "pins.yaml").read_text()), Pins)
+
+
+def cache_root() -> Path:
+    """The directory of all built parts; shared by every checkout of this user."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "netclaim" / "lab"

@@ -1,0 +1,83 @@
+"""The lab's cables: bridges in the wiring closet, a veth from there to each link of a node.
+
+The closet is a network namespace of its own, so the machine's own interfaces, addresses and routes
+stay as they are, and any subnet may be used.
+"""
+
+import subprocess
+from collections.abc import Sequence
+
+from lab.components import API_SERVICE
+from lab.errors import BootError
+from lab.linux import Process
+from lab.topology import Network, Topology
+
+__all__ = ["wire_closet", "wire_node"]
+
+
+def wire_closet(closet: Process, topology: Topology) -> None:
+    """A bridge for each network; the primary one answers at the gateway's address."""
+    lines = ["link set lo up"]
+    for network in topology.networks:
+        lines += [f"link add {_bridge(network)} type bridge", f"link set {_bridge(network)} up"]
+    assert topology.primary.subnet is not None
+    length = topology.primary.subnet.prefixlen
+    lines.append(f"addr add {topology.gateway}/{length} dev {_bridge(topology.primary)}")
+    _ip(closet, lines)
+
+
+def wire_node(closet: Process, init: Process, topology: Topology, node: str) -> None:
+    """Plug the node in: its links, its address, and the ways to the other nodes' pods."""
+    _ip(closet, _cables(init, topology, node))
+    _ip(init, _addresses(topology, node))
+
+
+def _cables(init: Process, topology: Topology, node: str) -> list[str]:
+    lines = []
+    for network in topology.networks:
+        for number, link in enumerate(network.links):
+            if link.node == node:
+                port = f"{network.name[:8]}.{number}"
+                peer = f"peer name {link.name} netns {init.pid}"
+                lines += [
+                    f"link add {port} type veth {peer}",
+                    f"link set {port} master {_bridge(network)}",
+                    f"link set {port} up",
+                ]
+    return lines
+
+
+def _addresses(topology: Topology, node: str) -> list[str]:
+    uplink, own = topology.uplink(node), topology.address(node)
+    assert topology.primary.subnet is not None
+    lines = ["link set lo up"]
+    for network in topology.networks:
+        lines += [f"link set {link.name} up" for link in network.links if link.node == node]
+    lines += [
+        f"addr add {own}/{topology.primary.subnet.prefixlen} dev {uplink}",
+        f"route add default via {topology.gateway}",
+    ]
+    for other in topology.nodes:
+        if other != node:
+            lines.append(f"route add {topology.pod_subnet(other)} via {topology.address(other)}")
+    # The API's service address lives on its node: no proxy, no address translation.
+    if node == topology.control_plane:
+        lines.append(f"addr add {API_SERVICE}/32 dev lo")
+    else:
+        server = topology.address(topology.control_plane)
+        lines.append(f"route add {API_SERVICE} via {server}")
+    return lines
+
+
+def _bridge(network: Network) -> str:
+    return f"br-{network.name}"
+
+
+def _ip(inside: Process, lines: Sequence[str]) -> None:
+    """Run a batch of ip(8) in the network namespace of a process."""
+    done = subprocess.run(
+        ["nsenter", "-t", str(inside.pid), "-n", "ip", "-batch", "-"],
+        input="\n".join(lines), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise BootError("ip failed:", done.stderr.strip())

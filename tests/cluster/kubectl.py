@@ -1,0 +1,56 @@
+"""Kubectl as the tests use it: the real program, its output as text or objects."""
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from typing import Any
+
+from lab.cluster import Lab
+
+WAIT_S = 180  # generous: a busy machine is slow, and a failed wait says what it waited for
+
+
+class KubectlError(AssertionError):
+    """Kubectl ended with an error; the text is its own."""
+
+
+class Kubectl:
+    """Runs kubectl in one namespace of the lab."""
+
+    def __init__(self, lab: Lab, namespace: str = "default") -> None:
+        self._program = str(lab.binaries.path("kubectl"))
+        self._environment = {**os.environ, "KUBECONFIG": str(lab.state.kubeconfig)}
+        self.namespace = namespace
+
+    def __call__(self, *arguments: str, stdin: str | None = None) -> str:
+        """Standard output; raises with standard error."""
+        done = subprocess.run(
+            [self._program, "--namespace", self.namespace, *arguments],
+            env=self._environment,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise KubectlError(f"kubectl {' '.join(arguments)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def get(self, *arguments: str) -> dict[str, Any]:
+        """One object, or a list of them."""
+        answer: dict[str, Any] = json.loads(self("get", *arguments, "--output=json"))
+        return answer
+
+    def items(self, *arguments: str) -> list[dict[str, Any]]:
+        """The objects of a list."""
+        found: list[dict[str, Any]] = self.get(*arguments)["items"]
+        return found
+
+    def apply(self, *manifests: Mapping[str, Any]) -> None:
+        """Apply objects."""
+        self("apply", "--filename=-", stdin="\n---\n".join(json.dumps(m) for m in manifests))
+
+    def wait(self, what: str, condition: str) -> None:
+        """Wait for a condition of an object, as `kubectl wait` does."""
+        self("wait", what, f"--for={condition}", f"--timeout={WAIT_S}s")

@@ -1,0 +1,163 @@
+"""The lab is a real cluster: what any Kubernetes does, it does."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.cluster import Lab
+from lab.errors import UsageError
+from lab.images import Image, busybox_tree, write_images
+from lab.topology import DEFAULT_TOPOLOGY
+from tests.cluster.kubectl import Kubectl
+from tests.cluster.manifests import deployment
+
+NODES = ["kind-control-plane", "kind-worker", "kind-worker2"]
+
+
+def in_node(lab: Lab, node: str, *command: str) -> str:
+    """What a command prints inside a node."""
+    done = subprocess.run(
+        lab.enter_command(node, command), capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def links(lab: Lab, node: str) -> set[str]:
+    """The names of a node's links."""
+    shown: list[dict[str, Any]] = json.loads(in_node(lab, node, "ip", "-json", "link"))
+    return {link["ifname"] for link in shown}
+
+
+def restarts(kubectl: Kubectl) -> list[int]:
+    """How often each pod's container was started again."""
+    statuses = [pod["status"].get("containerStatuses", []) for pod in kubectl.items("pods")]
+    return [status[0]["restartCount"] if status else -1 for status in statuses]
+
+
+def test_nodes_are_ready_and_schedulable(admin: Kubectl) -> None:
+    """The three nodes of the seeds are Ready, and none keeps pods away."""
+    nodes = {node["metadata"]["name"]: node for node in admin.items("nodes")}
+    assert sorted(nodes) == NODES
+    for node in nodes.values():
+        conditions = {c["type"]: c["status"] for c in node["status"]["conditions"]}
+        assert conditions["Ready"] == "True"
+        assert "taints" not in node["spec"]
+
+
+def test_only_one_node_has_a_second_link(lab: Lab) -> None:
+    """Only kind-worker has eth1; all have eth0."""
+    assert {"eth0", "eth1"} <= links(lab, "kind-worker")
+    for node in ("kind-control-plane", "kind-worker2"):
+        assert "eth0" in links(lab, node)
+        assert "eth1" not in links(lab, node)
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1"])
+def test_resource_api_is_served(admin: Kubectl, version: str) -> None:
+    """Every resource.k8s.io version from v1beta1 on lists ResourceClaims."""
+    answer = json.loads(admin("get", "--raw", f"/apis/resource.k8s.io/{version}/resourceclaims"))
+    assert answer["kind"] == "ResourceClaimList"
+
+
+def test_fifteen_plain_pods(kubectl: Kubectl) -> None:
+    """A Deployment of 15 pods becomes available; exec and logs answer; pods reach each other."""
+    kubectl.apply(deployment("plain", 15))
+    kubectl.wait("deployment/plain", "condition=Available")
+    pods = kubectl.items("pods")
+    assert len({pod["status"]["podIP"] for pod in pods}) == 15
+    name = pods[0]["metadata"]["name"]
+    assert kubectl("logs", name) == f"hello from {name}\n"
+    assert "inet 10.244." in kubectl("exec", name, "--", "ip", "addr", "show", "eth0")
+    elsewhere = next(p for p in pods if p["spec"]["nodeName"] != pods[0]["spec"]["nodeName"])
+    kubectl("exec", name, "--", "ping", "-c", "1", "-W", "5", elsewhere["status"]["podIP"])
+
+
+def test_pods_reach_the_api(kubectl: Kubectl) -> None:
+    """The address of the `kubernetes` service answers in a pod on a node without API server."""
+    kubectl.apply(deployment("client", 1, node="kind-worker2"))
+    kubectl.wait("deployment/client", "condition=Available")
+    ask = r"printf 'GET / HTTP/1.0\r\n\r\n' | nc $KUBERNETES_SERVICE_HOST $KUBERNETES_SERVICE_PORT"
+    answer = kubectl("exec", "deployment/client", "--", "sh", "-c", ask)
+    assert "Client sent an HTTP request to an HTTPS server" in answer
+
+
+def test_reboot_brings_the_node_back_with_its_pods(lab: Lab, kubectl: Kubectl) -> None:
+    """A rebooted node has a new boot id and an empty /run, and starts its pods again."""
+    kubectl.apply(deployment("steady", 3, node="kind-worker"))
+    kubectl.wait("deployment/steady", "condition=Available")
+    names = {pod["metadata"]["name"] for pod in kubectl.items("pods")}
+    boot = in_node(lab, "kind-worker", "cat", "/proc/sys/kernel/random/boot_id")
+    in_node(lab, "kind-worker", "touch", "/run/lost", "/var/lib/kept")
+    lab.reboot("kind-worker")
+    assert in_node(lab, "kind-worker", "cat", "/proc/sys/kernel/random/boot_id") != boot
+    remains = in_node(lab, "kind-worker", "sh", "-c", "ls -d /run/lost /var/lib/kept 2>&1 || true")
+    assert "/var/lib/kept\n" in remains
+    assert "/run/lost': No such file" in remains
+    assert {"eth0", "eth1"} <= links(lab, "kind-worker")
+    restarted = "jsonpath={.status.containerStatuses[0].restartCount}=1"
+    for name in names:
+        kubectl.wait(f"pod/{name}", restarted)
+        kubectl.wait(f"pod/{name}", "condition=Ready")
+    assert {pod["metadata"]["name"] for pod in kubectl.items("pods")} == names
+    assert restarts(kubectl) == [1, 1, 1]
+
+
+def test_killed_component_comes_back(lab: Lab, kubectl: Kubectl) -> None:
+    """A killed scheduler stays dead; a second `up` starts it again and touches nothing else."""
+    lab.kill("scheduler")
+    before = lab.state.load().components
+    name = "kind-control-plane/kube-scheduler"
+    assert not before[name].alive
+    lab.up(DEFAULT_TOPOLOGY, port=0)
+    after = lab.state.load().components
+    assert after[name].alive
+    assert {n: p for n, p in after.items() if n != name} == {
+        n: p for n, p in before.items() if n != name
+    }
+    kubectl.apply(deployment("scheduled", 1))
+    kubectl.wait("deployment/scheduled", "condition=Available")
+
+
+def test_restarted_runtime_keeps_its_pods(lab: Lab, kubectl: Kubectl) -> None:
+    """Containerd restarted under running pods leaves them running."""
+    kubectl.apply(deployment("lasting", 2, node="kind-worker2"))
+    kubectl.wait("deployment/lasting", "condition=Available")
+    lab.restart("kind-worker2/containerd")
+    kubectl.apply(deployment("later", 1, node="kind-worker2"))
+    kubectl.wait("deployment/later", "condition=Available")
+    assert restarts(kubectl) == [0, 0, 0]
+
+
+def test_loaded_image_runs(lab: Lab, kubectl: Kubectl, tmp_path: Path) -> None:
+    """An image built here and loaded into the nodes runs without a registry."""
+    tree = busybox_tree(lab.binaries.path("busybox"))
+    tree.add_file("/greeting", "built without an engine\n")
+    command = ["/bin/sh", "-c", "cat /greeting; exec sleep infinity"]
+    write_images([Image("netclaim.dev/test:1", [tree], command=command)], tmp_path / "image.tar")
+    with (tmp_path / "image.tar").open("rb") as content:
+        lab.load_image(content, NODES)
+    kubectl("run", "greeter", "--image=netclaim.dev/test:1", "--image-pull-policy=Never")
+    kubectl.wait("pod/greeter", "condition=Ready")
+    assert kubectl("logs", "greeter") == "built without an engine\n"
+    kubectl("delete", "pod", "greeter", "--grace-period=0", "--force")
+
+
+def test_other_topology_is_refused_while_up(lab: Lab, tmp_path: Path) -> None:
+    """A second `up` with another topology says that the lab has to come down first."""
+    other = tmp_path / "other.yaml"
+    other.write_text(DEFAULT_TOPOLOGY.read_text().replace("eth1", "eth7"))
+    with pytest.raises(UsageError, match="another topology; take it down first"):
+        lab.up(other, port=0)
+
+
+def test_unknown_names_are_told(lab: Lab) -> None:
+    """A node or component that is not there is answered with those that are."""
+    with pytest.raises(UsageError, match="unknown node 'nobody'; the nodes are kind-control-plane"):
+        lab.enter_command("nobody", ["true"])
+    with pytest.raises(UsageError, match="'kubelet' is on several nodes; name one of kind-"):
+        lab.component("kubelet")
+    with pytest.raises(UsageError, match=r"'nonsense' is unknown; name one of .*kube-apiserver"):
+        lab.component("nonsense")

@@ -1,0 +1,60 @@
+"""What all rungs share: who may run, and the real parts they run against.
+
+A rung that cannot run on this machine is skipped aloud with the reason; with CI=true that is a
+failure, so that nothing passes by not being run.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.binaries import CNI_PLUGINS, Binaries
+from lab.cluster import Lab
+from lab.progress import Progress
+from lab.topology import DEFAULT_TOPOLOGY
+
+ROOT_RUNGS = ("embedded", "reference", "cluster")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The directory is the rung; the cluster comes last, since it is the dearest."""
+    for item in items:
+        rung = Path(item.path).parent.name
+        if rung in ROOT_RUNGS:
+            item.add_marker(getattr(pytest.mark, rung))
+    items.sort(key=lambda item: "cluster" in item.keywords)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Root is needed by every rung but the pure one."""
+    rung = next((rung for rung in ROOT_RUNGS if rung in item.keywords), None)
+    if rung and os.geteuid() != 0:
+        cannot_run(f"the {rung} rung needs root: run `sudo make test`")
+
+
+def cannot_run(reason: str) -> None:
+    """Skip aloud, or fail where everything has to run."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def cni_plugins() -> Path:
+    """The directory of the CNI project's own plugins."""
+    return Binaries(Progress()).path(CNI_PLUGINS)
+
+
+@pytest.fixture(scope="session")
+def lab() -> Iterator[Lab]:
+    """The seeds' cluster, booted once for all that want it, and taken away without a trace."""
+    lab = Lab(f"test-{secrets.token_hex(3)}", Progress())
+    lab.up(DEFAULT_TOPOLOGY, port=0)
+    try:
+        yield lab
+    finally:
+        lab.down()
+        assert lab.leftovers() == []

