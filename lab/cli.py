@@ -9,6 +9,8 @@ import typer
 
 from lab.api import LabApi
 from lab.cluster import DEFAULT_PORT, Lab
+from lab.driver_set import DriverSet
+from lab.drivers import DEFAULT_DRIVER, is_ready, netclaim_driver, program_driver
 from lab.errors import LabError, UsageError
 from lab.progress import Progress
 from lab.state import DEFAULT_NAME
@@ -158,6 +160,78 @@ def kill(component: str, name: Name = DEFAULT_NAME) -> None:
 def reboot(node_name: str, name: Name = DEFAULT_NAME) -> None:
     """Cut a node's power and boot it: processes, /run and namespaces are lost, its disk stays."""
     _lab(name).reboot(node_name)
+
+
+@app.command()
+def plug(
+    node_name: str,
+    link: str,
+    name: Name = DEFAULT_NAME,
+    network: Annotated[str, typer.Option(help="Of the topology; the last one if not given.")] = "",
+) -> None:
+    """Give a running node one more link, until its next reboot."""
+    _lab(name).plug(node_name, link, network)
+
+
+@app.command()
+def unplug(node_name: str, link: str, name: Name = DEFAULT_NAME) -> None:
+    """Pull a link out of a running node."""
+    _lab(name).unplug(node_name, link)
+
+
+drivers = typer.Typer(help="The checkout's driver on every node.", no_args_is_help=True)
+app.add_typer(drivers, name="driver")
+
+DriverName = Annotated[str, typer.Option("--driver-name", help="The driver's name.")]
+
+
+@drivers.command("up")
+def driver_up(
+    name: Name = DEFAULT_NAME,
+    driver_name: DriverName = DEFAULT_DRIVER,
+    program: Annotated[
+        Path | None, typer.Option(exists=True, help="Another driver: a program like examples/*.py.")
+    ] = None,
+) -> None:
+    """Run the driver on every node, with a token bound to that node and the least rights."""
+    record = program_driver(driver_name, program) if program else netclaim_driver(driver_name)
+    DriverSet(_lab(name)).up(record)
+
+
+@drivers.command("down")
+def driver_down(name: Name = DEFAULT_NAME, driver_name: DriverName = DEFAULT_DRIVER) -> None:
+    """End the driver on every node, as an uninstalled DaemonSet would."""
+    DriverSet(_lab(name)).down(driver_name)
+
+
+@drivers.command("status")
+def driver_status(name: Name = DEFAULT_NAME) -> None:
+    """Show every driver on every node. Exit code 1 if one is not ready."""
+    lab = _lab(name)
+    topology, running = lab.require_up(), lab.state.load()
+    print("{:40} {:20} {:10} {}".format("DRIVER", "NODE", "STATE", "PID"))
+    all_ready = True
+    for record in running.drivers.values():
+        for node_name in topology.nodes:
+            process = running.components.get(f"{node_name}/{record.component}")
+            ready = is_ready(running.inits[node_name], record)
+            all_ready = all_ready and ready
+            state = "ready" if ready else "not ready" if process and process.alive else "dead"
+            print(f"{record.name:40} {node_name:20} {state:10} {process.pid if process else '-'}")
+    if not all_ready:
+        raise typer.Exit(1)
+
+
+@drivers.command("logs")
+def driver_logs(
+    node_name: str,
+    name: Name = DEFAULT_NAME,
+    driver_name: DriverName = DEFAULT_DRIVER,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as it grows.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many; 0: all.")] = 0,
+) -> None:
+    """Print the driver's log on a node."""
+    logs(f"{node_name}/driver-{driver_name}", name, follow, lines)
 
 
 def main() -> None:

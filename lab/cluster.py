@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,15 +20,17 @@ from lab import cgroups
 from lab.api import LabApi
 from lab.binaries import CNI_PLUGINS, Binaries
 from lab.components import Component, control_plane, node_components, node_files, write_pki
+from lab.drivers import driver_component
 from lab.errors import BootError, StoppedError, UsageError
 from lab.images import lab_images, write_images
+from lab.kubectl import Kubectl
 from lab.linux import find_marked
 from lab.pki import Authority, kubeconfig
 from lab.processes import CLOSET, RELAY, Processes, listen
 from lab.progress import Progress
 from lab.state import LabState
 from lab.topology import Topology, load_topology
-from lab.wiring import wire_closet, wire_node
+from lab.wiring import plug, unplug, wire_closet, wire_node
 
 __all__ = ["DEFAULT_PORT", "Lab"]
 
@@ -141,9 +144,11 @@ class Lab:
 
     def _components(self, topology: Topology) -> list[Component]:
         components = control_plane(topology, self.binaries)
+        drivers = self.state.load().drivers.values()
         for node in topology.nodes:
             cgroup = f"/{self.state.cgroup}/{node}"
             components += node_components(topology, node, cgroup, self.binaries)
+            components += [driver_component(record, node) for record in drivers]
         return components
 
     def _start_components(
@@ -172,15 +177,13 @@ class Lab:
         self._wait_ready(processes, api, nodes)
 
     def _wait_containerd(self, processes: Processes, node: str) -> None:
-        socket_path = Path(
-            f"/proc/{processes.running.inits[node].pid}/root/run/containerd/containerd.sock"
-        )
+        socket_path = self.root(node) / "run/containerd/containerd.sock"
         processes.wait(
             socket_path.exists, f"{node}/containerd", failure=f"containerd on {node} has no socket"
         )
 
     def _wait_ready(self, processes: Processes, api: LabApi, nodes: Sequence[str]) -> None:
-        boots = {node: self._boot_id(processes, node) for node in nodes}
+        boots = {node: self._boot_id(node) for node in nodes}
         with self.progress.step(f"{len(nodes)} nodes Ready") as step:
 
             def ready() -> bool:
@@ -192,10 +195,22 @@ class Lab:
             kubelets = [f"{node}/kubelet" for node in nodes]
             processes.wait(ready, *kubelets, failure="not every node is Ready")
 
-    def _boot_id(self, processes: Processes, node: str) -> str:
+    def _boot_id(self, node: str) -> str:
         """What the node's kubelet will report: tells this boot's Ready from the one before."""
-        pid = processes.running.inits[node].pid
-        return Path(f"/proc/{pid}/root/proc/sys/kernel/random/boot_id").read_text().strip()
+        return (self.root(node) / "proc/sys/kernel/random/boot_id").read_text().strip()
+
+    def root(self, node: str) -> Path:
+        """A running node's root directory, as it is seen from outside."""
+        return Path(f"/proc/{self.state.load().inits[node].pid}/root")
+
+    @property
+    def python(self) -> str:
+        """The interpreter that drivers run with; it is there on every node."""
+        return sys.executable
+
+    def kubectl(self, namespace: str = "") -> Kubectl:
+        """Kubectl with the admin's rights."""
+        return Kubectl(self.binaries.path("kubectl"), self.state.kubeconfig, namespace)
 
     # -- while it runs -------------------------------------------------------------------------
 
@@ -268,6 +283,20 @@ class Lab:
         component = self.component(name)
         with self.state.alone():
             Processes(self.state).start(component)
+
+    def plug(self, node: str, link: str, network: str = "") -> None:
+        """Give a node one more link, on a network of the topology or on the last one."""
+        topology = self._topology_with(node)
+        by_name = {each.name: each for each in topology.networks}
+        if network and network not in by_name:
+            raise UsageError(f"unknown network {network!r}; the networks are {', '.join(by_name)}")
+        inits = self.state.load().inits
+        plug(inits[CLOSET], inits[node], by_name.get(network, topology.networks[-1]), link)
+
+    def unplug(self, node: str, link: str) -> None:
+        """Pull a link out of a node."""
+        self._topology_with(node)
+        unplug(self.state.load().inits[node], link)
 
     def enter_command(self, node: str, command: Sequence[str]) -> list[str]:
         """The command line that runs `command` inside a node."""

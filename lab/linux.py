@@ -27,6 +27,7 @@ __all__ = [
     "MS_SHARED",
     "Process",
     "find_marked",
+    "inside_network",
     "kill_all",
     "mount",
     "setns",
@@ -151,6 +152,22 @@ def kill_all(processes: Sequence[Process], limit_s: float = 20.0) -> None:
     for process in processes:
         if not process.wait_gone(limit_s):
             raise BootError(f"process {process.pid} does not end, even by SIGKILL")
+
+
+@contextmanager
+def inside_network(init: Process) -> Iterator[None]:
+    """Let this thread make sockets in a node's network namespace."""
+    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    there = os.open(f"/proc/{init.pid}/ns/net", os.O_RDONLY)
+    try:
+        setns(there, CLONE_NEWNET)
+        try:
+            yield
+        finally:
+            setns(own, CLONE_NEWNET)
+    finally:
+        os.close(own)
+        os.close(there)
 
 
 @contextmanager

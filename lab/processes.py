@@ -5,6 +5,7 @@ the end of its own log.
 """
 
 import os
+import signal
 import socket
 import sys
 import time
@@ -30,6 +31,7 @@ CLOSET = "wiring-closet"  # holds the network namespace of the bridges
 RELAY = "relay"
 LOG_TAIL_LINES = 12  # enough for a Go program's last words, little enough to be read
 POLL_S = 0.1
+STOP_S = 60.0  # a driver lets calls that are under way finish
 WAIT_S = 180.0  # generous: two busy cores may stall a boot for a while; failure is told by exit
 
 
@@ -100,6 +102,15 @@ class Processes:
         if process is not None:
             kill_all([process])
         self._state.save(self.running)
+
+    def stop(self, name: str) -> None:
+        """Ask a component to end, wait for it, and forget it."""
+        process = self.running.components.get(name)
+        if process is not None and process.alive:
+            os.kill(process.pid, signal.SIGTERM)
+            if not process.wait_gone(STOP_S):
+                raise BootError(f"{name} does not end after SIGTERM:", self.tail(name))
+        self.end(name)
 
     def end_node(self, node: str) -> None:
         """End a node's process 1, and with it everything inside."""

@@ -19,7 +19,7 @@ import msgspec
 from lab.errors import UsageError
 from lab.linux import Process
 
-__all__ = ["DEFAULT_NAME", "LabState", "Running"]
+__all__ = ["DEFAULT_NAME", "DriverRecord", "LabState", "Running"]
 
 DEFAULT_NAME = "lab"
 HOME = Path("/var/lib/netclaim-lab")
@@ -27,10 +27,24 @@ LOCK_WAIT_S = 3.0  # a child of a killed command holds it until its exec
 LAB_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?")  # goes into paths of control groups
 
 
+class DriverRecord(msgspec.Struct, frozen=True):
+    """A driver that every node runs; its port is for health and metrics."""
+
+    name: str
+    command: tuple[str, ...]
+    port: int = 0
+
+    @property
+    def component(self) -> str:
+        """How its process is called on each node."""
+        return f"driver-{self.name}"
+
+
 class Running(msgspec.Struct):
     """Who runs: process 1 of each node, every component by its full name, and the API's port."""
 
     port: int = 0
+    drivers: dict[str, DriverRecord] = {}
     inits: dict[str, Process] = {}
     components: dict[str, Process] = {}
     up: bool = False  # set when the boot was seen through

@@ -5,6 +5,7 @@ stay as they are, and any subnet may be used.
 """
 
 import subprocess
+import zlib
 from collections.abc import Sequence
 
 from lab.components import API_SERVICE
@@ -12,7 +13,7 @@ from lab.errors import BootError
 from lab.linux import Process
 from lab.topology import Network, Topology
 
-__all__ = ["wire_closet", "wire_node"]
+__all__ = ["plug", "unplug", "wire_closet", "wire_node"]
 
 
 def wire_closet(closet: Process, topology: Topology) -> None:
@@ -30,6 +31,19 @@ def wire_node(closet: Process, init: Process, topology: Topology, node: str) -> 
     """Plug the node in: its links, its address, and the ways to the other nodes' pods."""
     _ip(closet, _cables(init, topology, node))
     _ip(init, _addresses(topology, node))
+
+
+def plug(closet: Process, init: Process, network: Network, link: str) -> None:
+    """Give a running node one more link, up and without an address."""
+    port = f"plug.{init.pid % 100000:x}.{zlib.crc32(link.encode()) & 0xFFF:x}"
+    cable = [f"link add {port} type veth peer name {link} netns {init.pid}"]
+    _ip(closet, [*cable, f"link set {port} master {_bridge(network)}", f"link set {port} up"])
+    _ip(init, [f"link set {link} up"])
+
+
+def unplug(init: Process, link: str) -> None:
+    """Pull a link out of a running node."""
+    _ip(init, [f"link delete {link}"])
 
 
 def _cables(init: Process, topology: Topology, node: str) -> list[str]:

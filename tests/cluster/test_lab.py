@@ -1,34 +1,19 @@
 """The lab is a real cluster: what any Kubernetes does, it does."""
 
 import json
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lab.cluster import Lab
 from lab.errors import UsageError
 from lab.images import Image, busybox_tree, write_images
+from lab.kubectl import Kubectl
 from lab.topology import DEFAULT_TOPOLOGY
-from tests.cluster.kubectl import Kubectl
+from tests.cluster.drivers import in_node, links
 from tests.cluster.manifests import deployment
 
 NODES = ["kind-control-plane", "kind-worker", "kind-worker2"]
-
-
-def in_node(lab: Lab, node: str, *command: str) -> str:
-    """What a command prints inside a node."""
-    done = subprocess.run(
-        lab.enter_command(node, command), capture_output=True, text=True, check=True
-    )
-    return done.stdout
-
-
-def links(lab: Lab, node: str) -> set[str]:
-    """The names of a node's links."""
-    shown: list[dict[str, Any]] = json.loads(in_node(lab, node, "ip", "-json", "link"))
-    return {link["ifname"] for link in shown}
 
 
 def restarts(kubectl: Kubectl) -> list[int]:

@@ -1,37 +1,34 @@
-"""Kubectl as the tests use it: the real program, its output as text or objects."""
+"""Kubectl with the admin's rights: the real program, its output as text or objects."""
 
 import json
-import os
 import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from lab.cluster import Lab
+from lab.errors import LabError
+
+__all__ = ["Kubectl", "KubectlError"]
 
 WAIT_S = 180  # generous: a busy machine is slow, and a failed wait says what it waited for
 
 
-class KubectlError(AssertionError):
+class KubectlError(LabError):
     """Kubectl ended with an error; the text is its own."""
 
 
 class Kubectl:
-    """Runs kubectl in one namespace of the lab."""
+    """Runs kubectl, in one namespace of a lab or wherever the objects belong."""
 
-    def __init__(self, lab: Lab, namespace: str = "default") -> None:
-        self._program = str(lab.binaries.path("kubectl"))
-        self._environment = {**os.environ, "KUBECONFIG": str(lab.state.kubeconfig)}
-        self.namespace = namespace
+    def __init__(self, program: Path, kubeconfig: Path, namespace: str = "") -> None:
+        self._start = [str(program), f"--kubeconfig={kubeconfig}"]
+        self._start += [f"--namespace={namespace}"] if namespace else []
+        self.namespace = namespace or "default"
 
     def __call__(self, *arguments: str, stdin: str | None = None) -> str:
         """Standard output; raises with standard error."""
         done = subprocess.run(
-            [self._program, "--namespace", self.namespace, *arguments],
-            env=self._environment,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
+            [*self._start, *arguments], input=stdin, capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
             raise KubectlError(f"kubectl {' '.join(arguments)}: {done.stderr.strip()}")

@@ -1,0 +1,72 @@
+"""Drivers of a running lab, as a DaemonSet would have them: one process on every node."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import msgspec
+
+from lab.cluster import Lab, require_root
+from lab.drivers import driver_component, give_credentials, grant, is_ready
+from lab.processes import Processes
+from lab.state import DriverRecord
+
+__all__ = ["DriverSet"]
+
+FIRST_PORT = 9178  # inside a node; each further driver takes the next
+
+
+class DriverSet:
+    """Starts and ends drivers. Every call may be given twice."""
+
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
+        self._state = lab.state
+
+    def up(self, driver: DriverRecord) -> None:
+        """Run a driver on every node and wait until kubelet and the runtime have it."""
+        require_root()
+        topology = self._lab.require_up()
+        with self._state.alone():
+            processes = Processes(self._state)
+            record = _with_port(driver, processes.running.drivers)
+            kubectl = self._lab.kubectl()
+            grant(kubectl, [*processes.running.drivers, record.name])
+            processes.running.drivers[record.name] = record
+            for node in topology.nodes:
+                give_credentials(kubectl, node, self._lab.root(node))
+                processes.start(driver_component(record, node))
+            self._wait_ready(processes, record, topology.nodes)
+
+    def down(self, name: str) -> None:
+        """End a driver on every node and forget it; harmless if there is none."""
+        require_root()
+        topology = self._lab.require_up()
+        with self._state.alone():
+            processes = Processes(self._state)
+            record = processes.running.drivers.pop(name, None)
+            if record is not None:
+                for node in topology.nodes:
+                    processes.stop(f"{node}/{record.component}")
+
+    def wait_ready(self, name: str, *nodes: str) -> None:
+        """Wait until the driver is in place on these nodes, as after a restart."""
+        processes = Processes(self._state)
+        self._wait_ready(processes, processes.running.drivers[name], nodes)
+
+    def _wait_ready(self, processes: Processes, record: DriverRecord, nodes: Sequence[str]) -> None:
+        with self._lab.progress.step(f"driver {record.name} on {len(nodes)} nodes") as step:
+            for node in nodes:
+                step.waits_for(node)
+                processes.wait(
+                    partial(is_ready, processes.running.inits[node], record),
+                    f"{node}/{record.component}",
+                    failure=f"the driver on {node} is not ready",
+                )
+
+
+def _with_port(driver: DriverRecord, others: Mapping[str, DriverRecord]) -> DriverRecord:
+    if driver.name in others:
+        port = others[driver.name].port
+    else:
+        port = max((record.port for record in others.values()), default=FIRST_PORT - 1) + 1
+    return msgspec.structs.replace(driver, port=port)

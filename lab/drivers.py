@@ -1,0 +1,111 @@
+"""DRA drivers on the lab's nodes: one process a node, with that node's own credentials.
+
+Stands in for a DaemonSet: the token is a service account's, bound to the node, with the rights of
+`deploy/rbac.yaml` and no more. Each driver gets a port on its node's loopback address for health
+and metrics. A killed driver stays dead, as fault tests want it; a rebooted node starts its own.
+"""
+
+import http.client
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from lab.components import API_SERVICE, Component
+from lab.kubectl import Kubectl
+from lab.linux import Process, inside_network
+from lab.state import DriverRecord
+
+__all__ = [
+    "DEFAULT_DRIVER",
+    "driver_component",
+    "give_credentials",
+    "grant",
+    "is_ready",
+    "netclaim_driver",
+    "program_driver",
+]
+
+DEFAULT_DRIVER = "cni.dra.networking.x-k8s.io"
+CHECKOUT = Path(__file__).parent.parent
+RBAC = CHECKOUT / "deploy" / "rbac.yaml"
+ACCOUNT, NAMESPACE = "netclaim-driver", "netclaim-system"
+TOKEN_LIFE = "48h"  # longer than any lab is up
+
+
+def netclaim_driver(name: str, *options: str) -> DriverRecord:
+    """The checkout's own driver under a name."""
+    command = (sys.executable, "-m", "netclaim", "driver", "--driver-name", name, *options)
+    return DriverRecord(name=name, command=command)
+
+
+def program_driver(name: str, program: Path) -> DriverRecord:
+    """A driver that is a Python program of its own, built on the framework."""
+    return DriverRecord(name=name, command=(sys.executable, str(program.absolute())))
+
+
+def grant(kubectl: Kubectl, drivers: Sequence[str]) -> None:
+    """Give the service account its rights, for all drivers of the lab."""
+    documents = list(yaml.safe_load_all(RBAC.read_text()))
+    for document in documents:
+        for rule in document.get("rules", ()):
+            if "resourceclaims/driver" in rule["resources"]:
+                rule["resourceNames"] = sorted(set(drivers))
+    kubectl("apply", "--filename=-", stdin=yaml.safe_dump_all(documents))
+
+
+def give_credentials(kubectl: Kubectl, node: str, disk: Path) -> None:
+    """Put a token that is bound to the node, and a kubeconfig for it, under `disk`/etc/netclaim."""
+    uid = kubectl("get", "node", node, "--output=jsonpath={.metadata.uid}")
+    bound = ["--bound-object-kind=Node", f"--bound-object-name={node}", f"--bound-object-uid={uid}"]
+    token = kubectl(
+        "create", "token", ACCOUNT, f"--namespace={NAMESPACE}", f"--duration={TOKEN_LIFE}", *bound
+    )
+    directory = disk / "etc/netclaim"
+    directory.mkdir(exist_ok=True)
+    for name, text in (("token", token), ("kubeconfig", _kubeconfig())):
+        (directory / name).touch(mode=0o600)
+        (directory / name).write_text(text)
+
+
+def _kubeconfig() -> str:
+    cluster = {
+        "server": f"https://{API_SERVICE}",
+        "certificate-authority": "/etc/kubernetes/pki/ca.crt",
+    }
+    return yaml.safe_dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "lab",
+            "clusters": [{"name": "lab", "cluster": cluster}],
+            "users": [{"name": "driver", "user": {"tokenFile": "/etc/netclaim/token"}}],
+            "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": "driver"}}],
+        }
+    )
+
+
+def driver_component(record: DriverRecord, node: str) -> Component:
+    """The driver's process on a node."""
+    command = (
+        *record.command,
+        f"--node-name={node}",
+        "--kubeconfig=/etc/netclaim/kubeconfig",
+        f"--http-address=127.0.0.1:{record.port}",
+    )
+    environment = {"PYTHONPATH": str(CHECKOUT), "PYTHONUNBUFFERED": "1"}
+    return Component(record.component, node, command, environment)
+
+
+def is_ready(init: Process, record: DriverRecord) -> bool:
+    """Whether the driver on this node says that kubelet and the runtime have it."""
+    with inside_network(init):
+        connection = http.client.HTTPConnection("127.0.0.1", record.port, timeout=5)
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except OSError:
+            return False
+        finally:
+            connection.close()

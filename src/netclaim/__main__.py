@@ -1,0 +1,5 @@
+"""`python -m netclaim` is `netclaim`."""
+
+from netclaim.cli import main
+
+main()

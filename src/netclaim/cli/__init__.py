@@ -1,0 +1,111 @@
+"""The `netclaim` command: one module for each subcommand, imported only when it runs.
+
+A subcommand is a row of `COMMANDS` and a module of the same name with a function `command`, whose
+parameters are its options. Promise: what netclaim raises on purpose becomes one line a fault on
+stderr, and an exit code that says who must act: 2 the user or the machine's owner, 1 nobody,
+trying again may help. Anything else is our mistake and keeps its traceback.
+"""
+
+import importlib
+import inspect
+import keyword
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from netclaim import __version__
+from netclaim.errors import NetclaimError, PeerError
+
+__all__ = ["COMMANDS", "build_app", "load_command", "main"]
+
+# Each with the line that `netclaim --help` shows, which is the first of its own help.
+COMMANDS: Final[Mapping[str, str]] = {
+    "driver": "Run the network driver of one node.",
+    "upgrade": "Convert resource.k8s.io manifests to another version of the API.",
+}
+
+TRY_AGAIN: Final = 1
+MUST_ACT: Final = 2  # as for an argument that does not parse
+
+
+class _LazyGroup(TyperGroup):
+    """A group that knows its commands' names and first lines, and imports only what it runs."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - typer's signature
+        summary = COMMANDS.get(cmd_name)
+        return None if summary is None else TyperCommand(cmd_name, help=summary)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, load_command(str(name)), rest
+
+
+def load_command(name: str) -> Any:
+    """Import a subcommand's module and return its parser."""
+    suffix = "_" if keyword.iskeyword(name) else ""
+    module = importlib.import_module(f"netclaim.cli.{name}{suffix}")
+    # Raw docstrings spell out the backspace by which typer leaves a paragraph's lines alone.
+    text = (inspect.getdoc(module.command) or "").replace("\\b", "\b")
+    alone = _typer()
+    alone.command(name, help=text)(module.command)
+    return typer.main.get_command(alone)
+
+
+def build_app() -> typer.Typer:
+    """Return the whole command line."""
+    app = _typer(cls=_LazyGroup, no_args_is_help=True)
+    app.callback()(_options)
+    return app
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"netclaim {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Network interfaces for Kubernetes pods through Dynamic Resource Allocation."""
+
+
+def _typer(**settings: Any) -> typer.Typer:
+    # Plain help: importing rich would take longer than everything else `--help` does.
+    return typer.Typer(
+        add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **settings
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run `netclaim` with these arguments, or the process's own, and exit."""
+    faults: list[NetclaimError] = []
+    try:
+        build_app()(args=arguments, prog_name="netclaim")
+    except* NetclaimError as group:  # a group of tasks may fail in several ways at once
+        faults = list(_leaves(group))
+    for fault in faults:
+        print(f"netclaim: {' '.join(str(fault).split())}", file=sys.stderr)
+    if faults:
+        retry = all(isinstance(fault, PeerError) for fault in faults)
+        sys.exit(TRY_AGAIN if retry else MUST_ACT)
+
+
+def _leaves(group: BaseExceptionGroup[NetclaimError]) -> Iterator[NetclaimError]:
+    for member in group.exceptions:
+        if isinstance(member, BaseExceptionGroup):
+            yield from _leaves(member)
+        else:
+            yield member

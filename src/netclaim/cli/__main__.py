@@ -1,0 +1,5 @@
+"""`python -m netclaim.cli` is `netclaim`."""
+
+from netclaim.cli import main
+
+main()

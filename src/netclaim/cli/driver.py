@@ -1,0 +1,197 @@
+"""`netclaim driver`: the network driver of one node, until SIGTERM.
+
+Promise: a bad value is refused before anything starts, in one line that names its option. Limit:
+only reads options; what each setting means, and its default, stands with the settings.
+"""
+
+import ipaddress
+import re
+import socket
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeAlias
+
+import typer
+
+from netclaim.errors import RequestError
+from netclaim.framework import Settings, serve
+from netclaim.model.device import DNS_SUBDOMAIN, DOMAIN_MAX
+from netclaim.network import LinkSettings, link_driver
+
+__all__ = ["command"]
+
+DEFAULTS: Final = Settings(node_name="")
+LINK_DEFAULTS: Final = LinkSettings(state_dir=DEFAULTS.state_dir)
+TEXTS: Final[dict[str, str]] = {s.name: s.metadata["text"] for s in fields(Settings)}
+
+NODE_NAME_MAX: Final = 253  # a DNS subdomain, as the API has it
+PORT_MAX: Final = 65535
+HOST_PORT: Final = re.compile(r"(?:[^:\s]*|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
+TWO_DIGITS: Final = re.compile(r"[0-9]{2}")
+
+DriverName: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        envvar="NETCLAIM_DRIVER_NAME",
+        help="The driver's name, by which classes, claims and slices refer to it.",
+    ),
+]
+NodeName: TypeAlias = Annotated[
+    str, typer.Option(envvar="NODE_NAME", help=TEXTS["node_name"], show_default=False)
+]
+Kubeconfig: TypeAlias = Annotated[
+    str, typer.Option(envvar="NETCLAIM_KUBECONFIG", help=TEXTS["kubeconfig"], show_default=False)
+]
+StateDir: TypeAlias = Annotated[
+    Path, typer.Option(envvar="NETCLAIM_STATE_DIR", help=TEXTS["state_dir"])
+]
+KubeletDir: TypeAlias = Annotated[
+    Path, typer.Option(envvar="NETCLAIM_KUBELET_DIR", help=TEXTS["kubelet_dir"])
+]
+NriSocket: TypeAlias = Annotated[
+    Path, typer.Option(envvar="NETCLAIM_NRI_SOCKET", help=TEXTS["nri_socket"])
+]
+NriIndex: TypeAlias = Annotated[
+    str, typer.Option(envvar="NETCLAIM_NRI_INDEX", help=TEXTS["nri_index"])
+]
+CdiDir: TypeAlias = Annotated[Path, typer.Option(envvar="NETCLAIM_CDI_DIR", help=TEXTS["cdi_dir"])]
+CniBinDir: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        envvar="NETCLAIM_CNI_BIN_DIR",
+        help="A directory of CNI plugins. May be given several times: the first that has a plugin "
+        f"serves it. Default: {', '.join(LINK_DEFAULTS.cni_path)}",
+        show_default=False,
+    ),
+]
+CniTimeout: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        envvar="NETCLAIM_CNI_TIMEOUT",
+        help="How many seconds a CNI ADD may take. Keep it below two thirds of the runtime's "
+        "plugin_request_timeout, which is 2 s as runtimes ship.",
+    ),
+]
+PodNetwork: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        envvar="NETCLAIM_POD_NETWORK",
+        metavar="CIDR",
+        help="A range of the node's pod addresses: links that have one are not offered. May be "
+        "given several times.",
+        show_default=False,
+    ),
+]
+GenericDevice: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        envvar="NETCLAIM_GENERIC_DEVICE",
+        help="Offer a device `cni` that is no particular link, for claims that ask for none.",
+    ),
+]
+HttpAddress: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--http-address",
+        "--metrics-address",
+        envvar="NETCLAIM_HTTP_ADDRESS",
+        help=TEXTS["http_address"],
+        show_default=False,
+    ),
+]
+PrepareBudget: TypeAlias = Annotated[
+    float, typer.Option(envvar="NETCLAIM_PREPARE_BUDGET", help=TEXTS["prepare_budget_s"])
+]
+LogFormat: TypeAlias = Annotated[
+    Literal["json", "text"],
+    typer.Option(envvar="NETCLAIM_LOG_FORMAT", help=TEXTS["log_format"]),
+]
+
+
+def command(
+    *,
+    driver_name: DriverName = LINK_DEFAULTS.name,
+    node_name: NodeName = "",
+    kubeconfig: Kubeconfig = DEFAULTS.kubeconfig,
+    state_dir: StateDir = DEFAULTS.state_dir,
+    kubelet_dir: KubeletDir = DEFAULTS.kubelet_dir,
+    nri_socket: NriSocket = DEFAULTS.nri_socket,
+    nri_index: NriIndex = DEFAULTS.nri_index,
+    cdi_dir: CdiDir = DEFAULTS.cdi_dir,
+    cni_bin_dir: CniBinDir = None,
+    cni_timeout: CniTimeout = LINK_DEFAULTS.add_s,
+    pod_network: PodNetwork = None,
+    generic_device: GenericDevice = LINK_DEFAULTS.generic_device,
+    http_address: HttpAddress = DEFAULTS.http_address,
+    prepare_budget: PrepareBudget = DEFAULTS.prepare_budget_s,
+    log_format: LogFormat = DEFAULTS.log_format,
+) -> None:
+    """Run the network driver of one node.
+
+    Publishes the node's links as devices, prepares claims on them for kubelet, and attaches them
+    to pods as the container runtime starts those; runs until SIGTERM. Needs root, the node's
+    network namespace and its NRI socket. Every option can be given by the variable beside it.
+    """
+    settings = Settings(
+        node_name=_subdomain("--node-name", node_name or _host_name(), NODE_NAME_MAX),
+        kubeconfig=kubeconfig,
+        state_dir=state_dir,
+        kubelet_dir=kubelet_dir,
+        nri_socket=nri_socket,
+        nri_index=_index(nri_index),
+        cdi_dir=cdi_dir,
+        http_address=_address(http_address),
+        prepare_budget_s=_seconds("--prepare-budget", prepare_budget),
+        log_format=log_format,
+    )
+    name = _subdomain("--driver-name", driver_name, DOMAIN_MAX)
+    link_settings = LinkSettings(
+        name=name,
+        state_dir=state_dir / name,
+        cni_path=tuple(map(str, cni_bin_dir or ())) or LINK_DEFAULTS.cni_path,
+        add_s=_seconds("--cni-timeout", cni_timeout),
+        pod_networks=tuple(map(_network, pod_network or ())),
+        generic_device=generic_device,
+    )
+    serve(link_driver(link_settings), settings)
+
+
+def _host_name() -> str:
+    return socket.gethostname().lower()  # as kubelet names its node where nothing else is said
+
+
+def _subdomain(option: str, value: str, longest: int) -> str:
+    if not DNS_SUBDOMAIN.fullmatch(value) or len(value) > longest:
+        raise RequestError(
+            f"{value!r} is not a name of at most {longest} lower-case letters, digits, '-' and '.'",
+            field=option,
+        )
+    return value
+
+
+def _index(value: str) -> str:
+    if not TWO_DIGITS.fullmatch(value):
+        raise RequestError(f"{value!r} is not two digits, such as 50", field="--nri-index")
+    return value
+
+
+def _seconds(option: str, value: float) -> float:
+    if not value > 0:
+        raise RequestError(f"{value:g} is not more than 0 seconds", field=option)
+    return value
+
+
+def _address(value: str) -> str:
+    port = value.rpartition(":")[2]
+    if value and not (HOST_PORT.fullmatch(value) and int(port) <= PORT_MAX):
+        raise RequestError(
+            f"{value!r} is not an address such as 127.0.0.1:9178", field="--http-address"
+        )
+    return value
+
+
+def _network(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    try:
+        return ipaddress.ip_network(value)
+    except ValueError as error:
+        raise RequestError(str(error), field="--pod-network") from error

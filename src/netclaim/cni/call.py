@@ -1,0 +1,156 @@
+"""One call of a CNI plugin: whom, for what, with which configuration.
+
+Promise: a `CniCall` holds everything that a plugin is told, and no more; whoever serves it, a
+process or our own code, needs nothing else. An `Endpoint` that exists is valid.
+Limit: pure values; nothing is run here.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+
+from netclaim.cni.conflist import PLAIN_NAME, NetworkList, PluginConf
+from netclaim.errors import RequestError
+
+IFNAME_MAX = 15  # bytes; the kernel's IFNAMSIZ is 16 with the NUL
+
+CniArgs = tuple[tuple[str, str], ...]
+
+
+class Command(enum.StrEnum):
+    """What a plugin is asked to do."""
+
+    ADD = "ADD"
+    DEL = "DEL"
+    CHECK = "CHECK"
+    GC = "GC"
+    STATUS = "STATUS"
+    VERSION = "VERSION"
+
+
+class AttachmentKey(NamedTuple):
+    """What tells the attachments of one network apart."""
+
+    container_id: str
+    ifname: str
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One interface of one container: where a network is attached.
+
+    `capability_args` are what the runtime can offer by capability ("mac", "ips", "bandwidth", …);
+    a plugin gets those that its configuration switches on.
+    """
+
+    container_id: str
+    netns: str  # path; empty on DEL when it is gone
+    ifname: str
+    args: CniArgs = ()
+    capability_args: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_container_id(self.container_id)
+        check_ifname(self.ifname)
+        if not self.netns.isprintable():  # no environment could hold some of what that excludes
+            raise RequestError(f"{self.netns!r} is no path of a namespace", field="netns")
+        for key, value in self.args:
+            both = key + value
+            if not key or not both.isprintable() or ";" in both or "=" in both:
+                raise RequestError(
+                    f"{key!r} with {value!r} cannot be sent: a key is needed, and neither side "
+                    f"may hold ';', '=' or control characters",
+                    field="args",
+                )
+
+    @property
+    def key(self) -> AttachmentKey:
+        """Return what tells this attachment from others of the same network."""
+        return AttachmentKey(self.container_id, self.ifname)
+
+
+@dataclass(frozen=True, slots=True)
+class CniCall:
+    """Everything that a plugin is told."""
+
+    command: Command
+    plugin: str  # the type, which is the name of its executable
+    path: tuple[str, ...]  # directories that hold plugins
+    config: bytes  # JSON, for its standard input
+    endpoint: Endpoint | None = None  # GC, STATUS and VERSION are about none
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that the specification names."""
+        told = {"CNI_COMMAND": str(self.command), "CNI_PATH": ":".join(self.path)}
+        if self.command is Command.VERSION:
+            # Plugins built with early libraries want these for every command.
+            told |= {"CNI_NETNS": "dummy", "CNI_IFNAME": "dummy", "CNI_PATH": "dummy"}
+        if self.endpoint is not None:
+            told |= {
+                "CNI_CONTAINERID": self.endpoint.container_id,
+                "CNI_NETNS": self.endpoint.netns,
+                "CNI_IFNAME": self.endpoint.ifname,
+                "CNI_ARGS": ";".join(f"{key}={value}" for key, value in self.endpoint.args),
+            }
+        return told
+
+
+def check_container_id(container_id: str, *, field: str = "containerID") -> None:
+    """Raise RequestError unless the specification allows this container id."""
+    if not PLAIN_NAME.fullmatch(container_id):
+        raise RequestError(
+            f"{container_id!r} must start with a letter or digit and hold only those, "
+            f"'_', '.' and '-'",
+            field=field,
+        )
+
+
+def check_ifname(ifname: str, *, field: str = "ifName") -> None:
+    """Raise RequestError unless the kernel takes this name for a link, as it is written."""
+    if not 1 <= len(ifname.encode(errors="surrogatepass")) <= IFNAME_MAX:
+        raise RequestError(f"{ifname!r} must have 1 to {IFNAME_MAX} bytes", field=field)
+    if ifname in {".", ".."}:
+        raise RequestError(f"{ifname!r} cannot be the name of an interface", field=field)
+    # '%' starts a pattern by which the kernel numbers links: the name would become another.
+    if any(char in "/:%" or char.isspace() or not char.isprintable() for char in ifname):
+        raise RequestError(
+            f"{ifname!r} must not hold '/', ':', '%', spaces or control characters", field=field
+        )
+
+
+def pod_args(*, namespace: str, name: str, uid: str, sandbox_id: str) -> CniArgs:
+    """Return CNI_ARGS as container runtimes send them for a pod.
+
+    IgnoreUnknown comes first: plugins that read arguments refuse those they do not know without it.
+    """
+    return (
+        ("IgnoreUnknown", "1"),
+        ("K8S_POD_NAMESPACE", namespace),
+        ("K8S_POD_NAME", name),
+        ("K8S_POD_INFRA_CONTAINER_ID", sandbox_id),
+        ("K8S_POD_UID", uid),
+    )
+
+
+def execution_config(
+    network: NetworkList,
+    plugin: PluginConf,
+    *,
+    added: Mapping[str, Any] | None = None,
+    capability_args: Mapping[str, Any] | None = None,
+) -> bytes:
+    """Return what a plugin reads: its own configuration and what the runtime adds to it.
+
+    `capabilities` stays in, against the letter of the specification: libcni leaves it, and plugins
+    that call others have come to read it.
+    """
+    config = plugin.to_dict() | {"name": network.name, "cniVersion": network.version}
+    config |= added or {}
+    offered = capability_args or {}
+    wanted = {name: offered[name] for name in sorted(plugin.capabilities) if name in offered}
+    if wanted:
+        config["runtimeConfig"] = wanted
+    return msgspec.json.encode(config)

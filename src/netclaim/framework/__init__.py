@@ -1,0 +1,31 @@
+"""The reusable DRA driver framework: the contract, and the stages around it.
+
+    contract     what an author writes, and what the framework promises
+    discover     devices as they change            publish   devices into ResourceSlices
+    prepare      claims into plans, and back       answer    kubelet's calls, in its time
+    attach       plans into pods, and back         hooks     the runtime's calls, in its time
+    report       outcomes into claims' status      repair    what was cut short, or slipped through
+    journal      what must survive                 serve     all of it, until SIGTERM
+
+`serve(MyDriver())` is a whole program.
+"""
+
+from netclaim.framework.contract import Driver, NetworkDriver
+from netclaim.framework.serve import run_driver, serve
+from netclaim.framework.settings import (
+    Settings,
+    add_flags,
+    settings_from,
+    settings_from_command_line,
+)
+
+__all__ = [
+    "Driver",
+    "NetworkDriver",
+    "Settings",
+    "add_flags",
+    "run_driver",
+    "serve",
+    "settings_from",
+    "settings_from_command_line",
+]

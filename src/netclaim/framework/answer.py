@@ -1,0 +1,106 @@
+"""Answer kubelet: every claim of a call, each on its own, before kubelet stops waiting.
+
+Promise: faults that may pass are retried within the budget, since kubelet itself would come back
+only after a minute; what does not get done in time is answered with the last fault. Calls for one
+claim wait for each other. Limit: knows nothing of what is done for a claim; `ClaimWork` does.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final, Protocol, TypeVar
+
+from netclaim.errors import PeerError
+from netclaim.framework.clock import Clock
+from netclaim.framework.faults import explain
+from netclaim.framework.metrics import Metrics
+from netclaim.framework.supervise import TRANSIENT, Backoff, retry
+from netclaim.model.prepared import ClaimRef, PrepareAnswer
+
+__all__ = ["ClaimAnswers", "ClaimWork"]
+
+T = TypeVar("T")
+
+BACKOFF: Final = Backoff(first_s=0.25, max_s=5.0)  # a dozen attempts in kubelet's budget
+
+
+class ClaimWork(Protocol):
+    """What is done for one claim. Raises PeerError for what may pass."""
+
+    async def prepare(self, ref: ClaimRef) -> PrepareAnswer:
+        """Prepare it. Again: the same answer."""
+        ...
+
+    async def unprepare(self, ref: ClaimRef) -> None:
+        """Release it. Again: nothing."""
+        ...
+
+    def report_failure(self, ref: ClaimRef, message: str) -> None:
+        """Preparing it failed for now."""
+        ...
+
+
+class ClaimAnswers:
+    """What the kubelet plugin calls."""
+
+    def __init__(self, work: ClaimWork, clock: Clock, metrics: Metrics, *, budget_s: float) -> None:
+        self._work = work
+        self._clock = clock
+        self._metrics = metrics
+        self._budget_s = budget_s
+
+    async def prepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, PrepareAnswer]:
+        """Prepare each claim. Again: the same answers."""
+        answers: dict[str, PrepareAnswer] = {}
+
+        async def answer(ref: ClaimRef) -> None:
+            try:
+                answers[ref.uid] = await self._in_time("prepare", ref, self._work.prepare)
+            except Exception as error:  # noqa: BLE001 (kubelet must get an answer for each claim)
+                message = explain("prepare.failed", error, **_names(ref))
+                self._work.report_failure(ref, message)
+                answers[ref.uid] = PrepareAnswer(error=message)
+
+        async with asyncio.TaskGroup() as group:
+            for ref in refs:
+                group.create_task(answer(ref))
+        return answers
+
+    async def unprepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, str | None]:
+        """Release each claim. Again, or for an unknown one: success."""
+        answers: dict[str, str | None] = {}
+
+        async def answer(ref: ClaimRef) -> None:
+            try:
+                answers[ref.uid] = await self._in_time("unprepare", ref, self._work.unprepare)
+            except Exception as error:  # noqa: BLE001 (kubelet must get an answer for each claim)
+                answers[ref.uid] = explain("unprepare.failed", error, **_names(ref))
+
+        async with asyncio.TaskGroup() as group:
+            for ref in refs:
+                group.create_task(answer(ref))
+        return answers
+
+    async def _in_time(
+        self, verb: str, ref: ClaimRef, work: Callable[[ClaimRef], Awaitable[T]]
+    ) -> T:
+        """Do the work, again and again if it fails in passing, and give up in time to say so."""
+        fault = "it is still under way"
+
+        async def attempt() -> T:
+            nonlocal fault
+            try:
+                return await work(ref)
+            except TRANSIENT as error:
+                fault = str(error)
+                raise
+
+        try:
+            with self._metrics.timed(verb):
+                async with asyncio.timeout(self._budget_s):
+                    return await retry(verb, attempt, backoff=BACKOFF, clock=self._clock)
+        except TimeoutError as error:
+            raise PeerError(f"{verb} not done in {self._budget_s:g} s: {fault}") from error
+
+
+def _names(ref: ClaimRef) -> dict[str, str]:
+    return {"claim": ref.name, "namespace": ref.namespace}

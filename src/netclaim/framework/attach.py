@@ -1,0 +1,229 @@
+"""Attach: a pod's planned devices into its sandbox, and back.
+
+Promise: every attachment is in the journal before the driver is called for it and until the driver
+has undone it; the driver's calls for one sandbox never overlap; may be called twice. Decides
+nothing: prepare already did. Limit: knows no deadline; whoever calls cancels in time, and what that
+leaves behind is undone by the next call for the sandbox or by `sweep`.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from netclaim.errors import PeerError
+from netclaim.framework.contract import NetworkDriver
+from netclaim.framework.faults import explain
+from netclaim.framework.journal import Journal
+from netclaim.framework.locks import KeyedLock
+from netclaim.framework.metrics import Metrics
+from netclaim.framework.pod_plans import PodPlans
+from netclaim.framework.records import Lease
+from netclaim.model.attachment import Attachment, AttachmentKey
+from netclaim.model.claim import DeviceKey
+from netclaim.model.plan import Plan
+from netclaim.model.pod import PodSandbox
+
+__all__ = ["AttachError", "Attacher", "DetachError", "Reports"]
+
+log = structlog.get_logger()
+
+
+class Reports(Protocol):
+    """Where to say that something about a claim's devices changed."""
+
+    def touch(self, claim_uid: str, failures: Mapping[DeviceKey, str]) -> None:
+        """The claim's attachments are now as the journal has them, and these devices failed."""
+        ...
+
+
+class AttachError(PeerError):
+    """Devices of a pod could not be attached; each one's own error is in `errors`."""
+
+    def __init__(self, errors: Mapping[AttachmentKey, Exception], text: str) -> None:
+        super().__init__(text)
+        self.errors = errors
+
+
+class DetachError(PeerError):
+    """Attachments could not be undone; they are kept, to be undone later."""
+
+
+class Attacher:
+    """Puts devices into sandboxes and takes them out again."""
+
+    def __init__(
+        self,
+        driver: NetworkDriver,
+        journal: Journal,
+        plans: PodPlans,
+        *,
+        reports: Reports,
+        metrics: Metrics,
+        netns_exists: Callable[[str], bool],
+    ) -> None:
+        self._driver = driver
+        self._journal = journal
+        self._plans = plans
+        self._reports = reports
+        self._metrics = metrics
+        self._netns_exists = netns_exists
+        self._locks = KeyedLock()
+
+    async def attach(self, pod: PodSandbox) -> None:
+        """Attach whatever the pod has not got yet. Again: returns at once.
+
+        Raises AttachError with the devices that succeeded still attached; `release_sandbox`
+        rolls them back.
+        """
+        async with self._locks.hold(pod.id):
+            missing = [p for p in await self._plans.of(pod) if not self._is_attached(p, pod)]
+            if not missing:
+                return
+            for sandbox_id in self._earlier_sandboxes(pod):
+                await self.release_sandbox(sandbox_id)
+            await self._undo(self._unfinished(pod.id))
+            try:
+                with self._metrics.timed("attach"):
+                    await self._attach_all(missing, pod)
+            except BaseException as error:
+                self._report_failure(missing, pod, error)
+                raise
+            for claim_uid in {plan.claim.uid for plan in missing}:
+                self._reports.touch(claim_uid, {})
+
+    async def release_sandbox(self, sandbox_id: str) -> None:
+        """Detach everything of a sandbox. Again, or for an unknown one: nothing."""
+        async with self._locks.hold(sandbox_id):
+            await self._undo(self._journal.leases_of_sandbox(sandbox_id))
+
+    async def release_claim(self, claim_uid: str) -> None:
+        """Detach everything of a claim. Again, or for an unknown one: nothing."""
+        for sandbox_id in _sandboxes(self._journal.leases_of_claim(claim_uid)):
+            async with self._locks.hold(sandbox_id):
+                here = self._journal.leases_of_sandbox(sandbox_id)
+                await self._undo(le for le in here if le.attachment.plan.claim.uid == claim_uid)
+
+    async def sweep(self) -> None:
+        """Undo whatever was begun and not finished. Raises DetachError if something is left."""
+        unfinished = [le for le in self._journal.leases.values() if le.state != "attached"]
+        errors = []
+        for sandbox_id in _sandboxes(unfinished):
+            async with self._locks.hold(sandbox_id):
+                try:
+                    await self._undo(self._unfinished(sandbox_id))
+                except DetachError as error:
+                    errors.append(error)
+        if errors:
+            raise DetachError("; ".join(map(str, errors)))
+
+    async def _attach_all(self, plans: Iterable[Plan], pod: PodSandbox) -> None:
+        begun = [Attachment(plan=plan, pod=pod) for plan in plans]
+        pass
+        done: list[Attachment] = []
+        errors: dict[AttachmentKey, Exception] = {}
+        async with asyncio.TaskGroup() as group:
+            for attachment in begun:
+                group.create_task(self._attach_one(attachment, done, errors))
+        await self._journal.put_leases(Lease(attachment, "attached") for attachment in done)
+        self._count()
+        if errors:
+            failed = [(a.plan, errors[a.key]) for a in begun if a.key in errors]
+            text = "; ".join(f"{_where(plan)}: {error}" for plan, error in failed)
+            raise AttachError(errors, text) from ExceptionGroup(text, list(errors.values()))
+        log.info("attach.done", pod=pod.name, namespace=pod.namespace, devices=len(done))
+
+    async def _attach_one(
+        self,
+        begun: Attachment,
+        done: list[Attachment],
+        errors: dict[AttachmentKey, Exception],
+    ) -> None:
+        plan, pod = begun.plan, begun.pod
+        try:
+            attachment = await self._driver.attach(plan, pod)
+        except Exception as error:  # noqa: BLE001 (the driver's code; told and undone)
+            explain("attach.failed", error, pod=pod.name, at=_where(plan))
+            errors[begun.key] = error
+        else:
+            # Plan and pod are ours: what is undone later is what was begun.
+            done.append(msgspec.structs.replace(attachment, plan=plan, pod=pod))
+
+    async def _undo(self, leases: Iterable[Lease]) -> None:
+        """Detach, all at a time; those that fail stay in the journal as `detaching`."""
+        todo = [Lease(self._as_it_is(lease.attachment), "detaching") for lease in leases]
+        if not todo:
+            return
+        await self._journal.put_leases(todo)
+        errors: list[Exception] = []
+        async with asyncio.TaskGroup() as group:
+            for lease in todo:
+                group.create_task(self._detach_one(lease.attachment, errors))
+        self._count()
+        for claim_uid in {lease.attachment.plan.claim.uid for lease in todo}:
+            if any(le.state == "attached" for le in self._journal.leases_of_claim(claim_uid)):
+                self._reports.touch(claim_uid, {})  # other pods still use the claim
+        if errors:
+            text = "; ".join(map(str, errors))
+            raise DetachError(text) from ExceptionGroup(text, errors)
+
+    async def _detach_one(self, attachment: Attachment, errors: list[Exception]) -> None:
+        at = {"pod": attachment.pod.name, "at": _where(attachment.plan)}
+        try:
+            with self._metrics.timed("detach"):
+                await self._driver.detach(attachment)
+            await self._journal.drop_lease(attachment.key)
+        except Exception as error:  # noqa: BLE001 (the driver's code; told and tried again)
+            explain("detach.failed", error, **at)
+            errors.append(error)
+        else:
+            log.info("detach.done", **at)
+
+    def _as_it_is(self, attachment: Attachment) -> Attachment:
+        """The attachment with no namespace if that has gone since."""
+        netns = attachment.pod.netns
+        if netns is None or self._netns_exists(netns):
+            return attachment
+        pod = msgspec.structs.replace(attachment.pod, netns=None)
+        return msgspec.structs.replace(attachment, pod=pod)
+
+    def _is_attached(self, plan: Plan, pod: PodSandbox) -> bool:
+        lease = self._journal.leases.get((plan.claim.uid, pod.id, plan.device.key))
+        return lease is not None and lease.state == "attached"
+
+    def _unfinished(self, sandbox_id: str) -> list[Lease]:
+        """Under the sandbox's lock nobody is at work on these: they are leftovers."""
+        here = self._journal.leases_of_sandbox(sandbox_id)
+        return [lease for lease in here if lease.state != "attached"]
+
+    def _earlier_sandboxes(self, pod: PodSandbox) -> list[str]:
+        """A pod has one sandbox at a time: the runtime may not have told us of the others' end."""
+        of_pod = [le for le in self._journal.leases.values() if le.attachment.pod.uid == pod.uid]
+        return [sandbox_id for sandbox_id in _sandboxes(of_pod) if sandbox_id != pod.id]
+
+    def _report_failure(self, plans: Iterable[Plan], pod: PodSandbox, error: BaseException) -> None:
+        """Say of each device why it is not ready: its own error, or that it shares another's."""
+        own = error.errors if isinstance(error, AttachError) else {}
+        shared = str(error) or "cut off before the runtime's deadline"
+        failures: defaultdict[str, dict[DeviceKey, str]] = defaultdict(dict)
+        for plan in plans:
+            key = (plan.claim.uid, pod.id, plan.device.key)
+            failures[plan.claim.uid][plan.device.key] = str(own.get(key, f"rolled back: {shared}"))
+        for claim_uid, by_device in failures.items():
+            self._reports.touch(claim_uid, by_device)
+
+    def _count(self) -> None:
+        states = [lease.state for lease in self._journal.leases.values()]
+        self._metrics.attachments.set(states.count("attached"))
+        self._metrics.pending_detaches.set(states.count("detaching"))
+
+
+def _sandboxes(leases: Iterable[Lease]) -> list[str]:
+    return list(dict.fromkeys(lease.attachment.pod.id for lease in leases))
+
+
+def _where(plan: Plan) -> str:
+    return f"claim {plan.claim.namespace}/{plan.claim.name}, request {plan.device.request}"

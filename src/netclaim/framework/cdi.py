@@ -1,0 +1,94 @@
+"""CDI specifications: how a container gets what a plan's edits say.
+
+Promise: one file a claim, there whole or not at all, and named by the claim so that releasing it
+needs nothing else. Writing again replaces it: the directory does not survive a reboot. Limit:
+environment, device nodes and mounts; CDI's hooks are not used.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from netclaim.errors import HostError
+from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
+from netclaim.model.plan import ContainerEdits, Prepared
+
+__all__ = ["CdiDirectory"]
+
+CDI_VERSION: Final = "0.5.0"  # the first in which a device's name may begin with a digit
+
+
+class CdiDirectory:
+    """One driver's files in the directory that the runtime reads."""
+
+    def __init__(self, directory: Path, driver: str) -> None:
+        self._directory = directory
+        self._driver = driver
+        self._kind = f"{driver}/claim"
+
+    async def write(self, prepared: Prepared) -> Mapping[DeviceKey, str]:
+        """Write a claim's file; the CDI ids of those devices that have edits. Again: the same."""
+        edits = [(plan.device, plan.edits) for plan in prepared.plans if plan.edits is not None]
+        if not edits:
+            return {}
+        uid = prepared.claim.uid
+        spec = {
+            "cdiVersion": CDI_VERSION,
+            "kind": self._kind,
+            "devices": [
+                {"name": _name(uid, device), "containerEdits": _edits(edit)}
+                for device, edit in edits
+            ],
+        }
+        await asyncio.to_thread(self._replace, self._path(uid), msgspec.json.encode(spec))
+        return {device.key: f"{self._kind}={_name(uid, device)}" for device, _ in edits}
+
+    async def remove(self, claim_uid: str) -> None:
+        """Remove a claim's file. Again, or when there never was one: nothing."""
+        path = self._path(claim_uid)
+        try:
+            await asyncio.to_thread(path.unlink, missing_ok=True)
+        except OSError as error:
+            raise HostError(f"cannot remove {path}: {error}") from error
+
+    def _path(self, claim_uid: str) -> Path:
+        return self._directory / f"{self._driver}_{claim_uid}.json"
+
+    def _replace(self, path: Path, content: bytes) -> None:
+        unfinished = path.with_suffix(".tmp")  # the runtime looks at .json and .yaml
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            unfinished.write_bytes(content)
+            unfinished.replace(path)
+        except OSError as error:
+            raise HostError(f"cannot write {path}: {error}") from error
+
+
+def _name(claim_uid: str, device: AllocatedDevice) -> str:
+    return "-".join(filter(None, (claim_uid, device.device, device.share_id)))
+
+
+def _edits(edits: ContainerEdits) -> JsonObject:
+    listed: JsonObject = {
+        "env": [f"{name}={value}" for name, value in edits.env.items()],
+        "deviceNodes": [
+            {
+                "path": node.path,
+                "hostPath": node.host_path or node.path,
+                "permissions": node.permissions,
+            }
+            for node in edits.device_nodes
+        ],
+        "mounts": [
+            {
+                "hostPath": mount.host_path,
+                "containerPath": mount.container_path,
+                "options": list(mount.options),
+            }
+            for mount in edits.mounts
+        ],
+    }
+    return {key: value for key, value in listed.items() if value}

@@ -1,0 +1,105 @@
+"""The contract between a driver and the framework: what an author writes, what `serve` promises.
+
+An author writes one class with three methods (`Driver`), or five for devices that live in a pod's
+network namespace (`NetworkDriver`). The framework owns everything else, and promises:
+
+* **Nothing answered is lost.** A plan is in the journal before kubelet is told "prepared"; an
+  attachment is in the journal before the work on it begins. SIGKILL at any instruction, or a
+  reboot, leaves something that can be undone.
+* **One call at a time for one thing.** Calls for the same claim, or for the same sandbox, never
+  overlap. Calls for different ones do.
+* **Nothing twice in a row.** `attach` is not called again for a plan and a sandbox unless `detach`
+  was called and succeeded in between. A prepared claim is not prepared again in the same boot: the
+  saved plan is the answer.
+* **All of a pod, or none.** When one attach of a pod fails, the others of the same sandbox are
+  detached and the pod's creation fails with the error's own message.
+* **Deadlines.** `prepare` is cancelled in time to answer kubelet, `attach` in time to answer the
+  runtime; a cancelled call counts as failed and is undone. Neither is ever a late success.
+* **Retries.** PeerError is retried with back-off: within kubelet's budget for `prepare`, without
+  end for `detach`, by kubelet making a new sandbox for `attach`. RequestError and HostError are
+  not retried; they are shown to whoever must act.
+* **Exclusive means exclusive.** A device in use by another claim is not prepared again, unless
+  both are shares of it or one has admin access.
+
+Every method may be called again after a crash, with the same argument, for work that was already
+done; each says what that second call must do.
+"""
+
+import abc
+from collections.abc import AsyncIterator
+
+from netclaim.model.attachment import Attachment
+from netclaim.model.claim import Claim
+from netclaim.model.device import Device
+from netclaim.model.plan import Plan, Prepared
+from netclaim.model.pod import PodSandbox
+
+__all__ = ["Driver", "NetworkDriver"]
+
+
+class Driver(abc.ABC):
+    """A driver of devices that are handed to containers (through CDI) or need no handing over."""
+
+    name: str
+    """The driver's name, a DNS subdomain of at most 63 bytes: `gpu.example.com`. Claims, slices
+    and opaque configuration refer to it."""
+
+    @abc.abstractmethod
+    def discover(self) -> AsyncIterator[tuple[Device, ...]]:
+        """Yield all devices of this node, and again all of them whenever something changed.
+
+        Names must be the same for the same device after a restart. Devices do not disappear
+        because they are allocated. An iterator that ends means that nothing will change any more;
+        one that raises is started afresh with back-off.
+
+        Again: a new iterator, which begins with the devices as they are now.
+        """
+
+    @abc.abstractmethod
+    async def prepare(self, claim: Claim) -> Prepared:
+        """Decide everything about a claim and do the slow work. Has about 40 seconds.
+
+        `claim` holds only this driver's devices and configuration, and at least one device.
+        Return one plan for each device. Raise RequestError for what the user must change (kubelet
+        shows the message on the pod) and PeerError for what may pass.
+
+        Again, after a crash before the plan was saved and after a reboot: must succeed and leave
+        the same state.
+        """
+
+    @abc.abstractmethod
+    async def unprepare(self, prepared: Prepared) -> None:
+        """Undo `prepare`. No pod uses the claim any more; the claim object may be gone.
+
+        `prepared.plans` is empty when `prepare` failed or was cut off.
+
+        Again, or for something already undone: must succeed.
+        """
+
+
+class NetworkDriver(Driver):
+    """A driver of devices that are wired into the pod's network namespace."""
+
+    @abc.abstractmethod
+    async def attach(self, plan: Plan, pod: PodSandbox) -> Attachment:
+        """Wire one planned device into a pod. Fast; decides nothing: prepare already did.
+
+        Has what is left of the runtime's time (2 s as it ships, for all devices of the pod) while
+        every other pod of the node waits; runs side by side with the pod's other devices.
+        `pod.netns` is the path of a namespace that exists. On an error, or when cancelled, leave
+        the rest to `detach`, which follows at once.
+
+        Again for the same plan and sandbox: only after a `detach` of it; a clean start.
+        """
+
+    @abc.abstractmethod
+    async def detach(self, attachment: Attachment) -> None:
+        """Undo `attach`, and release what it took (addresses, links).
+
+        `attachment.interface` is None when the attach failed, was cut off, or the process died in
+        it; `attachment.pod.netns` is None when the namespace is gone, as after a reboot. Raise only
+        when something is left that a later call can release: the framework keeps the attachment and
+        calls again.
+
+        Again, or for something already gone: must succeed.
+        """

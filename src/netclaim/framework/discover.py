@@ -1,0 +1,44 @@
+"""Discover: follow the driver's devices and hand every change on.
+
+Promise: a driver whose discovery fails is asked again, with back-off, and what it said last stays
+published meanwhile. Limit: decides nothing about devices; two of one name are the driver's fault
+and that discovery is refused as a whole.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+
+import structlog
+
+from netclaim.framework.clock import Clock
+from netclaim.framework.contract import Driver
+from netclaim.framework.supervise import Backoff
+from netclaim.model.device import Device, DeviceError
+
+__all__ = ["follow_devices"]
+
+log = structlog.get_logger()
+
+
+async def follow_devices(
+    driver: Driver, offer: Callable[[tuple[Device, ...]], None], clock: Clock
+) -> None:
+    """Offer the driver's devices, and again after each change, until cancelled."""
+    for delay_s in Backoff().delays(clock):
+        try:
+            async for devices in driver.discover():
+                _check_names(devices)
+                log.info("discover.done", devices=len(devices))
+                offer(devices)
+            log.info("discover.ended", hint="the driver's devices do not change any more")
+            await asyncio.Event().wait()
+        except Exception:  # the driver's code: whatever it is, the rest goes on
+            log.exception("discover.failed")
+        await clock.sleep(delay_s)
+
+
+def _check_names(devices: tuple[Device, ...]) -> None:
+    twice = [name for name, count in Counter(d.name for d in devices).items() if count > 1]
+    if twice:
+        raise DeviceError(f"several devices are called {', '.join(sorted(twice))}")

@@ -1,0 +1,119 @@
+"""The runtime's hooks: when a pod's devices are attached and detached, and by which deadline.
+
+Promise: a pod does not run without its interfaces. The runtime takes silence for consent, so the
+answer is an error before its deadline rather than nothing; a sandbox that slipped through while the
+driver was away is completed after the next Synchronize, and until then its containers are refused.
+Limit: a pod on the host's network has no namespace of its own and is let through.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import structlog
+
+from netclaim.errors import PeerError
+from netclaim.framework.attach import Attacher
+from netclaim.framework.repair import Repairer
+from netclaim.model.pod import PodSandbox
+from netclaim.nri import Container, RuntimeInfo
+
+__all__ = ["AttachTimeoutError", "RuntimeHooks"]
+
+log = structlog.get_logger()
+
+# Of a hook's time, what is kept to take back a failed attach: 0.36 s of the usual 1.8 s. A detach
+# by exec takes about 25 ms a device; what does not fit goes on in the background.
+ROLLBACK_SHARE: Final = 0.2
+TIMEOUT_MIN_S: Final = 1.0  # below, a chain of executed plugins on a busy node may not fit
+
+
+class AttachTimeoutError(PeerError):
+    """A pod's devices were not attached in the runtime's time; kubelet makes a new sandbox."""
+
+
+class RuntimeHooks:
+    """What the NRI plugin calls."""
+
+    def __init__(self, attacher: Attacher, repairer: Repairer) -> None:
+        self._attacher = attacher
+        self._repairer = repairer
+        self._complete: set[str] = set()  # sandboxes known to have all their interfaces
+
+    async def configure(self, runtime: RuntimeInfo) -> None:
+        """Look at how long the runtime waits. Again: the same."""
+        if runtime.request_timeout_s < TIMEOUT_MIN_S:
+            log.warning(
+                "attach.timeout_small",
+                request_timeout_s=runtime.request_timeout_s,
+                hint="raise plugin_request_timeout in the runtime's NRI configuration",
+            )
+
+    async def synchronize(
+        self,
+        pods: Sequence[PodSandbox],
+        containers: Sequence[Container],  # noqa: ARG002 (sandboxes say enough)
+        *,
+        deadline_s: float,  # noqa: ARG002 (answered at once: the whole node waits)
+    ) -> None:
+        """Note what runs; the work is done later. Again: noted anew."""
+        self._complete &= {pod.id for pod in pods}
+        self._repairer.note_running(pods)
+
+    async def run_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
+        """Attach, or take everything back and answer with an error. Again: nothing to do."""
+        if pod.netns is None:
+            return
+        left_s = deadline_s - asyncio.get_running_loop().time()
+        try:
+            await self._attach(pod, deadline_s - left_s * ROLLBACK_SHARE)
+        except Exception:
+            await self._release(pod.id, deadline_s)
+            raise
+
+    async def create_container(
+        self,
+        pod: PodSandbox,
+        container: Container,  # noqa: ARG002 (a pod is let through whole or not at all)
+        *,
+        deadline_s: float,
+    ) -> None:
+        """Refuse a container while its pod lacks an interface. Again: the same."""
+        if pod.netns is not None and pod.id not in self._complete:
+            await self._attach(pod, deadline_s)
+
+    async def stop_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
+        """Detach while the namespace is still there. Again: nothing to do."""
+        await self._end(pod.id, deadline_s)
+
+    async def remove_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
+        """Detach what Stop did not. Again: nothing to do."""
+        await self._end(pod.id, deadline_s)
+
+    async def _attach(self, pod: PodSandbox, deadline_s: float) -> None:
+        try:
+            async with asyncio.timeout_at(deadline_s):
+                await self._attacher.attach(pod)
+        except TimeoutError as error:
+            self._repairer.wake()
+            raise AttachTimeoutError(
+                "interfaces were not attached in the runtime's time"
+            ) from error
+        except BaseException:  # cancelled too: the runtime hung up, and the pod may go on
+            self._repairer.wake()
+            raise
+        self._complete.add(pod.id)
+
+    async def _end(self, sandbox_id: str, deadline_s: float) -> None:
+        self._complete.discard(sandbox_id)
+        self._repairer.forget(sandbox_id)
+        await self._release(sandbox_id, deadline_s)
+
+    async def _release(self, sandbox_id: str, deadline_s: float) -> None:
+        """Undo as much as time allows; the rest goes on in the background."""
+        try:
+            async with asyncio.timeout_at(deadline_s):
+                await self._attacher.release_sandbox(sandbox_id)
+        except (PeerError, TimeoutError) as error:
+            log.warning("detach.postponed", sandbox=sandbox_id, error=str(error))
+            self._repairer.note_gone(sandbox_id)

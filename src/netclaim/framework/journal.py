@@ -1,0 +1,180 @@
+"""What must survive: the bookings, leases and reports of one driver, on disk and in memory.
+
+Promise: a write is on the disk when its call returns, and is seen by readers from then on; SIGKILL
+or a power cut at any instruction loses nothing that returned. Reading never waits, since everything
+is held in memory too. A write goes on when its caller is cancelled, and memory follows the disk
+either way. Limit: one process at a time; a second one is refused until the first has ended.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from netclaim.framework.records import Booking, Lease, Report
+from netclaim.framework.store import JournalError, Statement, Store
+from netclaim.model.attachment import AttachmentKey
+
+__all__ = ["Journal", "open_journal"]
+
+INSERT_LEASE: Final = "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)"
+INSERT_REPORT: Final = (
+    "INSERT OR REPLACE INTO reports"
+    " SELECT ?, ? WHERE EXISTS (SELECT 1 FROM bookings WHERE claim_uid = ?)"
+)
+DELETE_LEASE: Final = (
+    "DELETE FROM leases WHERE (claim_uid, sandbox_id, pool, device, share_id) = (?, ?, ?, ?, ?)"
+)
+
+
+class Journal:
+    """The driver's memory. Made by `open_journal`."""
+
+    def __init__(self, store: Store, worker: ThreadPoolExecutor) -> None:
+        self._store = store
+        self._worker = worker
+        self._bookings: dict[str, Booking] = {}
+        self._leases: dict[AttachmentKey, Lease] = {}
+        self._reports: dict[str, Report] = {}
+
+    @property
+    def bookings(self) -> Mapping[str, Booking]:
+        """Claims that hold devices, by UID."""
+        return MappingProxyType(self._bookings)
+
+    @property
+    def leases(self) -> Mapping[AttachmentKey, Lease]:
+        """Attachments that have to be undone some day."""
+        return MappingProxyType(self._leases)
+
+    @property
+    def reports(self) -> Mapping[str, Report]:
+        """What claims' statuses say, by UID."""
+        return MappingProxyType(self._reports)
+
+    def leases_of_sandbox(self, sandbox_id: str) -> tuple[Lease, ...]:
+        """All leases of one sandbox."""
+        return tuple(le for le in self._leases.values() if le.attachment.pod.id == sandbox_id)
+
+    def leases_of_claim(self, claim_uid: str) -> tuple[Lease, ...]:
+        """All leases of one claim."""
+        return tuple(le for (uid, _, _), le in self._leases.items() if uid == claim_uid)
+
+    async def put_booking(self, booking: Booking) -> None:
+        """Write a booking, in place of an earlier one of the claim."""
+        uid = booking.claim.uid
+        row = (uid, msgspec.json.encode(booking))
+        await self._write(
+            [("INSERT OR REPLACE INTO bookings VALUES (?, ?)", row)],
+            lambda: self._bookings.update({uid: booking}),
+        )
+
+    async def drop_booking(self, claim_uid: str) -> None:
+        """Forget a claim and what was reported of it. Again: nothing."""
+
+        def forget() -> None:
+            self._bookings.pop(claim_uid, None)
+            self._reports.pop(claim_uid, None)
+
+        await self._write(
+            [
+                ("DELETE FROM bookings WHERE claim_uid = ?", (claim_uid,)),
+                ("DELETE FROM reports WHERE claim_uid = ?", (claim_uid,)),
+            ],
+            forget,
+        )
+
+    async def put_leases(self, leases: Iterable[Lease]) -> None:
+        """Write leases, all or none, each in place of an earlier one of its key."""
+        batch = {lease.attachment.key: lease for lease in leases}
+        await self._write(_lease_rows(batch), lambda: self._leases.update(batch))
+
+    async def drop_lease(self, key: AttachmentKey) -> None:
+        """Forget a lease. Again: nothing."""
+        await self._write([(DELETE_LEASE, _columns(key))], lambda: self._leases.pop(key, None))
+
+    async def put_report(self, report: Report) -> None:
+        """Write what a claim's status says or will say. For a claim that is dropped: nothing."""
+        uid = report.claim.uid
+
+        def remember() -> None:
+            if uid in self._bookings:
+                self._reports[uid] = report
+
+        row = (uid, msgspec.json.encode(report), uid)
+        await self._write([(INSERT_REPORT, row)], remember)
+
+    async def _write(self, statements: list[Statement], remember: Callable[[], object]) -> None:
+        loop = asyncio.get_running_loop()
+        commit = loop.run_in_executor(self._worker, self._store.commit, statements)
+        # Runs before the caller wakes up, and also when the caller is no longer there.
+        commit.add_done_callback(lambda done: None if done.exception() else remember())
+        await asyncio.shield(commit)
+
+    def load(self, boot_id: str) -> None:
+        """Read everything; what an earlier process or boot left half done is to be undone."""
+        store = self._store
+        try:
+            bookings = [_BOOKING.decode(v) for v in store.rows("SELECT value FROM bookings")]
+            leases = [_LEASE.decode(v) for v in store.rows("SELECT value FROM leases")]
+            reports = [_REPORT.decode(v) for v in store.rows("SELECT value FROM reports")]
+        except msgspec.DecodeError as error:
+            raise JournalError(f"the journal holds what no driver wrote: {error}") from error
+        rebooted = store.rows("SELECT value FROM meta WHERE key = 'boot_id'") != [boot_id]
+        inherited = [_inherit(lease, rebooted=rebooted) for lease in leases]
+        self._bookings = {booking.claim.uid: booking for booking in bookings}
+        self._leases = {lease.attachment.key: lease for lease in inherited}
+        self._reports = {report.claim.uid: report for report in reports}
+        remember_boot = ("INSERT OR REPLACE INTO meta VALUES ('boot_id', ?)", (boot_id,))
+        store.commit([*_lease_rows(self._leases), remember_boot])
+
+
+@asynccontextmanager
+async def open_journal(path: Path, boot_id: str) -> AsyncIterator[Journal]:
+    """Open the journal, making it if it is not there; close it after the last write.
+
+    Raises JournalBusyError while another process has it.
+    """
+    loop = asyncio.get_running_loop()
+    # One thread: SQLite's calls stay in order, and none of them holds up the loop.
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal") as worker:
+        store = await loop.run_in_executor(worker, Store, path)
+        try:
+            journal = Journal(store, worker)
+            await loop.run_in_executor(worker, journal.load, boot_id)
+            yield journal
+        finally:
+            worker.submit(store.close)
+
+
+_BOOKING = msgspec.json.Decoder(Booking)
+_LEASE = msgspec.json.Decoder(Lease)
+_REPORT = msgspec.json.Decoder(Report)
+
+
+def _columns(key: AttachmentKey) -> tuple[str, str, str, str, str]:
+    claim_uid, sandbox_id, device = key
+    return (claim_uid, sandbox_id, *device)
+
+
+def _lease_rows(leases: Mapping[AttachmentKey, Lease]) -> list[Statement]:
+    return [
+        (INSERT_LEASE, (*_columns(key), msgspec.json.encode(lease)))
+        for key, lease in leases.items()
+    ]
+
+
+def _inherit(lease: Lease, *, rebooted: bool) -> Lease:
+    """A reboot took the pods' namespaces away; a crash may have cut an attach short."""
+    attachment = lease.attachment
+    if rebooted:
+        pod = msgspec.structs.replace(attachment.pod, netns=None)
+        return Lease(attachment=msgspec.structs.replace(attachment, pod=pod), state="detaching")
+    if lease.state == "attaching":
+        return Lease(attachment=attachment, state="detaching")
+    return lease

@@ -1,0 +1,102 @@
+"""The stages' seams, filled in with the Kubernetes API."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Final
+
+from netclaim.framework.slices import Create, Delete, Operation, Update
+from netclaim.kube import ConflictError, DraApi, Event, NotFoundError
+from netclaim.model.claim import Claim, JsonObject, parse_claim
+from netclaim.model.prepared import ClaimRef
+
+__all__ = ["KubeClaims", "KubeSlices", "KubeStatuses"]
+
+FIELD_MANAGER_MAX: Final = 128  # characters, by the API
+
+
+class KubeClaims:
+    """Claims, one request each."""
+
+    def __init__(self, api: DraApi) -> None:
+        self._api = api
+
+    async def get(self, ref: ClaimRef) -> Claim | None:
+        """The claim as it is now; None if there is none of that name."""
+        try:
+            return parse_claim(await self._api.get_claim(ref.namespace, ref.name))
+        except NotFoundError:
+            return None
+
+
+class KubeSlices:
+    """One driver's slices for one node."""
+
+    def __init__(self, api: DraApi, driver: str, node: str) -> None:
+        self._api = api
+        self._driver = driver
+        self._node = node
+
+    async def watch(self) -> AsyncIterator[Sequence[JsonObject]]:
+        """All slices, and again after each change."""
+        reflector = self._api.watch_slices(self._driver, self._node)
+        async for _ in reflector.changes():
+            yield tuple(reflector.store.values())
+
+    async def write(self, operation: Operation) -> JsonObject | None:
+        """Carry out one operation; deleting what is gone already is no fault."""
+        match operation:
+            case Create(obj=obj):
+                return await self._api.create_slice(obj)
+            case Update(obj=obj):
+                return await self._api.update_slice(obj)
+            case Delete(name=name, uid=uid, resource_version=version):
+                try:
+                    await self._api.delete_slice(name, uid=uid, resource_version=version)
+                except NotFoundError:
+                    return None
+                return None
+
+
+class KubeStatuses:
+    """Claims' device status by server-side apply.
+
+    One field manager for each driver and node: an apply replaces all that its manager wrote, and a
+    claim may have devices on several nodes.
+    """
+
+    def __init__(self, api: DraApi, driver: str, node: str) -> None:
+        self._api = api
+        self._driver = driver
+        self._node = node
+        self._manager = f"{driver}/{node}"[:FIELD_MANAGER_MAX]
+
+    async def apply(self, claim: ClaimRef, devices: Sequence[JsonObject]) -> bool:
+        """Write the driver's entries; False when the claim is gone or another one by now."""
+        try:
+            await self._api.apply_claim_devices(
+                claim.namespace, claim.name, claim.uid, devices, field_manager=self._manager
+            )
+        except NotFoundError:
+            return False
+        except ConflictError:
+            if await self._is_there(claim):
+                raise
+            return False
+        return True
+
+    async def warn(self, claim: ClaimRef, reason: str, message: str) -> None:
+        """Leave a warning event at the claim."""
+        regarding: JsonObject = {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "namespace": claim.namespace,
+            "name": claim.name,
+            "uid": claim.uid,
+        }
+        event = Event(
+            regarding=regarding, reason=reason, note=message, action="Attach", type="Warning"
+        )
+        await self._api.create_event(event, controller=self._driver, instance=self._node)
+
+    async def _is_there(self, claim: ClaimRef) -> bool:
+        found = await KubeClaims(self._api).get(claim)
+        return found is not None and found.uid == claim.uid

@@ -1,0 +1,27 @@
+"""How the driver writes its log: one event a line, named `<verb>.<what>`, to standard error."""
+
+import logging
+import sys
+from typing import Literal
+
+import structlog
+
+__all__ = ["configure_logs"]
+
+
+def configure_logs(form: Literal["json", "text"]) -> None:
+    """Set up structlog for the process; a library that serves drivers does not call this."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if form == "json":
+        shared += [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+    else:
+        shared.append(structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()))
+    structlog.configure(
+        processors=shared,
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )

@@ -1,0 +1,142 @@
+"""The parts of a served driver, chosen and put together. Nothing runs yet."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from netclaim.framework.answer import ClaimAnswers
+from netclaim.framework.attach import Attacher
+from netclaim.framework.cdi import CdiDirectory
+from netclaim.framework.clock import Clock
+from netclaim.framework.contract import Driver, NetworkDriver
+from netclaim.framework.device_health import device_healths
+from netclaim.framework.hooks import RuntimeHooks
+from netclaim.framework.journal import Journal
+from netclaim.framework.kube_api import KubeClaims, KubeSlices, KubeStatuses
+from netclaim.framework.metrics import Metrics
+from netclaim.framework.pod_plans import PodPlans
+from netclaim.framework.prepare import Attachments, Preparer
+from netclaim.framework.publish import Publisher
+from netclaim.framework.repair import Repairer
+from netclaim.framework.report import Reporter
+from netclaim.framework.settings import Settings
+from netclaim.framework.slices import Pool
+from netclaim.kube import DraApi
+from netclaim.kubelet import HealthBoard
+from netclaim.model.device import Device
+from netclaim.nri import Plugin
+
+__all__ = ["ContainersOnly", "Network", "Parts", "build"]
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What a network driver has beyond others; also the Attachments of its claims."""
+
+    attacher: Attacher
+    repairer: Repairer
+    plugin: Plugin
+
+    async def wait_hooked(self) -> None:
+        """Return once the runtime tells us of every pod it starts."""
+        await self.plugin.wait_connected()
+
+    async def release_claim(self, claim_uid: str) -> None:
+        """Detach everything of the claim."""
+        await self.attacher.release_claim(claim_uid)
+
+
+class ContainersOnly:
+    """The Attachments of a driver that attaches nothing."""
+
+    async def wait_hooked(self) -> None:
+        """Nothing to wait for."""
+
+    async def release_claim(self, claim_uid: str) -> None:
+        """Nothing to detach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that runs, and what it shares."""
+
+    journal: Journal
+    pool: Pool
+    metrics: Metrics
+    publisher: Publisher
+    reporter: Reporter
+    answers: ClaimAnswers
+    healths: HealthBoard
+    network: Network | None
+
+    def offer(self, devices: tuple[Device, ...]) -> None:
+        """Pass discovered devices on to everybody who tells others about them."""
+        self.publisher.offer(devices)
+        bookings = self.journal.bookings.values()
+        self.healths.post(device_healths(self.pool.node, devices, bookings))
+
+
+def build(
+    driver: Driver,
+    settings: Settings,
+    *,
+    journal: Journal,
+    api: DraApi,
+    node_uid: str,
+    boot_id: str,
+    clock: Clock,
+) -> Parts:
+    """Put the parts together."""
+    node = settings.node_name
+    metrics = Metrics(driver.name, clock)
+    pool = Pool(driver=driver.name, node=node, node_uid=node_uid)
+    claims = KubeClaims(api)
+    reporter = Reporter(
+        journal,
+        KubeStatuses(api, driver.name, node),
+        clock,
+        metrics,
+        subject="NetworkInterface" if isinstance(driver, NetworkDriver) else "Device",
+    )
+    network = None
+    if isinstance(driver, NetworkDriver):
+        attacher = Attacher(
+            driver,
+            journal,
+            PodPlans(journal, claims),
+            reports=reporter,
+            metrics=metrics,
+            netns_exists=_exists,
+        )
+        repairer = Repairer(attacher, journal, clock, _exists)
+        plugin = Plugin(
+            RuntimeHooks(attacher, repairer),
+            name=driver.name,
+            index=settings.nri_index,
+            socket_path=settings.nri_socket,
+        )
+        network = Network(attacher, repairer, plugin)
+    attachments: Attachments = network or ContainersOnly()
+    preparer = Preparer(
+        driver,
+        journal,
+        claims,
+        attachments=attachments,
+        files=CdiDirectory(settings.cdi_dir, driver.name),
+        reports=reporter,
+        metrics=metrics,
+        boot_id=boot_id,
+    )
+    return Parts(
+        journal=journal,
+        pool=pool,
+        metrics=metrics,
+        publisher=Publisher(pool, KubeSlices(api, driver.name, node), clock, metrics),
+        reporter=reporter,
+        answers=ClaimAnswers(preparer, clock, metrics, budget_s=settings.prepare_budget_s),
+        healths=HealthBoard(),
+        network=network,
+    )
+
+
+def _exists(path: str) -> bool:
+    return Path(path).exists()

@@ -1,0 +1,209 @@
+"""Prepare: a claim into plans, and its release.
+
+Promise: the plan is in the journal before anybody hears of success; a second call returns the saved
+plan and disturbs nothing; a device that another claim holds is not given away. Releasing detaches
+first, works without the claim object, and succeeds for a claim that was never prepared. Limit: one
+attempt a call; `answer` retries.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from netclaim.errors import NetclaimError, PeerError, RequestError
+from netclaim.framework.attach import Reports
+from netclaim.framework.contract import Driver
+from netclaim.framework.exclusive import holder
+from netclaim.framework.journal import Journal
+from netclaim.framework.locks import KeyedLock
+from netclaim.framework.metrics import Metrics
+from netclaim.framework.pod_plans import Claims
+from netclaim.framework.records import Booking
+from netclaim.model.claim import Claim, DeviceKey
+from netclaim.model.plan import Prepared
+from netclaim.model.prepared import ClaimRef, PrepareAnswer, PreparedDevice
+
+__all__ = ["Attachments", "ContainerFiles", "DeviceBusyError", "DriverError", "Preparer"]
+
+log = structlog.get_logger()
+
+
+class Attachments(Protocol):
+    """What is attached on behalf of claims."""
+
+    async def wait_hooked(self) -> None:
+        """Return once a pod that starts would be noticed; else it would start without."""
+        ...
+
+    async def release_claim(self, claim_uid: str) -> None:
+        """Detach everything of the claim, or raise."""
+        ...
+
+
+class ContainerFiles(Protocol):
+    """How containers get a plan's edits."""
+
+    async def write(self, prepared: Prepared) -> Mapping[DeviceKey, str]:
+        """Make the edits available; the ids that containers ask for them by."""
+        ...
+
+    async def remove(self, claim_uid: str) -> None:
+        """Take them away. Again: nothing."""
+        ...
+
+
+class DeviceBusyError(PeerError):
+    """Another claim holds the device; it may be about to be released."""
+
+
+class DriverError(NetclaimError):
+    """The driver broke its contract; its author acts."""
+
+
+class Preparer:
+    """Turns claims into plans and releases them."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        journal: Journal,
+        claims: Claims,
+        *,
+        attachments: Attachments,
+        files: ContainerFiles,
+        reports: Reports,
+        metrics: Metrics,
+        boot_id: str,
+    ) -> None:
+        self._driver = driver
+        self._journal = journal
+        self._claims = claims
+        self._attachments = attachments
+        self._files = files
+        self._reports = reports
+        self._metrics = metrics
+        self._boot_id = boot_id
+        self._locks = KeyedLock()
+        self._booking = asyncio.Lock()
+
+    async def prepare(self, ref: ClaimRef) -> PrepareAnswer:
+        """Plan the claim, write the plan down, answer. Again: the saved plan."""
+        await self._attachments.wait_hooked()
+        async with self._locks.hold(ref.uid):
+            return await self._prepare(ref)
+
+    async def unprepare(self, ref: ClaimRef) -> None:
+        """Undo everything of the claim. Again, or for an unknown one: nothing."""
+        async with self._locks.hold(ref.uid):
+            booking = self._journal.bookings.get(ref.uid)
+            if booking is not None:
+                await self._release(booking)
+                log.info("unprepare.done", claim=ref.name, namespace=ref.namespace)
+
+    def report_failure(self, ref: ClaimRef, message: str) -> None:
+        """Show on the claim why it is not prepared; one that was prepared before stays ready."""
+        booking = self._journal.bookings.get(ref.uid)
+        if booking is not None and booking.prepared is None:
+            self._reports.touch(ref.uid, {device.key: message for device in booking.devices})
+
+    async def _prepare(self, ref: ClaimRef) -> PrepareAnswer:
+        claim = await self._read(ref)
+        saved = self._journal.bookings.get(claim.uid)
+        if saved is not None and saved.devices != claim.devices:
+            await self._release(saved)  # deallocated and allocated anew without our being told
+            saved = None
+        booking = saved or await self._book(claim)
+        prepared = booking.prepared if booking.boot_id == self._boot_id else None
+        if prepared is None:
+            prepared = await self._driver.prepare(claim)
+            _check_plans(claim, prepared)
+        ids = await self._files.write(prepared)
+        done = msgspec.structs.replace(
+            booking,
+            prepared=prepared,
+            boot_id=self._boot_id,
+            pods=booking.pods | claim.pod_uids,
+        )
+        if done != booking:
+            await self._journal.put_booking(done)
+        self._count()
+        self._reports.touch(claim.uid, {})
+        log.info(
+            "prepare.done", claim=ref.name, namespace=ref.namespace, devices=len(prepared.plans)
+        )
+        return _answer(prepared, ids)
+
+    async def _read(self, ref: ClaimRef) -> Claim:
+        claim = await self._claims.get(ref)
+        if claim is None:
+            raise RequestError(f"claim {ref.namespace}/{ref.name} is gone")
+        if claim.uid != ref.uid:
+            raise RequestError(f"claim {ref.namespace}/{ref.name} was replaced by another one")
+        mine = claim.of_driver(self._driver.name)
+        if not mine.devices:
+            raise RequestError(
+                f"claim {ref.namespace}/{ref.name} has no device of {self._driver.name}"
+            )
+        return mine
+
+    async def _book(self, claim: Claim) -> Booking:
+        """Write down that the claim takes its devices, unless another claim has one of them."""
+        async with self._booking:
+            other = holder(claim, self._journal.bookings.values())
+            if other is None:
+                booking = Booking(
+                    claim=claim.ref,
+                    devices=claim.devices,
+                    pods=claim.pod_uids,
+                    owner_pod_uid=claim.owner_pod_uid,
+                )
+                await self._journal.put_booking(booking)
+                return booking
+        await self._release_if_stale(other.claim)
+        raise DeviceBusyError(
+            f"a device is still held by claim {other.claim.namespace}/{other.claim.name}"
+        )
+
+    async def _release_if_stale(self, ref: ClaimRef) -> None:
+        """Release a claim that kubelet forgot: it is gone, replaced or no longer allocated."""
+        claim = await self._claims.get(ref)
+        if claim is not None and claim.uid == ref.uid and claim.allocated:
+            return
+        log.warning("unprepare.stale", claim=ref.name, namespace=ref.namespace, uid=ref.uid)
+        await self.unprepare(ref)
+
+    async def _release(self, booking: Booking) -> None:
+        uid = booking.claim.uid
+        await self._attachments.release_claim(uid)
+        await self._driver.unprepare(booking.prepared or Prepared(claim=booking.claim))
+        await self._files.remove(uid)
+        await self._journal.drop_booking(uid)
+        self._count()
+
+    def _count(self) -> None:
+        bookings = self._journal.bookings.values()
+        self._metrics.prepared_claims.set(sum(b.prepared is not None for b in bookings))
+
+
+def _check_plans(claim: Claim, prepared: Prepared) -> None:
+    planned = sorted(plan.device.key for plan in prepared.plans)
+    if prepared.claim != claim.ref or planned != sorted(d.key for d in claim.devices):
+        raise DriverError("the driver did not return one plan for each device of the claim")
+
+
+def _answer(prepared: Prepared, ids: Mapping[DeviceKey, str]) -> PrepareAnswer:
+    return PrepareAnswer(
+        devices=tuple(
+            PreparedDevice(
+                request_names=(plan.device.base_request,),
+                pool_name=plan.device.pool,
+                device_name=plan.device.device,
+                cdi_device_ids=(ids[plan.device.key],) if plan.device.key in ids else (),
+                share_id=plan.device.share_id,
+            )
+            for plan in prepared.plans
+        )
+    )

@@ -1,0 +1,163 @@
+"""Publish: keep the node's ResourceSlices saying what the driver discovered.
+
+Promise: slices that somebody edits, deletes (kubelet does, whenever it starts) or adds are put
+right; a burst of changes is one round of writes, a change shows within a second, and whoever keeps
+undoing our writes is answered less and less often; fields that the server drops are reported once
+and not fought over.
+Limit: says nothing before the first discovery, so that a restart does not empty the pool.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+import structlog
+
+from netclaim.framework.clock import Clock
+from netclaim.framework.device_json import dropped_fields, without_server_fields
+from netclaim.framework.metrics import Metrics
+from netclaim.framework.slices import Accepted, Create, Delete, Operation, Pool, Update, plan_slices
+from netclaim.framework.supervise import Backoff, retry, supervise
+from netclaim.model.claim import JsonObject
+from netclaim.model.device import Device
+
+__all__ = ["Publisher", "Slices"]
+
+log = structlog.get_logger()
+
+# Before a round that writes what was discovered. The first pause gathers what belongs together (a
+# driver's links appear one by one); the last, with its spread, stays below a second.
+CHANGES = Backoff(first_s=0.1, max_s=0.6)
+# Before a round that puts right what somebody else did. Kubelet wipes once and is answered at once;
+# the last is the quiet period that Kubernetes' own publisher keeps.
+REPAIRS = Backoff(first_s=0.1, max_s=30.0)
+
+
+class Slices(Protocol):
+    """The API server's ResourceSlices, narrowed to this driver and node."""
+
+    def watch(self) -> AsyncIterator[Sequence[JsonObject]]:
+        """Yield all of them, and again all of them after every change."""
+        ...
+
+    async def write(self, operation: Operation) -> JsonObject | None:
+        """Carry out an operation; returns the object as stored, None for one that is gone."""
+        ...
+
+
+class _Pace:
+    """Pauses that grow while they follow each other closely, and start anew after some quiet."""
+
+    def __init__(self, backoff: Backoff, clock: Clock) -> None:
+        self._backoff = backoff
+        self._clock = clock
+        self._pauses = backoff.delays(clock)
+        self._last_s = clock.monotonic()
+
+    async def keep(self) -> None:
+        """Wait for as long as it is now time to wait."""
+        if self._clock.monotonic() - self._last_s > 2 * self._backoff.max_s:
+            self._pauses = self._backoff.delays(self._clock)
+        await self._clock.sleep(next(self._pauses))
+        self._last_s = self._clock.monotonic()
+
+
+class Publisher:
+    """Brings the slices in line with the latest offer, for as long as it runs."""
+
+    def __init__(self, pool: Pool, slices: Slices, clock: Clock, metrics: Metrics) -> None:
+        self._pool = pool
+        self._slices = slices
+        self._clock = clock
+        self._metrics = metrics
+        self._devices: tuple[Device, ...] | None = None
+        self._written: tuple[Device, ...] | None = None
+        self._existing: dict[str, JsonObject] | None = None
+        self._accepted: dict[str, Accepted] = {}
+        self._generation = 0
+        self._dropped: frozenset[str] = frozenset()
+        self._wake = asyncio.Event()
+        self._published = asyncio.Event()
+
+    def offer(self, devices: tuple[Device, ...]) -> None:
+        """Set what there is to publish. Again with the same: nothing happens."""
+        if devices != self._devices:
+            self._devices = devices
+            self._wake.set()
+
+    async def wait_published(self) -> None:
+        """Return once the slices have been right for the first time."""
+        await self._published.wait()
+
+    async def run(self) -> None:
+        """Watch and write until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(
+                supervise("publish.watch", self._follow, backoff=Backoff(), clock=self._clock)
+            )
+            group.create_task(self._write_rounds())
+
+    async def _follow(self) -> None:
+        async for objects in self._slices.watch():
+            self._existing = {obj["metadata"]["name"]: obj for obj in objects}
+            self._wake.set()
+
+    async def _write_rounds(self) -> None:
+        changes, repairs = _Pace(CHANGES, self._clock), _Pace(REPAIRS, self._clock)
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if self._planned():
+                await (repairs if self._devices == self._written else changes).keep()
+            await retry("publish", self._round, backoff=Backoff(), clock=self._clock)
+
+    def _planned(self) -> Sequence[Operation]:
+        """What there is to write, as far as is known now."""
+        if self._devices is None or self._existing is None:
+            return ()
+        return plan_slices(
+            self._pool,
+            self._devices,
+            self._existing.values(),
+            accepted=self._accepted,
+            last_generation=self._generation,
+        )
+
+    async def _round(self) -> None:
+        """Plan with what is known now, and write."""
+        devices, operations = self._devices, self._planned()
+        if devices is None or self._existing is None:
+            return
+        if operations:
+            with self._metrics.timed("publish"):
+                for operation in operations:
+                    await self._carry_out(operation)
+            log.info("publish.done", devices=len(devices), writes=len(operations))
+        self._written = devices
+        self._metrics.published_devices.set(len(devices))
+        self._published.set()
+
+    async def _carry_out(self, operation: Operation) -> None:
+        stored = await self._slices.write(operation)
+        known = self._existing if self._existing is not None else {}
+        match operation:
+            case Delete(name=name):
+                known.pop(name, None)
+            case Create(obj=sent) | Update(obj=sent) if stored is not None:
+                known[sent["metadata"]["name"]] = stored
+                self._generation = sent["spec"]["pool"]["generation"]
+                self._compare(sent, stored)
+
+    def _compare(self, sent: JsonObject, stored: JsonObject) -> None:
+        """Remember what the server made of the devices; say which fields it dropped."""
+        returned = without_server_fields(stored["spec"].get("devices") or [])
+        devices = without_server_fields(sent["spec"]["devices"])
+        self._accepted[sent["metadata"]["name"]] = Accepted(sent=devices, returned=returned)
+        dropped = dropped_fields(devices, returned)
+        if new := dropped - self._dropped:
+            log.warning(
+                "publish.dropped",
+                fields=sorted(new),
+                hint="the API server does not know these fields or has their feature gate off",
+            )
+        self._dropped |= dropped

@@ -1,0 +1,58 @@
+"""What the journal keeps: bookings, leases and reports, as frozen values."""
+
+from typing import Literal
+
+import msgspec
+
+from netclaim.model.attachment import Attachment, Interface
+from netclaim.model.claim import AllocatedDevice, JsonObject
+from netclaim.model.plan import Prepared
+from netclaim.model.prepared import ClaimRef
+
+__all__ = ["Booking", "DeviceReport", "Lease", "Report"]
+
+
+class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A claim that holds devices of ours: being prepared, or prepared.
+
+    Written before the driver is called, so that what a crash leaves behind can be undone and no
+    other claim takes the devices meanwhile. `pods` are the users known so far; a claim that is not
+    `owner_pod_uid`'s alone may have got more since.
+    """
+
+    claim: ClaimRef
+    devices: tuple[AllocatedDevice, ...]
+    pods: frozenset[str] = frozenset()
+    owner_pod_uid: str | None = None
+    prepared: Prepared | None = None
+    boot_id: str = ""  # in which it was prepared; what a driver did to the node ends with the boot
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """An attachment and how far it got.
+
+    `attaching`: the driver was, or is about to be, called. `attached`: the pod has its interface.
+    `detaching`: it has to be undone, and is until that succeeds.
+    """
+
+    attachment: Attachment
+    state: Literal["attaching", "attached", "detaching"]
+
+
+class DeviceReport(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the claim's status says, or will say, about one device."""
+
+    device: AllocatedDevice
+    ready: bool
+    message: str
+    since: str  # RFC 3339: when `ready` last changed
+    interface: Interface | None = None
+    data: JsonObject = {}
+
+
+class Report(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the claim's status says about all devices of ours, once it is `written`."""
+
+    claim: ClaimRef
+    devices: tuple[DeviceReport, ...]
+    written: bool = False

@@ -1,0 +1,115 @@
+"""Bring journal and runtime into line: after a restart of either, and after anything cut short.
+
+Promise: a running sandbox that lacks an interface gets it; an attachment whose sandbox is gone is
+undone; both are tried until they succeed. Limit: knows only what the runtime lists when the plugin
+connects and what the hooks pass on; a sandbox that ends unseen is cleaned up by unprepare.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import structlog
+
+from netclaim.errors import NetclaimError
+from netclaim.framework.attach import Attacher
+from netclaim.framework.clock import Clock
+from netclaim.framework.journal import Journal
+from netclaim.framework.supervise import Backoff
+from netclaim.model.pod import PodSandbox
+
+__all__ = ["Repairer"]
+
+log = structlog.get_logger()
+
+STEP_S: Final = 30.0  # for one sandbox. Nobody waits for it, but the next sandbox does
+
+
+class Repairer:
+    """The work that no hook waits for."""
+
+    def __init__(
+        self,
+        attacher: Attacher,
+        journal: Journal,
+        clock: Clock,
+        netns_exists: Callable[[str], bool],
+    ) -> None:
+        self._attacher = attacher
+        self._journal = journal
+        self._clock = clock
+        self._netns_exists = netns_exists
+        self._running: dict[str, PodSandbox] = {}  # to be completed
+        self._gone: set[str] = set()  # to be released
+        self._work = asyncio.Event()
+        self._idle = asyncio.Event()
+        self.wake()  # a restart may have left something in the journal
+
+    def wake(self) -> None:
+        """Something was cut short: sweep. Again: the same."""
+        self._idle.clear()
+        self._work.set()
+
+    def note_running(self, pods: Sequence[PodSandbox]) -> None:
+        """These sandboxes exist, and no others. A stopped one has no namespace any more."""
+        self._running = {pod.id: pod for pod in pods if pod.netns is not None}
+        held = {lease.attachment.pod.id for lease in self._journal.leases.values()}
+        self._gone = held - self._running.keys()
+        self.wake()
+
+    def note_gone(self, sandbox_id: str) -> None:
+        """This sandbox is to be released. Again: the same."""
+        self._gone.add(sandbox_id)
+        self.wake()
+
+    def forget(self, sandbox_id: str) -> None:
+        """This sandbox is ending: do not complete it any more. Again: nothing."""
+        self._running.pop(sandbox_id, None)
+
+    async def wait_idle(self) -> None:
+        """Return once nothing is left to repair."""
+        await self._idle.wait()
+
+    async def run(self) -> None:
+        """Repair whenever there is something to repair, until cancelled."""
+        while True:
+            await self._work.wait()
+            for delay_s in Backoff().delays(self._clock):
+                self._work.clear()
+                if await self._repair():
+                    break
+                await self._clock.sleep(delay_s)
+            if not self._work.is_set():
+                self._idle.set()
+
+    async def _repair(self) -> bool:
+        """Try everything once. Whether all of it succeeded."""
+        gone = [await self._step(self._release(each)) for each in tuple(self._gone)]
+        running = [await self._step(self._complete(each)) for each in tuple(self._running)]
+        swept = await self._step(self._attacher.sweep())
+        return all(gone) and all(running) and swept
+
+    async def _step(self, work: Awaitable[None]) -> bool:
+        try:
+            async with asyncio.timeout(STEP_S):
+                await work
+        except (NetclaimError, TimeoutError) as error:
+            log.warning("repair.failed", error=str(error))
+            return False
+        return True
+
+    async def _release(self, sandbox_id: str) -> None:
+        await self._attacher.release_sandbox(sandbox_id)
+        self._gone.discard(sandbox_id)
+
+    async def _complete(self, sandbox_id: str) -> None:
+        pod = self._running.get(sandbox_id)
+        if pod is None:  # stopped since it was noted
+            return
+        if pod.netns is not None and self._netns_exists(pod.netns):
+            await self._attacher.attach(pod)
+            if self._running.pop(sandbox_id, None) is not None:
+                return
+        # Stopped while it was being completed, or ended without our being told.
+        self._running.pop(sandbox_id, None)
+        self.note_gone(sandbox_id)

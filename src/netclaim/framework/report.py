@@ -1,0 +1,136 @@
+"""Report: what became of a claim's devices, into the claim's status.
+
+Promise: written off every hook's path and retried until it is there; all devices of a claim in one
+write; what changes while a write is under way is written next, and only the latest; survives a
+restart. Nothing is written about a claim that is released, gone or replaced. A failure also leaves
+an event at the claim, once for each new message.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, Protocol
+
+import msgspec
+import structlog
+
+from netclaim.errors import HostError, NetclaimError
+from netclaim.framework.clock import Clock
+from netclaim.framework.journal import Journal
+from netclaim.framework.locks import KeyedLock
+from netclaim.framework.metrics import Metrics
+from netclaim.framework.records import Report
+from netclaim.framework.status import compose, device_statuses
+from netclaim.framework.supervise import TRANSIENT, Backoff, retry
+from netclaim.model.claim import DeviceKey, JsonObject
+from netclaim.model.prepared import ClaimRef
+
+__all__ = ["Reporter", "Statuses"]
+
+log = structlog.get_logger()
+
+WRITES_MAX: Final = 4  # at a time: a node that starts a hundred pods stays polite
+
+
+class Statuses(Protocol):
+    """The claims' status on the API server, and the events beside it."""
+
+    async def apply(self, claim: ClaimRef, devices: Sequence[JsonObject]) -> bool:
+        """Make these all of the driver's entries in status.devices; False if the claim is gone."""
+        ...
+
+    async def warn(self, claim: ClaimRef, reason: str, message: str) -> None:
+        """Leave a warning event at the claim."""
+        ...
+
+
+class Reporter:
+    """Keeps the claims' statuses in line with the journal, for as long as it runs."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        statuses: Statuses,
+        clock: Clock,
+        metrics: Metrics,
+        *,
+        subject: Literal["NetworkInterface", "Device"],
+    ) -> None:
+        self._journal = journal
+        self._statuses = statuses
+        self._subject = subject
+        self._clock = clock
+        self._metrics = metrics
+        self._failures: dict[str, Mapping[DeviceKey, str]] = {}
+        self._dirty: set[str] = set()
+        self._queue: asyncio.Queue[str] = asyncio.Queue()
+        self._locks = KeyedLock()
+        self._writes = asyncio.Semaphore(WRITES_MAX)
+
+    def touch(self, claim_uid: str, failures: Mapping[DeviceKey, str]) -> None:
+        """The claim is now as the journal has it, and these devices failed. Again: the same."""
+        if failures:
+            self._failures[claim_uid] = failures
+        else:
+            self._failures.pop(claim_uid, None)
+        if claim_uid not in self._dirty:
+            self._dirty.add(claim_uid)
+            self._queue.put_nowait(claim_uid)
+            self._metrics.pending_reports.set(len(self._dirty))
+
+    async def run(self) -> None:
+        """Write what has to be written, beginning with what a restart left, until cancelled."""
+        for claim_uid in self._journal.bookings:
+            self.touch(claim_uid, self._failures.get(claim_uid, {}))
+        async with asyncio.TaskGroup() as group:
+            while True:
+                group.create_task(self._deliver(await self._queue.get()))
+
+    async def _deliver(self, claim_uid: str) -> None:
+        async with self._locks.hold(claim_uid):
+            self._dirty.discard(claim_uid)  # from here on a change is another delivery
+            await retry(
+                "report",
+                lambda: self._attempt(claim_uid),
+                backoff=Backoff(),
+                clock=self._clock,
+                retried=(*TRANSIENT, HostError),
+            )
+            self._metrics.pending_reports.set(len(self._dirty))
+
+    async def _attempt(self, claim_uid: str) -> None:
+        """Write the claim's status as it should be now."""
+        booking = self._journal.bookings.get(claim_uid)
+        if booking is None:
+            self._failures.pop(claim_uid, None)
+            return
+        previous = self._journal.reports.get(claim_uid)
+        report = compose(
+            booking,
+            self._journal.leases_of_claim(claim_uid),
+            self._failures.get(claim_uid, {}),
+            previous,
+            self._clock.now(),
+        )
+        written = msgspec.structs.replace(report, written=True)
+        if not report.devices or previous == written:
+            return
+        await self._journal.put_report(report)  # keeps its transition times if we are killed
+        async with self._writes:
+            with self._metrics.timed("report"):
+                if not await self._statuses.apply(
+                    booking.claim, device_statuses(report, self._subject)
+                ):
+                    log.info("report.gone", claim=booking.claim.name, uid=claim_uid)
+                    return
+        await self._journal.put_report(written)
+        log.info("report.done", claim=booking.claim.name, namespace=booking.claim.namespace)
+        await self._warn(booking.claim, report, previous)
+
+    async def _warn(self, claim: ClaimRef, report: Report, previous: Report | None) -> None:
+        """Say new failures as an event; an event that cannot be left is not worth a retry."""
+        told = {d.message for d in previous.devices if not d.ready} if previous else set()
+        for message in sorted({d.message for d in report.devices if not d.ready} - told):
+            try:
+                await self._statuses.warn(claim, f"{self._subject}NotReady", message)
+            except NetclaimError as error:
+                log.warning("report.event_failed", claim=claim.name, error=str(error))

@@ -1,0 +1,113 @@
+"""What can be set about a driver, with the reason for each default; also as command-line flags."""
+
+import argparse
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+__all__ = ["Settings", "add_flags", "settings_from", "settings_from_command_line"]
+
+NODE_NAME_VARIABLE: Final = "NODE_NAME"  # what manifests fill from spec.nodeName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything `serve` needs beside the driver."""
+
+    node_name: str = field(
+        metadata={
+            "text": "The name of this node's Node object. Slices are published for it and the pool "
+            "is named after it. From $NODE_NAME if not given, else the host's name."
+        }
+    )
+    kubeconfig: str = field(
+        default="",
+        metadata={
+            "text": "A kubeconfig to reach the API server with. Empty: $KUBECONFIG, else the pod's "
+            "service account, else ~/.kube/config."
+        },
+    )
+    state_dir: Path = field(
+        default=Path("/var/lib/netclaim"),
+        metadata={
+            "text": "Where the journal lives, in a directory of the driver's name. It must survive "
+            "restarts of the driver and reboots of the node."
+        },
+    )
+    kubelet_dir: Path = field(
+        default=Path("/var/lib/kubelet"),
+        metadata={
+            "text": "Kubelet's root directory. It has to be the same path inside and outside the "
+            "driver's container, since kubelet is told the path of a socket in it."
+        },
+    )
+    nri_socket: Path = field(
+        default=Path("/var/run/nri/nri.sock"),
+        metadata={
+            "text": "The runtime's NRI socket. Mount its directory, not the socket: the runtime "
+            "makes a new one whenever it starts."
+        },
+    )
+    nri_index: str = field(
+        default="50",
+        metadata={
+            "text": "The driver's place among the runtime's plugins, two digits. Lower ones are "
+            "called first."
+        },
+    )
+    cdi_dir: Path = field(
+        default=Path("/var/run/cdi"),
+        metadata={
+            "text": "Where the runtime looks for CDI specifications that need not survive a reboot."
+        },
+    )
+    http_address: str = field(
+        default="",
+        metadata={
+            "text": "Where to serve /healthz, /readyz and /metrics, as HOST:PORT. Empty: nowhere."
+        },
+    )
+    prepare_budget_s: float = field(
+        default=40.0,
+        metadata={
+            "text": "How long preparing or releasing a claim may take, retries included. Kubelet "
+            "waits 45 s and does not hear an answer that comes later."
+        },
+    )
+    log_format: Literal["json", "text"] = field(
+        default="json", metadata={"text": "How to write logs: json for machines, text for people."}
+    )
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add a flag for each setting: `--node-name` for `node_name`."""
+    for setting in fields(Settings):
+        required = setting.default is MISSING
+        parser.add_argument(
+            f"--{setting.name.replace('_', '-')}",
+            type=setting.type if isinstance(setting.type, type) else str,
+            choices=get_args(setting.type) or None,
+            default=None if required else setting.default,
+            help=setting.metadata["text"] + ("" if required else " Default: %(default)s"),
+        )
+
+
+def settings_from(options: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> Settings:
+    """Read the settings that `add_flags` added."""
+    values = {setting.name: getattr(options, setting.name) for setting in fields(Settings)}
+    values["node_name"] = (
+        values["node_name"] or environ.get(NODE_NAME_VARIABLE) or socket.gethostname().lower()
+    )
+    return Settings(**values)
+
+
+def settings_from_command_line(
+    description: str, argv: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ
+) -> Settings:
+    """Read the settings of a program that has no other options."""
+    parser = argparse.ArgumentParser(description=description)
+    add_flags(parser)
+    return settings_from(parser.parse_args(argv), environ)

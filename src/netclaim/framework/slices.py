@@ -1,0 +1,195 @@
+"""Which writes turn the ResourceSlices there are into the ones there should be. Pure.
+
+Promise: carried out once, nothing is left to write; a device stays in its slice while others come
+and go; the allocator never takes an incomplete pool for a whole one (the generation rules below).
+Limit: one pool a node, named after the node.
+
+Generation: when a single slice changes its devices it is written alone, which is atomic. When
+slices come or go, or several change, every slice of the pool is written with the next generation,
+and the pool counts only once all of them are there.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from netclaim.framework.device_json import (
+    device_json,
+    with_server_fields,
+    without_server_fields,
+)
+from netclaim.model.claim import JsonObject
+from netclaim.model.device import Device
+
+__all__ = ["Accepted", "Create", "Delete", "Operation", "Pool", "Update", "plan_slices"]
+
+SLICE_MAX: Final = 128  # devices in one slice, by the API
+TAINTED_SLICE_MAX: Final = 64  # the same, as soon as one of its devices has a taint
+NAME_MAX: Final = 253  # a DNS subdomain
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Whose slices they are. The Node object owns them, so they go when the node goes."""
+
+    driver: str
+    node: str
+    node_uid: str
+
+    def slice_name(self, index: int) -> str:
+        """The name of the pool's n-th slice.
+
+        Always the same, so that a create whose answer was lost is not done twice. The allocator
+        goes through slices in the order of their names.
+        """
+        text = f"{index:05x}-{self.driver}-{self.node}"
+        digest = hashlib.sha256(f"{self.driver}\0{self.node}".encode()).hexdigest()[:8]
+        return f"{text[: NAME_MAX - 9].rstrip('-.')}-{digest}"
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Make a slice."""
+
+    obj: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Replace a slice, if it is still the version that was looked at."""
+
+    obj: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Remove a slice, if it is still the very object that was looked at."""
+
+    name: str
+    uid: str
+    resource_version: str
+
+
+Operation: TypeAlias = Create | Update | Delete
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What the server made of the devices we sent; a difference is its decision, not a fault."""
+
+    sent: Sequence[JsonObject]
+    returned: Sequence[JsonObject]
+
+
+def plan_slices(
+    pool: Pool,
+    devices: Iterable[Device],
+    existing: Iterable[JsonObject],
+    *,
+    accepted: Mapping[str, Accepted],
+    last_generation: int = 0,
+) -> tuple[Operation, ...]:
+    """The operations to carry out, in this order. None: everything is as it should be."""
+    found = {obj["metadata"]["name"]: obj for obj in existing}
+    wanted = _wanted(pool, devices, found)
+    obsolete = [_delete(obj) for name, obj in sorted(found.items()) if name not in wanted]
+    missing = [name for name in wanted if name not in found]
+    changed = [
+        name
+        for name, content in wanted.items()
+        if name in found and not _holds(found[name], content, accepted.get(name))
+    ]
+    whole = not obsolete and not missing and _is_whole(pool, found.values())
+    if whole and not changed:
+        return ()
+    newest = max([_generation(obj) for obj in found.values()], default=0)
+    if whole and len(changed) == 1:
+        generation, rewritten = newest, changed
+    else:
+        generation = max(newest, last_generation) + 1
+        rewritten = [name for name in wanted if name in found]
+    specs = {name: _spec(pool, wanted[name], generation, len(wanted)) for name in wanted}
+    return (
+        *obsolete,
+        *(Update(_replacement(pool, specs[name], found[name])) for name in rewritten),
+        *(Create(_object(pool, name, specs[name])) for name in missing),
+    )
+
+
+def _wanted(
+    pool: Pool, devices: Iterable[Device], found: Mapping[str, JsonObject]
+) -> dict[str, list[JsonObject]]:
+    """Distribute the devices over slices by name, each where it already is if there is room."""
+    todo = {device.name: device_json(device) for device in devices}
+    limit = TAINTED_SLICE_MAX if any("taints" in obj for obj in todo.values()) else SLICE_MAX
+    highest = (len(todo) + len(found) * limit) // limit + 1
+    names = [pool.slice_name(index) for index in range(highest)]
+    slices: dict[str, list[JsonObject]] = {name: [] for name in names}
+    for name in names:
+        for device in _devices(found.get(name, {})):
+            if device["name"] in todo and len(slices[name]) < limit:
+                slices[name].append(todo.pop(device["name"]))
+    for name in names:
+        while todo and len(slices[name]) < limit:
+            slices[name].append(todo.pop(next(iter(todo))))
+    filled = {name: content for name, content in slices.items() if content}
+    return filled or {names[0]: []}  # an empty slice says "none here"; no slice says nothing
+
+
+def _holds(obj: JsonObject, content: list[JsonObject], accepted: Accepted | None) -> bool:
+    there = without_server_fields(_devices(obj))
+    if there == content:
+        return True
+    return accepted is not None and accepted.sent == content and accepted.returned == there
+
+
+def _is_whole(pool: Pool, found: Iterable[JsonObject]) -> bool:
+    """Whether the slices agree with each other and with us on everything but their devices."""
+    objects = list(found)
+    heads = [{k: v for k, v in o["spec"].items() if k != "devices"} for o in objects]
+    expected = _spec(pool, [], max(map(_generation, objects), default=0), len(objects))
+    del expected["devices"]
+    return all(head == expected for head in heads)
+
+
+def _spec(pool: Pool, content: list[JsonObject], generation: int, count: int) -> JsonObject:
+    return {
+        "driver": pool.driver,
+        "nodeName": pool.node,
+        "pool": {"name": pool.node, "generation": generation, "resourceSliceCount": count},
+        "devices": content,
+    }
+
+
+def _object(pool: Pool, name: str, spec: JsonObject) -> JsonObject:
+    owner = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "name": pool.node,
+        "uid": pool.node_uid,
+        "controller": True,
+    }
+    return {"metadata": {"name": name, "ownerReferences": [owner]}, "spec": spec}
+
+
+def _replacement(pool: Pool, spec: JsonObject, found: JsonObject) -> JsonObject:
+    """The slice for this very version of what is there."""
+    meta = found["metadata"]
+    devices = with_server_fields(spec["devices"], _devices(found))
+    obj = _object(pool, meta["name"], spec | {"devices": devices})
+    obj["metadata"] |= {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
+    return obj
+
+
+def _delete(obj: JsonObject) -> Delete:
+    meta = obj["metadata"]
+    return Delete(name=meta["name"], uid=meta["uid"], resource_version=meta["resourceVersion"])
+
+
+def _devices(obj: Mapping[str, Any]) -> list[JsonObject]:
+    return (obj.get("spec") or {}).get("devices") or []
+
+
+def _generation(obj: JsonObject) -> int:
+    return int(obj["spec"]["pool"]["generation"])

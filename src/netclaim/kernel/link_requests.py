@@ -1,0 +1,202 @@
+"""The requests about links: create, change, delete, look up, list. Only bytes.
+
+Promise: a link is described whole, so that one request makes it in the right namespace with its
+final name; what is not given is left out and the kernel's own default holds.
+Limit: of each kind of link only the settings that we use.
+"""
+
+import socket
+import struct
+from typing import Final
+
+import msgspec
+
+from netclaim.kernel import uapi
+from netclaim.kernel.netlink import Request, attribute, nested, text, u8, u16, u32
+
+__all__ = [
+    "LinkKind",
+    "bridge",
+    "create_link",
+    "delete_link",
+    "delete_link_named",
+    "dummy",
+    "dump_links",
+    "get_link",
+    "get_link_at",
+    "get_nsid",
+    "ipvlan",
+    "macvlan",
+    "set_link",
+    "veth",
+    "vlan",
+]
+
+IFINFOMSG: Final = struct.Struct("=BxHiII")  # family, type, index, flags, changed flags
+RTGENMSG: Final = struct.Struct("=B3x")  # family
+
+MACVLAN_MODES: Final = {"private": 1, "vepa": 2, "bridge": 4, "passthru": 8}
+IPVLAN_MODES: Final = {"l2": 0, "l3": 1, "l3s": 2}
+
+
+class LinkKind(msgspec.Struct, frozen=True):
+    """A kind of link to create, with the settings that only this kind has."""
+
+    name: str
+    data: bytes = b""
+
+
+def macvlan(mode: str = "bridge", *, broadcast_queue: int = 0) -> LinkKind:
+    """A link of its own MAC on a parent; `mode` is a key of MACVLAN_MODES."""
+    data = u32(uapi.IFLA_MACVLAN_MODE, MACVLAN_MODES[mode])
+    if broadcast_queue:
+        data += u32(uapi.IFLA_MACVLAN_BC_QUEUE_LEN, broadcast_queue)
+    return LinkKind("macvlan", data)
+
+
+def ipvlan(mode: str = "l2") -> LinkKind:
+    """A link that shares its parent's MAC; `mode` is a key of IPVLAN_MODES."""
+    return LinkKind("ipvlan", u16(uapi.IFLA_IPVLAN_MODE, IPVLAN_MODES[mode]))
+
+
+def vlan(vlan_id: int) -> LinkKind:
+    """An 802.1Q link on a parent."""
+    return LinkKind("vlan", u16(uapi.IFLA_VLAN_ID, vlan_id))
+
+
+def veth(
+    peer_name: str,
+    *,
+    peer_netns_fd: int | None = None,
+    peer_mac: str = "",
+    peer_mtu: int | None = None,
+) -> LinkKind:
+    """One end of a pair, the other being `peer_name`, in another namespace if wanted."""
+    peer = IFINFOMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0) + _link_attributes(
+        name=peer_name, netns_fd=peer_netns_fd, mac=peer_mac, mtu=peer_mtu
+    )
+    return LinkKind("veth", nested(uapi.VETH_INFO_PEER, peer))
+
+
+def bridge(*, vlan_filtering: bool = False) -> LinkKind:
+    """A bridge with the kernel's defaults, or one that tells VLANs apart."""
+    return LinkKind("bridge", u8(uapi.IFLA_BR_VLAN_FILTERING, 1) if vlan_filtering else b"")
+
+
+def dummy() -> LinkKind:
+    """A link that leads nowhere."""
+    return LinkKind("dummy")
+
+
+def create_link(
+    name: str,
+    kind: LinkKind,
+    *,
+    parent_index: int | None = None,
+    netns_fd: int | None = None,
+    mac: str = "",
+    mtu: int | None = None,
+    master_index: int | None = None,
+) -> Request:
+    """Make a link, at once in the namespace, with the name, MAC and MTU it shall have.
+
+    `parent_index` is looked up in the namespace of the socket, whatever `netns_fd` is. Fails if
+    the name is taken there. The new link is down; the kernel does not say its index.
+    """
+    info = [text(uapi.IFLA_INFO_KIND, kind.name)]
+    if kind.data:
+        info.append(nested(uapi.IFLA_INFO_DATA, kind.data))
+    payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0) + _link_attributes(
+        name=name, netns_fd=netns_fd, mac=mac, mtu=mtu, master_index=master_index
+    )
+    if parent_index is not None:
+        payload += u32(uapi.IFLA_LINK, parent_index)
+    return Request(
+        uapi.RTM_NEWLINK,
+        payload + nested(uapi.IFLA_LINKINFO, *info),
+        f"create {kind.name} link {name}",
+        uapi.NLM_F_CREATE | uapi.NLM_F_EXCL,
+    )
+
+
+def set_link(
+    index: int,
+    *,
+    name: str = "",
+    up: bool | None = None,
+    promiscuous: bool | None = None,
+    netns_fd: int | None = None,
+    mac: str = "",
+    mtu: int | None = None,
+    master_index: int | None = None,
+    alias: str | None = None,
+) -> Request:
+    """Change a link. `master_index` 0 takes it out of its master, `alias` "" removes the alias.
+
+    The kernel moves it to the other namespace first, and switches it on last.
+    """
+    switches = ((uapi.IFF_UP, up), (uapi.IFF_PROMISC, promiscuous))
+    flags = sum(flag for flag, on in switches if on)
+    changed = sum(flag for flag, on in switches if on is not None)
+    payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, index, flags, changed) + _link_attributes(
+        name=name, netns_fd=netns_fd, mac=mac, mtu=mtu, master_index=master_index
+    )
+    if alias is not None:
+        payload += attribute(uapi.IFLA_IFALIAS, alias.encode())
+    return Request(uapi.RTM_SETLINK, payload, f"change link {index}")
+
+
+def delete_link(index: int) -> Request:
+    """Remove a link, and with it its peer or what stands on it."""
+    payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, index, 0, 0)
+    return Request(uapi.RTM_DELLINK, payload, f"delete link {index}")
+
+
+def delete_link_named(name: str) -> Request:
+    """Remove a link by its name."""
+    payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0) + text(uapi.IFLA_IFNAME, name)
+    return Request(uapi.RTM_DELLINK, payload, f"delete link {name}")
+
+
+def get_link(name: str) -> Request:
+    """Ask for one link by its name."""
+    payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0) + text(uapi.IFLA_IFNAME, name)
+    return Request(uapi.RTM_GETLINK, payload, f"look up link {name}")
+
+
+def get_link_at(index: int) -> Request:
+    """Ask for one link by its index."""
+    payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, index, 0, 0)
+    return Request(uapi.RTM_GETLINK, payload, f"look up link {index}")
+
+
+def dump_links() -> Request:
+    """Ask for every link, without the state of each VF: some cards must be asked for each one."""
+    payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0)
+    return Request(uapi.RTM_GETLINK, payload, "list links", dump=True)
+
+
+def get_nsid(netns_fd: int) -> Request:
+    """Ask for the number by which the socket's namespace knows another one."""
+    payload = RTGENMSG.pack(socket.AF_UNSPEC) + u32(uapi.NETNSA_FD, netns_fd)
+    return Request(uapi.RTM_GETNSID, payload, "look up the number of a network namespace")
+
+
+def _link_attributes(
+    *,
+    name: str = "",
+    netns_fd: int | None = None,
+    mac: str = "",
+    mtu: int | None = None,
+    master_index: int | None = None,
+) -> bytes:
+    payload = text(uapi.IFLA_IFNAME, name) if name else b""
+    if netns_fd is not None:
+        payload += u32(uapi.IFLA_NET_NS_FD, netns_fd)
+    if mac:
+        payload += attribute(uapi.IFLA_ADDRESS, bytes.fromhex(mac.replace(":", "")))
+    if mtu is not None:
+        payload += u32(uapi.IFLA_MTU, mtu)
+    if master_index is not None:
+        payload += u32(uapi.IFLA_MASTER, master_index)
+    return payload

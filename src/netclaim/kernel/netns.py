@@ -1,0 +1,211 @@
+"""Network namespaces: open one by its path, know it again, do something inside it.
+
+Promise: after `call_in` the calling thread is in the namespace it came from, or the process is
+dead. A thread left in a pod's namespace would do the node's work there, silently.
+Limit: entering a namespace needs CAP_SYS_ADMIN in it, and in our own to return.
+"""
+
+import ctypes
+import errno
+import fcntl
+import os
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NoReturn, Self, TypeVar
+
+import msgspec
+
+from netclaim.errors import HostError, PeerError
+
+__all__ = [
+    "NamespaceGoneError",
+    "NamespaceRefusedError",
+    "Netns",
+    "NetnsId",
+    "call_in",
+    "current_netns_id",
+    "is_live",
+    "open_netns",
+    "socket_in",
+]
+
+T = TypeVar("T")
+
+CLONE_NEWNET: Final = 0x40000000  # linux/sched.h; also what the ioctl below answers
+NS_GET_NSTYPE: Final = 0xB703  # linux/nsfs.h: _IO(0xb7, 3); any other kind of file answers ENOTTY
+GONE: Final = {
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.ESRCH,
+}  # ESRCH: of a process in /proc that has ended
+OWN_NETNS: Final = "/proc/thread-self/ns/net"  # the thread's, which /proc/self would not be
+
+
+class NamespaceGoneError(PeerError):
+    """The path names no network namespace (any more): its pod is gone, or not made yet."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"network namespace {path}: {reason}")
+        self.path = path
+
+
+class NamespaceRefusedError(HostError):
+    """The kernel does not let us use this namespace."""
+
+    def __init__(self, path: str, error: OSError) -> None:
+        hint = "; the driver needs CAP_SYS_ADMIN" if error.errno == errno.EPERM else ""
+        super().__init__(f"network namespace {path}: {error.strerror}{hint}")
+        self.path = path
+        self.errno = error.errno
+
+
+class NetnsId(msgspec.Struct, frozen=True):
+    """What a namespace is known by while it lives; the kernel may give it to a later one."""
+
+    device: int
+    inode: int
+
+
+class Netns:
+    """A network namespace held open: it outlives its pod and its path until closed."""
+
+    def __init__(self, fd: int, path: str) -> None:
+        """Take over `fd`, which `close` will close."""
+        self.fd = fd
+        self.path = path
+        self.id = _id_of(fd)
+
+    def close(self) -> None:
+        """Let go of the namespace. Again: does nothing."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_netns(path: str | Path) -> Netns:
+    """Open the network namespace at `path`, and nothing else that may lie there.
+
+    A runtime that has unmounted a namespace can leave the plain file it was mounted on, so a path
+    that exists proves nothing; the kernel is asked what the opened file is.
+    """
+    path = str(path)
+    try:
+        # O_NONBLOCK: should it be a FIFO, the open must not wait for a writer.
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as error:
+        if error.errno in GONE:
+            raise NamespaceGoneError(path, f"{error.strerror}") from error
+        raise NamespaceRefusedError(path, error) from error
+    except ValueError as error:  # a NUL in it: no such path can be
+        raise NamespaceGoneError(repr(path), f"{error}") from error
+    if not _is_netns(fd):
+        os.close(fd)
+        raise NamespaceGoneError(path, "no network namespace is mounted there (any more)")
+    return Netns(fd, path)
+
+
+def is_live(path: str | Path) -> bool:
+    """Say whether a network namespace is mounted at `path` now."""
+    try:
+        open_netns(path).close()
+    except NamespaceGoneError:
+        return False
+    return True
+
+
+def current_netns_id() -> NetnsId:
+    """Identify the calling thread's network namespace."""
+    status = os.stat(OWN_NETNS)  # noqa: PTH116 -- a Path object is only in the way here
+    return NetnsId(status.st_dev, status.st_ino)
+
+
+def call_in(netns: Netns, action: Callable[[], T]) -> T:
+    """Call `action` inside `netns` and return what it returns; this thread is back at once.
+
+    Entering is per thread and nothing here awaits, so on the event loop's thread no other task
+    runs in between. Other threads are not touched. Takes about 0.02 ms beside the action.
+    """
+    try:
+        home_fd = os.open(OWN_NETNS, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise NamespaceRefusedError(OWN_NETNS, error) from error
+    home = _id_of(home_fd)
+    try:
+        # Two levels: an interrupt that arrives between the statements of the inner `finally`
+        # still meets the outer one, whose check ends in the right namespace or in abort.
+        try:
+            _enter_or_refuse(netns)
+            return action()
+        finally:
+            _enter(home_fd)
+    finally:
+        if not _is_in(home):
+            _abort(netns.path)
+        os.close(home_fd)
+
+
+def socket_in(netns: Netns, family: int, kind: int, protocol: int) -> socket.socket:
+    """Open a socket inside `netns`; it stays there while this thread is back at once."""
+    try:
+        return call_in(netns, lambda: socket.socket(family, kind | socket.SOCK_CLOEXEC, protocol))
+    except OSError as error:
+        raise NamespaceRefusedError(netns.path, error) from error
+
+
+def _is_netns(fd: int) -> bool:
+    try:
+        return fcntl.ioctl(fd, NS_GET_NSTYPE) == CLONE_NEWNET
+    except OSError:
+        return False
+
+
+def _id_of(fd: int) -> NetnsId:
+    status = os.fstat(fd)
+    return NetnsId(status.st_dev, status.st_ino)
+
+
+def _enter_or_refuse(netns: Netns) -> None:
+    try:
+        _enter(netns.fd)
+    except OSError as error:
+        raise NamespaceRefusedError(netns.path, error) from error
+
+
+def _is_in(wanted: NetnsId) -> bool:
+    try:
+        return current_netns_id() == wanted
+    except OSError:  # not knowing is as bad as being elsewhere
+        return False
+
+
+def _abort(path: str) -> NoReturn:
+    os.write(2, f"netclaim: cannot leave network namespace {path}; aborting\n".encode())
+    os.abort()
+
+
+if sys.version_info >= (3, 12):
+
+    def _enter(fd: int) -> None:
+        os.setns(fd, CLONE_NEWNET)
+
+else:
+    _libc = ctypes.CDLL(None, use_errno=True)
+
+    def _enter(fd: int) -> None:
+        if _libc.setns(fd, CLONE_NEWNET) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))

@@ -1,0 +1,177 @@
+"""A client of rtnetlink: one socket in one namespace, requests answered or refused.
+
+Promise: a call returns the kernel's answer or raises; a call given up halfway does not disturb
+the next. A socket keeps its namespace alive until it is closed.
+Limit: the kernel does the work inside send(), under a lock for all namespaces, and so holds the
+event loop for that long: tenths of a millisecond, more while another holds the lock.
+"""
+
+import asyncio
+import errno
+import socket
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Final, Self
+
+from netclaim.errors import HostError, PeerError
+from netclaim.kernel import uapi
+from netclaim.kernel.netlink import Exchange, MalformedMessageError, Message, Request
+from netclaim.kernel.netns import Netns, socket_in
+
+__all__ = ["Rtnl", "RtnlTimeoutError", "UnstableDumpError", "discard", "open_rtnetlink", "receive"]
+
+RECEIVE_BYTES: Final = 65536  # the kernel fills at most 32 KiB at once, unless one link needs more
+BATCH_MAX: Final = 64  # an ack takes about 1 KiB of the receive buffer (208 KiB) until it is read
+DUMP_TRIES: Final = 5  # a list that changes under each of five readings is not going to settle
+
+
+class RtnlTimeoutError(PeerError):
+    """The kernel did not answer in time."""
+
+
+class UnstableDumpError(PeerError):
+    """A list changed each time while it was read."""
+
+
+def open_rtnetlink(netns: Netns | None, groups: int = 0) -> socket.socket:
+    """Open a socket in a namespace, or in our own; `groups` are the RTMGRP_* it listens to."""
+    kind = socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC
+    family, protocol = socket.AF_NETLINK, socket.NETLINK_ROUTE
+    try:
+        sock = (
+            socket.socket(family, kind, protocol)
+            if netns is None
+            else socket_in(netns, family, kind, protocol)
+        )
+    except OSError as error:
+        raise HostError(f"cannot open a netlink socket: {error.strerror}") from error
+    sock.bind((0, groups))
+    return sock
+
+
+async def receive(sock: socket.socket) -> bytes:
+    """Wait for a datagram. Does not wait, and runs no other task, if one is there already."""
+    while True:
+        try:
+            data, _, flags, _ = sock.recvmsg(RECEIVE_BYTES)
+        except BlockingIOError:
+            await _readable(sock)
+            continue
+        if flags & socket.MSG_TRUNC:
+            raise MalformedMessageError(f"a netlink datagram of more than {RECEIVE_BYTES} bytes")
+        return data
+
+
+def discard(sock: socket.socket) -> None:
+    """Read and forget all that has come so far."""
+    while True:
+        try:
+            sock.recv(RECEIVE_BYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            if error.errno != errno.ENOBUFS:  # told once for each overrun; more may be queued
+                raise
+
+
+class Rtnl:
+    """Requests to the kernel, one exchange at a time; tasks may share it."""
+
+    def __init__(self, sock: socket.socket, *, timeout_s: float) -> None:
+        """Take over `sock`, as `open_rtnetlink` made it."""
+        self._sock = sock
+        self._timeout_s = timeout_s
+        self._turn = asyncio.Lock()
+        self._sequence = 1
+        self._stale = False  # an exchange was given up: its answers may still come
+
+    @classmethod
+    def open(cls, netns: Netns | None = None, *, timeout_s: float = 5.0) -> Self:
+        """Connect to the kernel in `netns`, or in our own namespace."""
+        sock = open_rtnetlink(netns)
+        for option in (
+            uapi.NETLINK_EXT_ACK,  # errors explained in words
+            uapi.NETLINK_CAP_ACK,  # and without our request repeated
+            uapi.NETLINK_GET_STRICT_CHK,  # dumps filtered by the kernel
+        ):
+            sock.setsockopt(uapi.SOL_NETLINK, option, 1)
+        return cls(sock, timeout_s=timeout_s)
+
+    def close(self) -> None:
+        """Let go of the socket and of its namespace. Again: does nothing."""
+        self._sock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def call(self, request: Request) -> list[Message]:
+        """Make one request; returns what came before the ack, or raises KernelError."""
+        exchange = await self._exchange([request])
+        if exchange.errors:
+            raise exchange.errors[0]
+        return exchange.replies
+
+    async def batch(self, requests: Sequence[Request]) -> None:
+        """Make requests in order, many in one system call.
+
+        Every one is tried. If any fails the first failure is raised, as the others mostly follow
+        from it; they are its notes.
+        """
+        errors = []
+        for start in range(0, len(requests), BATCH_MAX):
+            exchange = await self._exchange(requests[start : start + BATCH_MAX])
+            errors += exchange.errors
+        if errors:
+            first, *others = errors
+            for other in others:
+                first.add_note(f"also: {other}")
+            raise first
+
+    async def dump(self, request: Request) -> list[Message]:
+        """Read a list; read again if it changed meanwhile."""
+        for _ in range(DUMP_TRIES):
+            exchange = await self._exchange([request])
+            if exchange.errors:
+                raise exchange.errors[0]
+            if not exchange.interrupted:
+                return exchange.replies
+        raise UnstableDumpError(f"{request.about}: changed during each of {DUMP_TRIES} readings")
+
+    async def _exchange(self, requests: Sequence[Request]) -> Exchange:
+        async with self._turn:
+            exchange = Exchange(requests, self._sequence)
+            self._sequence += len(requests)
+            try:
+                if self._stale:
+                    discard(self._sock)  # this also ends in the kernel a dump that was given up
+                self._stale = True
+                async with asyncio.timeout(self._timeout_s):
+                    self._sock.send(exchange.outgoing)
+                    while not exchange.done:
+                        exchange.feed(await receive(self._sock))
+            except TimeoutError as error:
+                about = requests[0].about
+                raise RtnlTimeoutError(f"{about}: no answer in {self._timeout_s} s") from error
+            except OSError as error:
+                raise HostError(f"{requests[0].about}: {error.strerror}") from error
+            self._stale = False
+            return exchange
+
+
+async def _readable(sock: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    fd = sock.fileno()
+    loop.add_reader(fd, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(fd)

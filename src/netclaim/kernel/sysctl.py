@@ -1,0 +1,48 @@
+"""The kernel's settings under /proc/sys, as they are in one network namespace.
+
+Promise: a name is a path with slashes, so that a link's name may hold dots.
+Limit: what `net/` leads to is decided by the calling thread's namespace when a file is opened; for
+another namespace call these inside `call_in`.
+"""
+
+from pathlib import Path
+
+from netclaim.errors import HostError
+
+__all__ = ["SysctlError", "read_sysctl", "try_sysctl", "write_sysctl"]
+
+ROOT = Path("/proc/sys")
+
+
+class SysctlError(HostError):
+    """A setting cannot be read or written."""
+
+    def __init__(self, name: str, error: OSError) -> None:
+        super().__init__(f"sysctl {name}: {error.strerror}")
+        self.name = name
+        self.errno = error.errno
+
+
+def read_sysctl(name: str) -> str:
+    """Read a setting."""
+    try:
+        return (ROOT / name).read_text().strip()
+    except OSError as error:
+        raise SysctlError(name, error) from error
+
+
+def write_sysctl(name: str, value: str) -> None:
+    """Change a setting."""
+    try:
+        (ROOT / name).write_text(value)
+    except OSError as error:
+        raise SysctlError(name, error) from error
+
+
+def try_sysctl(name: str, value: str) -> bool:
+    """Change a setting that is only nice to have; says whether that was done."""
+    try:
+        write_sysctl(name, value)
+    except SysctlError:
+        return False
+    return True

@@ -1,0 +1,210 @@
+"""The Kubernetes API's verbs, on plain dicts.
+
+Each method is one request, but for `list`, which follows the pages. Promise: what comes back is
+decoded JSON of a success; everything else raises (see `netclaim.kube.errors`). Limit: no caching
+and no retries; `netclaim.kube.watch` keeps a store, and the stages know their own budgets.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import aiohttp
+import msgspec
+
+from netclaim.kube.cluster import Cluster
+from netclaim.kube.errors import GoneError, MalformedReplyError
+from netclaim.kube.resource import Listing, Resource, Selection
+from netclaim.kube.transport import LineStream, Transport
+from netclaim.model.claim import JsonObject
+
+__all__ = ["Client", "PatchKind", "connect"]
+
+PAGE = 500  # objects a page, as kubectl asks: a page stays well below the call's deadline
+JSON = "application/json"
+APPLY = "application/apply-patch+yaml"  # JSON is YAML; the older media type works since 1.16
+
+PatchKind: TypeAlias = Literal["merge", "json"]
+T = TypeVar("T")
+
+
+class _ListMeta(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _Page(msgspec.Struct, frozen=True):
+    metadata: _ListMeta = _ListMeta()
+    items: tuple[dict[str, Any], ...] | None = None
+
+
+_page_decoder = msgspec.json.Decoder(_Page)
+_object_decoder = msgspec.json.Decoder(dict[str, Any])
+
+
+class Client:
+    """One cluster's API."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def get_path(self, path: str) -> JsonObject:
+        """Return whatever JSON object is served at a path, such as `/version`."""
+        return _decode(_object_decoder, await self._transport.call("GET", path))
+
+    async def get(self, resource: Resource, name: str, *, namespace: str = "") -> JsonObject:
+        """Return one object."""
+        return await self.get_path(resource.path(namespace=namespace, name=name))
+
+    async def list(self, selection: Selection, *, page: int = PAGE) -> Listing:
+        """Return all objects of a selection as of one resource version, page by page.
+
+        A continue token that expires on the way (after 5 minutes) restarts the list in one piece.
+        """
+        items: tuple[JsonObject, ...] = ()
+        query = {**selection.query, "limit": str(page)}
+        while True:
+            try:
+                reply = await self._transport.call("GET", selection.path, query=query)
+            except GoneError:
+                if "continue" not in query:
+                    raise
+                items, query = (), selection.query
+                continue
+            got = _decode(_page_decoder, reply)
+            items += got.items or ()
+            if not got.metadata.continue_:
+                return Listing(items, got.metadata.resource_version)
+            query = {**query, "continue": got.metadata.continue_}
+
+    def watch(
+        self, selection: Selection, *, resource_version: str, timeout_s: float, idle_s: float
+    ) -> AbstractAsyncContextManager[LineStream]:
+        """Open the stream of changes after a version, one JSON event a line.
+
+        The server ends it after `timeout_s`; silence of `idle_s` means that the peer is gone.
+        """
+        query = {
+            **selection.query,
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(round(timeout_s)),
+        }
+        return self._transport.stream(selection.path, query=query, idle_s=idle_s)
+
+    async def create(
+        self, resource: Resource, body: JsonObject, *, field_manager: str = ""
+    ) -> JsonObject:
+        """Create an object in the namespace its metadata names; return it as stored."""
+        path = resource.path(namespace=_meta(body).get("namespace", ""))
+        return await self._write("POST", path, body, _manager(field_manager))
+
+    async def update(
+        self,
+        resource: Resource,
+        body: JsonObject,
+        *,
+        subresource: str = "",
+        field_manager: str = "",
+    ) -> JsonObject:
+        """Replace an object; `metadata.resourceVersion`, if set, must be the stored one."""
+        path = _object_path(resource, body, subresource)
+        return await self._write("PUT", path, body, _manager(field_manager))
+
+    async def patch(
+        self,
+        resource: Resource,
+        name: str,
+        patch: JsonObject | Sequence[JsonObject],
+        *,
+        kind: PatchKind = "merge",
+        namespace: str = "",
+        subresource: str = "",
+        field_manager: str = "",
+    ) -> JsonObject:
+        """Change an object by an RFC 7386 merge patch or an RFC 6902 JSON patch."""
+        path = resource.path(namespace=namespace, name=name, subresource=subresource)
+        media_type = f"application/{kind}-patch+json"
+        return await self._write("PATCH", path, patch, _manager(field_manager), media_type)
+
+    async def apply(
+        self,
+        resource: Resource,
+        body: JsonObject,
+        *,
+        field_manager: str,
+        force: bool = False,
+        subresource: str = "",
+    ) -> JsonObject:
+        """Apply server-side: `body` is all that this manager wants, what it leaves out goes.
+
+        With `force`, fields that other managers own are taken over instead of a ConflictError.
+        """
+        path = _object_path(resource, body, subresource)
+        query = {"fieldManager": field_manager, "force": "true" if force else "false"}
+        return await self._write("PATCH", path, body, query, APPLY)
+
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str = "",
+        uid: str = "",
+        resource_version: str = "",
+    ) -> None:
+        """Delete an object, if it still has this UID and version. Again: NotFoundError."""
+        wanted = {"uid": uid, "resourceVersion": resource_version}
+        options: JsonObject = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        if preconditions := {key: value for key, value in wanted.items() if value}:
+            options["preconditions"] = preconditions
+        await self._transport.call(
+            "DELETE",
+            resource.path(namespace=namespace, name=name),
+            content=msgspec.json.encode(options),
+            media_type=JSON,
+        )
+
+    async def _write(
+        self,
+        method: str,
+        path: str,
+        body: JsonObject | Sequence[JsonObject],
+        query: Mapping[str, str],
+        media_type: str = JSON,
+    ) -> JsonObject:
+        reply = await self._transport.call(
+            method, path, query=query, content=msgspec.json.encode(body), media_type=media_type
+        )
+        return _decode(_object_decoder, reply)
+
+
+@asynccontextmanager
+async def connect(cluster: Cluster) -> AsyncIterator[Client]:
+    """Lend a client for one cluster; its connections close at the end."""
+    async with aiohttp.ClientSession() as session:
+        yield Client(Transport(cluster, session))
+
+
+def _object_path(resource: Resource, body: JsonObject, subresource: str) -> str:
+    meta = _meta(body)
+    return resource.path(
+        namespace=meta.get("namespace", ""), name=meta["name"], subresource=subresource
+    )
+
+
+def _meta(body: JsonObject) -> JsonObject:
+    meta: JsonObject = body["metadata"]
+    return meta
+
+
+def _manager(name: str) -> dict[str, str]:
+    return {"fieldManager": name} if name else {}
+
+
+def _decode(decoder: msgspec.json.Decoder[T], reply: bytes) -> T:
+    try:
+        return decoder.decode(reply)
+    except msgspec.DecodeError as error:
+        raise MalformedReplyError(f"the API server answered what is no object: {error}") from error

@@ -1,0 +1,163 @@
+"""What a driver does with the API, in the version that the cluster serves and in v1's form.
+
+Every object that goes in or comes out is v1; older servers get and give their own version behind
+this. Each method is one request (see `netclaim.kube.errors` for how it can fail).
+"""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+from netclaim.kube.client import Client
+from netclaim.kube.conversion import Version, from_v1, to_v1
+from netclaim.kube.errors import InvalidError, NotFoundError, Status
+from netclaim.kube.resource import EVENTS, NODES, Selection
+from netclaim.kube.versions import dra_resource, negotiate
+from netclaim.kube.watch import Pace, Reflector
+from netclaim.model.claim import JsonObject
+
+__all__ = ["DraApi", "Event"]
+
+NOTE_MAX: Final = 1024  # bytes of an Event's note that the API server accepts
+SHORT_MAX: Final = 128  # bytes of its reason, action and reporting instance
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something to tell the user about an object, for `kubectl describe`."""
+
+    regarding: JsonObject  # an object reference: apiVersion, kind, name, namespace, uid
+    reason: str  # one word in CamelCase
+    note: str
+    action: str  # what was being done, one word
+    type: Literal["Normal", "Warning"] = "Normal"
+
+
+class DraApi:
+    """The driver's use of the API, in one served version."""
+
+    def __init__(
+        self,
+        client: Client,
+        version: Version,
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._client = client
+        self._version = version
+        self._clock = clock
+        self._claims = dra_resource("ResourceClaim", version)
+        self._slices = dra_resource("ResourceSlice", version)
+
+    @classmethod
+    async def negotiated(cls, client: Client) -> "DraApi":
+        """Return the API in the best version that the cluster serves."""
+        return cls(client, await negotiate(client))
+
+    @property
+    def version(self) -> Version:
+        """The version that is spoken with the server."""
+        return self._version
+
+    async def get_claim(self, namespace: str, name: str) -> JsonObject:
+        """Return a claim; compare its UID, since a name can come back as another claim."""
+        found = await self._client.get(self._claims, name, namespace=namespace)
+        return to_v1(found, "ResourceClaim", self._version)
+
+    async def apply_claim_devices(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        devices: Sequence[JsonObject],
+        *,
+        field_manager: str,
+    ) -> JsonObject:
+        """Write `status.devices` of the claim with this UID, server-side.
+
+        Each call replaces everything that this manager wrote before, so `devices` must be all of
+        its devices in the claim. Again: the same. A claim that another one of the same name has
+        replaced is a NotFoundError, like one that is gone.
+        """
+        body: JsonObject = {
+            "apiVersion": self._claims.api_version,
+            "kind": "ResourceClaim",
+            "metadata": {"name": name, "namespace": namespace, "uid": uid},
+            "status": {"devices": list(devices)},
+        }
+        try:
+            written = await self._client.apply(
+                self._claims, body, field_manager=field_manager, force=True, subresource="status"
+            )
+        except InvalidError as error:
+            if any(cause.field == "metadata.uid" for cause in error.causes):
+                message = f"claim {namespace}/{name} of UID {uid} was replaced by another"
+                raise NotFoundError(Status(404, "NotFound", message)) from error
+            raise
+        return to_v1(written, "ResourceClaim", self._version)
+
+    async def list_slices(self, driver: str, node: str) -> tuple[JsonObject, ...]:
+        """Return the slices that a driver published for a node."""
+        listing = await self._client.list(self._slices_of(driver, node))
+        return tuple(to_v1(found, "ResourceSlice", self._version) for found in listing.items)
+
+    def watch_slices(self, driver: str, node: str, *, pace: Pace | None = None) -> Reflector:
+        """Return a reflector of the slices that a driver published for a node."""
+        return Reflector(
+            self._client,
+            self._slices_of(driver, node),
+            convert=lambda found: to_v1(found, "ResourceSlice", self._version),
+            pace=pace,
+        )
+
+    async def create_slice(self, wanted: JsonObject) -> JsonObject:
+        """Create a slice; return it as stored, without what the server does not know."""
+        return self._slice(await self._client.create(self._slices, self._served(wanted)))
+
+    async def update_slice(self, wanted: JsonObject) -> JsonObject:
+        """Replace a slice of the same `metadata.resourceVersion`; return it as stored."""
+        return self._slice(await self._client.update(self._slices, self._served(wanted)))
+
+    async def delete_slice(self, name: str, *, uid: str, resource_version: str) -> None:
+        """Delete a slice if it is still this very one. Again: NotFoundError."""
+        await self._client.delete(self._slices, name, uid=uid, resource_version=resource_version)
+
+    async def get_node(self, name: str) -> JsonObject:
+        """Return a node; its UID goes into the owner reference of its slices."""
+        return await self._client.get(NODES, name)
+
+    async def create_event(self, event: Event, *, controller: str, instance: str) -> JsonObject:
+        """Record an event. Again: a second one."""
+        namespace = event.regarding.get("namespace") or "default"
+        # The API server wants a name; a random tail keeps two of one microsecond apart.
+        name = f"{event.regarding['name'][:230]}.{secrets.token_hex(8)}"
+        body: JsonObject = {
+            "apiVersion": EVENTS.api_version,
+            "kind": EVENTS.kind,
+            "metadata": {"name": name, "namespace": namespace},
+            "eventTime": self._clock().isoformat(timespec="microseconds").replace("+00:00", "Z"),
+            "reportingController": controller,
+            "reportingInstance": _cut(instance, SHORT_MAX),
+            "action": _cut(event.action, SHORT_MAX),
+            "reason": _cut(event.reason, SHORT_MAX),
+            "regarding": event.regarding,
+            "note": _cut(event.note, NOTE_MAX),
+            "type": event.type,
+        }
+        return await self._client.create(EVENTS, body)
+
+    def _slices_of(self, driver: str, node: str) -> Selection:
+        return Selection(self._slices, fields=f"spec.driver={driver},spec.nodeName={node}")
+
+    def _served(self, wanted: JsonObject) -> JsonObject:
+        return from_v1(wanted, "ResourceSlice", self._version)
+
+    def _slice(self, found: JsonObject) -> JsonObject:
+        return to_v1(found, "ResourceSlice", self._version)
+
+
+def _cut(text: str, limit: int) -> str:
+    """Cut to so many bytes, between characters."""
+    return text.encode()[:limit].decode(errors="ignore")

@@ -1,0 +1,176 @@
+"""What the API server and the way to it can answer instead of success.
+
+    PeerError
+    ├── UnreachableError          no answer: refused, cut, timed out, a bad certificate
+    ├── MalformedReplyError       an answer that is not what the API promises
+    └── ApiError                  a Status of the API server, with its code, reason and causes
+        ├── UnauthorizedError     401, also with credentials just renewed
+        ├── ForbiddenError        403
+        ├── NotFoundError         404
+        ├── AlreadyExistsError    409, reason AlreadyExists
+        ├── ConflictError         409, any other: the object changed, a precondition did not hold
+        ├── GoneError             410: a version or a continue token too old to go on from
+        ├── InvalidError          422; `causes` names the fields
+        ├── TooManyRequestsError  429; `retry_after_s` says how long to wait
+        └── ServerFaultError      5xx; `retry_after_s` may say how long to wait
+    HostError
+    ├── KubeConfigError           a kubeconfig, service account or credential plugin is unusable
+    └── NotServedError            the cluster does not serve an API that we need
+
+Told apart by class and fields. `Status` bodies that are missing or broken lose detail, never the
+class: that depends on the code and reason alone.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from netclaim.errors import HostError, PeerError
+
+__all__ = [
+    "AlreadyExistsError",
+    "ApiError",
+    "Cause",
+    "ConflictError",
+    "ForbiddenError",
+    "GoneError",
+    "InvalidError",
+    "KubeConfigError",
+    "MalformedReplyError",
+    "NotFoundError",
+    "NotServedError",
+    "ServerFaultError",
+    "Status",
+    "TooManyRequestsError",
+    "UnauthorizedError",
+    "UnreachableError",
+    "error_of_reply",
+    "error_of_status",
+]
+
+TEXT_SHOWN = 200  # characters of a body that is no Status: enough of a proxy's page to know it by
+
+
+class KubeConfigError(HostError):
+    """How to reach the cluster, or as whom, cannot be read on this machine."""
+
+
+class NotServedError(HostError):
+    """The cluster does not serve an API that we need; its owner can switch it on."""
+
+
+class UnreachableError(PeerError):
+    """No answer came from the API server."""
+
+
+class MalformedReplyError(PeerError):
+    """The API server, or something in its place, answered what is not a Kubernetes reply."""
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """One reason of a Status: for code 422, the field and what is wrong with it."""
+
+    field: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class _Details(msgspec.Struct, frozen=True, rename="camel"):
+    causes: tuple[Cause, ...] | None = None
+    retry_after_seconds: float | None = None
+
+
+class Status(msgspec.Struct, frozen=True):
+    """The body of a refusal, and the object of a watch's ERROR event."""
+
+    code: int = 0
+    reason: str = ""
+    message: str = ""
+    details: _Details | None = None
+
+
+class ApiError(PeerError):
+    """The API server refused: `code`, `reason`, `causes` and `retry_after_s` say how."""
+
+    def __init__(self, status: Status, *, retry_after_s: float | None = None) -> None:
+        super().__init__(status.message or f"the API server answered {status.code} {status.reason}")
+        details = status.details or _Details()
+        self.code = status.code
+        self.reason = status.reason
+        self.causes = details.causes or ()
+        self.retry_after_s = retry_after_s or details.retry_after_seconds
+
+
+class UnauthorizedError(ApiError):
+    """The server does not know us, even with renewed credentials."""
+
+
+class ForbiddenError(ApiError):
+    """The server knows us and does not let us."""
+
+
+class NotFoundError(ApiError):
+    """The object, or the whole API, is not there."""
+
+
+class AlreadyExistsError(ApiError):
+    """Create met an object of the same name."""
+
+
+class ConflictError(ApiError):
+    """The object is not in the state the request was made for; read it again."""
+
+
+class GoneError(ApiError):
+    """What was to be continued is too old; list anew."""
+
+
+class InvalidError(ApiError):
+    """The object breaks a rule; `causes` names each field. 1.36 also refuses status rights so."""
+
+
+class TooManyRequestsError(ApiError):
+    """The server sheds load; wait `retry_after_s`."""
+
+
+class ServerFaultError(ApiError):
+    """The server, or what it depends on, failed."""
+
+
+_BY_CODE: Mapping[int, type[ApiError]] = {
+    401: UnauthorizedError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    409: ConflictError,
+    410: GoneError,
+    422: InvalidError,
+    429: TooManyRequestsError,
+}
+
+
+def error_of_status(status: Status, *, retry_after_s: float | None = None) -> ApiError:
+    """Return the error that a Status means."""
+    if status.code >= 500:
+        kind: type[ApiError] = ServerFaultError
+    elif status.reason == "AlreadyExists":
+        kind = AlreadyExistsError
+    else:
+        kind = _BY_CODE.get(status.code, ApiError)
+    return kind(status, retry_after_s=retry_after_s)
+
+
+def error_of_reply(code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
+    """Return the error that an HTTP answer of 400 or more means, whatever its body is."""
+    try:
+        status = msgspec.json.decode(body, type=Status)
+    except msgspec.DecodeError:
+        text = " ".join(body[:TEXT_SHOWN].decode(errors="replace").split())
+        status = Status(message=text and f"the API server answered {code}: {text}")
+    if status.code != code:  # absent, or a proxy's own answer around a Status
+        status = msgspec.structs.replace(status, code=code)
+    return error_of_status(status, retry_after_s=_seconds(headers.get("Retry-After", "")))
+
+
+def _seconds(header: str) -> float | None:
+    """Read Retry-After; the API server sends whole seconds, a proxy's date form counts as none."""
+    return float(header) if header.isdecimal() else None

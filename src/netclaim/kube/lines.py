@@ -1,0 +1,31 @@
+"""Cut a watch's byte stream into lines, one JSON event each.
+
+Pure: bytes in, lines out, wherever the chunks break. A ready-made `readline` has a limit of
+64 KiB, which a slice of 128 devices exceeds. Limit: `LINE_MAX`; a longer line is no event.
+"""
+
+from netclaim.kube.errors import MalformedReplyError
+
+__all__ = ["LINE_MAX", "LineSplitter"]
+
+LINE_MAX = 16 << 20  # etcd refuses objects above 1.5 MiB; as JSON they are a few times that
+
+
+class LineSplitter:
+    """Feed chunks, get whole lines; what is left of a cut stream is dropped with the splitter."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Return the lines that this chunk completes, without newlines and without empty ones."""
+        lines = []
+        first, *others = chunk.split(b"\n")
+        self._rest += first
+        for part in others:
+            if self._rest:
+                lines.append(bytes(self._rest))
+            self._rest = bytearray(part)
+        if len(self._rest) > LINE_MAX:
+            raise MalformedReplyError(f"a watch sent {len(self._rest)} bytes without a line's end")
+        return lines

@@ -1,0 +1,81 @@
+"""Names for what the API serves: a kind's address, and a selection of its objects.
+
+Values only; nothing here talks. Objects themselves travel as plain dicts in the shape of their
+JSON: the API has hundreds of fields, we read a dozen and must hand back the rest unharmed.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from netclaim.model.claim import JsonObject
+
+__all__ = [
+    "EVENTS",
+    "NODES",
+    "PODS",
+    "Listing",
+    "Resource",
+    "Selection",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One kind as the API serves it, such as `resource.k8s.io/v1 resourceslices`."""
+
+    group: str  # empty for the core group
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        """The `apiVersion` of this kind's objects."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, *, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """Return the URL path of the collection, of one object, or of its subresource.
+
+        A namespaced kind without a namespace means the collection across all namespaces.
+        """
+        parts = ["apis", self.group] if self.group else ["api"]
+        parts.append(self.version)
+        if self.namespaced and namespace:
+            parts += ["namespaces", namespace]
+        parts += [part for part in (self.plural, name, subresource) if part]
+        return "/" + "/".join(quote(part, safe="") for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which objects of a kind to list or watch; an empty selector selects all."""
+
+    resource: Resource
+    namespace: str = ""
+    labels: str = ""
+    fields: str = ""
+
+    @property
+    def path(self) -> str:
+        """The URL path of the collection that is selected from."""
+        return self.resource.path(namespace=self.namespace)
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The selectors as URL parameters."""
+        asked = {"labelSelector": self.labels, "fieldSelector": self.fields}
+        return {key: value for key, value in asked.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Everything a list found, and the version from which a watch goes on."""
+
+    items: tuple[JsonObject, ...]
+    resource_version: str
+
+
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+PODS = Resource("", "v1", "pods", "Pod", namespaced=True)
+EVENTS = Resource("events.k8s.io", "v1", "events", "Event", namespaced=True)

@@ -1,0 +1,172 @@
+"""Requests to one API server: identity, TLS, deadlines, and every failure as an error of ours.
+
+Promise: a refused token is read anew and the request sent once more; nothing else is retried, so
+that the caller's budget stays the caller's. A body is whole or the call fails. Limit: no redirects
+(a token must not follow one) and no proxy from the environment.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+
+import aiohttp
+
+from netclaim.kube.cluster import Cluster
+from netclaim.kube.credentials import Identity
+from netclaim.kube.errors import UnreachableError, error_of_reply
+from netclaim.kube.lines import LineSplitter
+from netclaim.kube.tls import tls_context
+
+__all__ = ["LineStream", "Transport"]
+
+# The server itself gives up after 60 s (--request-timeout); a node's driver should hear of it
+# sooner, with time left in kubelet's 45 s to try again.
+ANSWER_S = 20.0
+CALL_TIMEOUT = aiohttp.ClientTimeout(total=ANSWER_S, sock_connect=5)
+ERROR_MAX = 64 << 10  # a Status is a few KiB; a proxy's error page may be anything
+# A peer that vanished without a word is noticed after 30 + 3 * 10 s, whatever the watch waits for.
+KEEPALIVE = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """All of a request but the identity, which may change between two tries."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    content: bytes
+    media_type: str
+    timeout: aiohttp.ClientTimeout
+
+
+class Transport:
+    """Sends requests to one cluster through one session."""
+
+    def __init__(self, cluster: Cluster, session: aiohttp.ClientSession) -> None:
+        self._cluster = cluster
+        self._session = session
+        self._tls: tuple[Identity, ssl.SSLContext] | None = None
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        content: bytes = b"",
+        media_type: str = "",
+    ) -> bytes:
+        """Send one request and return the body of its success."""
+        request = _Request(method, path, query or {}, content, media_type, CALL_TIMEOUT)
+        async with await self._answer(request) as response:
+            with _translated(self._cluster.server):
+                return await response.read()
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, *, query: Mapping[str, str], idle_s: float
+    ) -> AsyncIterator["LineStream"]:
+        """Open a GET that does not end by itself; silence of `idle_s` counts as a dead peer."""
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=5, sock_read=idle_s)
+        request = _Request("GET", path, query, b"", "", timeout)
+        with _translated(self._cluster.server):
+            async with asyncio.timeout(ANSWER_S):
+                response = await self._answer(request)
+        async with response:
+            _keep_alive(response)
+            yield LineStream(response, self._cluster.server)
+
+    async def _answer(self, request: _Request) -> aiohttp.ClientResponse:
+        """Send; once more if the token was refused and another may be had; raise any refusal."""
+        with _translated(self._cluster.server):
+            response = await self._send(request)
+            if response.status == 401 and await self._cluster.credentials.renew():
+                response.release()
+                response = await self._send(request)
+            if response.status < 400:
+                return response
+            async with response:
+                refusal = await response.content.read(ERROR_MAX)
+        raise error_of_reply(response.status, response.headers, refusal)
+
+    async def _send(self, request: _Request) -> aiohttp.ClientResponse:
+        identity = await self._cluster.credentials.identity()
+        headers = {"Accept": "application/json"}
+        if identity.token:
+            headers["Authorization"] = f"Bearer {identity.token}"
+        if request.content:
+            headers["Content-Type"] = request.media_type
+        return await self._session.request(
+            request.method,
+            self._cluster.server + request.path,
+            params=request.query,
+            data=request.content or None,
+            headers=headers,
+            timeout=request.timeout,
+            allow_redirects=False,
+            ssl=self._context(identity),
+            server_hostname=self._cluster.trust.server_name or None,
+            proxy=self._cluster.proxy or None,
+        )
+
+    def _context(self, identity: Identity) -> ssl.SSLContext | bool:
+        """Return the context of this identity; a new certificate means new connections."""
+        if not self._cluster.server.startswith("https:"):
+            return True
+        pair = Identity(certificate=identity.certificate, key=identity.key)
+        if self._tls is None or self._tls[0] != pair:
+            self._tls = (pair, tls_context(self._cluster.trust, pair))
+        return self._tls[1]
+
+
+class LineStream:
+    """The lines of an endless answer, in batches as they arrive."""
+
+    def __init__(self, response: aiohttp.ClientResponse, server: str) -> None:
+        self._chunks = response.content.iter_any()
+        self._server = server
+        self._splitter = LineSplitter()
+
+    def __aiter__(self) -> "LineStream":
+        return self
+
+    async def __anext__(self) -> list[bytes]:
+        """Return what the next chunk completes, which may be nothing."""
+        with _translated(self._server):
+            chunk = await anext(self._chunks)
+        return self._splitter.feed(chunk)
+
+
+@contextmanager
+def _translated(server: str) -> Iterator[None]:
+    """Turn what aiohttp and the socket raise into UnreachableError."""
+    try:
+        yield
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise UnreachableError(f"{server}: {_said(error)}") from error
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return str(error) or type(error).__name__
+
+
+def _keep_alive(response: aiohttp.ClientResponse) -> None:
+    """Let the kernel ask whether the peer still lives."""
+    connection = response.connection
+    transport = connection.transport if connection is not None else None
+    peer = transport.get_extra_info("socket") if transport is not None else None
+    if peer is None:  # the answer is already whole and the connection back in its pool
+        return
+    for level, option, value in KEEPALIVE:
+        peer.setsockopt(level, option, value)

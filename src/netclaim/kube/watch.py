@@ -1,0 +1,236 @@
+"""Follow a selection of objects for as long as the process lives: a list, then its changes.
+
+Promise: the stream begins with `Synced` and after each `Synced` holds every later change exactly
+once, in order; when the thread is lost (410), a new `Synced` says so with everything as it is. A
+cut, a silent or a refusing server is waited out with growing pauses. Cancel at any await.
+Limit: an answer of 404 raises NotFoundError, because that version of the API is served no more
+and waiting does not bring it back.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Protocol, TypeAlias
+
+import msgspec
+import structlog
+
+from netclaim.errors import PeerError
+from netclaim.kube.errors import (
+    ApiError,
+    MalformedReplyError,
+    NotFoundError,
+    ServerFaultError,
+    Status,
+    TooManyRequestsError,
+    UnreachableError,
+    error_of_status,
+)
+from netclaim.kube.resource import Listing, Selection
+from netclaim.model.claim import JsonObject
+
+__all__ = [
+    "Added",
+    "Change",
+    "Deleted",
+    "Key",
+    "Modified",
+    "Pace",
+    "Reflector",
+    "Source",
+    "Synced",
+]
+
+# A version may itself be what the server fails on (etcd restored from a backup): then list.
+RESUMES_MAX = 5
+
+Key: TypeAlias = tuple[str, str]  # namespace (empty for cluster-wide kinds), name
+
+
+class Source(Protocol):
+    """What a reflector needs of a client."""
+
+    async def list(self, selection: Selection) -> Listing:
+        """Return everything selected, and the version to go on from."""
+
+    def watch(
+        self, selection: Selection, *, resource_version: str, timeout_s: float, idle_s: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[Sequence[bytes]]]:
+        """Open the stream of later changes, in batches of lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """Everything there is; whatever was known before and is not in here is gone."""
+
+    objects: tuple[JsonObject, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """An object that was not there before."""
+
+    object: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Modified:
+    """An object as it is now."""
+
+    object: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """An object as it was last, which now is gone or no longer selected."""
+
+    object: JsonObject
+
+
+Change: TypeAlias = Synced | Added | Modified | Deleted
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long to watch and to wait; the pauses are client-go's."""
+
+    watch_s: float = 300.0  # a new watch costs the server little; a dead one costs us this long
+    grace_s: float = 15.0  # the server's own end must come before our patience does
+    first_pause_s: float = 0.8
+    longest_pause_s: float = 30.0
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    chance: random.Random = field(default_factory=random.Random)
+
+    def pause_s(self, failures: int, hint_s: float) -> float:
+        """Return a jittered pause after so many failures in a row, at least what was asked for."""
+        grown = min(self.first_pause_s * 2.0 ** (failures - 1), self.longest_pause_s)
+        return max(grown * self.chance.uniform(0.5, 1.0), hint_s)
+
+
+class _Event(msgspec.Struct, frozen=True):
+    type: str
+    object: msgspec.Raw
+
+
+_event_decoder = msgspec.json.Decoder(_Event)
+_object_decoder = msgspec.json.Decoder(dict[str, Any])
+_status_decoder = msgspec.json.Decoder(Status)
+
+
+class Reflector:
+    """One selection's store and its stream of changes."""
+
+    def __init__(
+        self,
+        source: Source,
+        selection: Selection,
+        *,
+        convert: Callable[[JsonObject], JsonObject] = lambda found: found,
+        pace: Pace | None = None,
+    ) -> None:
+        """`convert` is applied to each object on its way in, such as from an older version."""
+        self._source = source
+        self._selection = selection
+        self._convert = convert
+        self._pace = pace or Pace()
+        self._store: dict[Key, JsonObject] = {}
+        self._version = ""  # empty: list first
+        self._failures = 0  # in a row
+        self.fault: PeerError | None = None  # why the store may be behind; None while it is not
+        self._log = structlog.get_logger().bind(
+            resource=selection.resource.plural, fields=selection.fields
+        )
+
+    @property
+    def store(self) -> Mapping[Key, JsonObject]:
+        """The objects as of the change that was yielded last."""
+        return MappingProxyType(self._store)
+
+    async def changes(self) -> AsyncGenerator[Change, None]:
+        """Yield changes without end; close it (`contextlib.aclosing`) to hang up at once.
+
+        Again: begins anew, with `Synced`. One at a time: the store is this stream's.
+        """
+        self._version = ""
+        while True:
+            try:
+                if not self._version:
+                    yield await self._list()
+                heard = False
+                async with self._watch() as stream:
+                    self.fault = None
+                    async for lines in stream:
+                        for line in lines:
+                            change = self._take(line)
+                            heard, self._failures = True, 0
+                            if change is not None:
+                                yield change
+                if not heard:  # bookmarks come every minute: this one was cut off at birth
+                    raise UnreachableError("the watch ended without an event")
+            except NotFoundError:
+                raise
+            except PeerError as error:
+                await self._wait_out(error)
+
+    async def _list(self) -> Synced:
+        listing = await self._source.list(self._selection)
+        self._store = {_key(found): self._convert(found) for found in listing.items}
+        self._version = listing.resource_version
+        return Synced(tuple(self._store.values()))
+
+    def _watch(self) -> AbstractAsyncContextManager[AsyncIterator[Sequence[bytes]]]:
+        pace = self._pace
+        # Spread over half the time again, or all nodes of a cluster would come back together.
+        timeout_s = pace.watch_s * pace.chance.uniform(1.0, 1.5)
+        return self._source.watch(
+            self._selection,
+            resource_version=self._version,
+            timeout_s=timeout_s,
+            idle_s=timeout_s + pace.grace_s,
+        )
+
+    def _take(self, line: bytes) -> Change | None:
+        """Bring one event into the store; return what it changed, if anything."""
+        try:
+            event = _event_decoder.decode(line)
+            if event.type == "ERROR":
+                raise error_of_status(_status_decoder.decode(event.object))
+            raw = _object_decoder.decode(event.object)
+            key, version = _key(raw), raw["metadata"]["resourceVersion"]
+        except (msgspec.DecodeError, KeyError, TypeError) as error:
+            raise MalformedReplyError(f"a watch sent what is no event: {error}") from error
+        self._version = version
+        if event.type == "BOOKMARK":
+            return None
+        if event.type == "DELETED":
+            return Deleted(self._convert(raw)) if self._store.pop(key, None) is not None else None
+        known = self._store.get(key)
+        if known is not None and known["metadata"]["resourceVersion"] == version:
+            return None  # told before the cut
+        found = self._store[key] = self._convert(raw)
+        return Added(found) if known is None else Modified(found)
+
+    async def _wait_out(self, error: PeerError) -> None:
+        """Pause, and decide whether to go on from where we were or to list anew."""
+        self._failures += 1
+        self.fault = error
+        passing = isinstance(error, UnreachableError | TooManyRequestsError | ServerFaultError)
+        if not passing or self._failures >= RESUMES_MAX:
+            self._version = ""
+        hint_s = error.retry_after_s or 0.0 if isinstance(error, ApiError) else 0.0
+        pause_s = self._pace.pause_s(self._failures, hint_s)
+        self._log.info(
+            "kube.watch_interrupted",
+            error=str(error),
+            pause_s=round(pause_s, 3),
+            relist=not self._version,
+        )
+        await self._pace.sleep(pause_s)
+
+
+def _key(found: JsonObject) -> Key:
+    meta = found["metadata"]
+    return meta.get("namespace", ""), meta.get("name", "")  # a bookmark has no name

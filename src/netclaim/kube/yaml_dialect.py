@@ -1,0 +1,99 @@
+"""YAML as Kubernetes reads and writes it, on top of PyYAML.
+
+Reading: dates stay text, `1:30` is not 90, `1e3` is a number, and a repeated key is an error.
+Writing: block style in the given order, no aliases, and every text quoted that some reader between
+YAML 1.1 and 1.2 would take for something else.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+import yaml
+
+try:
+    from yaml import CSafeLoader as _Loader
+except ImportError:  # a PyYAML built without libyaml: the same, a few dozen times slower
+    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
+
+__all__ = ["KubeDumper", "KubeLoader", "dump"]
+
+# Ends of lines to YAML 1.1 but not to 1.2: only escapes mean the same to all readers.
+ODD_BREAKS: Final = frozenset("\r\x85\u2028\u2029")
+Resolvers: TypeAlias = dict[str, list[tuple[str, re.Pattern[str]]]]
+
+
+def _words(*words: str) -> str:
+    return "|".join(form for word in words for form in (word, word.title(), word.upper()))
+
+
+# What plain text means, with the characters it can begin with. An int is a float too: int first.
+PLAIN: Final[Mapping[str, tuple[str, str]]] = {
+    "bool": (_words("yes", "no", "true", "false", "on", "off"), "yYnNtTfFoO"),
+    "int": (r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)", "-+0123456789"),
+    "float": (
+        rf"[-+]?([0-9][0-9_]*)?\.?[0-9]+([eE][-+]?[0-9]+)?|[-+]?\.({_words('inf')})|\.nan|\.NaN",
+        "-+.0123456789",
+    ),
+    "merge": (r"<<", "<"),
+    "null": (rf"~|{_words('null')}", "~nN"),
+}
+
+
+def _resolvers() -> Resolvers:
+    table: Resolvers = {"": [("tag:yaml.org,2002:null", re.compile(r"\Z"))]}
+    for kind, (pattern, beginnings) in PLAIN.items():
+        meaning = (f"tag:yaml.org,2002:{kind}", re.compile(rf"(?:{pattern})\Z"))
+        for character in beginnings:
+            table.setdefault(character, []).append(meaning)
+    return table
+
+
+class KubeLoader(_Loader):
+    """Reads what kubectl would read."""
+
+    yaml_implicit_resolvers = _resolvers()
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Build a map, unless a key is there twice."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"the key {key.value!r} is there twice", problem_mark=key.start_mark
+                )
+            seen.add(str(key.value))
+        built: dict[Any, Any] = super().construct_mapping(node, deep=deep)
+        return built
+
+
+class KubeDumper(yaml.SafeDumper):
+    """Writes what every reader understands alike."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
+        """Write a value that is there twice twice: API servers refuse too many aliases."""
+        return True
+
+    def represent_text(self, text: str) -> yaml.ScalarNode:
+        """Write several lines as a block, and everything else as PyYAML sees fit."""
+        style = '"' if ODD_BREAKS & set(text) else "|" if "\n" in text else None
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+KubeDumper.add_representer(str, KubeDumper.represent_text)
+for _kind, _pattern in (("float", r"[-+]?[0-9]+[eE][-+]?[0-9]+"), ("bool", r"[yYnN]")):
+    KubeDumper.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_kind}", re.compile(rf"{_pattern}\Z"), list("-+0123456789yYnN")
+    )
+
+
+def dump(value: Any) -> str:
+    """Return a value as YAML text."""
+    return yaml.dump(
+        value,
+        Dumper=KubeDumper,
+        sort_keys=False,
+        default_flow_style=False,
+        allow_unicode=True,
+        width=2**31 - 1,  # never fold: CEL and JSON in text stay on their line
+    )

@@ -1,0 +1,33 @@
+"""The kubelet edge: a driver's side of registration, DRA v1 and v1beta1, and device health.
+
+`serve_plugin` is the driver's side; `register` and `DraClient` are what kubelet does, for the
+embedded cluster and for tests.
+"""
+
+from netclaim.kubelet.client import DraClient, DriverCallError, RegisteredDriver, register
+from netclaim.kubelet.dra import ClaimService
+from netclaim.kubelet.dra_api import DRA_APIS, V1, V1BETA1, DraApi
+from netclaim.kubelet.health import DeviceHealth, Health, HealthBoard, HealthSource
+from netclaim.kubelet.plugin import serve_plugin
+from netclaim.kubelet.registration import Registration, RegistrationVerdict
+from netclaim.kubelet.sockets import PluginSockets
+
+__all__ = [
+    "DRA_APIS",
+    "V1",
+    "V1BETA1",
+    "ClaimService",
+    "DeviceHealth",
+    "DraApi",
+    "DraClient",
+    "DriverCallError",
+    "Health",
+    "HealthBoard",
+    "HealthSource",
+    "PluginSockets",
+    "RegisteredDriver",
+    "Registration",
+    "RegistrationVerdict",
+    "register",
+    "serve_plugin",
+]

@@ -1,0 +1,204 @@
+"""What kubelet does with a driver: register it, have claims prepared and released, watch health.
+
+Promise: the same order, checks and deadlines as kubelet 1.36, so that a driver which passes here
+meets no surprise there. Whatever the driver does wrong is a PeerError. Limit: one call is one try;
+when to try again is the caller's to know.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import msgspec
+from grpclib.client import Channel, UnaryStreamMethod, UnaryUnaryMethod
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError, StreamTerminatedError
+
+from netclaim.errors import PeerError
+from netclaim.kubelet import dra_health_pb2, registration_pb2
+from netclaim.kubelet.dra_api import DRA_APIS, DraApi
+from netclaim.kubelet.health import WATCH_RESOURCES, DeviceHealth, decode_healths
+from netclaim.kubelet.registration import GET_INFO, NOTIFY_STATUS, PLUGIN_TYPE
+from netclaim.model.prepared import ClaimRef, PrepareAnswer
+
+__all__ = [
+    "CALL_DEADLINE_S",
+    "DraClient",
+    "DriverCallError",
+    "RegisteredDriver",
+    "register",
+]
+
+# Kubelet's own deadlines.
+DIAL_S: Final = 10.0
+GET_INFO_S: Final = 1.0
+NOTIFY_S: Final = 5.0
+CALL_DEADLINE_S: Final = 45.0
+
+DIAL_PAUSE_S: Final = 0.05  # a socket is seen a moment before somebody listens on it
+
+
+class DriverCallError(PeerError):
+    """A call to a driver that brought no answer; `status` is what gRPC calls the reason."""
+
+    def __init__(self, call: str, status: Status, message: str) -> None:
+        super().__init__(f"{call}: {status.name}: {message}")
+        self.call = call
+        self.status = status
+
+
+class RegisteredDriver(msgspec.Struct, frozen=True):
+    """A driver that registered: where it serves, and the API version to call it by."""
+
+    name: str
+    endpoint: Path
+    api: DraApi
+    supported_versions: tuple[str, ...]
+
+
+async def register(socket: Path, known: Sequence[DraApi] = DRA_APIS) -> RegisteredDriver:
+    """Ask who is behind a registration socket, check the answer, and tell it the verdict.
+
+    `known` are the API versions of this kubelet; of the driver's list, the first known one is used.
+    Raises PeerError when the driver is refused, after telling it so. Again: registers again.
+    """
+    with _call_errors(f"registration at {socket}"):
+        await _wait_listening(socket)
+        async with Channel(path=str(socket)) as channel:
+            get_info = UnaryUnaryMethod(
+                channel, GET_INFO, registration_pb2.InfoRequest, registration_pb2.PluginInfo
+            )
+            info = await get_info(registration_pb2.InfoRequest(), timeout=GET_INFO_S)
+            try:
+                driver = _accept(info, known)
+            except PeerError as refusal:
+                await _notify(channel, registration_pb2.RegistrationStatus(error=str(refusal)))
+                raise
+            await _notify(channel, registration_pb2.RegistrationStatus(plugin_registered=True))
+            return driver
+
+
+async def _wait_listening(socket: Path) -> None:
+    async with asyncio.timeout(DIAL_S):
+        while True:
+            try:
+                _, writer = await asyncio.open_unix_connection(socket)
+            except (ConnectionRefusedError, FileNotFoundError):
+                await asyncio.sleep(DIAL_PAUSE_S)
+            else:
+                writer.close()
+                return await writer.wait_closed()
+
+
+async def _notify(channel: Channel, verdict: registration_pb2.RegistrationStatus) -> None:
+    method = UnaryUnaryMethod(
+        channel,
+        NOTIFY_STATUS,
+        registration_pb2.RegistrationStatus,
+        registration_pb2.RegistrationStatusResponse,
+    )
+    await method(verdict, timeout=NOTIFY_S)
+
+
+def _accept(info: registration_pb2.PluginInfo, known: Sequence[DraApi]) -> RegisteredDriver:
+    if info.type != PLUGIN_TYPE:
+        raise PeerError(f"plugin {info.name!r} is a {info.type!r}, not a {PLUGIN_TYPE}")
+    if not info.endpoint:
+        raise PeerError(f"DRA driver {info.name!r} names no endpoint")
+    by_version = {api.version: api for api in known}
+    usable = [by_version[version] for version in info.supported_versions if version in by_version]
+    if not usable:
+        raise PeerError(
+            f"DRA driver {info.name!r} supports {', '.join(info.supported_versions) or 'nothing'},"
+            f" this kubelet {', '.join(by_version) or 'nothing'}"
+        )
+    return RegisteredDriver(
+        name=info.name,
+        endpoint=Path(info.endpoint),
+        api=usable[0],
+        supported_versions=tuple(info.supported_versions),
+    )
+
+
+class DraClient:
+    """Calls to a registered driver, over one connection that is made again once it is lost."""
+
+    def __init__(self, driver: RegisteredDriver, *, deadline_s: float = CALL_DEADLINE_S) -> None:
+        self._driver = driver
+        self._api = driver.api
+        self._deadline_s = deadline_s
+        self._channel = Channel(path=str(driver.endpoint))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._channel.close()
+
+    async def prepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, PrepareAnswer]:
+        """The answer for each of the claims, by UID."""
+        response = await self._call("NodePrepareResources", self._api.prepare_request(refs))
+        answers = self._api.prepare_answers(response)
+        self._check_answered(refs, answers)
+        return answers
+
+    async def unprepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, str | None]:
+        """None, or an error, for each of the claims, by UID."""
+        response = await self._call("NodeUnprepareResources", self._api.unprepare_request(refs))
+        errors = self._api.unprepare_errors(response)
+        self._check_answered(refs, errors)
+        return errors
+
+    async def watch_health(self) -> AsyncGenerator[tuple[DeviceHealth, ...], None]:
+        """Each list of healths as it comes, until the driver ends the stream.
+
+        Wrap it in `contextlib.aclosing` when leaving earlier, so that the driver hears of it.
+        """
+        method = UnaryStreamMethod(
+            self._channel,
+            WATCH_RESOURCES,
+            dra_health_pb2.NodeWatchResourcesRequest,
+            dra_health_pb2.NodeWatchResourcesResponse,
+        )
+        with _call_errors(f"NodeWatchResources of {self._driver.name}"):
+            async with method.open() as stream:
+                await stream.send_message(dra_health_pb2.NodeWatchResourcesRequest(), end=True)
+                async for message in stream:
+                    yield decode_healths(message)
+
+    async def _call(self, name: str, request: Any) -> Any:
+        response_type = getattr(self._api.messages, f"{name}Response")
+        method: UnaryUnaryMethod[Any, Any] = UnaryUnaryMethod(
+            self._channel, self._api.path(name), type(request), response_type
+        )
+        with _call_errors(f"{name} of {self._driver.name}"):
+            return await method(request, timeout=self._deadline_s)
+
+    def _check_answered(self, refs: Sequence[ClaimRef], answers: Mapping[str, Any]) -> None:
+        asked = {ref.uid for ref in refs}
+        if answers.keys() != asked:
+            raise PeerError(
+                f"driver {self._driver.name} skipped the claims {sorted(asked - answers.keys())}"
+                f" and answered for {sorted(answers.keys() - asked)}, which it was not asked"
+            )
+
+
+@contextmanager
+def _call_errors(call: str) -> Iterator[None]:
+    """Errors of the connection as grpc-go would name them."""
+    try:
+        yield
+    except GRPCError as error:
+        raise DriverCallError(call, error.status, error.message or "no message") from error
+    except TimeoutError as error:
+        raise DriverCallError(call, Status.DEADLINE_EXCEEDED, "no answer in time") from error
+    except (OSError, StreamTerminatedError) as error:
+        raise DriverCallError(call, Status.UNAVAILABLE, str(error)) from error

@@ -1,0 +1,111 @@
+"""How kubelet gets to know the driver: it asks who is there, then says whether it took it.
+
+Promise: `wait_registered()` returns once kubelet has accepted the driver; each verdict of kubelet's
+is logged and told to the observer. Kubelet tries again by itself after a refusal, and registers
+anew after its own restart, so verdicts may come any number of times. GetInfo has one second.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import structlog
+from grpclib.const import Cardinality, Handler
+from grpclib.server import Stream
+
+from netclaim.kubelet import registration_pb2 as pb
+from netclaim.kubelet.dra_api import DRA_APIS
+from netclaim.kubelet.health import HEALTH_VERSION
+from netclaim.kubelet.server import receive
+
+__all__ = [
+    "GET_INFO",
+    "NOTIFY_STATUS",
+    "PLUGIN_TYPE",
+    "SUPPORTED_VERSIONS",
+    "Registration",
+    "RegistrationVerdict",
+]
+
+SERVICE: Final = pb.DESCRIPTOR.services_by_name["Registration"].full_name
+GET_INFO: Final = f"/{SERVICE}/GetInfo"
+NOTIFY_STATUS: Final = f"/{SERVICE}/NotifyRegistrationStatus"
+
+PLUGIN_TYPE: Final = "DRAPlugin"
+SUPPORTED_VERSIONS: Final = (*(api.version for api in DRA_APIS), HEALTH_VERSION)
+
+log = structlog.get_logger()
+
+
+class RegistrationVerdict(msgspec.Struct, frozen=True):
+    """What kubelet made of the driver: taken, or refused with kubelet's own words."""
+
+    registered: bool
+    error: str = ""
+
+
+class Registration:
+    """The Registration service, and the place to wait for kubelet's verdict.
+
+    `observe` must not raise: kubelet drops a driver that fails to take the verdict.
+    """
+
+    def __init__(
+        self,
+        driver_name: str,
+        endpoint: Path,
+        observe: Callable[[RegistrationVerdict], None],
+    ) -> None:
+        self._driver_name = driver_name
+        self._endpoint = endpoint
+        self._observe = observe
+        self._registered = asyncio.Event()
+
+    @property
+    def registered(self) -> bool:
+        """Whether kubelet's last verdict was an acceptance; kubelet does not say when it leaves."""
+        return self._registered.is_set()
+
+    async def wait_registered(self) -> None:
+        """Wait until kubelet has accepted the driver; at once while it is accepted."""
+        await self._registered.wait()
+
+    def __mapping__(self) -> Mapping[str, Handler]:
+        return {
+            GET_INFO: Handler(
+                self._get_info, Cardinality.UNARY_UNARY, pb.InfoRequest, pb.PluginInfo
+            ),
+            NOTIFY_STATUS: Handler(
+                self._notify,
+                Cardinality.UNARY_UNARY,
+                pb.RegistrationStatus,
+                pb.RegistrationStatusResponse,
+            ),
+        }
+
+    async def _get_info(self, stream: Stream[pb.InfoRequest, pb.PluginInfo]) -> None:
+        await receive(stream)
+        await stream.send_message(
+            pb.PluginInfo(
+                type=PLUGIN_TYPE,
+                name=self._driver_name,
+                endpoint=str(self._endpoint),
+                supported_versions=SUPPORTED_VERSIONS,
+            )
+        )
+
+    async def _notify(
+        self, stream: Stream[pb.RegistrationStatus, pb.RegistrationStatusResponse]
+    ) -> None:
+        status = await receive(stream)
+        verdict = RegistrationVerdict(status.plugin_registered, status.error)
+        if verdict.registered:
+            log.info("kubelet.registered", driver=self._driver_name)
+            self._registered.set()
+        else:
+            log.error("kubelet.refused", driver=self._driver_name, error=verdict.error)
+            self._registered.clear()
+        self._observe(verdict)
+        await stream.send_message(pb.RegistrationStatusResponse())

@@ -1,0 +1,60 @@
+"""Frozen values that travel between the stages: no I/O, no behaviour but reading and checking."""
+
+from netclaim.model.attachment import Attachment, AttachmentKey, Interface
+from netclaim.model.claim import (
+    AllocatedDevice,
+    Claim,
+    ClaimError,
+    Consumer,
+    DeviceKey,
+    JsonObject,
+    OpaqueConfig,
+    parse_claim,
+)
+from netclaim.model.device import (
+    AttributeValue,
+    Capacity,
+    Device,
+    DeviceError,
+    RequestPolicy,
+    Taint,
+    ValidRange,
+    Version,
+)
+from netclaim.model.plan import ContainerEdits, DeviceNode, Mount, Plan, Prepared
+from netclaim.model.pod import PodSandbox
+from netclaim.model.prepared import ClaimRef, PrepareAnswer, PreparedDevice
+from netclaim.model.quantity import Quantity, QuantityError
+
+__all__ = [
+    "AllocatedDevice",
+    "Attachment",
+    "AttachmentKey",
+    "AttributeValue",
+    "Capacity",
+    "Claim",
+    "ClaimError",
+    "ClaimRef",
+    "Consumer",
+    "ContainerEdits",
+    "Device",
+    "DeviceError",
+    "DeviceKey",
+    "DeviceNode",
+    "Interface",
+    "JsonObject",
+    "Mount",
+    "OpaqueConfig",
+    "Plan",
+    "PodSandbox",
+    "PrepareAnswer",
+    "Prepared",
+    "PreparedDevice",
+    "Quantity",
+    "QuantityError",
+    "RequestPolicy",
+    "Taint",
+    "ValidRange",
+    "Version",
+    "parse_claim",
+]

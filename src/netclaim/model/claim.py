@@ -1,0 +1,177 @@
+"""A ResourceClaim as a driver needs it: what was allocated, with which configuration, for whom.
+
+Promise: reads the object of every served API version, since `status.allocation` has one JSON form
+in all of them, and tolerates what it does not know. Limit: of the spec only the requests' names
+are kept; everything a driver acts on is in the allocation.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from netclaim.errors import RequestError
+from netclaim.model.prepared import ClaimRef
+
+__all__ = [
+    "AllocatedDevice",
+    "Claim",
+    "ClaimError",
+    "Consumer",
+    "DeviceKey",
+    "JsonObject",
+    "OpaqueConfig",
+    "parse_claim",
+]
+
+JsonObject: TypeAlias = dict[str, Any]
+DeviceKey: TypeAlias = tuple[str, str, str]  # pool, device, share id or ""
+
+POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
+
+
+class ClaimError(RequestError):
+    """A claim object that cannot be what the API server sent."""
+
+
+class AllocatedDevice(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One device the scheduler gave to one request of the claim."""
+
+    request: str
+    driver: str
+    pool: str
+    device: str
+    share_id: str | None = None
+    admin_access: bool = False
+    consumed_capacity: Mapping[str, str] = {}
+
+    @property
+    def base_request(self) -> str:
+        """The request's name without the alternative that was chosen (`nic/fast` is `nic`)."""
+        return self.request.partition("/")[0]
+
+    @property
+    def key(self) -> DeviceKey:
+        """What tells this device from every other of the same driver and claim."""
+        return (self.pool, self.device, self.share_id or "")
+
+
+class OpaqueConfig(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Parameters for a driver, from the device class (an admin) or from the claim (a user)."""
+
+    source: Literal["FromClass", "FromClaim"]
+    driver: str
+    parameters: JsonObject
+    requests: tuple[str, ...] = ()
+
+    def applies_to(self, request: str) -> bool:
+        """Whether it is meant for a request; one that names no request is meant for all."""
+        base = request.partition("/")[0]
+        return not self.requests or request in self.requests or base in self.requests
+
+
+class Consumer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Whom the claim is reserved for; `resource` is "pods" except for alpha features."""
+
+    resource: str
+    name: str
+    uid: str
+
+
+class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One claim, by its UID: a claim made again under the same name is another claim.
+
+    `owner_pod_uid` is set when the claim was made for one pod, from a template or by the scheduler;
+    it is then taken to be that pod's alone. `pod_claim_name` is how that pod calls it.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    allocated: bool = False
+    requests: tuple[str, ...] = ()
+    devices: tuple[AllocatedDevice, ...] = ()
+    configs: tuple[OpaqueConfig, ...] = ()
+    reserved_for: tuple[Consumer, ...] = ()
+    owner_pod_uid: str | None = None
+    pod_claim_name: str | None = None
+
+    @property
+    def ref(self) -> ClaimRef:
+        """The claim's identity, as kubelet gives it."""
+        return ClaimRef(uid=self.uid, namespace=self.namespace, name=self.name)
+
+    @property
+    def pod_uids(self) -> frozenset[str]:
+        """The pods the claim is reserved for."""
+        return frozenset(c.uid for c in self.reserved_for if c.resource == "pods")
+
+    def of_driver(self, driver: str) -> "Claim":
+        """The claim with only one driver's devices and configuration."""
+        return msgspec.structs.replace(
+            self,
+            devices=tuple(d for d in self.devices if d.driver == driver),
+            configs=tuple(c for c in self.configs if c.driver == driver),
+        )
+
+    def configs_for(self, request: str) -> tuple[OpaqueConfig, ...]:
+        """What applies to a request: the class's first, so that a later one takes precedence."""
+        mine = [config for config in self.configs if config.applies_to(request)]
+        return tuple(sorted(mine, key=lambda config: config.source != "FromClass"))
+
+
+def parse_claim(obj: Mapping[str, Any]) -> Claim:
+    """Read a ResourceClaim object of any served version."""
+    try:
+        return _parse(obj)
+    except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
+        raise ClaimError(f"not a ResourceClaim: {error!r}") from error
+
+
+def _parse(obj: Mapping[str, Any]) -> Claim:
+    meta = obj["metadata"]
+    status = obj.get("status") or {}
+    allocation = status.get("allocation")
+    devices = (allocation or {}).get("devices") or {}
+    owners = [o for o in meta.get("ownerReferences") or () if o.get("controller")]
+    spec_devices = (obj.get("spec") or {}).get("devices") or {}
+    return Claim(
+        uid=meta["uid"],
+        namespace=meta["namespace"],
+        name=meta["name"],
+        allocated=allocation is not None,
+        requests=tuple(r["name"] for r in spec_devices.get("requests") or ()),
+        devices=tuple(_device(result) for result in devices.get("results") or ()),
+        configs=tuple(_config(c) for c in devices.get("config") or () if c.get("opaque")),
+        reserved_for=tuple(
+            Consumer(resource=c["resource"], name=c["name"], uid=c["uid"])
+            for c in status.get("reservedFor") or ()
+        ),
+        owner_pod_uid=next((o["uid"] for o in owners if o["kind"] == "Pod"), None),
+        pod_claim_name=(meta.get("annotations") or {}).get(POD_CLAIM_NAME),
+    )
+
+
+def _device(result: Mapping[str, Any]) -> AllocatedDevice:
+    return AllocatedDevice(
+        request=result["request"],
+        driver=result["driver"],
+        pool=result["pool"],
+        device=result["device"],
+        share_id=result.get("shareID"),
+        admin_access=bool(result.get("adminAccess")),
+        consumed_capacity=dict(result.get("consumedCapacity") or {}),
+    )
+
+
+def _config(config: Mapping[str, Any]) -> OpaqueConfig:
+    opaque = config["opaque"]
+    parameters = opaque.get("parameters")
+    if not isinstance(parameters, dict):
+        raise ClaimError("opaque parameters are not an object")
+    return OpaqueConfig(
+        source="FromClass" if config.get("source") == "FromClass" else "FromClaim",
+        driver=opaque["driver"],
+        parameters=parameters,
+        requests=tuple(config.get("requests") or ()),
+    )

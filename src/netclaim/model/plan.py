@@ -1,0 +1,60 @@
+"""What prepare decided about a claim: one plan for each allocated device.
+
+Promise: whole and serialisable. A plan read back from the journal after a restart or a reboot is
+equal to the one that was made, and everything later (attach, detach, unprepare) works from it
+alone, with the claim object gone.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from netclaim.model.claim import AllocatedDevice, JsonObject
+from netclaim.model.prepared import ClaimRef
+
+__all__ = ["ContainerEdits", "DeviceNode", "Mount", "Plan", "Prepared"]
+
+
+class DeviceNode(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A device file of the host that a container gets; under the same path unless told."""
+
+    path: str
+    host_path: str = ""
+    permissions: str = "rw"
+
+
+class Mount(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file or directory of the host that a container gets."""
+
+    host_path: str
+    container_path: str
+    options: tuple[str, ...] = ("ro", "nosuid", "nodev", "bind")
+
+
+class ContainerEdits(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What every container that names the claim gets; handed to the runtime through CDI."""
+
+    env: Mapping[str, str] = {}
+    device_nodes: tuple[DeviceNode, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+
+
+class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one allocated device will be for the pods that use the claim.
+
+    `edits` goes to containers. `network` is the network driver's own account of what attach has to
+    do, in JSON; the framework keeps it and never looks inside. A plan without `network` is never
+    attached.
+    """
+
+    claim: ClaimRef
+    device: AllocatedDevice
+    edits: ContainerEdits | None = None
+    network: JsonObject | None = None
+
+
+class Prepared(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A claim's plans. Without plans: preparing it was begun and never finished."""
+
+    claim: ClaimRef
+    plans: tuple[Plan, ...] = ()

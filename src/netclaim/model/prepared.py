@@ -1,0 +1,36 @@
+"""What kubelet names and what a driver answers: claims by reference, devices made ready.
+
+Frozen values, and nothing that needs I/O: a claim's contents are not here, since kubelet gives
+only its identity, and a claim that is being released may be gone from the API server.
+"""
+
+import msgspec
+
+
+class ClaimRef(msgspec.Struct, frozen=True):
+    """Which ResourceClaim is meant. The UID is its identity; a name can come again."""
+
+    uid: str
+    namespace: str
+    name: str
+
+
+class PreparedDevice(msgspec.Struct, frozen=True):
+    """One allocated device that is ready for the claim's pods.
+
+    `request_names` are base names, without a subrequest; empty means every request of the claim.
+    `cdi_device_ids` may be empty: a device can reach the pod by another way than CDI.
+    """
+
+    request_names: tuple[str, ...]
+    pool_name: str
+    device_name: str
+    cdi_device_ids: tuple[str, ...] = ()
+    share_id: str | None = None  # which share, when several claims hold the device
+
+
+class PrepareAnswer(msgspec.Struct, frozen=True):
+    """The outcome for one claim: its devices, or why it could not be prepared."""
+
+    devices: tuple[PreparedDevice, ...] = ()
+    error: str | None = None

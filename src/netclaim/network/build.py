@@ -1,0 +1,39 @@
+"""The network driver from its settings: the one place where its real parts are chosen."""
+
+import os
+from collections.abc import Mapping
+
+from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache, netns_alive
+from netclaim.cni.exec import find_plugin
+from netclaim.network.driver import LinkDriver
+from netclaim.network.lent import LentDevices
+from netclaim.network.node import NodeLinks
+from netclaim.network.pod_namespaces import PodNamespaces
+from netclaim.network.settings import LinkSettings
+
+__all__ = ["link_driver"]
+
+
+def link_driver(
+    settings: LinkSettings, *, in_process: Mapping[str, Plugins] | None = None
+) -> LinkDriver:
+    """Build the driver. `in_process` serves some plugin types; programs serve all others."""
+    own = in_process or {}
+    programs = ExecPlugins(inherited=os.environ, deadline_s=settings.plugin_s)
+
+    def check_plugin(plugin: str) -> None:
+        if plugin not in own:
+            find_plugin(plugin, settings.cni_path)
+
+    return LinkDriver(
+        settings,
+        links=NodeLinks(PodNamespaces(settings.pod_netns), settings.pod_networks),
+        lent=LentDevices(settings.state_dir / "lent"),
+        chain=Chain(
+            plugins=PluginsByType(own, otherwise=programs),
+            cache=ResultCache(settings.state_dir / "cni"),
+            path=settings.cni_path,
+            netns_alive=netns_alive,
+        ),
+        check_plugin=check_plugin,
+    )

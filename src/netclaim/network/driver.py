@@ -1,0 +1,164 @@
+"""The network driver: links as devices, and claims on them as interfaces in pods by CNI.
+
+Promise: prepare finds every mistake that can be found without the pod, and the plan it makes leaves
+nothing to decide; attach and detach run the plan's plugins and nothing else. Limit: built on the
+framework as any driver is; it knows neither kubelet nor the runtime nor the API server.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import contextmanager
+
+from netclaim.cni import Chain, Endpoint, NetworkList, Result, pod_args
+from netclaim.errors import RequestError
+from netclaim.framework.contract import NetworkDriver
+from netclaim.kernel import Link, Monitor, open_netns
+from netclaim.model import Attachment, Claim, Device, Interface, Plan, PodSandbox, Prepared
+from netclaim.network.dad import DadHold
+from netclaim.network.discover import GENERIC, follow, list_devices
+from netclaim.network.errors import LinkGoneError, NameTakenError
+from netclaim.network.lent import LentDevices
+from netclaim.network.link_keys import takes_link, with_link, without_link
+from netclaim.network.node import NodeLinks, Snapshot
+from netclaim.network.parameters import InterfaceRequest, read_claim
+from netclaim.network.plan import InterfacePlan, read_plan
+from netclaim.network.settings import LinkSettings
+
+__all__ = ["LinkDriver"]
+
+
+class LinkDriver(NetworkDriver):
+    """Offers the node's links and wires them into pods."""
+
+    def __init__(
+        self,
+        settings: LinkSettings,
+        *,
+        links: NodeLinks,
+        lent: LentDevices,
+        chain: Chain,
+        check_plugin: Callable[[str], None],
+    ) -> None:
+        """`check_plugin` raises where a plugin type cannot be served on this node."""
+        self.name = settings.name
+        self._settings = settings
+        self._links = links
+        self._lent = lent
+        self._chain = chain
+        self._check_plugin = check_plugin
+        self._dad = DadHold()
+        self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
+
+    async def discover(self) -> AsyncGenerator[tuple[Device, ...], None]:
+        """Yield all devices, and again all of them when a link changed in a way that shows."""
+        with Monitor() as monitor:
+            async for devices in follow(monitor, self._list_devices):
+                yield devices
+
+    async def prepare(self, claim: Claim) -> Prepared:
+        """Decide what each device of the claim becomes. Again: decides the same."""
+        requests = read_claim(claim)
+        snapshot = await self._links.snapshot()
+        plans = []
+        leaving: list[Link] = []
+        for request in requests:
+            link = self._allocated(request, snapshot)
+            network = (
+                without_link(request, snapshot.links) if link is None else with_link(request, link)
+            )
+            self._check_plugins(network)
+            if link is not None and takes_link(network):
+                leaving.append(link)
+            plans.append(_plan(claim, request, network, link))
+        if leaving:
+            self._lent.keep(claim.uid, await snapshot.describe(leaving))
+        return Prepared(claim=claim.ref, plans=tuple(plans))
+
+    async def unprepare(self, prepared: Prepared) -> None:
+        """Let go of links that were lent. Again: does nothing."""
+        self._lent.drop(prepared.claim.uid)
+
+    async def attach(self, plan: Plan, pod: PodSandbox) -> Attachment:
+        """Run the plan's plugins for the pod. Again: only after `detach`."""
+        interface = read_plan(plan)
+        network = interface.network
+        if pod.netns is None:
+            raise RequestError("the pod is on the node's own network and cannot have interfaces")
+        with self._only_one(pod.id, interface.if_name):
+            if await self._links.pod_has(pod.netns, interface.if_name):
+                raise NameTakenError(interface.if_name)
+            if interface.link and not await self._links.has(interface.link):
+                raise LinkGoneError(interface.link)
+            with open_netns(pod.netns) as netns, self._dad.during(netns, interface.if_name):
+                result = await self._chain.add(
+                    network,
+                    _endpoint(interface, pod),
+                    add_s=self._settings.add_s,
+                    undo_s=self._settings.undo_s,
+                )
+        return Attachment(
+            plan=plan,
+            pod=pod,
+            interface=_interface(result, interface.if_name),
+            data=result.to_dict(network.version),
+        )
+
+    async def detach(self, attachment: Attachment) -> None:
+        """Run the plugins backwards, which releases addresses too. Again: finds nothing to do."""
+        interface = read_plan(attachment.plan)
+        network = interface.network
+        await self._chain.delete(network, _endpoint(interface, attachment.pod))
+        if interface.link and takes_link(network):
+            await self._links.restore(interface.link, up=interface.link_up)
+
+    async def _list_devices(self) -> tuple[Device, ...]:
+        generic = self._settings.generic_device
+        return await list_devices(self._links, self._lent.devices, generic=generic)
+
+    def _allocated(self, request: InterfaceRequest, snapshot: Snapshot) -> Link | None:
+        """Find the allocated link; None for the device that is no particular one."""
+        device = request.device.device
+        if device == GENERIC and self._settings.generic_device:
+            return None
+        link = snapshot.link_of(device)
+        if link is None:
+            raise LinkGoneError(device)
+        return link
+
+    def _check_plugins(self, network: NetworkList) -> None:
+        """See now that all programs are there, rather than in the runtime's hook."""
+        for plugin in network.plugins:
+            self._check_plugin(plugin.type)
+            if plugin.ipam_type:
+                self._check_plugin(plugin.ipam_type)
+
+    @contextmanager
+    def _only_one(self, sandbox_id: str, ifname: str) -> Iterator[None]:
+        """Keep two claims of a pod from making one name at the same time."""
+        key = (sandbox_id, ifname)
+        if key in self._attaching:
+            raise NameTakenError(ifname)
+        self._attaching.add(key)
+        try:
+            yield
+        finally:
+            self._attaching.discard(key)
+
+
+def _plan(claim: Claim, request: InterfaceRequest, network: NetworkList, link: Link | None) -> Plan:
+    interface = InterfacePlan(
+        if_name=request.ifname,
+        config=network.to_dict(),
+        link=link.name if link else "",
+        link_up=link is not None and link.up,
+    )
+    return Plan(claim=claim.ref, device=request.device, network=interface.to_json())
+
+
+def _endpoint(interface: InterfacePlan, pod: PodSandbox) -> Endpoint:
+    args = pod_args(namespace=pod.namespace, name=pod.name, uid=pod.uid, sandbox_id=pod.id)
+    return Endpoint(pod.id, pod.netns or "", interface.if_name, args)
+
+
+def _interface(result: Result, ifname: str) -> Interface:
+    shown = result.network_data(ifname)
+    return Interface(shown.interface_name, shown.hardware_address, shown.ips)

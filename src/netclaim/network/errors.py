@@ -1,0 +1,47 @@
+"""What can go wrong between a claim and an interface, beyond what CNI and the kernel say.
+
+    RequestError
+    ├── ParametersError   a claim's parameters have several mistakes; each is in `faults`
+    └── NameTakenError    two interfaces of a pod cannot have one name
+    PeerError
+    └── LinkGoneError     the allocated link is not on the node now; it may come back
+
+A plugin's own failure is a CniError, and goes to the user in the plugin's own words.
+"""
+
+from collections.abc import Sequence
+
+from netclaim.errors import PeerError, RequestError
+
+__all__ = ["LinkGoneError", "NameTakenError", "ParametersError"]
+
+
+class ParametersError(RequestError):
+    """Several mistakes of one claim, all told at once."""
+
+    def __init__(self, faults: Sequence[RequestError]) -> None:
+        super().__init__("; ".join(map(str, faults)))
+        self.faults = tuple(faults)
+
+
+class NameTakenError(RequestError):
+    """The pod has an interface of this name already."""
+
+    def __init__(self, ifname: str) -> None:
+        super().__init__(
+            f"the pod has an interface {ifname!r} already: "
+            f"give every claim of the pod another name",
+            field="ifName",
+        )
+        self.ifname = ifname
+
+
+class LinkGoneError(PeerError):
+    """A link that was allocated is not in the node's namespace."""
+
+    def __init__(self, link: str) -> None:
+        super().__init__(
+            f"the allocated link {link!r} is not on the node: "
+            f"it was removed or renamed, or another pod has it"
+        )
+        self.link = link

@@ -1,0 +1,114 @@
+"""The node's links as they are now: which there are, which are offered, what each one is.
+
+Promise: one snapshot is read in one go and does not change. Limit: looks at the namespace of the
+calling thread, which must be the node's.
+"""
+
+import asyncio
+import ipaddress
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from netclaim.kernel import (
+    Address,
+    Link,
+    Rtnl,
+    find_link,
+    list_addresses,
+    list_links,
+    list_routes,
+    open_netns,
+    read_facts,
+)
+from netclaim.kernel.link_requests import set_link
+from netclaim.model import Device
+from netclaim.network.device import device_name, device_of
+from netclaim.network.pod_namespaces import PodNamespaces
+from netclaim.network.withhold import NodeView, withheld
+
+__all__ = ["Network", "NodeLinks", "Snapshot"]
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What the kernel said at one moment."""
+
+    links: tuple[Link, ...]
+    addresses: tuple[Address, ...]
+    uplinks: frozenset[int]  # indices of the links that a default route leads over
+    withheld: Mapping[int, str]  # index and reason of those that are not offered
+
+    @property
+    def offered(self) -> tuple[Link, ...]:
+        """The links that pods may have, in the order of their indices."""
+        there = sorted(self.links, key=lambda link: link.index)
+        return tuple(link for link in there if link.index not in self.withheld)
+
+    def link_of(self, device: str) -> Link | None:
+        """The link that is published as this device, whether it is offered now or not."""
+        return next((link for link in self.links if device_name(link.name) == device), None)
+
+    async def describe(self, links: Iterable[Link]) -> tuple[Device, ...]:
+        """Links as devices. Sysfs is read in a thread: a card's files can take milliseconds."""
+        return await asyncio.to_thread(lambda: tuple(map(self._describe, links)))
+
+    def _describe(self, link: Link) -> Device:
+        facts = read_facts(link.name, link.index)
+        uplink = link.index in self.uplinks
+        return device_of(link, self.addresses, facts, default_route=uplink)
+
+
+class NodeLinks:
+    """Looks at the links of the node, and at those of a pod."""
+
+    def __init__(self, pods: PodNamespaces, pod_networks: Iterable[Network]) -> None:
+        self._pods = pods
+        self._pod_networks = tuple(pod_networks)
+
+    async def snapshot(self) -> Snapshot:
+        """Look at all links of the node."""
+        with Rtnl.open() as rtnl:
+            links = await list_links(rtnl)
+            addresses = await list_addresses(rtnl)
+            routes = await list_routes(rtnl)
+            # After the list: the kernel gives namespaces their numbers when it describes a link.
+            pods = await self._pods.numbers(rtnl)
+        view = NodeView(pod_nsids=pods, pod_networks=self._pod_networks)
+        return Snapshot(
+            links=links,
+            addresses=addresses,
+            uplinks=frozenset(route.index for route in routes if route.default),
+            withheld=withheld(links, addresses, view),
+        )
+
+    async def has(self, name: str) -> bool:
+        """Whether the node has a link of this name."""
+        with Rtnl.open() as rtnl:
+            return await find_link(rtnl, name) is not None
+
+    async def restore(self, name: str, *, up: bool) -> None:
+        """Make a link that came home from a pod what it was: its name, and whether it was up.
+
+        The plugin brings it back under its name, but switched off. Where the namespace ended
+        first, the kernel returns hardware under the name it had in the pod, and host-device left
+        the old one in the alias; what is not hardware ended with the namespace. Again: no change.
+        """
+        with Rtnl.open() as rtnl:
+            links = await list_links(rtnl)
+            link = next((link for link in links if link.name == name), None)
+            if link is None:
+                link = next((link for link in links if link.alias == name), None)
+                if link is None:
+                    return
+                # Older kernels rename a link only while it is off.
+                off, rename = set_link(link.index, up=False), set_link(link.index, name=name)
+                await rtnl.batch([off, rename, set_link(link.index, alias="", up=up)])
+            elif up and not link.up:
+                await rtnl.call(set_link(link.index, up=True))
+
+    async def pod_has(self, netns: str, name: str) -> bool:
+        """Whether a pod has a link of this name."""
+        with open_netns(netns) as opened, Rtnl.open(opened) as rtnl:
+            return await find_link(rtnl, name) is not None

@@ -1,0 +1,234 @@
+"""Read what a claim asks of us: one interface for each request, in every dialect people write.
+
+    apiVersion: cni.networking.x-k8s.io/v1alpha1      interface: net1
+    kind: CNI                                         config: {...} or a string of JSON
+    ifName: net1
+    config: {...}
+
+Promise: strict, so that a misspelt key is a message and not a surprise; all mistakes of a claim are
+told at once, each with the path of what to change. The claim's parameters go over its class's, key
+by key; `config` is one key and is replaced whole.
+Limit: pure. Whether the links and plugins it names are there, is asked later.
+"""
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from netclaim.cni import NetworkList, check_ifname, parse_network
+from netclaim.errors import RequestError
+from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
+from netclaim.network.errors import ParametersError
+
+__all__ = ["API_VERSIONS", "KINDS", "InterfaceRequest", "read_claim"]
+
+API_VERSIONS: Final = ("cni.networking.x-k8s.io/v1alpha1", "cni.dra.networking.x-k8s.io/v1alpha1")
+KINDS: Final = ("CNI", "CNIConfig")
+
+TYPED_KEYS: Final = ("apiVersion", "kind", "ifName", "config")
+PLAIN_KEYS: Final = ("interface", "config")  # of the first drivers, before there was an apiVersion
+
+# Names that a pod has before any claim: its loopback, and what runtimes call its primary interface.
+TAKEN_IFNAMES: Final = ("lo", "eth0")
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceRequest:
+    """One interface that a claim asks for, and the paths by which to speak of its configuration."""
+
+    device: AllocatedDevice
+    ifname: str
+    network: NetworkList
+    plugin_fields: tuple[str, ...]  # for each plugin of the network, where it was written
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """The parameters of one source: what it sets, and where."""
+
+    values: Mapping[str, Any]  # "ifName" and "config", whatever the dialect calls them
+    fields: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads on after a mistake, to tell all of them."""
+
+    claim: Claim
+    faults: list[RequestError] = field(default_factory=list)
+
+    def fault(self, message: str, where: str) -> None:
+        self.faults.append(RequestError(message, field=where))
+
+
+def read_claim(claim: Claim) -> tuple[InterfaceRequest, ...]:
+    """Read what to make of each allocated device; RequestError says everything that is wrong."""
+    reader = _Reader(claim)
+    _check_counts(reader)
+    _check_shared_configs(reader)
+    read = [_read_device(reader, device) for device in _first_of_each(claim.devices)]
+    requests = tuple(request for request in read if request is not None)
+    _check_unique(reader, requests)
+    match reader.faults:
+        case []:
+            return requests
+        case [only]:
+            raise only
+        case several:
+            raise ParametersError(several)
+
+
+def _first_of_each(devices: Iterable[AllocatedDevice]) -> list[AllocatedDevice]:
+    """One device of each request: a request with several is a mistake already told."""
+    return list({device.base_request: device for device in reversed(list(devices))}.values())[::-1]
+
+
+def _check_counts(reader: _Reader) -> None:
+    counts = Counter(device.base_request for device in reader.claim.devices)
+    for request, count in counts.items():
+        if count > 1:
+            reader.fault(
+                f"got {count} devices, and an interface is made of one: ask for "
+                f"allocationMode ExactCount, count 1",
+                f"spec.devices.requests[{request}]",
+            )
+
+
+def _check_shared_configs(reader: _Reader) -> None:
+    """A configuration names an interface, so it can serve one request only."""
+    for config in reader.claim.configs:
+        devices = reader.claim.devices
+        served = dict.fromkeys(d.base_request for d in devices if config.applies_to(d.request))
+        if len(served) > 1 and config.source == "FromClaim":
+            reader.fault(
+                f"one configuration is for one request, this is for {', '.join(served)}: "
+                f"write one entry for each, with its name in `requests`",
+                f"spec.devices.config[{','.join(config.requests)}]",
+            )
+
+
+def _check_unique(reader: _Reader, requests: Iterable[InterfaceRequest]) -> None:
+    users: dict[str, list[str]] = {}
+    for request in requests:
+        users.setdefault(request.ifname, []).append(request.device.base_request)
+    for ifname, names in users.items():
+        if len(names) > 1:
+            reader.fault(
+                f"the requests {', '.join(names)} all name their interface {ifname!r}: "
+                f"give each another name",
+                "spec.devices.config",
+            )
+
+
+def _read_device(reader: _Reader, device: AllocatedDevice) -> InterfaceRequest | None:
+    """Read the configuration of one request; None after a mistake."""
+    mistakes_before = len(reader.faults)
+    layers = [_read_layer(reader, config, device) for config in _configs(reader, device)]
+    merged: dict[str, tuple[Any, str]] = {}
+    for layer in layers:  # the class's first
+        merged |= {key: (value, layer.fields[key]) for key, value in layer.values.items()}
+    if layers:
+        for key, example in (("ifName", "such as net1"), ("config", "a CNI conf or conflist")):
+            if key not in merged:
+                reader.fault(f"is missing: {example}", layers[-1].fields[key])
+    ifname = _read_ifname(reader, *merged["ifName"]) if "ifName" in merged else ""
+    parsed = _read_config(reader, *merged["config"]) if "config" in merged else None
+    if parsed is None or len(reader.faults) > mistakes_before:
+        return None
+    network, plugin_fields = parsed
+    return InterfaceRequest(device, ifname, network, plugin_fields)
+
+
+def _configs(reader: _Reader, device: AllocatedDevice) -> list[OpaqueConfig]:
+    """The class's configuration and the claim's, at most one of each."""
+    found = reader.claim.configs_for(device.request)
+    request = device.base_request
+    if not found:
+        reader.fault(
+            f"no configuration for the driver {device.driver}: add an entry to "
+            f"spec.devices.config with the request's name and `opaque` parameters",
+            f"spec.devices.requests[{request}]",
+        )
+    sources = Counter(config.source for config in found)
+    if sources["FromClaim"] > 1:
+        reader.fault(
+            f"{sources['FromClaim']} entries are for this request: leave one",
+            f"spec.devices.config[{request}]",
+        )
+    if sources["FromClass"] > 1:
+        reader.fault(
+            f"{sources['FromClass']} entries are for the driver {device.driver}: leave one",
+            f"DeviceClass({request}).spec.config",
+        )
+    return list({config.source: config for config in found}.values())
+
+
+def _read_layer(reader: _Reader, config: OpaqueConfig, device: AllocatedDevice) -> _Layer:
+    """Read the parameters of one source by the dialect that their keys show."""
+    parameters = config.parameters
+    source = "DeviceClass({}).spec" if config.source == "FromClass" else "spec.devices"
+    inside = "config" if config.source == "FromClass" else f"config[{device.base_request}]"
+    where = f"{source.format(device.base_request)}.{inside}.opaque.parameters"
+    typed = "apiVersion" in parameters or "kind" in parameters
+    if typed:
+        _check_one_of(reader, parameters, "apiVersion", API_VERSIONS, where)
+        _check_one_of(reader, parameters, "kind", KINDS, where)
+    known = TYPED_KEYS if typed else PLAIN_KEYS
+    for key in sorted(parameters.keys() - set(known), key=str):
+        reader.fault(f"unknown key{_hint(key, known)}", f"{where}.{key}")
+    names = {"ifName": "ifName" if typed else "interface", "config": "config"}
+    return _Layer(
+        values={ours: parameters[theirs] for ours, theirs in names.items() if theirs in parameters},
+        fields={ours: f"{where}.{theirs}" for ours, theirs in names.items()},
+    )
+
+
+def _check_one_of(
+    reader: _Reader, parameters: Mapping[str, Any], key: str, known: tuple[str, ...], where: str
+) -> None:
+    if key not in parameters:
+        reader.fault(f"is missing: write {known[0]}", f"{where}.{key}")
+    elif parameters[key] not in known:
+        reader.fault(f"{parameters[key]!r} is not known: write {known[0]}", f"{where}.{key}")
+
+
+def _hint(key: str, known: tuple[str, ...]) -> str:
+    """Say what may have been meant."""
+    if key == "interface":
+        return ": with an apiVersion it is called ifName"
+    if key == "ifName":
+        return f": it needs apiVersion: {API_VERSIONS[0]} and kind: {KINDS[0]} beside it"
+    folded = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(key.lower(), folded, n=1)
+    return f": is {folded[near[0]]} meant?" if near else f"; known are {', '.join(known)}"
+
+
+def _read_ifname(reader: _Reader, value: object, where: str) -> str:
+    if not isinstance(value, str):
+        reader.fault("must be a string", where)
+        return ""
+    try:
+        check_ifname(value, field=where)
+    except RequestError as error:
+        reader.faults.append(error)
+    if value in TAKEN_IFNAMES:
+        reader.fault(f"{value!r} is what the pod has already: choose another, as net1", where)
+    return value
+
+
+def _read_config(
+    reader: _Reader, value: object, where: str
+) -> tuple[NetworkList, tuple[str, ...]] | None:
+    try:
+        network = parse_network(value, field=where)
+    except RequestError as error:
+        reader.faults.append(error)
+        return None
+    written = msgspec.json.decode(value) if isinstance(value, str) else value
+    if isinstance(written, dict) and "plugins" not in written:
+        return network, (where,)
+    return network, tuple(f"{where}.plugins[{index}]" for index in range(len(network.plugins)))

@@ -1,0 +1,46 @@
+"""What can be set about the network driver, with the reason for each default."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from netclaim.network.node import Network
+from netclaim.network.pod_namespaces import POD_NETNS
+
+__all__ = ["DRIVER_NAME", "LinkSettings"]
+
+DRIVER_NAME: Final = "cni.dra.networking.x-k8s.io"  # what manifests in the wild say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSettings:
+    """Everything the driver needs beside the framework's own settings."""
+
+    state_dir: Path
+    """A directory of the driver's own that survives restarts: CNI results, devices lent to pods."""
+
+    name: str = DRIVER_NAME
+    """The driver's name, by which classes, claims and slices refer to it."""
+
+    cni_path: tuple[str, ...] = ("/opt/cni/bin",)
+    """Directories that hold CNI plugins, as runtimes have it."""
+
+    generic_device: bool = True
+    """Whether to offer the device that is no particular link, for claims that ask for none."""
+
+    pod_networks: tuple[Network, ...] = ()
+    """The addresses of this node's pods, if known: links that have one of them are not offered."""
+
+    pod_netns: tuple[str, ...] = POD_NETNS
+    """Patterns of the paths of pods' namespaces: links that lead into one are not offered."""
+
+    add_s: float = 1.2
+    """How long a CNI ADD may take. Of the 2 s that runtimes give a hook as they ship, the framework
+    gives an attach 1.44 s; being stopped before that lets the error name the plugin."""
+
+    undo_s: float = 0.2
+    """How long the DEL after a failed ADD may take at once: what is left of an attach's time. One
+    that takes longer is repeated off the hook's path."""
+
+    plugin_s: float = 30.0
+    """How long one plugin may run where no hook waits for it: a DEL that is repeated."""

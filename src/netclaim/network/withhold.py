@@ -1,0 +1,107 @@
+"""Which links are the node's own, and so not offered to pods.
+
+A link is withheld if it
+1. is the loopback;
+2. was made by this driver for a pod;
+3. is neither Ethernet nor InfiniBand (tunnels, tun), or is an ifb, which only shapes traffic:
+   nothing can be put on these;
+4. leads into a pod: its other end lives in a pod's namespace;
+5. is a port of a bridge, bond or other master, which is offered instead (a VRF is no such master);
+6. has an address of the node's pod network (the primary network's bridge, its tunnel, the host
+   ends of its point-to-point links);
+7. has a name that a pod network is known to give its links.
+
+Everything else is offered, the uplinks too. An uplink that is itself a veth, as in a node that is
+a container, is told from a pod's veth by rule 4: the namespace at its other end is no pod's.
+Promise: who uses a link now does not count, so attaching a pod never withdraws a device.
+Limit: rules 4 and 6 know what they are told; without it only the names of rule 7 are left.
+"""
+
+import fnmatch
+import ipaddress
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from netclaim.kernel import Address, Link, uapi
+from netclaim.kernel.ip_requests import Network
+
+__all__ = ["NodeView", "withheld"]
+
+USABLE_TYPES: Final = {uapi.ARPHRD_ETHER, uapi.ARPHRD_INFINIBAND}
+POD_NETWORK_NAMES: Final = (
+    "cni0",  # flannel and many configurations of the bridge plugin
+    "flannel*",
+    "vxlan.calico",
+    "cali*",
+    "cilium_*",
+    "lxc*",  # Cilium, towards its pods
+    "antrea-*",
+    "ovn-k8s-*",
+    "ovs-system",
+    "br-int",
+    "genev_sys_*",
+    "vxlan_sys_*",
+    "weave",
+    "kube-bridge",
+    "kube-ipvs0",
+    "nodelocaldns",
+    "cbr0",
+    "docker0",
+)
+
+
+class NodeView(msgspec.Struct, frozen=True):
+    """What must be known of the node, beyond its links, to know its own ones."""
+
+    pod_nsids: frozenset[int] = frozenset()  # by which the node's namespace knows the pods'
+    pod_networks: tuple[Network, ...] = ()  # the node's spec.podCIDRs
+    made: frozenset[str] = frozenset()  # host links that came with an attachment; no device
+
+
+def withheld(
+    links: Collection[Link], addresses: Iterable[Address], node: NodeView
+) -> Mapping[int, str]:
+    """Say which links are not offered: index, and the reason in words."""
+    names = {link.index: link.name for link in links}
+    in_pod_network = {
+        address.index for address in addresses if _is_within(address, node.pod_networks)
+    }
+    reasons = {
+        link.index: _reason(link, node)
+        or _reason_by_place(link, names, in_pod_network)
+        or _reason_by_name(link)
+        for link in links
+    }
+    return {index: reason for index, reason in reasons.items() if reason}
+
+
+def _reason(link: Link, node: NodeView) -> str:
+    if link.loopback:
+        return "the loopback"
+    if link.name in node.made:
+        return "made by this driver"
+    if link.arphrd not in USABLE_TYPES or link.kind == "ifb":
+        return "nothing can be put on a link of this kind"
+    if link.parent_nsid in node.pod_nsids:
+        return "leads into a pod"
+    return ""
+
+
+def _reason_by_place(link: Link, names: Mapping[int, str], in_pod_network: Collection[int]) -> str:
+    if link.master_index and link.port_kind != "vrf":
+        return f"a port of {names.get(link.master_index, 'another link')}"
+    if link.index in in_pod_network:
+        return "has an address of the pod network"
+    return ""
+
+
+def _reason_by_name(link: Link) -> str:
+    known = any(fnmatch.fnmatchcase(link.name, pattern) for pattern in POD_NETWORK_NAMES)
+    return "named as a pod network names its links" if known else ""
+
+
+def _is_within(address: Address, networks: Iterable[Network]) -> bool:
+    ip = ipaddress.ip_address(address.ip)
+    return any(ip in network for network in networks)

@@ -1,0 +1,133 @@
+"""NRI's messages as our own frozen values, and back: protobuf ends here.
+
+Limit: carries what netclaim reads; what else a runtime says of a pod or container is dropped.
+"""
+
+import enum
+from collections.abc import Mapping
+
+import msgspec
+
+from netclaim.model.pod import PodSandbox
+from netclaim.nri import api_pb2 as pb
+
+__all__ = [
+    "Container",
+    "ContainerState",
+    "RuntimeInfo",
+    "container_from_proto",
+    "container_to_proto",
+    "pod_from_proto",
+    "pod_to_proto",
+    "runtime_from_proto",
+]
+
+REQUEST_TIMEOUT_S = 2.0  # what containerd ships with; for a runtime that does not tell its own
+
+
+class ContainerState(enum.IntEnum):
+    """A container's state, as NRI numbers it."""
+
+    UNKNOWN = 0
+    CREATED = 1
+    PAUSED = 2
+    RUNNING = 3
+    STOPPED = 4
+
+    @classmethod
+    def _missing_(cls, _value: object) -> "ContainerState":
+        return cls.UNKNOWN  # one of a later NRI version
+
+
+class Container(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A container of the sandbox `pod_sandbox_id`. Before it is created it has no state."""
+
+    id: str
+    pod_sandbox_id: str
+    name: str
+    state: ContainerState = ContainerState.UNKNOWN
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+
+
+class RuntimeInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Who the runtime is, and how long it waits for the answer to one request.
+
+    `config` is what the node's owner put in the runtime's directory for this plugin.
+    """
+
+    name: str
+    version: str
+    nri_version: str = ""
+    request_timeout_s: float = REQUEST_TIMEOUT_S
+    config: str = ""
+
+
+def runtime_from_proto(message: pb.ConfigureRequest) -> RuntimeInfo:
+    """The runtime that sent this Configure."""
+    return RuntimeInfo(
+        name=message.runtime_name,
+        version=message.runtime_version,
+        nri_version=message.NRI_version,
+        request_timeout_s=message.request_timeout / 1000 or REQUEST_TIMEOUT_S,
+        config=message.config,
+    )
+
+
+def pod_from_proto(message: pb.PodSandbox) -> PodSandbox:
+    """The network namespace is the entry of type "network"; on the host's network there is none."""
+    paths = [entry.path for entry in message.linux.namespaces if entry.type == "network"]
+    return PodSandbox(
+        id=message.id,
+        uid=message.uid,
+        namespace=message.namespace,
+        name=message.name,
+        netns=(paths[0] or None) if paths else None,
+        labels=dict(message.labels),
+        annotations=dict(message.annotations),
+        ips=tuple(message.ips),
+        pid=message.pid,
+        runtime_handler=message.runtime_handler,
+    )
+
+
+def pod_to_proto(pod: PodSandbox) -> pb.PodSandbox:
+    """Without a network namespace there is no entry for one, as containerd does it."""
+    message = pb.PodSandbox(
+        id=pod.id,
+        uid=pod.uid,
+        namespace=pod.namespace,
+        name=pod.name,
+        labels=pod.labels,
+        annotations=pod.annotations,
+        ips=pod.ips,
+        pid=pod.pid,
+        runtime_handler=pod.runtime_handler,
+    )
+    if pod.netns is not None:
+        message.linux.namespaces.add(type="network", path=pod.netns)
+    return message
+
+
+def container_from_proto(message: pb.Container) -> Container:
+    """The container that a message describes."""
+    return Container(
+        id=message.id,
+        pod_sandbox_id=message.pod_sandbox_id,
+        name=message.name,
+        state=ContainerState(message.state),
+        labels=dict(message.labels),
+        annotations=dict(message.annotations),
+    )
+
+
+def container_to_proto(container: Container) -> pb.Container:
+    """The same container as a message."""
+    return pb.Container(
+        id=container.id,
+        pod_sandbox_id=container.pod_sandbox_id,
+        name=container.name,
+        state=pb.ContainerState.Name(container.state),
+        labels=container.labels,
+        annotations=container.annotations,
+    )

@@ -1,0 +1,235 @@
+"""No pod of ours runs without its interface, whatever fails, and nothing is lost or left over."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.cluster import Lab
+from lab.driver_set import DriverSet
+from lab.drivers import DEFAULT_DRIVER, is_ready
+from lab.kubectl import Kubectl
+from tests.cluster.claims import claim, macvlan, parameters, pod, request, simple_claim
+from tests.cluster.drivers import (
+    addresses,
+    eventually,
+    in_node,
+    journal_rows,
+    reserved_addresses,
+    wait_claim,
+    wait_event,
+)
+
+NODE = "kind-worker"
+DRIVER_COMPONENT = f"{NODE}/driver-{DEFAULT_DRIVER}"
+
+# Does what its file says before it becomes the real plugin; the file is not there: nothing.
+MOODY_PLUGIN = """#!/bin/sh
+if [ "$CNI_COMMAND" = ADD ] && [ -e /run/mood ]; then . /run/mood; fi
+exec /opt/cni/bin/macvlan
+"""
+REFUSE = """echo '{"cniVersion":"1.0.0","code":100,"msg":"the switch is on fire"}'; exit 1"""
+DAWDLE = "sleep 3"
+
+
+@pytest.fixture
+def mood(lab: Lab, driver: str) -> Iterator[Path]:
+    """A plugin `moody` on the node, and the file that decides its mood."""
+    plugin = lab.root(NODE) / "opt/cni/bin/moody"
+    plugin.write_text(MOODY_PLUGIN)
+    plugin.chmod(0o755)
+    file = lab.root(NODE) / "run/mood"
+    try:
+        yield file
+    finally:
+        file.unlink(missing_ok=True)
+        plugin.unlink()
+
+
+def moody(name: str) -> dict[str, Any]:
+    """A claim whose interface the moody plugin makes."""
+    return simple_claim(name, "eth1", parameters(macvlan(name, master="eth1", type="moody")))
+
+
+def container_started(kubectl: Kubectl, name: str) -> bool:
+    """Whether the pod's container runs or ever ran."""
+    statuses = kubectl.get("pod", name)["status"].get("containerStatuses", [])
+    return bool(statuses) and ("running" in statuses[0]["state"] or statuses[0]["restartCount"] > 0)
+
+
+def check_all_gone(lab: Lab, kubectl: Kubectl, name: str) -> None:
+    """With its pod, everything of the interface goes."""
+    kubectl("delete", "pod", name)
+    eventually(lambda: journal_rows(lab, NODE, DEFAULT_DRIVER), lambda n: n == 0, "no rows")
+    assert reserved_addresses(lab, NODE, name) == set()
+
+
+@pytest.mark.parametrize("trouble", ["refuses", "dawdles"])
+def test_failing_plugin_holds_the_pod_until_it_works(
+    lab: Lab, kubectl: Kubectl, mood: Path, trouble: str
+) -> None:
+    """A plugin that fails, or takes 3 s: no container, Ready=False; mended, the pod starts."""
+    mood.write_text(REFUSE if trouble == "refuses" else DAWDLE)
+    told = "the switch is on fire" if trouble == "refuses" else "not done after"
+    kubectl.apply(moody(trouble), pod(trouble, trouble))
+    wait_event(kubectl, trouble, told)
+    (device,) = wait_claim(kubectl, trouble, "False")["status"]["devices"]
+    (condition,) = device["conditions"]
+    assert condition["reason"] == "NetworkInterfaceNotReady"
+    assert told in condition["message"]
+    assert not container_started(kubectl, trouble)
+    assert reserved_addresses(lab, NODE, trouble) == set()
+    mood.unlink()
+    kubectl.wait(f"pod/{trouble}", "condition=Ready")
+    assert len(addresses(kubectl, trouble, "net1")) == 1
+    (device,) = wait_claim(kubectl, trouble, "True")["status"]["devices"]
+    assert device["conditions"][0]["lastTransitionTime"] >= condition["lastTransitionTime"]
+    check_all_gone(lab, kubectl, trouble)
+
+
+def test_one_failing_interface_rolls_the_others_back(
+    lab: Lab, kubectl: Kubectl, mood: Path
+) -> None:
+    """When one of a pod's interfaces fails, the others are taken back before the next try."""
+    mood.write_text(REFUSE)
+    both = claim(
+        "pair",
+        {
+            "fine": parameters(macvlan("fine", master="eth0"), "fine0"),
+            "bad": parameters(macvlan("pair", master="eth1", type="moody"), "bad0"),
+        },
+        [request("fine", "eth0"), request("bad", "eth1")],
+    )
+    kubectl.apply(both, pod("pair", "pair", nodeSelector={"kubernetes.io/hostname": NODE}))
+    wait_event(kubectl, "pair", "the switch is on fire")
+    eventually(
+        lambda: reserved_addresses(lab, NODE, "fine"), lambda found: not found, "no address held"
+    )
+    mood.unlink()
+    kubectl.wait("pod/pair", "condition=Ready")
+    for interface in ("fine0", "bad0"):
+        assert len(addresses(kubectl, "pair", interface)) == 1
+    check_all_gone(lab, kubectl, "pair")
+    assert reserved_addresses(lab, NODE, "fine") == set()
+
+
+def test_driver_killed_between_prepare_and_sandbox(
+    lab: Lab, drivers: DriverSet, kubectl: Kubectl, driver: str
+) -> None:
+    """The runtime starts the pod unhooked; the driver, back again, attaches from its journal."""
+    containerd = lab.state.load().components[f"{NODE}/containerd"]
+    os.kill(containerd.pid, signal.SIGSTOP)
+    try:
+        kubectl.apply(simple_claim("late"), pod("late", "late"))
+        eventually(
+            lambda: journal_rows(lab, NODE, driver), lambda rows: rows > 0, "the claim prepared"
+        )
+        lab.kill(DRIVER_COMPONENT)
+    finally:
+        os.kill(containerd.pid, signal.SIGCONT)
+    kubectl.wait("pod/late", "condition=Ready")  # fail-open: nobody is there to refuse it
+    lab.restart(DRIVER_COMPONENT)
+    drivers.wait_ready(driver, NODE)
+    claimed = wait_claim(kubectl, "late", "True")
+    assert claimed["status"]["devices"][0]["networkData"]["ips"] == addresses(
+        kubectl, "late", "net1"
+    )
+    check_all_gone(lab, kubectl, "late")
+
+
+def test_container_is_refused_while_the_interface_is_missing(
+    lab: Lab, drivers: DriverSet, kubectl: Kubectl, mood: Path
+) -> None:
+    """A sandbox made while the driver was down gets no container before its interface."""
+    mood.write_text(REFUSE)
+    image = "netclaim.dev/not-yet:1"
+    kubectl.apply(moody("gated"))
+    containerd = lab.state.load().components[f"{NODE}/containerd"]
+    os.kill(containerd.pid, signal.SIGSTOP)
+    try:
+        kubectl.apply(pod("gated", "gated", image=image))
+        eventually(
+            lambda: journal_rows(lab, NODE, DEFAULT_DRIVER), lambda n: n > 0, "the claim prepared"
+        )
+        lab.kill(DRIVER_COMPONENT)
+    finally:
+        os.kill(containerd.pid, signal.SIGCONT)
+    wait_event(kubectl, "gated", image)  # the sandbox is there, the image is not
+    lab.restart(DRIVER_COMPONENT)
+    drivers.wait_ready(DEFAULT_DRIVER, NODE)
+    load_as(lab, image)
+    wait_event(kubectl, "gated", "the switch is on fire")
+    assert not container_started(kubectl, "gated")
+    mood.unlink()
+    kubectl.wait("pod/gated", "condition=Ready")
+    assert len(addresses(kubectl, "gated", "net1")) == 1
+    check_all_gone(lab, kubectl, "gated")
+
+
+def load_as(lab: Lab, name: str) -> None:
+    """Give the node an image under a name that it did not have."""
+    ctr = str(lab.binaries.path("ctr"))
+    in_node(
+        lab, NODE, ctr, "-n", "k8s.io", "images", "tag", "docker.io/library/alpine:latest", name
+    )
+
+
+def test_driver_killed_under_running_pods(
+    lab: Lab, drivers: DriverSet, kubectl: Kubectl, driver: str
+) -> None:
+    """A pod keeps its interface without the driver; deleted meanwhile, all of it goes later."""
+    kubectl.apply(simple_claim("steady"), pod("steady", "steady"))
+    kubectl.wait("pod/steady", "condition=Ready")
+    before = addresses(kubectl, "steady", "net1")
+    lab.kill(DRIVER_COMPONENT)
+    assert addresses(kubectl, "steady", "net1") == before
+    kubectl("delete", "pod", "steady", "--wait=false")
+    lab.restart(DRIVER_COMPONENT)
+    drivers.wait_ready(driver, NODE)
+    kubectl("wait", "pod/steady", "--for=delete", "--timeout=180s")
+    eventually(lambda: journal_rows(lab, NODE, driver), lambda n: n == 0, "no rows")
+    assert reserved_addresses(lab, NODE, "test") == set()
+
+
+def test_runtime_restart(lab: Lab, kubectl: Kubectl, driver: str) -> None:
+    """After containerd restarts, new pods get interfaces and old ones leave nothing behind."""
+    kubectl.apply(simple_claim("old"), pod("old", "old"))
+    kubectl.wait("pod/old", "condition=Ready")
+    before = addresses(kubectl, "old", "net1")
+    lab.restart(f"{NODE}/containerd")
+    eventually(lambda: is_hooked(lab), lambda hooked: hooked, "the driver hooked again")
+    kubectl("delete", "pod", "old")
+    eventually(lambda: journal_rows(lab, NODE, driver), lambda n: n == 0, "no rows")
+    assert before
+    assert reserved_addresses(lab, NODE, "test") == set()
+    kubectl.apply(simple_claim("new"), pod("new", "new"))
+    kubectl.wait("pod/new", "condition=Ready")
+    assert len(addresses(kubectl, "new", "net1")) == 1
+    kubectl("delete", "pod", "new")
+
+
+def is_hooked(lab: Lab) -> bool:
+    """Whether the driver on the node is connected to the runtime and kubelet."""
+    running = lab.state.load()
+    return is_ready(running.inits[NODE], running.drivers[DEFAULT_DRIVER])
+
+
+def test_node_reboot(lab: Lab, drivers: DriverSet, kubectl: Kubectl, driver: str) -> None:
+    """After a reboot the pod comes back with an interface, and the old address is released."""
+    kubectl.apply(simple_claim("phoenix"), pod("phoenix", "phoenix"))
+    kubectl.wait("pod/phoenix", "condition=Ready")
+    lab.reboot(NODE)
+    drivers.wait_ready(driver, NODE)
+    kubectl.wait("pod/phoenix", "jsonpath={.status.containerStatuses[0].restartCount}=1")
+    kubectl.wait("pod/phoenix", "condition=Ready")
+    now = addresses(kubectl, "phoenix", "net1")
+    assert reserved_addresses(lab, NODE, "test") == {now[0].partition("/")[0]}
+    eventually(
+        lambda: kubectl.get("resourceclaim", "phoenix")["status"]["devices"][0]["networkData"],
+        lambda data: data["ips"] == now,
+        "the new address in the claim's status",
+    )
+    check_all_gone(lab, kubectl, "phoenix")

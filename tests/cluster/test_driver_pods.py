@@ -1,0 +1,95 @@
+"""Pods and claims in the shapes that people use them."""
+
+from lab.cluster import Lab
+from lab.kubectl import Kubectl
+from tests.cluster.claims import claim, macvlan, parameters, pod, request, simple_claim
+from tests.cluster.drivers import (
+    addresses,
+    eventually,
+    journal_rows,
+    links,
+    reserved_addresses,
+    wait_claim,
+)
+
+
+def test_several_requests_and_several_claims(lab: Lab, kubectl: Kubectl, driver: str) -> None:
+    """A pod with two claims, one of two requests, gets three interfaces; all go with the pod."""
+    two = claim(
+        "two",
+        {
+            "front": parameters(macvlan("front", master="eth0"), "front0"),
+            "back": parameters(macvlan("back", master="eth1"), "back0"),
+        },
+        [request("front", "eth0"), request("back", "eth1")],
+    )
+    generic = claim(
+        "one",
+        {"any": parameters(macvlan("any", master="eth1"), "any0")},
+        [request("any", "cni")],
+    )
+    before = links(lab, "kind-worker")
+    kubectl.apply(two, generic, pod("many", "two", "one"))
+    kubectl.wait("pod/many", "condition=Ready")
+    for interface in ("front0", "back0", "any0"):
+        assert len(addresses(kubectl, "many", interface)) == 1
+    found = eventually(
+        lambda: kubectl.get("resourceclaim", "two")["status"].get("devices", []),
+        lambda devices: len(devices) == 2,
+        "both devices in the status",
+    )
+    assert {d["networkData"]["interfaceName"] for d in found} == {"front0", "back0"}
+    kubectl("delete", "pod", "many")
+    eventually(lambda: journal_rows(lab, "kind-worker", driver), lambda n: n == 0, "no rows")
+    for network in ("front", "back", "any"):
+        assert reserved_addresses(lab, "kind-worker", network) == set()
+    assert links(lab, "kind-worker") == before
+
+
+def test_link_may_be_left_out(kubectl: Kubectl, driver: str) -> None:
+    """Without `master` the allocated link is meant."""
+    params = parameters(macvlan("implied", master=None))
+    kubectl.apply(simple_claim("implied", "eth1", params), pod("implied", "implied"))
+    kubectl.wait("pod/implied", "condition=Ready")
+    assert len(addresses(kubectl, "implied", "net1")) == 1
+
+
+def test_pods_without_claims_are_untouched(kubectl: Kubectl, driver: str) -> None:
+    """A plain pod and a pod on the host's network start as ever, with no interface of ours."""
+    kubectl.apply(pod("plain"), pod("host", hostNetwork=True))
+    for name in ("plain", "host"):
+        kubectl.wait(f"pod/{name}", "condition=Ready")
+    shown = kubectl("exec", "plain", "--", "ls", "/sys/class/net")
+    assert set(shown.split()) == {"lo", "eth0"}
+
+
+def test_two_pods_share_a_claim(lab: Lab, kubectl: Kubectl, driver: str) -> None:
+    """Both pods of a shared claim get an interface of their own, and keep it as the other goes."""
+    params = parameters(macvlan("shared", master="eth1"))
+    kubectl.apply(simple_claim("shared", "eth1", params), pod("first", "shared"))
+    kubectl.wait("pod/first", "condition=Ready")
+    kubectl.apply(pod("second", "shared"))
+    kubectl.wait("pod/second", "condition=Ready")
+    one, other = addresses(kubectl, "first", "net1"), addresses(kubectl, "second", "net1")
+    assert one != other
+    kubectl("delete", "pod", "first")
+    assert addresses(kubectl, "second", "net1") == other
+    wait_claim(kubectl, "shared", "True")
+    kubectl("delete", "pod", "second")
+    eventually(lambda: journal_rows(lab, "kind-worker", driver), lambda n: n == 0, "no rows")
+    assert reserved_addresses(lab, "kind-worker", "shared") == set()
+
+
+def test_dual_stack_and_chained_plugins(kubectl: Kubectl, driver: str) -> None:
+    """A conflist with two address families and a chained plugin is applied whole."""
+    ipam = {
+        "type": "host-local",
+        "ranges": [[{"subnet": "10.30.0.0/24"}], [{"subnet": "fd00:30::/64"}]],
+    }
+    config = macvlan("dual", master="eth1", ipam=ipam)
+    config["plugins"].append({"type": "tuning", "mtu": 1400})
+    kubectl.apply(simple_claim("dual", "eth1", parameters(config)), pod("dual", "dual"))
+    kubectl.wait("pod/dual", "condition=Ready")
+    found = wait_claim(kubectl, "dual", "True")["status"]["devices"][0]["networkData"]["ips"]
+    assert [ip.partition("/")[2] for ip in found] == ["24", "64"]
+    assert "mtu 1400" in kubectl("exec", "dual", "--", "ip", "link", "show", "net1")

@@ -1,0 +1,291 @@
+"""Claims become interfaces of pods, and back: real links, real plugins, real namespaces."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netclaim.cni import CniError, PluginMissingError
+from netclaim.errors import RequestError
+from netclaim.kernel import Netns
+from netclaim.model import Attachment, Interface, Plan
+from netclaim.network import LinkDriver, LinkGoneError, NameTakenError
+from tests.embedded.kernel_support import fresh_netns, ip, ip_json
+from tests.embedded.network_support import (
+    claim_for,
+    driver_for,
+    fresh_node,
+    host_local,
+    leases,
+    plan_for,
+    pod_of,
+    run_on,
+)
+
+pytestmark = pytest.mark.embedded
+
+
+@pytest.fixture
+def node() -> Iterator[Netns]:
+    """A node with links."""
+    with fresh_node() as made:
+        yield made
+
+
+@pytest.fixture
+def pod() -> Iterator[Netns]:
+    """A pod's namespace."""
+    with fresh_netns() as made:
+        yield made
+
+
+@pytest.fixture
+def driver(tmp_path: Path, cni_plugins: Path) -> LinkDriver:
+    """The driver of that node."""
+    return driver_for(tmp_path / "state", cni_plugins)
+
+
+@pytest.fixture
+def ipam(tmp_path: Path) -> Path:
+    """Where addresses are leased."""
+    return tmp_path / "leases"
+
+
+def names(netns: Netns) -> set[str]:
+    """The links in a namespace, but for its loopback."""
+    return {link["ifname"] for link in ip_json(netns, "link")} - {"lo"}
+
+
+def test_a_macvlan_comes_and_goes(node: Netns, pod: Netns, driver: LinkDriver, ipam: Path) -> None:
+    """Attach makes the interface with its address and says so; detach leaves nothing."""
+    claim = claim_for({"type": "macvlan", "ipam": host_local(ipam)})
+
+    async def attach() -> Attachment:
+        return await driver.attach(await plan_for(driver, claim), pod_of(pod))
+
+    attachment = run_on(node, attach)
+    (link,) = ip_json(pod, "address", "show", "net1")
+    assert link["linkinfo"]["info_kind"] == "macvlan"
+    assert [(a["local"], a["prefixlen"]) for a in link["addr_info"] if a["family"] == "inet"] == [
+        ("10.10.1.2", 24)
+    ]
+    assert attachment.interface == Interface("net1", link["address"], ("10.10.1.2/24",))
+    assert attachment.data == {
+        "cniVersion": "1.0.0",
+        "interfaces": [{"name": "net1", "mac": link["address"], "sandbox": pod.path}],
+        "ips": [{"address": "10.10.1.2/24", "gateway": "10.10.1.1", "interface": 0}],
+    }
+    assert leases(ipam) == ["10.10.1.2"]
+
+    run_on(node, lambda: driver.detach(attachment))
+    assert names(pod) == set()
+    assert leases(ipam) == []
+    run_on(node, lambda: driver.detach(attachment))
+
+
+def test_fifteen_claims_on_one_link(
+    node: Netns, driver: LinkDriver, ipam: Path, pod: Netns
+) -> None:
+    """Any number of pods may stand on a link, side by side, each with its own address."""
+
+    async def attach_all() -> list[Attachment]:
+        plans = [
+            await plan_for(
+                driver,
+                claim_for(
+                    {"type": "macvlan", "ipam": host_local(ipam)}, ifname=f"net{n}", uid=f"c{n}"
+                ),
+            )
+            for n in range(1, 16)
+        ]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(driver.attach(plan, pod_of(pod))) for plan in plans]
+        return [task.result() for task in tasks]
+
+    attachments = run_on(node, attach_all)
+    assert names(pod) == {f"net{n}" for n in range(1, 16)}
+    ips = {ip for attachment in attachments for ip in (attachment.interface or _no()).ips}
+    assert len(ips) == 15
+
+
+def _no() -> Interface:
+    raise AssertionError("attached without an interface")
+
+
+def test_a_lease_is_released_with_the_namespace_gone(
+    node: Netns, driver: LinkDriver, ipam: Path
+) -> None:
+    """After a reboot there is no namespace, and still the address must come back."""
+    claim = claim_for({"type": "macvlan", "ipam": host_local(ipam)})
+    with fresh_netns() as pod:
+
+        async def attach() -> Plan:
+            plan = await plan_for(driver, claim)
+            await driver.attach(plan, pod_of(pod))
+            return plan
+
+        plan = run_on(node, attach)
+    assert leases(ipam) == ["10.10.1.2"]
+    run_on(node, lambda: driver.detach(Attachment(plan, pod_of(None))))
+    assert leases(ipam) == []
+
+
+def test_what_was_never_attached_can_be_detached(
+    node: Netns, pod: Netns, driver: LinkDriver, ipam: Path
+) -> None:
+    """Detach follows an attach that failed before it did anything."""
+    claim = claim_for({"type": "macvlan", "ipam": host_local(ipam)})
+
+    async def detach() -> None:
+        await driver.detach(Attachment(await plan_for(driver, claim), pod_of(pod)))
+
+    run_on(node, detach)
+
+
+def test_the_plugins_own_words_reach_the_user(node: Netns, pod: Netns, driver: LinkDriver) -> None:
+    """A plugin that refuses its configuration is quoted, and nothing is left of the attempt."""
+    claim = claim_for({"type": "macvlan", "mode": "sideways"})
+
+    async def attach() -> None:
+        await driver.attach(await plan_for(driver, claim), pod_of(pod))
+
+    with pytest.raises(CniError, match='unknown macvlan mode: "sideways"'):
+        run_on(node, attach)
+    assert names(pod) == set()
+
+
+def test_a_name_that_the_pod_has_is_refused(
+    node: Netns, pod: Netns, driver: LinkDriver, ipam: Path
+) -> None:
+    """Whoever made an interface of that name, ours does not replace it."""
+    ip(pod, "link", "add", "net1", "type", "bridge")
+    claim = claim_for({"type": "macvlan", "ipam": host_local(ipam)})
+
+    async def attach() -> None:
+        await driver.attach(await plan_for(driver, claim), pod_of(pod))
+
+    with pytest.raises(NameTakenError) as caught:
+        run_on(node, attach)
+    assert str(caught.value) == (
+        "ifName: the pod has an interface 'net1' already: give every claim of the pod another name"
+    )
+    assert leases(ipam) == []
+
+
+def test_of_two_claims_with_one_name_one_is_refused(
+    node: Netns, pod: Netns, driver: LinkDriver
+) -> None:
+    """Two claims of a pod are attached at the same time; the second of a name is told so."""
+
+    async def attach_both() -> list[Attachment | BaseException]:
+        plans = [
+            await plan_for(driver, claim_for({"type": "macvlan"}, device=device, uid=device))
+            for device in ("eth1", "eth2")
+        ]
+        return await asyncio.gather(
+            *(driver.attach(plan, pod_of(pod)) for plan in plans), return_exceptions=True
+        )
+
+    outcomes = run_on(node, attach_both)
+    assert [type(outcome) for outcome in outcomes] == [Attachment, NameTakenError]
+
+
+def test_a_link_that_vanished_is_named(node: Netns, pod: Netns, driver: LinkDriver) -> None:
+    """A link can go between prepare and attach; the message says which."""
+    plan = run_on(node, lambda: plan_for(driver, claim_for({"type": "macvlan"})))
+    ip(node, "link", "delete", "eth1")
+    with pytest.raises(LinkGoneError) as caught:
+        run_on(node, lambda: driver.attach(plan, pod_of(pod)))
+    assert str(caught.value) == (
+        "the allocated link 'eth1' is not on the node: "
+        "it was removed or renamed, or another pod has it"
+    )
+    with pytest.raises(LinkGoneError):
+        run_on(node, lambda: plan_for(driver, claim_for({"type": "macvlan"})))
+
+
+@pytest.mark.parametrize(
+    "plugin", [{"type": "sdn"}, {"type": "macvlan", "ipam": {"type": "sdn"}}], ids=["main", "ipam"]
+)
+def test_a_missing_plugin_is_told_at_prepare(
+    node: Netns, driver: LinkDriver, cni_plugins: Path, plugin: dict[str, Any]
+) -> None:
+    """A plugin that is not installed is known before the pod exists, address management too."""
+    with pytest.raises(PluginMissingError) as caught:
+        run_on(node, lambda: plan_for(driver, claim_for(plugin)))
+    assert str(caught.value) == f"CNI plugin 'sdn' is not installed: looked in {cni_plugins}"
+
+
+def test_the_generic_device_takes_any_master(
+    node: Netns, pod: Netns, driver: LinkDriver, ipam: Path
+) -> None:
+    """A claim that asks for no particular link names its master itself."""
+    plugin = {"type": "macvlan", "master": "eth2", "ipam": host_local(ipam)}
+
+    async def attach() -> Attachment:
+        plan = await plan_for(driver, claim_for(plugin, device="cni"))
+        return await driver.attach(plan, pod_of(pod))
+
+    attachment = run_on(node, attach)
+    (link,) = ip_json(pod, "link", "show", "net1")
+    (master,) = ip_json(node, "link", "show", "eth2")
+    assert link["link_index"] == master["ifindex"]
+    run_on(node, lambda: driver.detach(attachment))
+    assert names(pod) == set()
+
+
+def test_a_link_goes_into_the_pod_and_comes_home(
+    node: Netns, pod: Netns, driver: LinkDriver, ipam: Path
+) -> None:
+    """host-device moves the allocated link itself; detach brings it back as it was."""
+    claim = claim_for({"type": "host-device", "ipam": host_local(ipam)})
+
+    async def attach() -> Attachment:
+        return await driver.attach(await plan_for(driver, claim), pod_of(pod))
+
+    attachment = run_on(node, attach)
+    assert names(pod) == {"net1"}
+    assert "eth1" not in names(node)
+    run_on(node, lambda: driver.detach(attachment))
+    assert names(pod) == set()
+    (link,) = ip_json(node, "link", "show", "eth1")
+    assert "UP" in link["flags"]
+    assert leases(ipam) == []
+
+
+def test_a_link_that_came_home_by_itself_gets_its_name_back(
+    node: Netns, driver: LinkDriver, ipam: Path
+) -> None:
+    """The kernel returns hardware of a dead namespace under the name it had in the pod."""
+    claim = claim_for({"type": "host-device", "ipam": host_local(ipam)})
+    plan = run_on(node, lambda: plan_for(driver, claim))
+    for change in (("alias", "eth1"), ("down",), ("name", "net1"), ("up",)):
+        ip(node, "link", "set", "net1" if change == ("up",) else "eth1", *change)
+    run_on(node, lambda: driver.detach(Attachment(plan, pod_of(None))))
+    (link,) = ip_json(node, "link", "show", "eth1")
+    assert "UP" in link["flags"]
+    assert "net1" not in names(node)
+
+
+def test_a_pod_on_the_nodes_network_has_no_interfaces(node: Netns, driver: LinkDriver) -> None:
+    """There is no namespace to put one into; the user is told."""
+
+    async def attach() -> None:
+        await driver.attach(await plan_for(driver, claim_for({"type": "macvlan"})), pod_of(None))
+
+    with pytest.raises(RequestError, match="on the node's own network"):
+        run_on(node, attach)
+
+
+@pytest.mark.parametrize("plugin", ["macvlan", "host-device"])
+def test_preparing_again_gives_the_same_plan(node: Netns, driver: LinkDriver, plugin: str) -> None:
+    """A crash before the plan was saved is followed by another prepare."""
+    claim = claim_for({"type": plugin})
+
+    async def prepare_twice() -> bool:
+        once = await driver.prepare(claim)
+        return once == await driver.prepare(claim)
+
+    assert run_on(node, prepare_twice)

@@ -1,0 +1,313 @@
+"""What the framework's tests share: claims, pods, a scripted driver, an API server's stand-ins."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from netclaim.errors import PeerError
+from netclaim.framework.attach import Attacher
+from netclaim.framework.contract import NetworkDriver
+from netclaim.framework.journal import Journal, open_journal
+from netclaim.framework.metrics import Metrics
+from netclaim.framework.pod_plans import PodPlans
+from netclaim.framework.prepare import Preparer
+from netclaim.framework.records import Booking, DeviceReport, Lease, Report
+from netclaim.framework.testing import FakeClock
+from netclaim.model import (
+    AllocatedDevice,
+    Attachment,
+    Claim,
+    ClaimRef,
+    Consumer,
+    Device,
+    DeviceKey,
+    Interface,
+    Plan,
+    PodSandbox,
+    Prepared,
+)
+
+DRIVER = "net.example.com"
+BOOT = "boot-1"
+
+
+def device_of(name: str = "eth1", *, request: str = "net", **facts: Any) -> AllocatedDevice:
+    """A device of the node, given to a request."""
+    return AllocatedDevice(request=request, driver=DRIVER, pool="node-1", device=name, **facts)
+
+
+def claim_of(
+    name: str = "red",
+    *devices: AllocatedDevice,
+    pods: Sequence[str] = ("pod-1",),
+    owner: str | None = None,
+    namespace: str = "default",
+) -> Claim:
+    """An allocated claim; its UID follows from its name."""
+    return Claim(
+        uid=f"uid-{name}",
+        namespace=namespace,
+        name=name,
+        allocated=True,
+        devices=devices or (device_of(),),
+        reserved_for=tuple(Consumer(resource="pods", name=p, uid=p) for p in pods),
+        owner_pod_uid=owner,
+    )
+
+
+def pod_of(uid: str = "pod-1", sandbox: str = "sandbox-1", **facts: Any) -> PodSandbox:
+    """A sandbox of a pod, with a namespace."""
+    facts = {"netns": f"/run/netns/{sandbox}", "namespace": "default", "name": uid} | facts
+    return PodSandbox(id=sandbox, uid=uid, **facts)
+
+
+def plan_of(claim: Claim, device: AllocatedDevice) -> Plan:
+    """What the scripted driver plans."""
+    return Plan(claim=claim.ref, device=device, network={"ifName": f"net-{device.device}"})
+
+
+def attachment_of(plan: Plan, pod: PodSandbox) -> Attachment:
+    """What the scripted driver attaches."""
+    interface = Interface(name=f"net-{plan.device.device}", ips=("192.0.2.5/24",))
+    return Attachment(plan=plan, pod=pod, interface=interface, data={"of": pod.id})
+
+
+class ScriptedDriver(NetworkDriver):
+    """A network driver that notes its calls, and fails or hangs where told to.
+
+    `on` maps a call such as "attach eth1" to what it does before it succeeds; each entry is used
+    up from the front.
+    """
+
+    name = DRIVER
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.detached: list[Attachment] = []
+        self.unprepared: list[Prepared] = []
+        self.on: dict[str, list[Callable[[], Any]]] = {}
+        self.devices: asyncio.Queue[tuple[Device, ...]] = asyncio.Queue()
+
+    async def discover(self) -> AsyncIterator[tuple[Device, ...]]:
+        """Whatever the test puts in the queue."""
+        while True:
+            yield await self.devices.get()
+
+    async def prepare(self, claim: Claim) -> Prepared:
+        """One plan for each device."""
+        await self._call(f"prepare {claim.name}")
+        return Prepared(claim.ref, tuple(plan_of(claim, device) for device in claim.devices))
+
+    async def unprepare(self, prepared: Prepared) -> None:
+        """Noted, with what was handed over."""
+        self.unprepared.append(prepared)
+        await self._call(f"unprepare {prepared.claim.name}")
+
+    async def attach(self, plan: Plan, pod: PodSandbox) -> Attachment:
+        """An interface named after the device."""
+        await self._call(f"attach {plan.device.device}")
+        return attachment_of(plan, pod)
+
+    async def detach(self, attachment: Attachment) -> None:
+        """Noted, with what was handed over."""
+        self.detached.append(attachment)
+        await self._call(f"detach {attachment.plan.device.device}")
+
+    async def _call(self, call: str) -> None:
+        self.calls.append(call)
+        steps = self.on.get(call)
+        if steps:
+            outcome = steps.pop(0)()
+            if asyncio.iscoroutine(outcome):
+                await outcome
+
+    def fail(self, call: str, error: Exception, times: int = 1) -> None:
+        """Make the next calls raise."""
+
+        def step() -> None:
+            raise error
+
+        self.on.setdefault(call, []).extend([step] * times)
+
+    def hang(self, call: str) -> asyncio.Event:
+        """Make the next call hang until cancelled; the event tells that it has begun."""
+        begun = asyncio.Event()
+
+        async def step() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        self.on.setdefault(call, []).append(step)
+        return begun
+
+    def hold(self, call: str) -> tuple[asyncio.Event, asyncio.Event]:
+        """Make the next call wait: one event tells that it has begun, the other lets it go."""
+        begun, go = asyncio.Event(), asyncio.Event()
+
+        async def step() -> None:
+            begun.set()
+            await go.wait()
+
+        self.on.setdefault(call, []).append(step)
+        return begun, go
+
+
+class FakeClaims:
+    """The API server's claims, by name."""
+
+    def __init__(self, *claims: Claim) -> None:
+        self.claims = {claim.name: claim for claim in claims}
+        self.gets: list[str] = []
+        self.faults: list[Exception] = []
+
+    async def get(self, ref: ClaimRef) -> Claim | None:
+        """The next fault if there is one, else the claim."""
+        self.gets.append(ref.name)
+        if self.faults:
+            raise self.faults.pop(0)
+        return self.claims.get(ref.name)
+
+
+class FakeReports:
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.touched: list[tuple[str, Mapping[DeviceKey, str]]] = []
+
+    def touch(self, claim_uid: str, failures: Mapping[DeviceKey, str]) -> None:
+        """Noted."""
+        self.touched.append((claim_uid, failures))
+
+
+class FakeFiles:
+    """Container files that are only noted."""
+
+    def __init__(self) -> None:
+        self.written: set[str] = set()
+
+    async def write(self, prepared: Prepared) -> Mapping[DeviceKey, str]:
+        """Noted; ids for the plans with edits."""
+        self.written.add(prepared.claim.uid)
+        return {
+            plan.device.key: f"{DRIVER}/claim={plan.device.device}"
+            for plan in prepared.plans
+            if plan.edits is not None
+        }
+
+    async def remove(self, claim_uid: str) -> None:
+        """No longer noted."""
+        self.written.discard(claim_uid)
+
+
+class Stage:
+    """A preparer and an attacher around one journal and one scripted driver."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        *claims: Claim,
+        boot_id: str = BOOT,
+        driver: ScriptedDriver | None = None,
+    ) -> None:
+        self.journal = journal
+        self.driver = driver or ScriptedDriver()
+        self.claims = FakeClaims(*claims)
+        self.reports = FakeReports()
+        self.files = FakeFiles()
+        self.clock = FakeClock()
+        self.metrics = Metrics(DRIVER, self.clock)
+        self.gone: set[str] = set()  # namespaces that do not exist
+        self.hooked = asyncio.Event()
+        self.hooked.set()
+        self.attacher = Attacher(
+            self.driver,
+            journal,
+            PodPlans(journal, self.claims),
+            reports=self.reports,
+            metrics=self.metrics,
+            netns_exists=self.netns_exists,
+        )
+        self.preparer = Preparer(
+            self.driver,
+            journal,
+            self.claims,
+            attachments=self,
+            files=self.files,
+            reports=self.reports,
+            metrics=self.metrics,
+            boot_id=boot_id,
+        )
+
+    def netns_exists(self, path: str) -> bool:
+        """Every namespace exists unless it is said to be gone."""
+        return path not in self.gone
+
+    async def wait_hooked(self) -> None:
+        """Wait for `hooked`."""
+        await self.hooked.wait()
+
+    async def release_claim(self, claim_uid: str) -> None:
+        """The attacher's own."""
+        await self.attacher.release_claim(claim_uid)
+
+    async def prepare(self, *claims: Claim) -> None:
+        """Have claims prepared, and forget that the driver was called for it."""
+        for claim in claims:
+            self.claims.claims[claim.name] = claim
+            await self.preparer.prepare(claim.ref)
+        self.driver.calls.clear()
+        self.claims.gets.clear()
+        self.reports.touched.clear()
+
+    def states(self) -> dict[str, str]:
+        """The journal's leases as `sandbox/device: state`."""
+        return {
+            f"{lease.attachment.pod.id}/{lease.attachment.plan.device.device}": lease.state
+            for lease in self.journal.leases.values()
+        }
+
+
+@asynccontextmanager
+async def stage_in(
+    directory: Path, *claims: Claim, boot_id: str = BOOT, driver: ScriptedDriver | None = None
+) -> AsyncIterator[Stage]:
+    """A stage on a journal of its own; entered again, on the journal as it was left."""
+    async with open_journal(directory / "journal.db", boot_id) as journal:
+        yield Stage(journal, *claims, boot_id=boot_id, driver=driver)
+
+
+def booking_of(claim: Claim, *, prepared: bool = True) -> Booking:
+    """The claim as the preparer would have it in the journal."""
+    plans = tuple(plan_of(claim, device) for device in claim.devices)
+    return Booking(
+        claim=claim.ref,
+        devices=claim.devices,
+        pods=claim.pod_uids,
+        owner_pod_uid=claim.owner_pod_uid,
+        prepared=Prepared(claim.ref, plans) if prepared else None,
+        boot_id=BOOT if prepared else "",
+    )
+
+
+def lease_of(claim: str, sandbox: str, state: Any = "attached") -> Lease:
+    """A lease of a claim's device in a sandbox."""
+    plan = plan_of(claim_of(claim), device_of())
+    return Lease(Attachment(plan=plan, pod=pod_of(sandbox=sandbox)), state)
+
+
+def report_of(booking: Booking, message: str = "") -> Report:
+    """A report on a booking's first device."""
+    device = DeviceReport(device=booking.devices[0], ready=True, message=message, since="now")
+    return Report(claim=booking.claim, devices=(device,))
+
+
+def moved(claim: Claim, **facts: Any) -> Claim:
+    """The claim with some facts changed."""
+    return msgspec.structs.replace(claim, **facts)
+
+
+UNREACHABLE = PeerError("the API server is out of reach")

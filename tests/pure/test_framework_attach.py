@@ -1,0 +1,318 @@
+"""A pod gets all its devices or an error, and everything begun can be undone."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from netclaim.errors import PeerError, RequestError
+from netclaim.framework.attach import AttachError, DetachError
+from netclaim.framework.pod_plans import NotPreparedError
+from tests.pure.framework_parts import (
+    UNREACHABLE,
+    attachment_of,
+    booking_of,
+    claim_of,
+    device_of,
+    lease_of,
+    plan_of,
+    pod_of,
+    stage_in,
+)
+
+RED = claim_of("red")
+TWO = claim_of("two", device_of("eth1"), device_of("eth2", request="second"))
+
+
+@pytest.mark.asyncio
+async def test_attach(tmp_path: Path) -> None:
+    """A pod's devices are attached and remembered with what the driver said of them."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(TWO)
+        await stage.attacher.attach(pod_of())
+        assert sorted(stage.driver.calls) == ["attach eth1", "attach eth2"]
+        first, second = (lease.attachment for lease in stage.journal.leases.values())
+        assert first == attachment_of(plan_of(TWO, TWO.devices[0]), pod_of())
+        assert second.interface is not None
+        assert stage.reports.touched == [("uid-two", {})]
+        assert stage.claims.gets == []
+
+
+@pytest.mark.asyncio
+async def test_attach_again(tmp_path: Path) -> None:
+    """A second call finds everything there, also in another process."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        await stage.attacher.attach(pod_of())
+        await stage.attacher.attach(pod_of())
+        assert stage.driver.calls == ["attach eth1"]
+    async with stage_in(tmp_path) as stage:
+        await stage.attacher.attach(pod_of())
+        assert stage.driver.calls == []
+
+
+@pytest.mark.asyncio
+async def test_written_before_it_is_begun(tmp_path: Path) -> None:
+    """When the driver is called, the journal already knows what would have to be undone."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        begun, go = stage.driver.hold("attach eth1")
+        async with asyncio.TaskGroup() as group:
+            group.create_task(stage.attacher.attach(pod_of()))
+            await begun.wait()
+            assert stage.states() == {"sandbox-1/eth1": "attaching"}
+            go.set()
+        assert stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_pods_of_others(tmp_path: Path) -> None:
+    """A pod without a claim of ours costs nothing: no request, no driver, no write."""
+    owned = claim_of("owned", pods=("pod-1",), owner="pod-1")
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(owned)
+        await stage.attacher.attach(pod_of("pod-2", "sandbox-2"))
+        await stage.attacher.attach(pod_of("pod-1", "sandbox-3", namespace="elsewhere"))
+        assert (stage.claims.gets, stage.driver.calls, stage.states()) == ([], [], {})
+
+
+@pytest.mark.asyncio
+async def test_second_pod_of_a_shared_claim(tmp_path: Path) -> None:
+    """A pod that came after prepare is found by reading the claim again, once."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        stage.claims.claims["red"] = claim_of("red", pods=("pod-1", "pod-2"))
+        await stage.attacher.attach(pod_of("pod-2", "sandbox-2"))
+        assert stage.claims.gets == ["red"]
+        assert stage.states() == {"sandbox-2/eth1": "attached"}
+        await stage.attacher.attach(pod_of("pod-2", "sandbox-2"))
+        assert stage.claims.gets == ["red"]
+
+
+@pytest.mark.asyncio
+async def test_unknown_pod_is_not_let_through_on_a_guess(tmp_path: Path) -> None:
+    """When it cannot be known whether a shared claim is the pod's, that is an error."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        stage.claims.faults = [UNREACHABLE]
+        with pytest.raises(PeerError, match="out of reach"):
+            await stage.attacher.attach(pod_of("pod-2", "sandbox-2"))
+        await stage.attacher.attach(pod_of("pod-2", "sandbox-2"))
+        assert stage.driver.calls == []
+
+
+@pytest.mark.asyncio
+async def test_claim_of_another_uid(tmp_path: Path) -> None:
+    """A claim that was replaced does not make its pods users of the old one."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        newer = claim_of("red", pods=("pod-2",))
+        stage.claims.claims["red"] = type(newer)(
+            uid="uid-newer", namespace="default", name="red", reserved_for=newer.reserved_for
+        )
+        await stage.attacher.attach(pod_of("pod-2", "sandbox-2"))
+        assert stage.driver.calls == []
+
+
+@pytest.mark.asyncio
+async def test_claim_not_prepared(tmp_path: Path) -> None:
+    """A pod whose claim is not prepared yet is refused."""
+    async with stage_in(tmp_path) as stage:
+        await stage.journal.put_booking(booking_of(RED, prepared=False))
+        with pytest.raises(NotPreparedError, match="default/red"):
+            await stage.attacher.attach(pod_of())
+
+
+@pytest.mark.asyncio
+async def test_failure(tmp_path: Path) -> None:
+    """A failed device fails the pod with its own message; nothing of the pod is left."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(TWO)
+        stage.driver.fail("attach eth2", RequestError("no addresses left"))
+        with pytest.raises(AttachError, match="request second: no addresses left"):
+            await stage.attacher.attach(pod_of())
+        assert stage.states() == {"sandbox-1/eth1": "attached", "sandbox-1/eth2": "attaching"}
+        await stage.attacher.release_sandbox("sandbox-1")
+        assert stage.states() == {}
+        half_done = {a.plan.device.device: a.interface is None for a in stage.driver.detached}
+        assert half_done == {"eth1": False, "eth2": True}
+
+
+@pytest.mark.asyncio
+async def test_failure_is_reported_of_each_device(tmp_path: Path) -> None:
+    """The failed device is reported with its error, the others with that of the failed one."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(TWO)
+        stage.driver.fail("attach eth2", RequestError("no addresses left"))
+        with pytest.raises(AttachError):
+            await stage.attacher.attach(pod_of())
+        ((uid, failures),) = stage.reports.touched
+        assert uid == "uid-two"
+        assert failures[("node-1", "eth2", "")] == "no addresses left"
+        assert failures[("node-1", "eth1", "")].startswith("rolled back: ")
+
+
+@pytest.mark.asyncio
+async def test_every_failure_is_told(tmp_path: Path) -> None:
+    """When several devices fail, the message has them all."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(TWO)
+        stage.driver.fail("attach eth1", KeyError("a bug"))
+        stage.driver.fail("attach eth2", RequestError("no addresses left"))
+        with pytest.raises(AttachError, match=r"a bug.*no addresses left") as caught:
+            await stage.attacher.attach(pod_of())
+        assert len(caught.value.errors) == 2
+
+
+@pytest.mark.asyncio
+async def test_retry_in_the_same_sandbox(tmp_path: Path) -> None:
+    """Before a device is attached again what was begun is undone; what succeeded is left alone."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(TWO)
+        stage.driver.fail("attach eth2", UNREACHABLE)
+        with pytest.raises(AttachError):
+            await stage.attacher.attach(pod_of())
+        stage.driver.calls.clear()
+        await stage.attacher.attach(pod_of())
+        assert stage.driver.calls == ["detach eth2", "attach eth2"]
+
+
+@pytest.mark.asyncio
+async def test_cut_off(tmp_path: Path) -> None:
+    """An attach that is cancelled stays in the journal and is undone by a sweep."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        begun = stage.driver.hang("attach eth1")
+        attaching = asyncio.ensure_future(stage.attacher.attach(pod_of()))
+        await begun.wait()
+        attaching.cancel()
+        await asyncio.gather(attaching, return_exceptions=True)
+        assert stage.states() == {"sandbox-1/eth1": "attaching"}
+        assert "cut off" in next(iter(stage.reports.touched[0][1].values()))
+        await stage.attacher.sweep()
+        assert stage.states() == {}
+        assert stage.driver.calls == ["attach eth1", "detach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_new_sandbox_of_a_pod(tmp_path: Path) -> None:
+    """A pod has one sandbox: what an earlier one held is released before the new one attaches."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        await stage.attacher.attach(pod_of(sandbox="old"))
+        await stage.attacher.attach(pod_of(sandbox="new"))
+        assert stage.driver.calls == ["attach eth1", "detach eth1", "attach eth1"]
+        assert stage.states() == {"new/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_old_lease_that_cannot_be_released(tmp_path: Path) -> None:
+    """While an earlier sandbox's device cannot be released, the new one does not get it."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        await stage.attacher.attach(pod_of(sandbox="old"))
+        stage.driver.fail("detach eth1", UNREACHABLE)
+        with pytest.raises(DetachError):
+            await stage.attacher.attach(pod_of(sandbox="new"))
+        assert stage.states() == {"old/eth1": "detaching"}
+
+
+@pytest.mark.asyncio
+async def test_reboot(tmp_path: Path) -> None:
+    """After a reboot the old lease is released, without a namespace, before the new attach."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        await stage.attacher.attach(pod_of(sandbox="old"))
+    async with stage_in(tmp_path, boot_id="boot-2") as stage:
+        await stage.attacher.attach(pod_of(sandbox="new"))
+        assert stage.driver.calls == ["detach eth1", "attach eth1"]
+        (released,) = stage.driver.detached
+        assert released.pod.netns is None
+        assert released.interface is not None
+
+
+@pytest.mark.asyncio
+async def test_namespace_that_is_gone(tmp_path: Path) -> None:
+    """A driver that detaches is told when the namespace no longer exists."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        await stage.attacher.attach(pod_of())
+        stage.gone.add("/run/netns/sandbox-1")
+        await stage.attacher.release_sandbox("sandbox-1")
+        assert [attachment.pod.netns for attachment in stage.driver.detached] == [None]
+
+
+@pytest.mark.asyncio
+async def test_release_again(tmp_path: Path) -> None:
+    """Releasing what is released, or was never known, calls nobody."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        await stage.attacher.attach(pod_of())
+        for _ in range(2):
+            await stage.attacher.release_sandbox("sandbox-1")
+            await stage.attacher.release_claim("uid-red")
+            await stage.attacher.sweep()
+        assert stage.driver.calls == ["attach eth1", "detach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_failed_detach_keeps_its_lease(tmp_path: Path) -> None:
+    """What could not be undone is kept and undone later; the others are not held up."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(TWO)
+        await stage.attacher.attach(pod_of())
+        stage.driver.fail("detach eth1", UNREACHABLE, times=2)
+        for _ in range(2):
+            with pytest.raises(DetachError, match="out of reach"):
+                await stage.attacher.release_sandbox("sandbox-1")
+            assert stage.states() == {"sandbox-1/eth1": "detaching"}
+        assert b'netclaim_pending_detaches{driver="net.example.com"} 1.0' in (
+            stage.metrics.exposition()
+        )
+        await stage.attacher.sweep()
+        assert stage.states() == {}
+
+
+@pytest.mark.asyncio
+async def test_sweep_goes_on_after_a_failure(tmp_path: Path) -> None:
+    """One sandbox that cannot be cleaned does not keep the others from being cleaned."""
+    async with stage_in(tmp_path) as stage:
+        await stage.journal.put_leases(
+            [lease_of("red", "s1", "detaching"), lease_of("red", "s2", "detaching")]
+        )
+        stage.driver.fail("detach eth1", UNREACHABLE)
+        with pytest.raises(DetachError):
+            await stage.attacher.sweep()
+        assert stage.states() == {"s1/eth1": "detaching"}
+
+
+@pytest.mark.asyncio
+async def test_release_of_one_pod_is_told_to_the_claim(tmp_path: Path) -> None:
+    """When one of several pods on a claim goes, the claim's report is made anew."""
+    both = claim_of("red", pods=("pod-1", "pod-2"))
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(both)
+        await stage.attacher.attach(pod_of("pod-1", "s1"))
+        await stage.attacher.attach(pod_of("pod-2", "s2"))
+        stage.reports.touched.clear()
+        await stage.attacher.release_sandbox("s1")
+        assert stage.reports.touched == [("uid-red", {})]
+        await stage.attacher.release_sandbox("s2")
+        assert stage.reports.touched == [("uid-red", {})]
+
+
+@pytest.mark.asyncio
+async def test_calls_for_one_sandbox_do_not_overlap(tmp_path: Path) -> None:
+    """A release waits for the attach of the same sandbox, and then undoes it."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        begun, go = stage.driver.hold("attach eth1")
+        async with asyncio.TaskGroup() as group:
+            group.create_task(stage.attacher.attach(pod_of()))
+            await begun.wait()
+            releasing = group.create_task(stage.attacher.release_claim("uid-red"))
+            await asyncio.sleep(0)
+            assert not releasing.done()
+            go.set()
+        assert stage.driver.calls == ["attach eth1", "detach eth1"]
+        assert stage.states() == {}

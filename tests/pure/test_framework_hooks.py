@@ -1,0 +1,288 @@
+"""No pod runs without its interfaces, whatever the runtime or the driver went through."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from netclaim.framework.attach import AttachError
+from netclaim.framework.hooks import AttachTimeoutError, RuntimeHooks
+from netclaim.framework.repair import Repairer
+from netclaim.model import PodSandbox
+from netclaim.nri import Container, RuntimeInfo
+from tests.pure.framework_parts import UNREACHABLE, Stage, claim_of, device_of, pod_of, stage_in
+
+RED = claim_of("red")
+TWO = claim_of("two", device_of("eth1"), device_of("eth2"))
+CONTAINER = Container(id="c1", pod_sandbox_id="sandbox-1", name="main")
+
+
+class Node:
+    """A stage with the runtime's hooks before it."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.repairer = Repairer(stage.attacher, stage.journal, stage.clock, stage.netns_exists)
+        self.hooks = RuntimeHooks(stage.attacher, self.repairer)
+
+    async def run(self, pod: PodSandbox, *, within_s: float = 60.0) -> None:
+        """RunPodSandbox."""
+        await self.hooks.run_pod_sandbox(pod, deadline_s=deadline(within_s))
+
+    async def create(self, pod: PodSandbox, *, within_s: float = 60.0) -> None:
+        """CreateContainer."""
+        await self.hooks.create_container(pod, CONTAINER, deadline_s=deadline(within_s))
+
+    async def stop(self, pod: PodSandbox, *, within_s: float = 60.0) -> None:
+        """StopPodSandbox."""
+        await self.hooks.stop_pod_sandbox(pod, deadline_s=deadline(within_s))
+
+    async def remove(self, pod: PodSandbox) -> None:
+        """RemovePodSandbox."""
+        await self.hooks.remove_pod_sandbox(pod, deadline_s=deadline(60.0))
+
+    async def synchronize(self, *pods: PodSandbox) -> None:
+        """Synchronize."""
+        await self.hooks.synchronize(pods, [], deadline_s=deadline(60.0))
+
+
+def deadline(within_s: float) -> float:
+    """So many seconds from now, on the loop's clock."""
+    return asyncio.get_running_loop().time() + within_s
+
+
+@asynccontextmanager
+async def node_in(directory: Path, *, boot_id: str = "boot-1") -> AsyncIterator[Node]:
+    """A node whose repairer runs."""
+    async with stage_in(directory, boot_id=boot_id) as stage:
+        node = Node(stage)
+        async with asyncio.TaskGroup() as group:
+            repairing = group.create_task(node.repairer.run())
+            yield node
+            repairing.cancel()
+
+
+@pytest.mark.asyncio
+async def test_life_of_a_pod(tmp_path: Path) -> None:
+    """Run attaches, the gate lets containers through, Stop detaches, Remove finds nothing."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of())
+        await node.create(pod_of())
+        await node.stop(pod_of())
+        await node.remove(pod_of(netns=None))
+        assert node.stage.driver.calls == ["attach eth1", "detach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_every_hook_twice(tmp_path: Path) -> None:
+    """Each hook may come twice."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        for hook in (node.run, node.create, node.stop, node.remove):
+            await hook(pod_of())
+            await hook(pod_of())
+        assert node.stage.driver.calls == ["attach eth1", "detach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_host_network_pod(tmp_path: Path) -> None:
+    """A pod without a namespace of its own is let through."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of(netns=None))
+        await node.create(pod_of(netns=None))
+        assert node.stage.driver.calls == []
+
+
+@pytest.mark.asyncio
+async def test_failed_run_is_taken_back(tmp_path: Path) -> None:
+    """When one device fails the pod fails, and the devices that succeeded are detached."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(TWO)
+        node.stage.driver.fail("attach eth2", UNREACHABLE)
+        with pytest.raises(AttachError, match="out of reach"):
+            await node.run(pod_of())
+        assert node.stage.states() == {}
+        assert sorted(node.stage.driver.calls[2:]) == ["detach eth1", "detach eth2"]
+
+
+@pytest.mark.asyncio
+async def test_slow_attach_is_an_error_in_time(tmp_path: Path) -> None:
+    """An attach that would be late is cut off and answered with an error, then undone."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        node.stage.driver.hang("attach eth1")
+        with pytest.raises(AttachTimeoutError):
+            await node.run(pod_of(), within_s=0.5)
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {}
+        assert node.stage.driver.calls == ["attach eth1", "detach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_slow_rollback_goes_on_in_the_background(tmp_path: Path) -> None:
+    """A rollback that does not fit in the runtime's time is finished afterwards."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        node.stage.driver.fail("attach eth1", UNREACHABLE)
+        node.stage.driver.hang("detach eth1")
+        with pytest.raises(AttachError):
+            await node.run(pod_of(), within_s=1.0)
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {}
+
+
+@pytest.mark.asyncio
+async def test_hung_up_during_attach(tmp_path: Path) -> None:
+    """A hook that is cancelled because the runtime hung up leaves nothing behind for good."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        begun = node.stage.driver.hang("attach eth1")
+        hook = asyncio.ensure_future(node.run(pod_of()))
+        await begun.wait()
+        hook.cancel()
+        await asyncio.gather(hook, return_exceptions=True)
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {}
+        await node.synchronize(pod_of())  # the pod went on without its interface
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_gate_completes_or_refuses(tmp_path: Path) -> None:
+    """A container of a pod that slipped through gets in only once the pod is complete."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        node.stage.driver.fail("attach eth1", UNREACHABLE)
+        with pytest.raises(AttachError):
+            await node.create(pod_of())
+        await node.create(pod_of())
+        assert node.stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_gate_has_a_deadline(tmp_path: Path) -> None:
+    """The gate refuses rather than being late."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        node.stage.driver.hang("attach eth1")
+        with pytest.raises(AttachTimeoutError):
+            await node.create(pod_of(), within_s=0.5)
+
+
+@pytest.mark.asyncio
+async def test_gate_does_not_ask_twice(tmp_path: Path) -> None:
+    """A pod's second container costs no request, even next to a shared claim."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of("pod-9", "sandbox-9"))
+        assert node.stage.claims.gets == ["red"]
+        await node.create(pod_of("pod-9", "sandbox-9"))
+        assert node.stage.claims.gets == ["red"]
+
+
+@pytest.mark.asyncio
+async def test_stop_that_fails_is_finished_later(tmp_path: Path) -> None:
+    """A detach that fails at Stop is repeated until it succeeds; Stop itself does not fail."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of())
+        node.stage.driver.fail("detach eth1", UNREACHABLE, times=3)
+        await node.stop(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {}
+        assert node.stage.driver.calls.count("detach eth1") == 4
+
+
+@pytest.mark.asyncio
+async def test_synchronize_completes_and_releases(tmp_path: Path) -> None:
+    """After a restart: running pods get what they lack, and what is gone is released."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(claim_of("red", pods=("pod-1",)))
+        await node.stage.prepare(claim_of("blue", device_of("eth2"), pods=("pod-2",)))
+        await node.run(pod_of("pod-1", "s1"))
+    async with node_in(tmp_path) as node:
+        node.stage.claims.claims = {
+            "red": claim_of("red"),
+            "blue": claim_of("blue", device_of("eth2"), pods=("pod-2",)),
+        }
+        await node.synchronize(pod_of("pod-2", "s2"), pod_of("pod-1", "s1", netns=None))
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {"s2/eth2": "attached"}
+        assert sorted(node.stage.driver.calls) == ["attach eth2", "detach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_synchronize_touches_nothing_that_is_right(tmp_path: Path) -> None:
+    """A reconnect with everything in place calls the driver for nothing."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of())
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.driver.calls == ["attach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_repair_does_not_give_up(tmp_path: Path) -> None:
+    """A pod that cannot be completed yet is tried again."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        node.stage.driver.fail("attach eth1", UNREACHABLE, times=3)
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_pod_that_ended_unseen(tmp_path: Path) -> None:
+    """A listed pod whose namespace is gone by then is released and not tried for ever."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of())
+        node.stage.gone.add("/run/netns/sandbox-1")
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {}
+
+
+@pytest.mark.asyncio
+async def test_stop_during_repair(tmp_path: Path) -> None:
+    """A pod that stops while it is being completed is released again."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        begun, go = node.stage.driver.hold("attach eth1")
+        await node.synchronize(pod_of())
+        await begun.wait()
+        await node.stop(pod_of(), within_s=0.0)  # the sandbox is held by the repair
+        go.set()
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {}
+        assert node.stage.driver.calls == ["attach eth1", "detach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_reboot_with_the_pod_gone(tmp_path: Path) -> None:
+    """After a reboot old leases are released even if their pods never come back."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of())
+    async with node_in(tmp_path, boot_id="boot-2") as node:
+        await node.repairer.wait_idle()
+        assert node.stage.driver.calls == ["detach eth1"]
+        assert node.stage.states() == {}
+
+
+@pytest.mark.asyncio
+async def test_short_timeout_is_warned_about(tmp_path: Path) -> None:
+    """A runtime that waits too short a time is named in the log; the usual one is not."""
+    async with node_in(tmp_path) as node:
+        with capture_logs() as logs:
+            await node.hooks.configure(RuntimeInfo("containerd", "2.3", request_timeout_s=0.5))
+            await node.hooks.configure(RuntimeInfo("containerd", "2.3", request_timeout_s=2.0))
+        assert [entry["event"] for entry in logs] == ["attach.timeout_small"]

@@ -1,0 +1,203 @@
+"""A served driver does its work over real sockets, from the first slice to a clean stop."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import aiohttp
+import msgspec
+import pytest
+
+from netclaim.framework import run_driver
+from netclaim.kubelet import DeviceHealth, DraClient, Health, PluginSockets, register
+from netclaim.model import Device, PodSandbox
+from netclaim.nri import Container, StatusError
+from tests.pure.framework_cluster import api_server, runtime_at, served, settings_in
+from tests.pure.framework_parts import (
+    DRIVER,
+    UNREACHABLE,
+    ScriptedDriver,
+    claim_of,
+    pod_of,
+)
+from tests.pure.kubelet_parts import files_below
+
+RED = claim_of("red", owner="pod-1")
+CONTAINER = Container(id="c1", pod_sandbox_id="sandbox-1", name="main")
+
+
+@pytest.fixture
+def root() -> Iterator[Path]:
+    """A directory whose path is short enough for sockets in it."""
+    with TemporaryDirectory(prefix="nc") as directory:
+        yield Path(directory)
+
+
+def pod_in(root: Path) -> PodSandbox:
+    """A pod with a namespace that exists, as a path at least."""
+    (root / "netns").touch()
+    return pod_of(netns=str(root / "netns"))
+
+
+@pytest.mark.asyncio
+async def test_whole_life_of_a_claim(root: Path) -> None:
+    """Published, prepared, attached, reported, detached, released."""
+    driver = ScriptedDriver()
+    driver.devices.put_nowait((Device(name="eth1"),))
+    pod = pod_in(root)
+    async with api_server() as api:
+        settings = settings_in(root, api)
+        async with runtime_at(settings) as runtime, served(driver, settings) as kubelet:
+            await api.wait_for(lambda: api.published() == ["eth1"])
+            api.put_claim(RED)
+            answers = await kubelet.prepare([RED.ref])
+            assert answers["uid-red"].error is None
+            assert [device.device_name for device in answers["uid-red"].devices] == ["eth1"]
+            await runtime.run_pod_sandbox(pod)
+            await runtime.create_container(pod, CONTAINER)
+            name, (entry,) = await api.statuses.get()
+            assert (name, entry["conditions"][0]["status"]) == ("red", "True")
+            assert entry["networkData"]["interfaceName"] == "net-eth1"
+            await runtime.stop_pod_sandbox(pod)
+            await runtime.remove_pod_sandbox(pod)
+            assert await kubelet.unprepare([RED.ref]) == {"uid-red": None}
+        assert driver.calls == ["prepare red", "attach eth1", "detach eth1", "unprepare red"]
+        assert files_below(settings.kubelet_dir) == []
+        assert api.published() == ["eth1"]  # a stop is no reason to move pods elsewhere
+
+
+@pytest.mark.asyncio
+async def test_failed_attach_fails_the_pod(root: Path) -> None:
+    """The driver's error reaches the runtime's user, and the claim shows it."""
+    driver = ScriptedDriver()
+    driver.fail("attach eth1", UNREACHABLE)
+    pod = pod_in(root)
+    async with api_server() as api:
+        settings = settings_in(root, api)
+        api.put_claim(RED)
+        async with runtime_at(settings) as runtime, served(driver, settings) as kubelet:
+            await kubelet.prepare([RED.ref])
+            with pytest.raises(StatusError, match="out of reach"):
+                await runtime.run_pod_sandbox(pod)
+            _, (entry,) = await api.statuses.get()
+            (condition,) = entry["conditions"]
+            assert (condition["status"], condition["reason"]) == (
+                "False",
+                "NetworkInterfaceNotReady",
+            )
+            await runtime.run_pod_sandbox(moved_pod(pod, "sandbox-2"))
+            _, (entry,) = await api.statuses.get()
+            assert entry["conditions"][0]["status"] == "True"
+
+
+def moved_pod(pod: PodSandbox, sandbox: str) -> PodSandbox:
+    """The pod in another sandbox."""
+    return msgspec.structs.replace(pod, id=sandbox)
+
+
+@pytest.mark.asyncio
+async def test_restart_keeps_pods_attached(root: Path) -> None:
+    """A driver that stops and starts again touches no running pod, and can still release it."""
+    pod = pod_in(root)
+    async with api_server() as api:
+        settings = settings_in(root, api)
+        api.put_claim(RED)
+        async with runtime_at(settings) as runtime:
+            async with served(ScriptedDriver(), settings) as kubelet:
+                await kubelet.prepare([RED.ref])
+                await runtime.run_pod_sandbox(pod)
+            await runtime.wait_plugins()
+            driver = ScriptedDriver()
+            async with served(driver, settings) as kubelet:
+                await kubelet.prepare([RED.ref])
+                await runtime.create_container(pod, CONTAINER)
+                assert driver.calls == []
+                assert await kubelet.unprepare([RED.ref]) == {"uid-red": None}
+                assert driver.calls == ["detach eth1", "unprepare red"]
+
+
+@pytest.mark.asyncio
+async def test_pod_started_while_the_driver_was_away(root: Path) -> None:
+    """A pod that started without its interface gets it when the driver is back."""
+    pod = pod_in(root)
+    async with api_server() as api:
+        settings = settings_in(root, api)
+        api.put_claim(RED)
+        async with runtime_at(settings) as runtime:
+            async with served(ScriptedDriver(), settings) as kubelet:
+                await kubelet.prepare([RED.ref])
+            await runtime.wait_plugins()
+            await runtime.run_pod_sandbox(pod)  # nobody is there to object
+            driver = ScriptedDriver()
+            begun, go = driver.hold("attach eth1")
+            async with served(driver, settings):
+                await begun.wait()
+                go.set()
+                await api.statuses.get()
+            assert driver.calls == ["attach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_not_announced_without_a_runtime(root: Path) -> None:
+    """Kubelet hears of a network driver only once the runtime's hooks reach it."""
+    async with api_server() as api:
+        settings = settings_in(root, api)
+        sockets = PluginSockets.under(settings.kubelet_dir, DRIVER)
+        driver = ScriptedDriver()
+        driver.devices.put_nowait((Device(name="eth1"),))
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(run_driver(driver, settings))
+            await api.wait_for(lambda: api.published() == ["eth1"])
+            assert not sockets.registration.exists()
+            async with runtime_at(settings):
+                await register(sockets.registration)
+            running.cancel()
+
+
+@pytest.mark.asyncio
+async def test_second_process_waits_for_the_first(root: Path) -> None:
+    """Two processes of one driver do not share its journal: the second starts after the first."""
+    async with api_server() as api:
+        settings = settings_in(root, api)
+        second = ScriptedDriver()
+        second.devices.put_nowait((Device(name="eth2"),))
+        async with runtime_at(settings) as runtime, asyncio.TaskGroup() as group:
+            async with served(ScriptedDriver(), settings):
+                running = group.create_task(run_driver(second, settings))
+            await api.wait_for(lambda: api.published() == ["eth2"])
+            await runtime.wait_plugins(f"50-{DRIVER}")
+            running.cancel()
+
+
+@pytest.mark.asyncio
+async def test_health_and_metrics(root: Path) -> None:
+    """Health, readiness and metrics are served over HTTP, device health to kubelet."""
+    driver = ScriptedDriver()
+    driver.devices.put_nowait((Device(name="eth1"),))
+    async with api_server() as api, aiohttp.ClientSession() as http:
+        port = free_port()
+        settings = settings_in(root, api, http_address=f"127.0.0.1:{port}")
+        async with runtime_at(settings), served(driver, settings) as kubelet:
+            for path, text in [("healthz", "ok"), ("readyz", "ok"), ("metrics", "netclaim_")]:
+                async with http.get(f"http://127.0.0.1:{port}/{path}") as response:
+                    assert response.status == 200
+                    assert text in await response.text()
+            healths = await first_health(kubelet)
+            assert [(h.device_name, h.health) for h in healths] == [("eth1", Health.HEALTHY)]
+
+
+async def first_health(kubelet: DraClient) -> tuple[DeviceHealth, ...]:
+    """The first list of healths that has a device."""
+    async for healths in kubelet.watch_health():
+        if healths:
+            return healths
+    return ()
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

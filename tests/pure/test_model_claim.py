@@ -1,0 +1,166 @@
+"""Claims are read from what the API server sends, of whatever version."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netclaim.model import Claim, ClaimError, ClaimRef, Plan, Prepared, parse_claim
+
+SEED: dict[str, Any] = {
+    "apiVersion": "resource.k8s.io/v1beta1",
+    "kind": "ResourceClaim",
+    "metadata": {
+        "name": "demo-macvlan",
+        "namespace": "default",
+        "uid": "80067ad8",
+        "annotations": {"resource.kubernetes.io/pod-claim-name": "macvlan-eth1-attachment"},
+        "ownerReferences": [
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "name": "demo",
+                "uid": "a2735b69",
+                "controller": True,
+            }
+        ],
+    },
+    "spec": {"devices": {"requests": [{"name": "macvlan-eth1", "adminAccess": True}]}},
+    "status": {
+        "allocation": {
+            "devices": {
+                "config": [
+                    {
+                        "source": "FromClaim",
+                        "requests": ["macvlan-eth1"],
+                        "opaque": {"driver": "a.example.com", "parameters": {"ifName": "net1"}},
+                    },
+                    {
+                        "source": "FromClass",
+                        "opaque": {"driver": "a.example.com", "parameters": {"mtu": 9000}},
+                    },
+                    {
+                        "source": "FromClass",
+                        "opaque": {"driver": "b.example.com", "parameters": {}},
+                    },
+                ],
+                "results": [
+                    {
+                        "request": "macvlan-eth1",
+                        "driver": "a.example.com",
+                        "pool": "kind-worker",
+                        "device": "eth1",
+                        "adminAccess": True,
+                    },
+                    {
+                        "request": "gpu/large",
+                        "driver": "b.example.com",
+                        "pool": "kind-worker",
+                        "device": "gpu-0",
+                        "shareID": "s1",
+                        "consumedCapacity": {"memory": "1Gi"},
+                    },
+                ],
+            }
+        },
+        "reservedFor": [
+            {"resource": "pods", "name": "demo", "uid": "a2735b69"},
+            {"resource": "podgroups", "apiGroup": "scheduling.k8s.io", "name": "g", "uid": "g1"},
+        ],
+    },
+}
+
+
+def test_allocation() -> None:
+    """Devices, configuration and users are taken from the status."""
+    claim = parse_claim(SEED)
+    assert claim.ref == ClaimRef("80067ad8", "default", "demo-macvlan")
+    assert claim.allocated
+    assert claim.requests == ("macvlan-eth1",)
+    nic, gpu = claim.devices
+    assert nic.admin_access
+    assert nic.key == ("kind-worker", "eth1", "")
+    assert gpu.base_request == "gpu"
+    assert gpu.key == ("kind-worker", "gpu-0", "s1")
+    assert gpu.consumed_capacity == {"memory": "1Gi"}
+    assert claim.pod_uids == {"a2735b69"}
+    assert claim.owner_pod_uid == "a2735b69"
+    assert claim.pod_claim_name == "macvlan-eth1-attachment"
+
+
+def test_of_driver() -> None:
+    """A driver sees its own devices and configuration only."""
+    mine = parse_claim(SEED).of_driver("a.example.com")
+    assert [device.device for device in mine.devices] == ["eth1"]
+    assert {config.driver for config in mine.configs} == {"a.example.com"}
+
+
+def test_class_configuration_comes_first() -> None:
+    """Of what applies to a request the class's part is first, so that the claim's wins."""
+    mine = parse_claim(SEED).of_driver("a.example.com")
+    assert [c.parameters for c in mine.configs_for("macvlan-eth1")] == [
+        {"mtu": 9000},
+        {"ifName": "net1"},
+    ]
+    assert [c.parameters for c in mine.configs_for("other")] == [{"mtu": 9000}]
+
+
+def test_configuration_of_a_subrequest() -> None:
+    """Configuration for a request reaches its alternatives; that for one alternative only it."""
+    opaque = {"driver": "d", "parameters": {}}
+    obj = {"metadata": SEED["metadata"], "status": {"allocation": {"devices": {"config": [
+        {"source": "FromClaim", "requests": ["nic"], "opaque": opaque},
+        {"source": "FromClaim", "requests": ["nic/fast"], "opaque": opaque},
+    ]}}}}  # fmt: skip
+    claim = parse_claim(obj)
+    assert len(claim.configs_for("nic/fast")) == 2
+    assert len(claim.configs_for("nic/slow")) == 1
+
+
+def test_owner_that_does_not_control() -> None:
+    """An owner that only keeps the claim from outliving it does not make the claim its own."""
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "demo", "uid": "a2735b69"}
+    meta = SEED["metadata"] | {"ownerReferences": [owner]}
+    assert parse_claim({"metadata": meta}).owner_pod_uid is None
+
+
+def test_without_status() -> None:
+    """A claim that was just made is not allocated, and that is no error."""
+    claim = parse_claim({"metadata": SEED["metadata"], "spec": {}, "status": None})
+    assert not claim.allocated
+    assert claim.devices == ()
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        {},
+        {"metadata": {"name": "x"}},
+        {"metadata": SEED["metadata"], "status": {"allocation": {"devices": {"results": [{}]}}}},
+        {"metadata": SEED["metadata"], "status": {"allocation": {"devices": {"config": [
+            {"opaque": {"driver": "d", "parameters": "text"}}]}}}},
+    ],
+)  # fmt: skip
+def test_not_a_claim(obj: dict[str, Any]) -> None:
+    """What is no claim is refused, and not half read."""
+    with pytest.raises(ClaimError):
+        parse_claim(obj)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**31), 2**31) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text(), JSON))
+def test_plans_survive_the_journal(network: dict[str, Any]) -> None:
+    """A plan read back from its JSON is the plan that was written, whatever the driver put in."""
+    claim = parse_claim(SEED)
+    plans = tuple(Plan(claim.ref, device, network=network) for device in claim.devices)
+    prepared = Prepared(claim.ref, plans)
+    assert msgspec.json.decode(msgspec.json.encode(prepared), type=Prepared) == prepared
+    assert msgspec.json.decode(msgspec.json.encode(claim), type=Claim) == claim

@@ -1,0 +1,47 @@
+"""`netclaim driver`: what it refuses before it starts anything."""
+
+import pytest
+
+from netclaim.cli import load_command, main
+
+NAME = "a name of at most {} lower-case letters, digits, '-' and '.'"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--driver-name", "CNI"], f"--driver-name: 'CNI' is not {NAME.format(63)}"),
+        (["--driver-name", "a" * 64], f"--driver-name: '{'a' * 64}' is not {NAME.format(63)}"),
+        (["--node-name", "kind_worker"], f"--node-name: 'kind_worker' is not {NAME.format(253)}"),
+        (["--nri-index", "5"], "--nri-index: '5' is not two digits, such as 50"),
+        (["--cni-timeout", "0"], "--cni-timeout: 0 is not more than 0 seconds"),
+        (["--cni-timeout", "nan"], "--cni-timeout: nan is not more than 0 seconds"),
+        (["--prepare-budget", "-1"], "--prepare-budget: -1 is not more than 0 seconds"),
+        (["--pod-network", "10.244.1.7/24"], "--pod-network: 10.244.1.7/24 has host bits set"),
+        (
+            ["--metrics-address", "9178"],
+            "--http-address: '9178' is not an address such as 127.0.0.1:9178",
+        ),
+        (
+            ["--http-address", "[::1]:70000"],
+            "--http-address: '[::1]:70000' is not an address such as 127.0.0.1:9178",
+        ),
+    ],
+)
+def test_a_bad_value_is_one_line_and_exit_code_2(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line names the option and says what is wanted."""
+    with pytest.raises(SystemExit) as caught:
+        main(["driver", "--node-name", "kind-worker", *options])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == f"netclaim: {message}\n"
+
+
+def test_every_option_has_a_variable_and_a_text() -> None:
+    """A DaemonSet can set everything by its environment."""
+    options = [option for option in load_command("driver").params if option.name != "help"]
+    assert options
+    for option in options:
+        assert option.envvar, option.name
+        assert option.help, option.name

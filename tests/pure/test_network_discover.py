@@ -1,0 +1,117 @@
+"""What becomes a list of devices, and when; links and announcements are made up here."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import aclosing
+
+import pytest
+
+from netclaim.kernel import Link
+from netclaim.model import Device
+from netclaim.network.device import device_name
+from netclaim.network.discover import follow, generic_device, list_devices
+from netclaim.network.node import Snapshot
+from tests.pure.network_parts import link_of
+
+ETH1, ETH2 = Device("eth1"), Device("eth2")
+
+
+class SomeLinks:
+    """A node with these links, all offered."""
+
+    def __init__(self, *links: Link) -> None:
+        self._links = links
+
+    async def snapshot(self) -> Snapshot:
+        """All of them."""
+        return Snapshot(links=self._links, addresses=(), uplinks=frozenset(), withheld={})
+
+
+class Announcements(AsyncIterator[int]):
+    """Announcements that are made one after the other until told to pause; counts them."""
+
+    def __init__(self, bursts: Iterable[int]) -> None:
+        self._bursts = list(bursts)
+        self._left = 0
+        self.made = 0
+        self.resume = asyncio.Event()
+        self.resume.set()
+
+    async def __anext__(self) -> int:
+        if not self._left:
+            await self.resume.wait()
+            self.resume.clear()
+            self._left = self._bursts.pop(0)
+        self._left -= 1
+        self.made += 1
+        return self.made
+
+
+async def first_lists(
+    announced: Announcements, lists: list[tuple[Device, ...]], count: int
+) -> list[tuple[tuple[Device, ...], int]]:
+    """Follow made-up lists: the first that come, and after how many announcements each did."""
+
+    async def list_now() -> tuple[Device, ...]:
+        announced.resume.set()
+        return lists.pop(0)
+
+    async with aclosing(follow(announced, list_now)) as found:
+        return [(await anext(found), announced.made) for _ in range(count)]
+
+
+@pytest.mark.asyncio
+async def test_a_burst_is_one_change() -> None:
+    """Announcements that follow each other closely are gathered, and the next burst is another."""
+    seen = await first_lists(Announcements([100, 3]), [(ETH1,), (ETH1, ETH2)], 2)
+    assert seen == [((ETH1,), 100), ((ETH1, ETH2), 103)]
+
+
+@pytest.mark.asyncio
+async def test_what_shows_no_difference_is_no_change() -> None:
+    """A burst after which all devices are as before is passed over."""
+    seen = await first_lists(Announcements([1, 1, 1]), [(ETH1,), (ETH1,), ()], 2)
+    assert seen == [((ETH1,), 1), ((), 3)]
+
+
+@pytest.mark.asyncio
+async def test_the_generic_device_leads_and_the_lent_ones_end_the_list() -> None:
+    """The order is the scheduler's: what costs nobody anything is taken first."""
+    links = SomeLinks(link_of("eth2", 3), link_of("eth1", 2))
+    lent = (Device("eth9"),)
+    devices = await list_devices(links, lambda: lent, generic=True)
+    assert [device.name for device in devices] == ["cni", "eth1", "eth2", "eth9"]
+    assert devices[0] == generic_device()
+
+
+@pytest.mark.asyncio
+async def test_a_link_that_is_there_counts_more_than_the_memory_of_it() -> None:
+    """A lent device that came home is described as it is now."""
+    links = SomeLinks(link_of("eth1", mtu=9000))
+    devices = await list_devices(links, lambda: (Device("eth1"),), generic=False)
+    assert [device.attributes["mtu"] for device in devices] == [9000]
+
+
+@pytest.mark.asyncio
+async def test_a_link_called_like_the_generic_device_is_not_offered() -> None:
+    """Two devices cannot have one name; without the generic device the link is one."""
+    links = SomeLinks(link_of("cni"), link_of("eth1", 3))
+    with_generic = await list_devices(links, tuple, generic=True)
+    assert [(d.name, d.attributes["kind"]) for d in with_generic] == [
+        ("cni", "generic"),
+        ("eth1", "device"),
+    ]
+    without = await list_devices(links, tuple, generic=False)
+    assert [(d.name, d.attributes["kind"]) for d in without] == [
+        ("cni", "device"),
+        ("eth1", "device"),
+    ]
+
+
+def test_a_device_leads_back_to_its_link() -> None:
+    """A link is found by its device, though its name is not the device's and it is withheld now."""
+    odd = link_of("eth0.100")
+    snapshot = Snapshot(links=(odd,), addresses=(), uplinks=frozenset(), withheld={2: "a port"})
+    assert snapshot.link_of(device_name("eth0.100")) == odd
+    assert snapshot.link_of("eth0") is None
+    assert snapshot.offered == ()

@@ -1,0 +1,148 @@
+"""How a network's configuration and the allocated link come together."""
+
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netclaim.errors import RequestError
+from netclaim.network.link_keys import takes_link, with_link, without_link
+from netclaim.network.parameters import InterfaceRequest, read_claim
+from tests.pure.network_parts import TYPED, WHERE, claim_of, config_of, link_of
+
+ETH1 = link_of("eth1", altnames=("enp3s0f0",))
+ETH2 = link_of("eth2", 3)
+PLUGIN = f"{WHERE}.config.plugins[0]"
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+near_plugins = st.fixed_dictionaries(
+    {"type": st.sampled_from(["macvlan", "vlan", "host-device", "bridge"])},
+    optional={
+        key: st.sampled_from(["eth1", "eth2"]) | json_values
+        for key in ("master", "device", "hwaddr", "linkInContainer")
+    },
+)
+
+
+def request_of(*plugins: dict[str, Any]) -> InterfaceRequest:
+    """A request whose network has these plugins."""
+    network = {"cniVersion": "1.0.0", "name": "a-network", "plugins": list(plugins)}
+    (request,) = read_claim(claim_of(config_of(TYPED | {"config": network}, "net")))
+    return request
+
+
+@pytest.mark.parametrize(
+    ("plugin", "key"),
+    [
+        ("macvlan", "master"),
+        ("ipvlan", "master"),
+        ("vlan", "master"),
+        ("host-device", "device"),
+    ],
+)
+@pytest.mark.parametrize("named", [None, "", "eth1", "enp3s0f0"])
+def test_the_allocated_link_is_filled_in(plugin: str, key: str, named: str | None) -> None:
+    """Left out or named, by whichever of its names, a plugin works with the allocated link."""
+    written = {} if named is None else {key: named}
+    network = with_link(request_of({"type": plugin, **written}), ETH1)
+    assert network.plugins[0].to_dict() == {"type": plugin, key: "eth1"}
+
+
+def test_another_link_than_the_allocated_one_is_refused() -> None:
+    """A configuration cannot lead to a link that the scheduler did not give."""
+    with pytest.raises(RequestError) as caught:
+        with_link(request_of({"type": "macvlan", "master": "eth2"}), ETH1)
+    assert str(caught.value) == (
+        f"{PLUGIN}.master: names the link 'eth2', but 'eth1' was allocated: "
+        f"leave it out, or select 'eth2' in the request"
+    )
+
+
+@pytest.mark.parametrize("key", ["hwaddr", "kernelpath", "pciBusID"])
+def test_a_link_has_no_second_way_to_be_named(key: str) -> None:
+    """host-device could find another link by its hardware; with one allocated it need not."""
+    with pytest.raises(RequestError) as caught:
+        with_link(request_of({"type": "host-device", key: "0000:03:00.0"}), ETH1)
+    assert str(caught.value) == f"{PLUGIN}.{key}: leave it out: the allocated link 'eth1' is used"
+
+
+@pytest.mark.parametrize(
+    "plugin",
+    [
+        {"type": "bridge", "bridge": "br0"},
+        {"type": "tuning", "mtu": 1400},
+        {"type": "macvlan", "linkInContainer": True, "master": "net0"},
+        {"type": "somebody-elses", "master": "eth2"},
+    ],
+)
+def test_plugins_that_use_no_link_of_the_node_are_left_alone(plugin: dict[str, Any]) -> None:
+    """Only what the reference plugins mean by their keys is looked at."""
+    request = request_of(plugin)
+    assert with_link(request, ETH1) == request.network
+    assert without_link(request, [ETH1]) == request.network
+
+
+def test_every_plugin_of_a_chain_is_looked_at() -> None:
+    """The link is filled in wherever it is missing."""
+    network = with_link(request_of({"type": "tuning"}, {"type": "macvlan"}), ETH1)
+    assert network.plugins[1].to_dict() == {"type": "macvlan", "master": "eth1"}
+
+
+@pytest.mark.parametrize("named", ["eth1", "enp3s0f0", "", None])
+def test_without_an_allocated_link_any_may_be_named(named: str | None) -> None:
+    """A request for no particular link keeps the master it names, or the plugin's own default."""
+    request = request_of({"type": "macvlan"} | ({} if named is None else {"master": named}))
+    assert without_link(request, [ETH1, ETH2]) == request.network
+
+
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        (
+            {"type": "macvlan", "master": "eth7"},
+            f"{PLUGIN}.master: there is no link 'eth7' on the node",
+        ),
+        (
+            {"type": "vlan", "vlanId": 7},
+            f"{PLUGIN}.master: is missing: name a link, or select one in the request net",
+        ),
+        (
+            {"type": "host-device", "device": "eth1"},
+            (
+                f"{PLUGIN}: host-device takes a link away from the node, so the link must be "
+                f"allocated: select one in the request net"
+            ),
+        ),
+        ({"type": "macvlan", "master": ["eth1"]}, f"{PLUGIN}.master: must be a string"),
+    ],
+)
+def test_without_an_allocated_link_some_things_cannot_be(
+    plugin: dict[str, Any], message: str
+) -> None:
+    """A link that is not there cannot be used, and one that was not allocated cannot be taken."""
+    with pytest.raises(RequestError) as caught:
+        without_link(request_of(plugin), [ETH1, ETH2])
+    assert str(caught.value) == message
+
+
+def test_only_host_device_takes_the_link_itself() -> None:
+    """Every other reference plugin makes something new on the link."""
+    assert takes_link(request_of({"type": "tuning"}, {"type": "host-device"}).network)
+    assert not takes_link(request_of({"type": "macvlan"}).network)
+
+
+@given(near_plugins)
+def test_a_link_is_used_as_allocated_or_refused(plugin: dict[str, Any]) -> None:
+    """Whatever JSON stands beside a plugin's type: the allocated link, or the user's mistake."""
+    request = request_of(plugin)
+    with contextlib.suppress(RequestError):
+        (used,) = with_link(request, ETH1).plugins
+        named = used.to_dict().get("device" if used.type == "host-device" else "master")
+        assert named == "eth1" or plugin["type"] == "bridge" or plugin["linkInContainer"] is True
+    with contextlib.suppress(RequestError):
+        assert without_link(request, [ETH1]) == request.network

@@ -1,0 +1,339 @@
+"""Claim parameters: every dialect that people write, and every mistake with its message."""
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netclaim.errors import RequestError
+from netclaim.model import AllocatedDevice, OpaqueConfig
+from netclaim.network.errors import ParametersError
+from netclaim.network.parameters import API_VERSIONS, KINDS, InterfaceRequest, read_claim
+from tests.pure.network_parts import (
+    DRIVER,
+    MACVLAN,
+    TYPED,
+    WHERE,
+    claim_of,
+    config_of,
+    device_of,
+)
+
+PAGE = (Path(__file__).parents[2] / "docs" / "parameters.md").read_text()
+CONF = {"cniVersion": "1.0.0", "name": "one", "type": "macvlan", "master": "eth1"}
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+# Objects near enough to parameters to get past the first checks.
+near_parameters = st.fixed_dictionaries(
+    {},
+    optional={
+        "apiVersion": st.sampled_from(API_VERSIONS) | json_values,
+        "kind": st.sampled_from(KINDS) | json_values,
+        "ifName": st.just("net1") | json_values,
+        "interface": st.just("net1") | json_values,
+        "config": st.just(MACVLAN) | json_values,
+        "extra": json_values,
+    },
+)
+
+
+def without(key: str) -> dict[str, Any]:
+    """The usual parameters less one key."""
+    return {name: value for name, value in TYPED.items() if name != key}
+
+
+def only(*configs: OpaqueConfig) -> InterfaceRequest:
+    """Read a claim of one request."""
+    (request,) = read_claim(claim_of(*configs))
+    return request
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        pytest.param(TYPED, id="typed"),
+        pytest.param(TYPED | {"kind": "CNIConfig"}, id="kind CNIConfig"),
+        pytest.param(
+            TYPED | {"apiVersion": "cni.dra.networking.x-k8s.io/v1alpha1"}, id="the other group"
+        ),
+        pytest.param(TYPED | {"config": json.dumps(MACVLAN)}, id="typed, config as a string"),
+        pytest.param({"interface": "net1", "config": MACVLAN}, id="plain"),
+        pytest.param({"interface": "net1", "config": json.dumps(MACVLAN)}, id="plain, string"),
+    ],
+)
+def test_every_dialect_says_the_same(parameters: dict[str, Any]) -> None:
+    """The same wish in any dialect is the same request."""
+    request = only(config_of(parameters, "net"))
+    assert request.ifname == "net1"
+    assert request.network.to_dict() == MACVLAN
+    assert request.device == device_of("net")
+
+
+def test_a_single_conf_is_a_network_too() -> None:
+    """`config` may be one plugin instead of a list; its path is then that of `config`."""
+    for written in (CONF, json.dumps(CONF)):
+        request = only(config_of(TYPED | {"config": written}, "net"))
+        assert [plugin.type for plugin in request.network.plugins] == ["macvlan"]
+        assert request.plugin_fields == (f"{WHERE}.config",)
+
+
+def test_a_list_knows_where_each_plugin_was_written() -> None:
+    """Messages about a plugin of a list have the path with its place."""
+    assert only(config_of(TYPED, "net")).plugin_fields == (f"{WHERE}.config.plugins[0]",)
+
+
+def test_a_configuration_that_names_no_request_is_for_the_only_one() -> None:
+    """`requests` may be left out where the claim has one request of ours."""
+    assert only(config_of(TYPED)).ifname == "net1"
+
+
+def test_the_claim_goes_over_the_class_key_by_key() -> None:
+    """A class can give the network and the claim the name, or the claim another network whole."""
+    from_class = config_of(TYPED, "net", source="FromClass")
+    named = only(from_class, config_of(without("config") | {"ifName": "data0"}, "net"))
+    assert (named.ifname, named.network.name) == ("data0", "macvlan-eth1")
+    replaced = only(from_class, config_of(without("ifName") | {"config": CONF}, "net"))
+    assert (replaced.ifname, replaced.network.name) == ("net1", "one")
+
+
+def test_class_and_claim_may_speak_different_dialects() -> None:
+    """`interface` of a plain claim goes over `ifName` of a typed class."""
+    request = only(
+        config_of({"interface": "data0"}, "net"), config_of(TYPED, "net", source="FromClass")
+    )
+    assert (request.ifname, request.network.name) == ("data0", "macvlan-eth1")
+
+
+def test_a_class_alone_is_enough() -> None:
+    """A claim without a configuration takes the class's."""
+    assert only(config_of(TYPED, "net", source="FromClass")).ifname == "net1"
+
+
+def test_a_chosen_alternative_takes_the_configuration_of_its_request() -> None:
+    """A request with alternatives is configured by its own name or by the alternative's."""
+    devices = (device_of("net/fast"),)
+    for name in ("net", "net/fast"):
+        (request,) = read_claim(claim_of(config_of(TYPED, name), devices=devices))
+        assert request.device.request == "net/fast"
+
+
+def test_several_requests_have_an_interface_each() -> None:
+    """Requests of one claim are read side by side, in the order of the devices."""
+    claim = claim_of(
+        config_of(TYPED | {"ifName": "net2"}, "b"),
+        config_of(TYPED, "a"),
+        devices=(device_of("a"), device_of("b", "eth2")),
+    )
+    read = [(r.device.device, r.ifname) for r in read_claim(claim)]
+    assert read == [("eth1", "net1"), ("eth2", "net2")]
+
+
+def test_a_configuration_for_another_request_is_left_alone() -> None:
+    """What is meant for an alternative that was not chosen is not read."""
+    broken = config_of({"nonsense": 1}, "net/slow")
+    claim = claim_of(broken, config_of(TYPED, "net/fast"), devices=(device_of("net/fast"),))
+    assert len(read_claim(claim)) == 1
+
+
+MISTAKES = [
+    pytest.param(
+        without("ifName"), f"{WHERE}.ifName: is missing: such as net1", id="no interface name"
+    ),
+    pytest.param(
+        {"config": MACVLAN}, f"{WHERE}.interface: is missing: such as net1", id="plain, no name"
+    ),
+    pytest.param(
+        without("config"), f"{WHERE}.config: is missing: a CNI conf or conflist", id="no network"
+    ),
+    pytest.param(
+        without("apiVersion"),
+        f"{WHERE}.apiVersion: is missing: write cni.networking.x-k8s.io/v1alpha1",
+        id="no apiVersion",
+    ),
+    pytest.param(
+        TYPED | {"apiVersion": "cni.networking.x-k8s.io/v2"},
+        f"{WHERE}.apiVersion: 'cni.networking.x-k8s.io/v2' is not known: "
+        f"write cni.networking.x-k8s.io/v1alpha1",
+        id="unknown apiVersion",
+    ),
+    pytest.param(without("kind"), f"{WHERE}.kind: is missing: write CNI", id="no kind"),
+    pytest.param(
+        TYPED | {"kind": "Macvlan"},
+        f"{WHERE}.kind: 'Macvlan' is not known: write CNI",
+        id="unknown kind",
+    ),
+    pytest.param(
+        TYPED | {"mtu": 9000},
+        f"{WHERE}.mtu: unknown key; known are apiVersion, kind, ifName, config",
+        id="unknown key",
+    ),
+    pytest.param(
+        TYPED | {"configs": {}},
+        f"{WHERE}.configs: unknown key: is config meant?",
+        id="misspelt key",
+    ),
+    pytest.param(
+        without("ifName") | {"ifname": "net1"},
+        f"{WHERE}.ifname: unknown key: is ifName meant?; {WHERE}.ifName: is missing: such as net1",
+        id="key in another case",
+    ),
+    pytest.param(
+        TYPED | {"interface": "net1"},
+        f"{WHERE}.interface: unknown key: with an apiVersion it is called ifName",
+        id="plain key in typed parameters",
+    ),
+    pytest.param(
+        {"interface": "net1", "ifName": "net1", "config": MACVLAN},
+        f"{WHERE}.ifName: unknown key: it needs apiVersion: cni.networking.x-k8s.io/v1alpha1 "
+        f"and kind: CNI beside it",
+        id="typed key in plain parameters",
+    ),
+    pytest.param(
+        TYPED | {"ifName": 7}, f"{WHERE}.ifName: must be a string", id="interface name a number"
+    ),
+    pytest.param(
+        TYPED | {"ifName": "a-very-long-name"},
+        f"{WHERE}.ifName: 'a-very-long-name' must have 1 to 15 bytes",
+        id="interface name too long",
+    ),
+    pytest.param(
+        TYPED | {"ifName": "net/1"},
+        f"{WHERE}.ifName: 'net/1' must not hold '/', ':', '%', spaces or control characters",
+        id="interface name with a slash",
+    ),
+    pytest.param(
+        TYPED | {"ifName": "eth0"},
+        f"{WHERE}.ifName: 'eth0' is what the pod has already: choose another, as net1",
+        id="the primary interface",
+    ),
+    pytest.param(
+        TYPED | {"config": []},
+        f"{WHERE}.config: must be an object, a CNI conf or conflist",
+        id="config a list",
+    ),
+    pytest.param(
+        TYPED | {"config": {"cniVersion": "1.0.0", "plugins": []}},
+        f"{WHERE}.config.name: is missing",
+        id="network without a name",
+    ),
+    pytest.param(
+        TYPED | {"config": MACVLAN | {"plugins": []}},
+        f"{WHERE}.config.plugins: must be a list of at least one plugin",
+        id="network without plugins",
+    ),
+    pytest.param(
+        TYPED | {"config": MACVLAN | {"plugins": [{"master": "eth1"}]}},
+        f"{WHERE}.config.plugins[0].type: is missing",
+        id="plugin without a type",
+    ),
+    pytest.param(
+        TYPED | {"config": MACVLAN | {"cniVersion": 1.0}},
+        f"{WHERE}.config.cniVersion: write 1.0 in quotes",
+        id="version a number",
+    ),
+    pytest.param(
+        TYPED | {"ifName": "", "config": None},
+        f"{WHERE}.ifName: '' must have 1 to 15 bytes; "
+        f"{WHERE}.config: must be an object, a CNI conf or conflist",
+        id="two mistakes at once",
+    ),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), MISTAKES)
+def test_a_mistake_is_told_with_its_path(parameters: dict[str, Any], message: str) -> None:
+    """Every mistake in the parameters has a message that says what to change, and where."""
+    with pytest.raises(RequestError) as caught:
+        only(config_of(parameters, "net"))
+    assert str(caught.value) == message
+
+
+CLAIM_MISTAKES = [
+    pytest.param(
+        (),
+        (device_of("net"),),
+        f"spec.devices.requests[net]: no configuration for the driver {DRIVER}: add an entry to "
+        f"spec.devices.config with the request's name and `opaque` parameters",
+        id="no configuration",
+    ),
+    pytest.param(
+        (config_of(TYPED, "net"), config_of(TYPED)),
+        (device_of("net"),),
+        "spec.devices.config[net]: 2 entries are for this request: leave one",
+        id="two configurations",
+    ),
+    pytest.param(
+        (
+            config_of(TYPED, "net", source="FromClass"),
+            config_of(TYPED, "net", source="FromClass"),
+        ),
+        (device_of("net"),),
+        f"DeviceClass(net).spec.config: 2 entries are for the driver {DRIVER}: leave one",
+        id="two configurations of the class",
+    ),
+    pytest.param(
+        (config_of(TYPED | {"kind": "Macvlan"}, "net", source="FromClass"),),
+        (device_of("net"),),
+        "DeviceClass(net).spec.config.opaque.parameters.kind: 'Macvlan' is not known: write CNI",
+        id="mistake of the class",
+    ),
+    pytest.param(
+        (config_of(TYPED, "net"),),
+        (device_of("net"), device_of("net", "eth2")),
+        "spec.devices.requests[net]: got 2 devices, and an interface is made of one: "
+        "ask for allocationMode ExactCount, count 1",
+        id="two devices",
+    ),
+    pytest.param(
+        (config_of(TYPED, "a"), config_of(TYPED, "b")),
+        (device_of("a"), device_of("b", "eth2")),
+        "spec.devices.config: the requests a, b all name their interface 'net1': "
+        "give each another name",
+        id="one name twice",
+    ),
+]
+
+
+@pytest.mark.parametrize(("configs", "devices", "message"), CLAIM_MISTAKES)
+def test_a_claim_that_cannot_be_is_told_why(
+    configs: tuple[OpaqueConfig, ...], devices: tuple[AllocatedDevice, ...], message: str
+) -> None:
+    """One configuration for a request, one device, one name for an interface."""
+    with pytest.raises(RequestError) as caught:
+        read_claim(claim_of(*configs, devices=devices))
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "message", [mistake.values[-1] for mistake in (*MISTAKES, *CLAIM_MISTAKES)]
+)
+def test_every_message_is_in_the_documentation(message: str) -> None:
+    """The page on parameters lists what a user may be told, without the path that goes before."""
+    for told in message.split("; spec."):
+        assert told.rpartition(".opaque.parameters.")[2] in PAGE
+
+
+@pytest.mark.parametrize("requests", [("a", "b"), ()])
+def test_one_configuration_is_for_one_request(requests: tuple[str, ...]) -> None:
+    """A configuration for two requests would make two interfaces of one name."""
+    devices = (device_of("a"), device_of("b", "eth2"))
+    with pytest.raises(ParametersError) as caught:
+        read_claim(claim_of(config_of(TYPED, *requests), devices=devices))
+    assert str(caught.value.faults[0]) == (
+        f"spec.devices.config[{','.join(requests)}]: one configuration is for one request, "
+        f"this is for a, b: write one entry for each, with its name in `requests`"
+    )
+
+
+@given(near_parameters | st.dictionaries(st.text(), json_values))
+def test_nothing_but_a_request_error_comes_of_bad_parameters(parameters: dict[str, Any]) -> None:
+    """Whatever JSON a user writes is read, or refused as the user's mistake."""
+    with contextlib.suppress(RequestError):
+        assert only(config_of(parameters, "net")).network.plugins
