@@ -22,6 +22,12 @@ lint: setup ## ruff, mypy, import-linter
 test: lint parts ## lint, then all four rungs of tests
 	$(PY) -m pytest
 
+demo: parts ## the demo of the KubeCon talk, on a real Kubernetes that is gone afterwards (root)
+	@$(PY) -m lab demo
+
+bench: parts ## what it costs, as ratios within one run (root)
+	$(PY) -m benchmarks
+
 lab-up: setup ## boot a real Kubernetes on this machine (root)
 	@$(PY) -m lab up
 

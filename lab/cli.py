@@ -9,6 +9,7 @@ import typer
 
 from lab.api import LabApi
 from lab.cluster import DEFAULT_PORT, Lab
+from lab.demo import run_demo
 from lab.driver_set import DriverSet
 from lab.drivers import DEFAULT_DRIVER, is_ready, netclaim_driver, program_driver
 from lab.errors import LabError, UsageError
@@ -177,6 +178,14 @@ def plug(
 def unplug(node_name: str, link: str, name: Name = DEFAULT_NAME) -> None:
     """Pull a link out of a running node."""
     _lab(name).unplug(node_name, link)
+
+
+@app.command()
+def demo(
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster up.")] = False,
+) -> None:
+    """Show the demo of the KubeCon talk on a cluster of its own, which is gone afterwards."""
+    run_demo(_lab("demo"), keep=keep)
 
 
 drivers = typer.Typer(help="The checkout's driver on every node.", no_args_is_help=True)

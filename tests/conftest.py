@@ -9,12 +9,19 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from lab.binaries import CNI_PLUGINS, Binaries
 from lab.cluster import Lab
 from lab.progress import Progress
 from lab.topology import DEFAULT_TOPOLOGY
+
+# A busy machine may stall any one example; how long something takes is the benchmarks' business.
+hypothesis.settings.register_profile(
+    "netclaim", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("netclaim")
 
 ROOT_RUNGS = ("embedded", "reference", "cluster")
 

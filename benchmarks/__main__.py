@@ -1,0 +1,20 @@
+"""`make bench`: every benchmark, a table each; `python -m benchmarks NAME…` runs some."""
+
+import importlib
+import sys
+
+NAMES = ("attach_exec", "cluster")
+
+
+def main() -> None:
+    """Run the named ones, or all."""
+    chosen = sys.argv[1:] or NAMES
+    unknown = sorted(set(chosen) - set(NAMES))
+    if unknown:
+        sys.exit(f"benchmarks: no benchmark is called {', '.join(unknown)}; there are {NAMES}")
+    for name in chosen:
+        importlib.import_module(f"benchmarks.{name}").main()
+
+
+if __name__ == "__main__":
+    main()

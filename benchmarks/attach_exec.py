@@ -1,0 +1,114 @@
+"""What the driver adds to executed plugins: the same ADD by hand and through the driver, in turn.
+
+Runs in network and mount namespaces of its own, which end with it.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.table import Row, percentile, print_table
+from lab.binaries import CNI_PLUGINS, Binaries
+from lab.progress import Progress
+from netclaim.model import AllocatedDevice, Plan, PodSandbox
+from netclaim.model.prepared import ClaimRef
+from netclaim.network import LinkSettings, link_driver
+from netclaim.network.plan import InterfacePlan
+
+__all__ = ["main"]
+
+ROUNDS = 60
+INSIDE = "--inside"
+
+
+def ip(*arguments: str) -> None:
+    """Run a command of iproute2."""
+    subprocess.run(["ip", *arguments], check=True)
+
+
+def conflist(store: str) -> dict[str, object]:
+    """A macvlan on eth1 with addresses of a large range."""
+    ipam = {"type": "host-local", "dataDir": store, "ranges": [[{"subnet": "10.50.0.0/16"}]]}
+    plugin = {"type": "macvlan", "master": "eth1", "mode": "bridge", "ipam": ipam}
+    return {"cniVersion": "1.0.0", "name": "bench", "plugins": [plugin]}
+
+
+def by_hand(command: str, plugins: Path, config: dict[str, object], pod: PodSandbox) -> float:
+    """Seconds for the plugin alone, as a runtime would execute it."""
+    (plugin,) = config["plugins"]  # type: ignore[misc]
+    stdin = json.dumps({"cniVersion": "1.0.0", "name": "bench", **plugin})  # type: ignore[has-type]
+    environment = {
+        **os.environ,
+        "CNI_COMMAND": command,
+        "CNI_CONTAINERID": pod.id,
+        "CNI_NETNS": pod.netns or "",
+        "CNI_IFNAME": "net1",
+        "CNI_PATH": str(plugins),
+    }
+    started = time.perf_counter()
+    subprocess.run(
+        [str(plugins / "macvlan")], input=stdin.encode(), env=environment, check=True,
+        capture_output=True,
+    )  # fmt: skip
+    return time.perf_counter() - started
+
+
+async def measure() -> None:
+    """Alternate, and print."""
+    plugins = Binaries(Progress()).path(CNI_PLUGINS)
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)  # our own /run/netns
+    ip("link", "set", "lo", "up")
+    ip("link", "add", "eth1", "type", "veth", "peer", "name", "peer1")
+    for link in ("eth1", "peer1"):
+        ip("link", "set", link, "up")
+    ip("netns", "add", "pod")
+    with tempfile.TemporaryDirectory() as directory:
+        config = conflist(f"{directory}/store")
+        driver = link_driver(
+            LinkSettings(state_dir=Path(directory), cni_path=(str(plugins),)), in_process={}
+        )
+        device = AllocatedDevice(request="nic", driver=driver.name, pool="node", device="eth1")
+        network = InterfacePlan(if_name="net1", config=config, link="eth1").to_json()
+        plan = Plan(claim=ClaimRef("uid", "default", "bench"), device=device, network=network)
+        taken: dict[str, list[float]] = {"hand": [], "driver": []}
+        for number in range(ROUNDS):
+            pod = PodSandbox(
+                id=f"pod{number}", uid=f"u{number}", namespace="default", name="pod",
+                netns="/run/netns/pod",
+            )  # fmt: skip
+            taken["hand"].append(by_hand("ADD", plugins, config, pod))
+            by_hand("DEL", plugins, config, pod)
+            started = time.perf_counter()
+            attachment = await driver.attach(plan, pod)
+            taken["driver"].append(time.perf_counter() - started)
+            await driver.detach(attachment)
+    hand, driven = (percentile(taken[kind], 0.5) for kind in ("hand", "driver"))
+    rows = [
+        Row(f"ADD of macvlan by hand, p50 / p99 of {ROUNDS}", _both(taken["hand"])),
+        Row(f"attach through the driver, p50 / p99 of {ROUNDS}", _both(taken["driver"])),
+        Row("driver / by hand, p50", f"{driven / hand:.2f}", "below 1.2"),
+    ]
+    print_table("attach by exec", rows)
+
+
+def _both(values: list[float]) -> str:
+    return f"{1000 * percentile(values, 0.5):.1f} / {1000 * percentile(values, 0.99):.1f} ms"
+
+
+def main() -> None:
+    """Enter namespaces of our own, then measure."""
+    if INSIDE in sys.argv:
+        asyncio.run(measure())
+        return
+    command = [sys.executable, "-m", "benchmarks.attach_exec", INSIDE]
+    enter = ["unshare", "--net", "--mount", "--fork", "--kill-child", "--propagation", "private"]
+    subprocess.run([*enter, *command], check=True)
+
+
+if __name__ == "__main__":
+    main()

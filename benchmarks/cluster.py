@@ -1,0 +1,201 @@
+"""The driver on the lab: how much longer pods take with a claim, and where the time goes.
+
+Boots a lab of its own, runs the same 15-replica Deployment with and without a claim in turn, and
+reads the driver's log and metrics.
+"""
+
+import datetime as dt
+import json
+import re
+import statistics
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.table import Row, percentile, print_table
+from lab.cluster import Lab
+from lab.driver_set import DriverSet
+from lab.drivers import DEFAULT_DRIVER, is_ready, netclaim_driver
+from lab.kubectl import Kubectl
+from lab.linux import inside_network
+from lab.progress import Progress
+from lab.topology import DEFAULT_TOPOLOGY
+
+__all__ = ["main"]
+
+ROUNDS = 5  # of each kind, in turn; the median of five bears two disturbed ones
+SINGLES = 10  # pods one after the other, nothing else going on
+REPLICAS = 15
+NODE = "kind-worker"
+DEMO = Path(__file__).parent.parent / "examples" / "manifests" / "kubecon-demo.yaml"
+
+
+@contextmanager
+def bench_lab() -> Iterator[Lab]:
+    """A lab that is gone afterwards."""
+    lab = Lab("bench", Progress())
+    lab.up(DEFAULT_TOPOLOGY, port=0)
+    try:
+        yield lab
+    finally:
+        lab.down()
+
+
+def demo_objects() -> dict[str, dict[str, Any]]:
+    """The demo's objects by kind; its pods end at once and stay on one node."""
+    objects = {each["kind"]: each for each in yaml.safe_load_all(DEMO.read_text())}
+    spec = objects["Deployment"]["spec"]["template"]["spec"]
+    spec["terminationGracePeriodSeconds"] = 0
+    spec["nodeSelector"] = {"kubernetes.io/hostname": NODE}
+    return objects
+
+
+def time_to_ready(kubectl: Kubectl, deployment: dict[str, Any]) -> float:
+    """Seconds from applying the Deployment until all of its pods are available; removes it."""
+    name = deployment["metadata"]["name"]
+    started = time.monotonic()
+    kubectl.apply(deployment)
+    replicas = deployment["spec"]["replicas"]
+    kubectl.wait(f"deployment/{name}", f"jsonpath={{.status.availableReplicas}}={replicas}")
+    taken = time.monotonic() - started
+    kubectl("delete", "deployment", name)
+    kubectl("wait", "pod", f"--selector=app={name}", "--for=delete", "--timeout=180s")
+    return taken
+
+
+def events(lab: Lab) -> list[dict[str, Any]]:
+    """The driver's log on the node."""
+    log = lab.state.log(f"{NODE}/driver-{DEFAULT_DRIVER}")
+    return [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+
+
+def report_delays(log: list[dict[str, Any]]) -> list[float]:
+    """Seconds from a pod's interface to its claim's status, pod by pod."""
+    attached: dict[str, dt.datetime] = {}
+    delays = []
+    for event in log:
+        at = dt.datetime.fromisoformat(event["timestamp"])
+        if event["event"] == "attach.done":
+            attached[event["pod"]] = at
+        elif event["event"] == "report.done":
+            # A claim from a template begins with its pod's name, cut where it is too long.
+            pod = next((p for p in attached if event["claim"].startswith(p[:-1])), None)
+            if pod is not None:
+                delays.append((at - attached.pop(pod)).total_seconds())
+    return delays
+
+
+def resident_mib(lab: Lab) -> float:
+    """The driver's resident memory."""
+    pid = lab.state.load().components[f"{NODE}/driver-{DEFAULT_DRIVER}"].pid
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+def seconds_to_registered(lab: Lab) -> float:
+    """From starting the driver until kubelet and the runtime have it."""
+    component = f"{NODE}/driver-{DEFAULT_DRIVER}"
+    lab.kill(component)
+    running = lab.state.load()
+    started = time.monotonic()
+    lab.restart(component)
+    while not is_ready(running.inits[NODE], running.drivers[DEFAULT_DRIVER]):
+        time.sleep(0.01)
+    return time.monotonic() - started
+
+
+def buckets(lab: Lab, verb: str) -> dict[float, float]:
+    """How many calls of a verb took at most so long, by the driver's own metrics."""
+    running = lab.state.load()
+    with inside_network(running.inits[NODE]):
+        port = running.drivers[DEFAULT_DRIVER].port
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+            text: str = answer.read().decode()
+    pattern = rf'^netclaim_{verb}_seconds_bucket{{.*le="([^"]+)",outcome="ok"}} (\S+)$'
+    return {float(le): float(n) for le, n in re.findall(pattern, text, re.MULTILINE)}
+
+
+def quantile(before: dict[float, float], after: dict[float, float], share: float) -> float:
+    """The quantile of the calls between two looks, interpolated within its bucket."""
+    counts = {le: after[le] - before.get(le, 0) for le in sorted(after)}
+    wanted = share * max(counts.values())
+    low_le = low_count = 0.0
+    for le, count in counts.items():
+        if count >= wanted and count > low_count:
+            return low_le + (le - low_le) * (wanted - low_count) / (count - low_count)
+        low_le, low_count = le, count
+    return low_le
+
+
+VERBS = ("prepare", "attach", "detach", "report")
+
+
+def verb_rows(before: dict[str, dict[float, float]], lab: Lab, when: str) -> list[Row]:
+    """A row for each verb: median and 99th percentile since `before`."""
+    rows = []
+    for verb in VERBS:
+        after = buckets(lab, verb)
+        p50, p99 = (1000 * quantile(before[verb], after, share) for share in (0.5, 0.99))
+        goal = "p50 below 10 ms" if (verb, when) == ("prepare", "one at a time") else ""
+        rows.append(Row(f"{verb}, {when}, p50 / p99", f"{p50:.1f} / {p99:.1f} ms", goal))
+    return rows
+
+
+def all_buckets(lab: Lab) -> dict[str, dict[float, float]]:
+    """The buckets of all verbs now."""
+    return {verb: buckets(lab, verb) for verb in VERBS}
+
+
+def main() -> None:
+    """Measure and print."""
+    objects = demo_objects()
+    plain = json.loads(json.dumps(objects["Deployment"]).replace("demo-application", "plain"))
+    del plain["spec"]["template"]["spec"]["resourceClaims"]
+    with bench_lab() as lab:
+        DriverSet(lab).up(netclaim_driver(DEFAULT_DRIVER))
+        kubectl = lab.kubectl()
+        kubectl("label", "namespace", "default", "resource.kubernetes.io/admin-access=true")
+        kubectl.apply(objects["DeviceClass"], objects["ResourceClaimTemplate"])
+        time_to_ready(kubectl, plain)  # the first pods of a lab are slower; so warm both up
+        time_to_ready(kubectl, objects["Deployment"])
+        taken: dict[str, list[float]] = {"plain": [], "claimed": []}
+        before = all_buckets(lab)
+        for _ in range(ROUNDS):
+            taken["plain"].append(time_to_ready(kubectl, plain))
+            taken["claimed"].append(time_to_ready(kubectl, objects["Deployment"]))
+        burst = verb_rows(before, lab, "in the burst")
+        log = events(lab)
+        before = all_buckets(lab)
+        single = json.loads(json.dumps(objects["Deployment"]))
+        single["spec"]["replicas"] = 1
+        for _ in range(SINGLES):
+            time_to_ready(kubectl, single)
+        alone = verb_rows(before, lab, "one at a time")
+        memory = resident_mib(lab)
+        registered = [seconds_to_registered(lab) for _ in range(3)]
+    delays = report_delays(log)
+    medians = {kind: statistics.median(values) for kind, values in taken.items()}
+    ratio = medians["claimed"] / medians["plain"]
+    rows = [
+        Row(f"{REPLICAS} plain pods Ready, median of {ROUNDS}", f"{medians['plain']:.2f} s"),
+        Row(f"{REPLICAS} claimed pods Ready, median of {ROUNDS}", f"{medians['claimed']:.2f} s"),
+        Row("claimed / plain", f"{ratio:.2f}", "at most 1.3"),
+    ]
+    rows += [
+        *burst,
+        *alone,
+        Row("status written after attach, median", f"{statistics.median(delays):.3f} s", "1 s"),
+        Row("status written after attach, p99", f"{percentile(delays, 0.99):.3f} s"),
+        Row("driver, resident memory", f"{memory:.0f} MiB", "below 80 MiB"),
+        Row("driver, start to registered", f"{statistics.median(registered):.2f} s", "below 1 s"),
+    ]
+    print_table("on the lab", rows)
+
+
+if __name__ == "__main__":
+    main()
