@@ -58,15 +58,20 @@ def by_hand(command: str, plugins: Path, config: dict[str, object], pod: PodSand
     return time.perf_counter() - started
 
 
-async def measure() -> None:
-    """Alternate, and print."""
-    plugins = Binaries(Progress()).path(CNI_PLUGINS)
+def build_node() -> None:
+    """A link to stand on, and a pod's namespace, in the namespaces we are in."""
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)  # our own /run/netns
     ip("link", "set", "lo", "up")
     ip("link", "add", "eth1", "type", "veth", "peer", "name", "peer1")
     for link in ("eth1", "peer1"):
         ip("link", "set", link, "up")
     ip("netns", "add", "pod")
+
+
+async def measure() -> None:
+    """Alternate, and print."""
+    plugins = Binaries(Progress()).path(CNI_PLUGINS)
+    build_node()
     with tempfile.TemporaryDirectory() as directory:
         config = conflist(f"{directory}/store")
         driver = link_driver(

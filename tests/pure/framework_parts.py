@@ -210,7 +210,6 @@ class Stage:
         self,
         journal: Journal,
         *claims: Claim,
-        boot_id: str = BOOT,
         driver: ScriptedDriver | None = None,
     ) -> None:
         self.journal = journal
@@ -239,7 +238,6 @@ class Stage:
             files=self.files,
             reports=self.reports,
             metrics=self.metrics,
-            boot_id=boot_id,
         )
 
     def netns_exists(self, path: str) -> bool:
@@ -277,7 +275,7 @@ async def stage_in(
 ) -> AsyncIterator[Stage]:
     """A stage on a journal of its own; entered again, on the journal as it was left."""
     async with open_journal(directory / "journal.db", boot_id) as journal:
-        yield Stage(journal, *claims, boot_id=boot_id, driver=driver)
+        yield Stage(journal, *claims, driver=driver)
 
 
 def booking_of(claim: Claim, *, prepared: bool = True) -> Booking:
@@ -289,7 +287,7 @@ def booking_of(claim: Claim, *, prepared: bool = True) -> Booking:
         pods=claim.pod_uids,
         owner_pod_uid=claim.owner_pod_uid,
         prepared=Prepared(claim.ref, plans) if prepared else None,
-        boot_id=BOOT if prepared else "",
+        ready=prepared,
     )
 
 

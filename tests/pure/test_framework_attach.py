@@ -224,6 +224,9 @@ async def test_reboot(tmp_path: Path) -> None:
         await stage.prepare(RED)
         await stage.attacher.attach(pod_of(sandbox="old"))
     async with stage_in(tmp_path, boot_id="boot-2") as stage:
+        with pytest.raises(NotPreparedError):
+            await stage.attacher.attach(pod_of(sandbox="new"))
+        await stage.prepare(RED)
         await stage.attacher.attach(pod_of(sandbox="new"))
         assert stage.driver.calls == ["detach eth1", "attach eth1"]
         (released,) = stage.driver.detached

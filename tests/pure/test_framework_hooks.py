@@ -259,11 +259,42 @@ async def test_stop_during_repair(tmp_path: Path) -> None:
         begun, go = node.stage.driver.hold("attach eth1")
         await node.synchronize(pod_of())
         await begun.wait()
-        await node.stop(pod_of(), within_s=0.0)  # the sandbox is held by the repair
-        go.set()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(node.stop(pod_of()))
+            await asyncio.sleep(0)
+            go.set()
         await node.repairer.wait_idle()
         assert node.stage.states() == {}
         assert node.stage.driver.calls == ["attach eth1", "detach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_stop_that_cannot_wait_for_repair(tmp_path: Path) -> None:
+    """A Stop whose time is up before the repair lets go is carried out after it."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        begun, go = node.stage.driver.hold("attach eth1")
+        await node.synchronize(pod_of())
+        await begun.wait()
+        await node.stop(pod_of(), within_s=0.0)
+        go.set()
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {}
+
+
+@pytest.mark.asyncio
+async def test_stop_before_repair(tmp_path: Path) -> None:
+    """A pod that stops before its turn in the repair is not completed any more."""
+    blue = claim_of("blue", device_of("eth2"), pods=("pod-2",), owner="pod-2")
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(claim_of("red", owner="pod-1"), blue)
+        begun, go = node.stage.driver.hold("attach eth1")
+        await node.synchronize(pod_of("pod-1", "s1"), pod_of("pod-2", "s2"))
+        await begun.wait()
+        await node.stop(pod_of("pod-2", "s2"))
+        go.set()
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {"s1/eth1": "attached"}
 
 
 @pytest.mark.asyncio

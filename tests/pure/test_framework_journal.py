@@ -69,14 +69,17 @@ async def test_interrupted_attach_is_to_be_undone(tmp_path: Path) -> None:
 
 @pytest.mark.asyncio
 async def test_reboot(tmp_path: Path) -> None:
-    """After a reboot every lease is to be undone, without the namespace that the reboot took."""
+    """After a reboot every lease is to be undone, without its namespace, and no plan holds."""
     async with open_journal(tmp_path / "journal.db", "boot-1") as journal:
+        await journal.put_booking(booking_of(claim_of()))
         await journal.put_leases([lease_of("red", "s1")])
     for _ in range(2):
         async with open_journal(tmp_path / "journal.db", "boot-2") as journal:
             (lease,) = journal.leases.values()
             assert lease.state == "detaching"
             assert lease.attachment.pod.netns is None
+            assert not journal.bookings["uid-red"].ready
+            assert journal.bookings["uid-red"].prepared is not None
 
 
 @pytest.mark.asyncio

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -92,6 +92,11 @@ class JournalMachine(RuleBasedStateMachine):
         self.run_in_loop(self.context.__aexit__(None, None, None))
         self.boot += reboot
         self.open()
+        if reboot:
+            self.bookings = {
+                uid: msgspec.structs.replace(booking, ready=False)
+                for uid, booking in self.bookings.items()
+            }
         for key, lease in self.leases.items():
             if reboot:
                 pod = msgspec.structs.replace(lease.attachment.pod, netns=None)
@@ -115,7 +120,12 @@ class JournalMachine(RuleBasedStateMachine):
 
 
 TestJournalMachine = JournalMachine.TestCase
-TestJournalMachine.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestJournalMachine.settings = settings(
+    max_examples=25,
+    stateful_step_count=20,
+    deadline=None,
+    phases=(Phase.explicit, Phase.generate),  # shrinking a history takes longer than reading it
+)
 
 CHILD = """
     import asyncio, sys

@@ -10,6 +10,7 @@ import pytest
 
 from netclaim.errors import PeerError, RequestError
 from netclaim.framework.exclusive import holder
+from netclaim.framework.pod_plans import NotPreparedError
 from netclaim.framework.prepare import DeviceBusyError, DriverError
 from netclaim.framework.store import JournalError
 from netclaim.model import AllocatedDevice, Claim, Prepared, PreparedDevice
@@ -210,6 +211,21 @@ async def test_failed_release_keeps_the_claim(tmp_path: Path, call: str) -> None
         assert "uid-red" in stage.journal.bookings
         await stage.preparer.unprepare(RED.ref)
         assert stage.journal.bookings == {}
+
+
+@pytest.mark.asyncio
+async def test_release_that_was_begun_is_no_preparation(tmp_path: Path) -> None:
+    """A claim whose release failed halfway is prepared by the driver again before it is used."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        stage.driver.fail("unprepare red", UNREACHABLE)
+        with pytest.raises(PeerError):
+            await stage.preparer.unprepare(RED.ref)
+        with pytest.raises(NotPreparedError):
+            await stage.attacher.attach(pod_of())
+        await stage.preparer.prepare(RED.ref)
+        assert stage.driver.calls == ["unprepare red", "prepare red"]
+        await stage.attacher.attach(pod_of())
 
 
 @pytest.mark.asyncio

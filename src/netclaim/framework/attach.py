@@ -122,7 +122,7 @@ class Attacher:
 
     async def _attach_all(self, plans: Iterable[Plan], pod: PodSandbox) -> None:
         begun = [Attachment(plan=plan, pod=pod) for plan in plans]
-        pass
+        await self._journal.put_leases(Lease(attachment, "attaching") for attachment in begun)
         done: list[Attachment] = []
         errors: dict[AttachmentKey, Exception] = {}
         async with asyncio.TaskGroup() as group:

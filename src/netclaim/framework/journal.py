@@ -67,11 +67,8 @@ class Journal:
 
     async def put_booking(self, booking: Booking) -> None:
         """Write a booking, in place of an earlier one of the claim."""
-        uid = booking.claim.uid
-        row = (uid, msgspec.json.encode(booking))
         await self._write(
-            [("INSERT OR REPLACE INTO bookings VALUES (?, ?)", row)],
-            lambda: self._bookings.update({uid: booking}),
+            [_booking_row(booking)], lambda: self._bookings.update({booking.claim.uid: booking})
         )
 
     async def drop_booking(self, claim_uid: str) -> None:
@@ -126,12 +123,14 @@ class Journal:
         except msgspec.DecodeError as error:
             raise JournalError(f"the journal holds what no driver wrote: {error}") from error
         rebooted = store.rows("SELECT value FROM meta WHERE key = 'boot_id'") != [boot_id]
+        if rebooted:  # what drivers did to the node ended with the boot
+            bookings = [msgspec.structs.replace(booking, ready=False) for booking in bookings]
         inherited = [_inherit(lease, rebooted=rebooted) for lease in leases]
         self._bookings = {booking.claim.uid: booking for booking in bookings}
         self._leases = {lease.attachment.key: lease for lease in inherited}
         self._reports = {report.claim.uid: report for report in reports}
         remember_boot = ("INSERT OR REPLACE INTO meta VALUES ('boot_id', ?)", (boot_id,))
-        store.commit([*_lease_rows(self._leases), remember_boot])
+        store.commit([*map(_booking_row, bookings), *_lease_rows(self._leases), remember_boot])
 
 
 @asynccontextmanager
@@ -155,6 +154,11 @@ async def open_journal(path: Path, boot_id: str) -> AsyncIterator[Journal]:
 _BOOKING = msgspec.json.Decoder(Booking)
 _LEASE = msgspec.json.Decoder(Lease)
 _REPORT = msgspec.json.Decoder(Report)
+
+
+def _booking_row(booking: Booking) -> Statement:
+    row = (booking.claim.uid, msgspec.json.encode(booking))
+    return ("INSERT OR REPLACE INTO bookings VALUES (?, ?)", row)
 
 
 def _columns(key: AttachmentKey) -> tuple[str, str, str, str, str]:

@@ -82,7 +82,6 @@ def build(
     journal: Journal,
     api: DraApi,
     node_uid: str,
-    boot_id: str,
     clock: Clock,
 ) -> Parts:
     """Put the parts together."""
@@ -124,7 +123,6 @@ def build(
         files=CdiDirectory(settings.cdi_dir, driver.name),
         reports=reporter,
         metrics=metrics,
-        boot_id=boot_id,
     )
     return Parts(
         journal=journal,

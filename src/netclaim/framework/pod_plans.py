@@ -29,7 +29,7 @@ class Claims(Protocol):
 
 
 class NotPreparedError(PeerError):
-    """A pod's claim is not prepared yet; kubelet will do that first."""
+    """A pod's claim is not prepared, or being released: kubelet has to prepare it (again)."""
 
 
 class PodPlans:
@@ -64,7 +64,7 @@ class PodPlans:
 
 
 def _network_plans(booking: Booking) -> tuple[Plan, ...]:
-    if booking.prepared is None:
+    if booking.prepared is None or not booking.ready:
         raise NotPreparedError(
             f"claim {booking.claim.namespace}/{booking.claim.name} is not prepared"
         )

@@ -76,7 +76,6 @@ class Preparer:
         files: ContainerFiles,
         reports: Reports,
         metrics: Metrics,
-        boot_id: str,
     ) -> None:
         self._driver = driver
         self._journal = journal
@@ -85,7 +84,6 @@ class Preparer:
         self._files = files
         self._reports = reports
         self._metrics = metrics
-        self._boot_id = boot_id
         self._locks = KeyedLock()
         self._booking = asyncio.Lock()
 
@@ -106,7 +104,7 @@ class Preparer:
     def report_failure(self, ref: ClaimRef, message: str) -> None:
         """Show on the claim why it is not prepared; one that was prepared before stays ready."""
         booking = self._journal.bookings.get(ref.uid)
-        if booking is not None and booking.prepared is None:
+        if booking is not None and not booking.ready:
             self._reports.touch(ref.uid, {device.key: message for device in booking.devices})
 
     async def _prepare(self, ref: ClaimRef) -> PrepareAnswer:
@@ -116,7 +114,7 @@ class Preparer:
             await self._release(saved)  # deallocated and allocated anew without our being told
             saved = None
         booking = saved or await self._book(claim)
-        prepared = booking.prepared if booking.boot_id == self._boot_id else None
+        prepared = booking.prepared if booking.ready else None
         if prepared is None:
             prepared = await self._driver.prepare(claim)
             _check_plans(claim, prepared)
@@ -124,7 +122,7 @@ class Preparer:
         done = msgspec.structs.replace(
             booking,
             prepared=prepared,
-            boot_id=self._boot_id,
+            ready=True,
             pods=booking.pods | claim.pod_uids,
         )
         if done != booking:
@@ -178,6 +176,8 @@ class Preparer:
     async def _release(self, booking: Booking) -> None:
         uid = booking.claim.uid
         await self._attachments.release_claim(uid)
+        if booking.ready:  # from here on the plans do not hold, even if the process dies
+            await self._journal.put_booking(msgspec.structs.replace(booking, ready=False))
         await self._driver.unprepare(booking.prepared or Prepared(claim=booking.claim))
         await self._files.remove(uid)
         await self._journal.drop_booking(uid)
@@ -185,7 +185,7 @@ class Preparer:
 
     def _count(self) -> None:
         bookings = self._journal.bookings.values()
-        self._metrics.prepared_claims.set(sum(b.prepared is not None for b in bookings))
+        self._metrics.prepared_claims.set(sum(b.ready for b in bookings))
 
 
 def _check_plans(claim: Claim, prepared: Prepared) -> None:

@@ -17,7 +17,8 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Written before the driver is called, so that what a crash leaves behind can be undone and no
     other claim takes the devices meanwhile. `pods` are the users known so far; a claim that is not
-    `owner_pod_uid`'s alone may have got more since.
+    `owner_pod_uid`'s alone may have got more since. `ready` is whether the plans hold: not before
+    they are made, nor once their release has begun, nor after a reboot.
     """
 
     claim: ClaimRef
@@ -25,7 +26,7 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
     pods: frozenset[str] = frozenset()
     owner_pod_uid: str | None = None
     prepared: Prepared | None = None
-    boot_id: str = ""  # in which it was prepared; what a driver did to the node ends with the boot
+    ready: bool = False
 
 
 class Lease(msgspec.Struct, frozen=True):

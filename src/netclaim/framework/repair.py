@@ -107,9 +107,8 @@ class Repairer:
         if pod is None:  # stopped since it was noted
             return
         if pod.netns is not None and self._netns_exists(pod.netns):
+            # A Stop from here on waits for the sandbox's lock behind us, and undoes it all.
             await self._attacher.attach(pod)
-            if self._running.pop(sandbox_id, None) is not None:
-                return
-        # Stopped while it was being completed, or ended without our being told.
+        else:
+            self.note_gone(sandbox_id)  # ended without our being told
         self._running.pop(sandbox_id, None)
-        self.note_gone(sandbox_id)

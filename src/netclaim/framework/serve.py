@@ -78,7 +78,6 @@ async def run_driver(
             journal=journal,
             api=api,
             node_uid=node["metadata"]["uid"],
-            boot_id=boot_id,
             clock=clock,
         )
         await _run(driver, settings, parts, clock, on_ready)

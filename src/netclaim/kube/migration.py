@@ -7,7 +7,7 @@ others as of 1.36); an older release of Kubernetes may know fewer.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeGuard
+from typing import Final, TypeGuard
 
 from netclaim.kube.conversion import GROUP, KINDS, VERSIONS, Version, from_v1, to_v1
 from netclaim.kube.fields import Path, ShapeError, find, without
@@ -134,10 +134,12 @@ def _to_version(found: JsonObject, kind: str, to: Version, remarks: tuple[Remark
 
 
 def _migrate_list(found: JsonObject, to: Version) -> Migrated:
+    if not isinstance(found.get("items"), list):
+        return Migrated(found)
     items: list[JsonObject] = []
     remarks: list[Remark] = []
-    for at in find(found, "items.*"):
-        item = found["items"][at[-1]]
+    for index, item in enumerate(found["items"]):
+        at: Path = ("items", index)
         if not isinstance(item, dict):
             raise ShapeError("is not an object", at)
         try:
@@ -147,7 +149,7 @@ def _migrate_list(found: JsonObject, to: Version) -> Migrated:
         remarks += [Remark((*at, *r.path), r.text, r.lost) for r in migrated.remarks]
         if migrated.object is not None:
             items.append(migrated.object)
-    return Migrated({**found, "items": items} if items else found, tuple(remarks))
+    return Migrated({**found, "items": items}, tuple(remarks))
 
 
 def _old_pod(found: JsonObject) -> Iterator[Remark]:
