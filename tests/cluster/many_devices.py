@@ -1,0 +1,29 @@
+"""A driver with more devices than a slice can hold; run by a test as a program."""
+
+from collections.abc import AsyncIterator
+
+from netclaim.framework import Driver, serve
+from netclaim.model import Claim, Device, Plan, Prepared
+
+COUNT = 300  # three slices: 128, 128 and 44
+
+
+class Many(Driver):
+    """Offers plenty and does nothing with it."""
+
+    name = "many.test.netclaim.dev"
+
+    async def discover(self) -> AsyncIterator[tuple[Device, ...]]:
+        """All at once."""
+        yield tuple(Device(name=f"d{n}", attributes={"index": n}) for n in range(COUNT))
+
+    async def prepare(self, claim: Claim) -> Prepared:
+        """Nothing to do. Again: the same."""
+        return Prepared(claim.ref, tuple(Plan(claim=claim.ref, device=d) for d in claim.devices))
+
+    async def unprepare(self, prepared: Prepared) -> None:
+        """Nothing to undo. Again: the same."""
+
+
+if __name__ == "__main__":
+    serve(Many())
