@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 
-.PHONY: help setup parts lint test demo bench lab-up lab-down lock proto clean
+.PHONY: help setup parts lint test demo lab-demo bench lab-up lab-down lock proto clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,10 @@ lint: setup ## ruff, mypy, import-linter
 test: lint parts ## lint, then all four rungs of tests
 	$(PY) -m pytest
 
-demo: parts ## the demo of the KubeCon talk, on a real Kubernetes that is gone afterwards (root)
+demo: setup ## the demo of the KubeCon talk, on an embedded cluster
+	@.venv/bin/netclaim demo
+
+lab-demo: parts ## the same on a real Kubernetes, which is gone afterwards (root)
 	@$(PY) -m lab demo
 
 bench: parts ## what it costs, as ratios within one run (root)

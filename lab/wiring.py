@@ -21,8 +21,7 @@ def wire_closet(closet: Process, topology: Topology) -> None:
     lines = ["link set lo up"]
     for network in topology.networks:
         lines += [f"link add {_bridge(network)} type bridge", f"link set {_bridge(network)} up"]
-    assert topology.primary.subnet is not None
-    length = topology.primary.subnet.prefixlen
+    length = topology.primary_subnet.prefixlen
     lines.append(f"addr add {topology.gateway}/{length} dev {_bridge(topology.primary)}")
     _ip(closet, lines)
 
@@ -63,12 +62,11 @@ def _cables(init: Process, topology: Topology, node: str) -> list[str]:
 
 def _addresses(topology: Topology, node: str) -> list[str]:
     uplink, own = topology.uplink(node), topology.address(node)
-    assert topology.primary.subnet is not None
     lines = ["link set lo up"]
     for network in topology.networks:
         lines += [f"link set {link.name} up" for link in network.links if link.node == node]
     lines += [
-        f"addr add {own}/{topology.primary.subnet.prefixlen} dev {uplink}",
+        f"addr add {own}/{topology.primary_subnet.prefixlen} dev {uplink}",
         f"route add default via {topology.gateway}",
     ]
     for other in topology.nodes:

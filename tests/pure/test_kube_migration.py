@@ -232,6 +232,8 @@ def test_an_empty_list() -> None:
     """A list of nothing is as it was, whatever form its nothing has."""
     for found in ({"kind": "List"}, {"kind": "List", "items": None}, {"kind": "List", "items": []}):
         assert migrate(found, "v1") == Migrated(found)
+    dead = {"kind": "List", "items": [old("PodScheduling", "v1alpha1")]}
+    assert migrate(dead, "v1").object == {"kind": "List", "items": []}
 
 
 def test_pods_of_before_1_31() -> None:

@@ -23,7 +23,11 @@ __all__ = ["COMMANDS", "build_app", "load_command", "main"]
 
 # Each with the line that `netclaim --help` shows, which is the first of its own help.
 COMMANDS: Final[Mapping[str, str]] = {
+    "check": "Find the mistakes in manifests of claims and their network parameters.",
     "driver": "Run the network driver of one node.",
+    "demo": "Show the KubeCon demo: three nodes, real interfaces, no cluster.",
+    "try": "Run manifests on one machine: real interfaces, no cluster.",
+    "explain": "Say why claims get their devices, or why not.",
     "upgrade": "Convert resource.k8s.io manifests to another version of the API.",
 }
 

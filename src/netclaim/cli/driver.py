@@ -17,6 +17,7 @@ from netclaim.errors import RequestError
 from netclaim.framework import Settings, serve
 from netclaim.model.device import DNS_SUBDOMAIN, DOMAIN_MAX
 from netclaim.network import LinkSettings, link_driver
+from netclaim.plugins import PLUGIN_TYPES
 
 __all__ = ["command"]
 
@@ -61,6 +62,16 @@ CniBinDir: TypeAlias = Annotated[
         envvar="NETCLAIM_CNI_BIN_DIR",
         help="A directory of CNI plugins. May be given several times: the first that has a plugin "
         f"serves it. Default: {', '.join(LINK_DEFAULTS.cni_path)}",
+        show_default=False,
+    ),
+]
+ExecPlugins: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        envvar="NETCLAIM_EXEC_PLUGINS",
+        metavar="TYPE,…",
+        help="CNI plugin types to execute as programs although the driver has them in process: "
+        f"{', '.join(sorted(PLUGIN_TYPES))}; or `all`.",
         show_default=False,
     ),
 ]
@@ -119,6 +130,7 @@ def command(
     nri_index: NriIndex = DEFAULTS.nri_index,
     cdi_dir: CdiDir = DEFAULTS.cdi_dir,
     cni_bin_dir: CniBinDir = None,
+    exec_plugins: ExecPlugins = "",
     cni_timeout: CniTimeout = LINK_DEFAULTS.add_s,
     pod_network: PodNetwork = None,
     generic_device: GenericDevice = LINK_DEFAULTS.generic_device,
@@ -149,6 +161,7 @@ def command(
         name=name,
         state_dir=state_dir / name,
         cni_path=tuple(map(str, cni_bin_dir or ())) or LINK_DEFAULTS.cni_path,
+        exec_plugins=_plugin_types(exec_plugins),
         add_s=_seconds("--cni-timeout", cni_timeout),
         pod_networks=tuple(map(_network, pod_network or ())),
         generic_device=generic_device,
@@ -167,6 +180,12 @@ def _subdomain(option: str, value: str, longest: int) -> str:
             field=option,
         )
     return value
+
+
+def _plugin_types(value: str) -> tuple[str, ...]:
+    if value == "all":
+        return tuple(sorted(PLUGIN_TYPES))
+    return tuple(name.strip() for name in value.split(",") if name.strip())
 
 
 def _index(value: str) -> str:

@@ -16,7 +16,15 @@ from netclaim.kernel.ip_requests import IFADDRMSG, RTMSG, dump_addresses, dump_r
 from netclaim.kernel.netlink import KernelError, MalformedMessageError, Message, attributes, number
 from netclaim.kernel.rtnl import Rtnl
 
-__all__ = ["Address", "Route", "list_addresses", "list_routes", "read_address", "read_routes"]
+__all__ = [
+    "Address",
+    "Route",
+    "list_addresses",
+    "list_routes",
+    "read_address",
+    "read_routes",
+    "route_messages",
+]
 
 ADDRESS_BYTES: Final = {int(socket.AF_INET): 4, int(socket.AF_INET6): 16}
 RTNEXTHOP: Final = struct.Struct("=HBBi")  # length, flags, weight, link index
@@ -61,24 +69,28 @@ class Route(msgspec.Struct, frozen=True):
         return one and self.kind == uapi.RTN_UNICAST and not self.gateway
 
 
-async def list_addresses(rtnl: Rtnl) -> tuple[Address, ...]:
-    """List the addresses in the client's namespace."""
-    read = (read_address(message) for message in await rtnl.dump(dump_addresses()))
+async def list_addresses(rtnl: Rtnl, index: int = 0) -> tuple[Address, ...]:
+    """List the addresses in the client's namespace, or of one link in it."""
+    read = (read_address(message) for message in await rtnl.dump(dump_addresses(index)))
     return tuple(address for address in read if address is not None)
 
 
 async def list_routes(rtnl: Rtnl, table: int = uapi.RT_TABLE_MAIN) -> tuple[Route, ...]:
     """List the routes of one table, IPv4 before IPv6."""
-    found: list[Route] = []
+    messages = await route_messages(rtnl, table)
+    return tuple(route for message in messages for route in read_routes(message))
+
+
+async def route_messages(rtnl: Rtnl, table: int = uapi.RT_TABLE_MAIN) -> list[Message]:
+    """List the routes of one table as the kernel tells of them, IPv4 before IPv6."""
+    found: list[Message] = []
     for family in ADDRESS_BYTES:
         try:
-            replies = await rtnl.dump(dump_routes(family, table))
+            found += await rtnl.dump(dump_routes(family, table))
         except KernelError as error:
             if error.errno != errno.ENOENT:  # a table comes into being with its first route
                 raise
-        else:
-            found.extend(route for message in replies for route in read_routes(message))
-    return tuple(found)
+    return found
 
 
 def read_address(message: Message) -> Address | None:

@@ -55,9 +55,9 @@ def delete_address(index: int, address: Interface) -> Request:
     return Request(uapi.RTM_DELADDR, _address_payload(index, address), about)
 
 
-def dump_addresses() -> Request:
-    """Ask for the addresses of every link, IPv4 and IPv6."""
-    payload = IFADDRMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0)
+def dump_addresses(index: int = 0) -> Request:
+    """Ask for the addresses of one link, or of all; a strict socket honours the link."""
+    payload = IFADDRMSG.pack(socket.AF_UNSPEC, 0, 0, 0, index)
     return Request(uapi.RTM_GETADDR, payload, "list addresses", dump=True)
 
 
@@ -116,6 +116,7 @@ def delete_route(
         table=table,
         scope=scope,
         priority=priority,
+        protocol=0,  # whoever made it
     )
     return Request(uapi.RTM_DELROUTE, payload, f"delete route to {destination}")
 
@@ -144,6 +145,7 @@ def _route_payload(
     table: int,
     scope: int | None,
     priority: int | None,
+    protocol: int = uapi.RTPROT_BOOT,
 ) -> bytes:
     if scope is None:
         on_link = gateway is None and destination.version == 4  # IPv6 routes have no scope
@@ -154,7 +156,7 @@ def _route_payload(
         0,
         0,
         table if table <= TABLE_BYTE_MAX else 0,
-        uapi.RTPROT_BOOT,
+        protocol,
         scope,
         uapi.RTN_UNICAST,
         0,

@@ -25,16 +25,19 @@ __all__ = [
     "get_link",
     "get_link_at",
     "get_nsid",
+    "ifb",
     "ipvlan",
     "macvlan",
     "set_link",
     "veth",
     "vlan",
+    "vrf",
 ]
 
 IFINFOMSG: Final = struct.Struct("=BxHiII")  # family, type, index, flags, changed flags
 RTGENMSG: Final = struct.Struct("=B3x")  # family
 
+NO_COUNTERS: Final = u32(uapi.IFLA_EXT_MASK, uapi.RTEXT_FILTER_SKIP_STATS)  # half of an answer
 MACVLAN_MODES: Final = {"private": 1, "vepa": 2, "bridge": 4, "passthru": 8}
 IPVLAN_MODES: Final = {"l2": 0, "l3": 1, "l3s": 2}
 
@@ -70,11 +73,14 @@ def veth(
     peer_netns_fd: int | None = None,
     peer_mac: str = "",
     peer_mtu: int | None = None,
+    peer_txqlen: int | None = None,
 ) -> LinkKind:
     """One end of a pair, the other being `peer_name`, in another namespace if wanted."""
     peer = IFINFOMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0) + _link_attributes(
         name=peer_name, netns_fd=peer_netns_fd, mac=peer_mac, mtu=peer_mtu
     )
+    if peer_txqlen is not None:
+        peer += u32(uapi.IFLA_TXQLEN, peer_txqlen)
     return LinkKind("veth", nested(uapi.VETH_INFO_PEER, peer))
 
 
@@ -88,6 +94,16 @@ def dummy() -> LinkKind:
     return LinkKind("dummy")
 
 
+def ifb() -> LinkKind:
+    """A link that sends what is redirected to it back the way it came, through its own queue."""
+    return LinkKind("ifb")
+
+
+def vrf(table: int) -> LinkKind:
+    """A routing domain: its ports use the routes of `table`."""
+    return LinkKind("vrf", u32(uapi.IFLA_VRF_TABLE, table))
+
+
 def create_link(
     name: str,
     kind: LinkKind,
@@ -96,18 +112,21 @@ def create_link(
     netns_fd: int | None = None,
     mac: str = "",
     mtu: int | None = None,
+    txqlen: int | None = None,
     master_index: int | None = None,
+    up: bool = False,
 ) -> Request:
     """Make a link, at once in the namespace, with the name, MAC and MTU it shall have.
 
     `parent_index` is looked up in the namespace of the socket, whatever `netns_fd` is. Fails if
-    the name is taken there. The new link is down; the kernel does not say its index.
+    the name is taken there. The kernel does not say the new link's index.
     """
     info = [text(uapi.IFLA_INFO_KIND, kind.name)]
     if kind.data:
         info.append(nested(uapi.IFLA_INFO_DATA, kind.data))
-    payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0) + _link_attributes(
-        name=name, netns_fd=netns_fd, mac=mac, mtu=mtu, master_index=master_index
+    flags = uapi.IFF_UP if up else 0
+    payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, 0, flags, flags) + _link_attributes(
+        name=name, netns_fd=netns_fd, mac=mac, mtu=mtu, txqlen=txqlen, master_index=master_index
     )
     if parent_index is not None:
         payload += u32(uapi.IFLA_LINK, parent_index)
@@ -125,9 +144,11 @@ def set_link(
     name: str = "",
     up: bool | None = None,
     promiscuous: bool | None = None,
+    all_multicast: bool | None = None,
     netns_fd: int | None = None,
     mac: str = "",
     mtu: int | None = None,
+    txqlen: int | None = None,
     master_index: int | None = None,
     alias: str | None = None,
 ) -> Request:
@@ -135,11 +156,15 @@ def set_link(
 
     The kernel moves it to the other namespace first, and switches it on last.
     """
-    switches = ((uapi.IFF_UP, up), (uapi.IFF_PROMISC, promiscuous))
+    switches = (
+        (uapi.IFF_UP, up),
+        (uapi.IFF_PROMISC, promiscuous),
+        (uapi.IFF_ALLMULTI, all_multicast),
+    )
     flags = sum(flag for flag, on in switches if on)
     changed = sum(flag for flag, on in switches if on is not None)
     payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, index, flags, changed) + _link_attributes(
-        name=name, netns_fd=netns_fd, mac=mac, mtu=mtu, master_index=master_index
+        name=name, netns_fd=netns_fd, mac=mac, mtu=mtu, txqlen=txqlen, master_index=master_index
     )
     if alias is not None:
         payload += attribute(uapi.IFLA_IFALIAS, alias.encode())
@@ -161,19 +186,19 @@ def delete_link_named(name: str) -> Request:
 def get_link(name: str) -> Request:
     """Ask for one link by its name."""
     payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0) + text(uapi.IFLA_IFNAME, name)
-    return Request(uapi.RTM_GETLINK, payload, f"look up link {name}")
+    return Request(uapi.RTM_GETLINK, payload + NO_COUNTERS, f"look up link {name}")
 
 
 def get_link_at(index: int) -> Request:
     """Ask for one link by its index."""
     payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, index, 0, 0)
-    return Request(uapi.RTM_GETLINK, payload, f"look up link {index}")
+    return Request(uapi.RTM_GETLINK, payload + NO_COUNTERS, f"look up link {index}")
 
 
 def dump_links() -> Request:
     """Ask for every link, without the state of each VF: some cards must be asked for each one."""
     payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0)
-    return Request(uapi.RTM_GETLINK, payload, "list links", dump=True)
+    return Request(uapi.RTM_GETLINK, payload + NO_COUNTERS, "list links", dump=True)
 
 
 def get_nsid(netns_fd: int) -> Request:
@@ -188,6 +213,7 @@ def _link_attributes(
     netns_fd: int | None = None,
     mac: str = "",
     mtu: int | None = None,
+    txqlen: int | None = None,
     master_index: int | None = None,
 ) -> bytes:
     payload = text(uapi.IFLA_IFNAME, name) if name else b""
@@ -197,6 +223,8 @@ def _link_attributes(
         payload += attribute(uapi.IFLA_ADDRESS, bytes.fromhex(mac.replace(":", "")))
     if mtu is not None:
         payload += u32(uapi.IFLA_MTU, mtu)
+    if txqlen is not None:
+        payload += u32(uapi.IFLA_TXQLEN, txqlen)
     if master_index is not None:
         payload += u32(uapi.IFLA_MASTER, master_index)
     return payload

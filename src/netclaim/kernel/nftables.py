@@ -13,7 +13,7 @@ import msgspec
 
 from netclaim.errors import HostError
 
-__all__ = ["NftError", "list_rules", "run"]
+__all__ = ["NftError", "list_chains", "list_rules", "run"]
 
 LIBRARY: Final = "libnftables.so.1"
 CONTEXT_DEFAULT: Final = 0  # nft_ctx_new: NFT_CTX_DEFAULT
@@ -62,13 +62,20 @@ def run(commands: str, *, output_flags: int = 0) -> str:
         library.nft_ctx_free(context)
 
 
+def list_chains(family: str, table: str) -> set[str]:
+    """List the names of a table's chains; none where there is no such table."""
+    # Asking for one of them would do, were it not that an error's text is all that says: none.
+    listed = _list(f"chains {family}", "chain")
+    return {chain["name"] for chain in listed if chain["table"] == table}
+
+
 def list_rules(family: str, table: str, chain: str) -> list[dict[str, Any]]:
     """List the rules of a chain, as nftables' JSON has them; none where there is no such chain."""
-    # Listing all chains first: an error's text is no way to tell what is missing.
-    answer = run(f"list chains {family}", output_flags=OUTPUT_JSON)
-    chains = (item.get("chain") for item in msgspec.json.decode(answer)["nftables"])
-    if not any(each and (each["table"], each["name"]) == (table, chain) for each in chains):
+    if chain not in list_chains(family, table):
         return []
-    answer = run(f"list chain {family} {table} {chain}", output_flags=OUTPUT_JSON | OUTPUT_HANDLE)
-    items = msgspec.json.decode(answer)["nftables"]
-    return [item["rule"] for item in items if "rule" in item]
+    return _list(f"chain {family} {table} {chain}", "rule")
+
+
+def _list(what: str, kind: str) -> list[dict[str, Any]]:
+    answer = run(f"list {what}", output_flags=OUTPUT_JSON | OUTPUT_HANDLE)
+    return [item[kind] for item in msgspec.json.decode(answer)["nftables"] if kind in item]

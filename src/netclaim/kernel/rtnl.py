@@ -3,7 +3,8 @@
 Promise: a call returns the kernel's answer or raises; a call given up halfway does not disturb
 the next. A socket keeps its namespace alive until it is closed.
 Limit: the kernel does the work inside send(), under a lock for all namespaces, and so holds the
-event loop for that long: tenths of a millisecond, more while another holds the lock.
+event loop for that long: tenths of a millisecond, more while another holds the lock. Moving a link
+to another namespace takes 15 ms; for the like there is `call_slow`.
 """
 
 import asyncio
@@ -17,9 +18,12 @@ from netclaim.errors import HostError, PeerError
 from netclaim.kernel import uapi
 from netclaim.kernel.netlink import Exchange, MalformedMessageError, Message, Request
 from netclaim.kernel.netns import Netns, socket_in
+from netclaim.kernel.threads import to_the_end
 
 __all__ = ["Rtnl", "RtnlTimeoutError", "UnstableDumpError", "discard", "open_rtnetlink", "receive"]
 
+SOCKET_KIND: Final = int(socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+MSG_TRUNC: Final = int(socket.MSG_TRUNC)
 RECEIVE_BYTES: Final = 65536  # the kernel fills at most 32 KiB at once, unless one link needs more
 BATCH_MAX: Final = 64  # an ack takes about 1 KiB of the receive buffer (208 KiB) until it is read
 DUMP_TRIES: Final = 5  # a list that changes under each of five readings is not going to settle
@@ -35,13 +39,12 @@ class UnstableDumpError(PeerError):
 
 def open_rtnetlink(netns: Netns | None, groups: int = 0) -> socket.socket:
     """Open a socket in a namespace, or in our own; `groups` are the RTMGRP_* it listens to."""
-    kind = socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC
     family, protocol = socket.AF_NETLINK, socket.NETLINK_ROUTE
     try:
         sock = (
-            socket.socket(family, kind, protocol)
+            socket.socket(family, SOCKET_KIND, protocol)
             if netns is None
-            else socket_in(netns, family, kind, protocol)
+            else socket_in(netns, family, SOCKET_KIND, protocol)
         )
     except OSError as error:
         raise HostError(f"cannot open a netlink socket: {error.strerror}") from error
@@ -51,15 +54,20 @@ def open_rtnetlink(netns: Netns | None, groups: int = 0) -> socket.socket:
 
 async def receive(sock: socket.socket) -> bytes:
     """Wait for a datagram. Does not wait, and runs no other task, if one is there already."""
-    while True:
-        try:
-            data, _, flags, _ = sock.recvmsg(RECEIVE_BYTES)
-        except BlockingIOError:
-            await _readable(sock)
-            continue
-        if flags & socket.MSG_TRUNC:
-            raise MalformedMessageError(f"a netlink datagram of more than {RECEIVE_BYTES} bytes")
-        return data
+    while (datagram := receive_now(sock)) is None:
+        await _readable(sock)
+    return datagram
+
+
+def receive_now(sock: socket.socket) -> bytes | None:
+    """Return a datagram that is there already; None: there is none."""
+    try:
+        data, _, flags, _ = sock.recvmsg(RECEIVE_BYTES)
+    except BlockingIOError:
+        return None
+    if flags & MSG_TRUNC:
+        raise MalformedMessageError(f"a netlink datagram of more than {RECEIVE_BYTES} bytes")
+    return data
 
 
 def discard(sock: socket.socket) -> None:
@@ -119,6 +127,13 @@ class Rtnl:
             raise exchange.errors[0]
         return exchange.replies
 
+    async def call_slow(self, request: Request) -> list[Message]:
+        """Make a request that takes the kernel long; a thread waits for it, not the event loop."""
+        exchange = await self._exchange([request], slow=True)
+        if exchange.errors:
+            raise exchange.errors[0]
+        return exchange.replies
+
     async def batch(self, requests: Sequence[Request]) -> None:
         """Make requests in order, many in one system call.
 
@@ -145,7 +160,7 @@ class Rtnl:
                 return exchange.replies
         raise UnstableDumpError(f"{request.about}: changed during each of {DUMP_TRIES} readings")
 
-    async def _exchange(self, requests: Sequence[Request]) -> Exchange:
+    async def _exchange(self, requests: Sequence[Request], *, slow: bool = False) -> Exchange:
         async with self._turn:
             exchange = Exchange(requests, self._sequence)
             self._sequence += len(requests)
@@ -153,10 +168,17 @@ class Rtnl:
                 if self._stale:
                     discard(self._sock)  # this also ends in the kernel a dump that was given up
                 self._stale = True
-                async with asyncio.timeout(self._timeout_s):
+                if slow:
+                    await to_the_end(self._sock.send, exchange.outgoing)
+                else:
                     self._sock.send(exchange.outgoing)
-                    while not exchange.done:
-                        exchange.feed(await receive(self._sock))
+                # As a rule the answers come while we send, and there is nothing to wait for.
+                while not exchange.done and (datagram := receive_now(self._sock)) is not None:
+                    exchange.feed(datagram)
+                if not exchange.done:
+                    async with asyncio.timeout(self._timeout_s):
+                        while not exchange.done:
+                            exchange.feed(await receive(self._sock))
             except TimeoutError as error:
                 about = requests[0].about
                 raise RtnlTimeoutError(f"{about}: no answer in {self._timeout_s} s") from error

@@ -5,13 +5,14 @@ Limit: what `net/` leads to is decided by the calling thread's namespace when a 
 another namespace call these inside `call_in`.
 """
 
+import os
 from pathlib import Path
 
 from netclaim.errors import HostError
 
 __all__ = ["SysctlError", "read_sysctl", "try_sysctl", "write_sysctl"]
 
-ROOT = Path("/proc/sys")
+ROOT = "/proc/sys"
 
 
 class SysctlError(HostError):
@@ -26,7 +27,7 @@ class SysctlError(HostError):
 def read_sysctl(name: str) -> str:
     """Read a setting."""
     try:
-        return (ROOT / name).read_text().strip()
+        return Path(ROOT, name).read_text().strip()
     except OSError as error:
         raise SysctlError(name, error) from error
 
@@ -34,7 +35,11 @@ def read_sysctl(name: str) -> str:
 def write_sysctl(name: str, value: str) -> None:
     """Change a setting."""
     try:
-        (ROOT / name).write_text(value)
+        fd = os.open(f"{ROOT}/{name}", os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.write(fd, value.encode())
+        finally:
+            os.close(fd)
     except OSError as error:
         raise SysctlError(name, error) from error
 

@@ -2,7 +2,7 @@
 
 Only numbers: they are part of the kernel's stable interface, so none of them ever changes.
 Where they come from: linux/netlink.h, rtnetlink.h, if_link.h, if_addr.h, if_bridge.h,
-net_namespace.h.
+net_namespace.h, fib_rules.h, pkt_sched.h, pkt_cls.h.
 """
 
 from typing import Final
@@ -19,6 +19,7 @@ NLM_F_MULTI: Final = 0x2
 NLM_F_ACK: Final = 0x4
 NLM_F_DUMP_INTR: Final = 0x10
 NLM_F_DUMP: Final = 0x300
+NLM_F_REPLACE: Final = 0x100
 NLM_F_EXCL: Final = 0x200
 NLM_F_CREATE: Final = 0x400
 NLM_F_CAPPED: Final = 0x100  # on an ack: the request is not repeated in it
@@ -47,6 +48,13 @@ RTM_GETADDR: Final = 22
 RTM_NEWROUTE: Final = 24
 RTM_DELROUTE: Final = 25
 RTM_GETROUTE: Final = 26
+RTM_NEWRULE: Final = 32
+RTM_DELRULE: Final = 33
+RTM_GETRULE: Final = 34
+RTM_NEWQDISC: Final = 36
+RTM_DELQDISC: Final = 37
+RTM_GETQDISC: Final = 38
+RTM_NEWTFILTER: Final = 44
 RTM_GETNSID: Final = 90
 
 IFLA_ADDRESS: Final = 1
@@ -79,6 +87,7 @@ IFLA_MACVLAN_MODE: Final = 1
 IFLA_MACVLAN_BC_QUEUE_LEN: Final = 7
 IFLA_IPVLAN_MODE: Final = 1
 IFLA_VLAN_ID: Final = 1
+IFLA_VRF_TABLE: Final = 1
 IFLA_BR_VLAN_FILTERING: Final = 7
 
 # Of a bridge's port, inside IFLA_PROTINFO and IFLA_AF_SPEC (linux/if_link.h, if_bridge.h).
@@ -90,10 +99,12 @@ BRIDGE_FLAGS_MASTER: Final = 1
 BRIDGE_VLAN_INFO_PVID: Final = 0x2
 BRIDGE_VLAN_INFO_UNTAGGED: Final = 0x4
 RTEXT_FILTER_BRVLAN: Final = 0x2
+RTEXT_FILTER_SKIP_STATS: Final = 0x8
 
 IFF_UP: Final = 0x1
 IFF_LOOPBACK: Final = 0x8
 IFF_PROMISC: Final = 0x100
+IFF_ALLMULTI: Final = 0x200
 
 ARPHRD_ETHER: Final = 1
 ARPHRD_INFINIBAND: Final = 32
@@ -108,6 +119,7 @@ IFA_F_NODAD: Final = 0x2
 IFA_F_DADFAILED: Final = 0x8
 IFA_F_TENTATIVE: Final = 0x40
 IFA_F_PERMANENT: Final = 0x80
+IFA_F_NOPREFIXROUTE: Final = 0x200
 
 RTA_DST: Final = 1
 RTA_OIF: Final = 4
@@ -116,8 +128,10 @@ RTA_PRIORITY: Final = 6
 RTA_PREFSRC: Final = 7
 RTA_METRICS: Final = 8
 RTA_MULTIPATH: Final = 9
-RTA_VIA: Final = 18
+RTA_CACHEINFO: Final = 12
 RTA_TABLE: Final = 15
+RTA_VIA: Final = 18
+RTA_EXPIRES: Final = 23
 
 RTAX_MTU: Final = 2
 RTAX_ADVMSS: Final = 8
@@ -127,7 +141,30 @@ RT_SCOPE_LINK: Final = 253
 RT_SCOPE_HOST: Final = 254
 RT_TABLE_MAIN: Final = 254
 RTN_UNICAST: Final = 1
+RTM_F_CLONED: Final = 0x200  # on a route: made up for one destination, not one to keep
 RTPROT_BOOT: Final = 3  # what the routes of `ip route` and of the CNI plugins carry
+
+FR_ACT_TO_TBL: Final = 1
+FRA_SRC: Final = 2
+FRA_PRIORITY: Final = 6
+FRA_TABLE: Final = 15
+
+# Traffic control: handles, then attributes of every message, then of each kind inside TCA_OPTIONS.
+TC_H_ROOT: Final = 0xFFFF_FFFF
+TC_H_INGRESS: Final = 0xFFFF_FFF1
+TCA_KIND: Final = 1
+TCA_OPTIONS: Final = 2
+TCA_TBF_PARMS: Final = 1
+TCA_TBF_RATE64: Final = 4
+TCA_U32_CLASSID: Final = 1
+TCA_U32_SEL: Final = 5
+TCA_U32_ACT: Final = 7
+TC_U32_TERMINAL: Final = 1
+TCA_ACT_KIND: Final = 1
+TCA_ACT_OPTIONS: Final = 2
+TCA_MIRRED_PARMS: Final = 2
+TCA_EGRESS_REDIR: Final = 1
+TC_ACT_STOLEN: Final = 4
 
 NETNSA_NSID: Final = 1
 NETNSA_FD: Final = 3

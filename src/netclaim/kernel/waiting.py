@@ -40,8 +40,8 @@ async def wait_addresses_settled(netns: Netns, rtnl: Rtnl, index: int) -> Addres
                     continue
             own = [
                 address
-                for address in await list_addresses(rtnl)
-                if address.index == index and address.family == socket.AF_INET6
+                for address in await list_addresses(rtnl, index)
+                if address.family == socket.AF_INET6
             ]
             failed = next((each for each in own if each.flags & uapi.IFA_F_DADFAILED), None)
             if failed or not any(each.flags & uapi.IFA_F_TENTATIVE for each in own):

@@ -10,6 +10,7 @@ from netclaim.network.lent import LentDevices
 from netclaim.network.node import NodeLinks
 from netclaim.network.pod_namespaces import PodNamespaces
 from netclaim.network.settings import LinkSettings
+from netclaim.plugins import in_process_plugins
 
 __all__ = ["link_driver"]
 
@@ -17,9 +18,14 @@ __all__ = ["link_driver"]
 def link_driver(
     settings: LinkSettings, *, in_process: Mapping[str, Plugins] | None = None
 ) -> LinkDriver:
-    """Build the driver. `in_process` serves some plugin types; programs serve all others."""
-    own = in_process or {}
+    """Build the driver. `in_process` takes the place of our own plugins; programs serve the rest.
+
+    Raises RequestError where the settings name a plugin type that we do not have.
+    """
     programs = ExecPlugins(inherited=os.environ, deadline_s=settings.plugin_s)
+    own = in_process
+    if own is None:
+        own = in_process_plugins(programs, exec_types=settings.exec_plugins)
 
     def check_plugin(plugin: str) -> None:
         if plugin not in own:

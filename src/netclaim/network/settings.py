@@ -25,6 +25,9 @@ class LinkSettings:
     cni_path: tuple[str, ...] = ("/opt/cni/bin",)
     """Directories that hold CNI plugins, as runtimes have it."""
 
+    exec_plugins: tuple[str, ...] = ()
+    """Plugin types to execute as programs although we have them in process."""
+
     generic_device: bool = True
     """Whether to offer the device that is no particular link, for claims that ask for none."""
 

@@ -1,0 +1,198 @@
+"""Allocation: where the claims of a pod can get their devices, and which.
+
+Promise: the same nodes and devices as kube-scheduler, see `netclaim.allocator.search`. What would
+fail the pod is an AllocationError. One allocator serves one pod after the other: tell it what was
+taken with `holders.hold`. An answer is kept with the question until a pool of that node changes,
+so that a thousand claims of one template cost hardly more than one. Limit: nothing is weighed;
+among the nodes that can serve a pod, the caller chooses.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
+
+from netclaim.allocator.claim import Claim, Constraint, DeviceClass, Request
+from netclaim.allocator.device import PoolId, Slice
+from netclaim.allocator.errors import AllocationError, NotModelledError
+from netclaim.allocator.holders import Holders
+from netclaim.allocator.match import Matcher, OwnedSelector, selectors_of
+from netclaim.allocator.node import Node
+from netclaim.allocator.pool import Pools
+from netclaim.allocator.result import Allocation, allocation_of
+from netclaim.allocator.search import RESULTS_MAX, Found, Search, Want
+
+__all__ = ["Allocator", "Decision", "Placement"]
+
+QUESTIONS_MAX: Final = 256  # far more than the templates in use at a time; then begin anew
+
+Groups: TypeAlias = tuple[tuple[Request, ...], ...]
+Key: TypeAlias = tuple[tuple[Groups, tuple[Constraint, ...]], ...]  # what claims ask for
+
+
+class Placement(NamedTuple):
+    """A node that can serve the claims, and with which devices."""
+
+    node: Node
+    claims: tuple[Claim, ...]
+    found: tuple[Found, ...]
+    classes: Mapping[str, DeviceClass]
+    new_share_id: Callable[[], str]
+
+    def allocations(self) -> tuple[Allocation, ...]:
+        """Write the allocations down. Again: the same, but for the ids of shares."""
+        return tuple(
+            allocation_of(claim, found, self.node, self.classes, self.new_share_id)
+            for claim, found in zip(self.claims, self.found, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Where a pod's claims can be had, by node; and where the attempt failed.
+
+    The scheduler fails a pod when any node failed, also if others could.
+    """
+
+    placements: Mapping[str, Placement]
+    failures: Mapping[str, AllocationError]
+
+    @property
+    def schedulable(self) -> bool:
+        """Whether the scheduler would choose one of the placements."""
+        return bool(self.placements) and not self.failures
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What claims ask for, with their selectors; and the answers, each with its pools' changes."""
+
+    asks: tuple[tuple[tuple[tuple[Request, tuple[OwnedSelector, ...]], ...], ...], ...]
+    answers: dict[Node, tuple[int, tuple[Found, ...] | None]] = field(default_factory=dict)
+
+
+class Allocator:
+    """Allocates from one set of slices and classes."""
+
+    def __init__(
+        self,
+        slices: Iterable[Slice],
+        classes: Iterable[DeviceClass],
+        holders: Holders,
+        *,
+        new_share_id: Callable[[], str] = lambda: str(uuid.uuid4()),
+    ) -> None:
+        self.holders = holders
+        self.matcher = Matcher(Pools(slices))
+        self._classes = {one.name: one for one in classes}
+        self._new_share_id = new_share_id
+        self._questions: dict[Key, _Question] = {}
+        self._pools: dict[Node, tuple[PoolId, ...]] = {}
+
+    def allocate(self, claims: Sequence[Claim], node: Node) -> tuple[Allocation, ...] | None:
+        """Return an allocation for each claim that has none yet; None if the node cannot.
+
+        Nothing is taken by asking. Again: the same, but for the ids of shares.
+        """
+        decision = self.decide(claims, [node])
+        for failure in decision.failures.values():
+            raise failure
+        placement = decision.placements.get(node.name)
+        return placement.allocations() if placement is not None else None
+
+    def decide(
+        self, claims: Sequence[Claim], nodes: Iterable[Node], *, enough: int | None = None
+    ) -> Decision:
+        """Try one node after the other, until so many have been found if `enough` is given."""
+        allocated = [claim for claim in claims if claim.allocation is not None]
+        missing = tuple(claim for claim in claims if claim.allocation is None)
+        question = self._question(missing)
+        placements: dict[str, Placement] = {}
+        failures: dict[str, AllocationError] = {}
+        for node in nodes:
+            if enough is not None and len(placements) >= enough:
+                break
+            if allocated and not all(claim.available_on(node) for claim in allocated):
+                continue
+            try:
+                found = self._answer(missing, question, node)
+            except AllocationError as error:
+                failures[node.name] = error
+                continue
+            if found is not None:
+                placements[node.name] = Placement(
+                    node, missing, found, self._classes, self._new_share_id
+                )
+        return Decision(placements, failures)
+
+    def class_of(self, request: Request) -> DeviceClass:
+        """Return the class that a request names."""
+        found = self._classes.get(request.class_name)
+        if found is None:
+            raise AllocationError(
+                f"request {request.full_name}: device class {request.class_name} does not exist"
+            )
+        return found
+
+    def _question(self, claims: tuple[Claim, ...]) -> _Question:
+        key = tuple((claim.requests, claim.constraints) for claim in claims)
+        known = self._questions.get(key)
+        if known is None:
+            if len(self._questions) >= QUESTIONS_MAX:
+                self._questions.clear()
+            asks = tuple(
+                tuple(tuple(self._ask(one) for one in group) for group in claim.requests)
+                for claim in claims
+            )
+            known = self._questions[key] = _Question(asks)
+        return known
+
+    def _ask(self, request: Request) -> tuple[Request, tuple[OwnedSelector, ...]]:
+        if request.capacity:
+            raise NotModelledError(
+                f"request {request.full_name} asks for capacity, which netclaim does not count yet"
+            )
+        return request, selectors_of(self.class_of(request), request)
+
+    def _answer(
+        self, claims: tuple[Claim, ...], question: _Question, node: Node
+    ) -> tuple[Found, ...] | None:
+        pools = self._pools.get(node)
+        if pools is None:
+            pools = self._pools[node] = tuple(pool.id for pool in self.matcher.pools(node))
+        changes = self.holders.changes(pools)
+        known = question.answers.get(node)
+        if known is not None and known[0] == changes:
+            return known[1]
+        wants = [
+            [[self._want(request, own, node) for request, own in group] for group in groups]
+            for groups in question.asks
+        ]
+        for claim, groups in zip(claims, wants, strict=True):
+            _check_size(claim, groups)
+        found = Search(claims, wants, self.holders).run()
+        question.answers[node] = (changes, found)
+        return found
+
+    def _want(self, request: Request, selectors: tuple[OwnedSelector, ...], node: Node) -> Want:
+        candidates = self.matcher.candidates(selectors, node)
+        if request.mode == "All":
+            for pool in self.matcher.pools(node):
+                if not pool.usable:
+                    raise AllocationError(
+                        f"request {request.full_name} asks for all devices, but pool {pool.id}"
+                        f" cannot be used: {pool.incomplete or pool.invalid}"
+                    )
+            for candidate in candidates:
+                if candidate.fault is not None:
+                    raise candidate.fault.with_traceback(None)
+        return Want(request, candidates)
+
+
+def _check_size(claim: Claim, groups: Sequence[Sequence[Want]]) -> None:
+    least = sum(min(want.number for want in group) for group in groups)
+    if least > RESULTS_MAX:
+        raise AllocationError(
+            f"claim {claim}: number of requested devices {least} exceeds the claim limit of"
+            f" {RESULTS_MAX}"
+        )

@@ -1,0 +1,41 @@
+"""A device selector: compiled once, asked for many devices.
+
+Promise: for each device the answer of kube-scheduler's selector: true, false, or an error, which
+fails the pod. Limit: the scheduler also bounds an expression's cost; nothing is bounded here.
+"""
+
+from dataclasses import dataclass
+
+from netclaim.allocator.cel.check import Checked, check
+from netclaim.allocator.cel.compile import Program, compile_node
+from netclaim.allocator.cel.device import DeviceView
+from netclaim.allocator.cel.errors import CompileError, EvaluationError
+from netclaim.allocator.cel.parser import parse
+from netclaim.allocator.cel.values import type_name
+
+__all__ = ["Selector", "compile_selector"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """An expression that is true of some devices."""
+
+    expression: str
+    checked: Checked
+    program: Program
+
+    def matches(self, device: DeviceView) -> bool:
+        """Whether it is true of a device; an EvaluationError says why it is neither."""
+        value = self.program(device)
+        if type(value) is not bool:
+            raise EvaluationError(f"the selector is a {type_name(value)}, not true or false")
+        return value
+
+
+def compile_selector(expression: str) -> Selector:
+    """Compile an expression; a CompileError says what is wrong with it, and where."""
+    try:
+        checked = check(parse(expression), expression)
+        return Selector(expression, checked, compile_node(checked, checked.root))
+    except RecursionError as error:
+        raise CompileError("nested too deeply", expression, 0) from error

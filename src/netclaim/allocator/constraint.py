@@ -1,0 +1,93 @@
+"""Constraints while devices are being picked: what the picked ones have in common.
+
+Promise: admits and refuses in the order the scheduler does, oddities included: of a request's
+several devices, a distinct constraint remembers only the last one's value. Each admitted device
+is dismissed again before the one that was admitted before it.
+"""
+
+from abc import ABC, abstractmethod
+
+from netclaim.allocator.claim import Constraint, Request
+from netclaim.allocator.device import Attribute, Device
+
+__all__ = ["Tally", "tally"]
+
+UNKNOWN = ""  # the kind of a value that we cannot read: equal to nothing
+
+
+class Tally(ABC):
+    """What a constraint has seen of the devices picked so far."""
+
+    def __init__(self, constraint: Constraint) -> None:
+        self.constraint = constraint
+        self._count = 0
+
+    def admit(self, request: Request, device: Device) -> bool:
+        """Count a device in, if it fits to those before it."""
+        if not self.constraint.concerns(request):
+            return True
+        value = device.attribute(self.constraint.attribute)
+        if value is None or (self._count and not self._fits(value)):
+            return False
+        self._remember(request, value)
+        self._count += 1
+        return True
+
+    def dismiss(self, request: Request) -> None:
+        """Forget the device that was admitted last."""
+        if self.constraint.concerns(request):
+            self._count -= 1
+            self._forget(request)
+
+    @abstractmethod
+    def _fits(self, value: Attribute) -> bool: ...
+
+    @abstractmethod
+    def _remember(self, request: Request, value: Attribute) -> None: ...
+
+    @abstractmethod
+    def _forget(self, request: Request) -> None: ...
+
+
+class _Match(Tally):
+    """All devices have the same value."""
+
+    _value: Attribute | None = None
+
+    def _fits(self, value: Attribute) -> bool:
+        return value[0] != UNKNOWN and _same(value, self._value)
+
+    def _remember(self, request: Request, value: Attribute) -> None:  # noqa: ARG002
+        if self._count == 0:
+            self._value = value
+
+    def _forget(self, request: Request) -> None:
+        pass
+
+
+class _Distinct(Tally):
+    """No two devices have the same value."""
+
+    def __init__(self, constraint: Constraint) -> None:
+        super().__init__(constraint)
+        self._values: dict[str, Attribute] = {}
+
+    def _fits(self, value: Attribute) -> bool:
+        known = self._values.values()
+        return not known or (value[0] != UNKNOWN and not any(_same(value, one) for one in known))
+
+    def _remember(self, request: Request, value: Attribute) -> None:
+        self._values[request.name] = value
+
+    def _forget(self, request: Request) -> None:
+        self._values.pop(request.name, None)
+
+
+def tally(constraint: Constraint) -> Tally:
+    """Begin to count for a constraint."""
+    return _Match(constraint) if constraint.kind == "match" else _Distinct(constraint)
+
+
+def _same(one: Attribute, other: Attribute | None) -> bool:
+    """Whether two values are the same; Python holds True and 1 for equal, their kinds differ."""
+    return one == other

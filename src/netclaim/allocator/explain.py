@@ -1,0 +1,162 @@
+"""Why the claims of a pod can or cannot be had on a node, down to the clause of a selector.
+
+A pass of its own that asks every question of every device; allocation stops at the first answer
+and pays nothing for this. Again: the same report. Limit: where requests get in each other's way,
+it names the constraints that would have to go, one by one, not every combination.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from netclaim.allocator.allocate import Allocator
+from netclaim.allocator.cel import CelError, EvaluationError, Selector
+from netclaim.allocator.cel.trace import Clause, render, trace
+from netclaim.allocator.claim import Claim, Constraint, Request
+from netclaim.allocator.device import Device, DeviceId
+from netclaim.allocator.errors import AllocationError
+from netclaim.allocator.match import OwnedSelector, selectors_of
+from netclaim.allocator.node import Node
+from netclaim.allocator.reason import (
+    Conflict,
+    DeviceReport,
+    Held,
+    NoAnswer,
+    NodeReport,
+    NotHere,
+    NotSelected,
+    PoolReport,
+    Reason,
+    RequestReport,
+    Tainted,
+    Uncounted,
+)
+
+__all__ = ["explain"]
+
+
+def explain(allocator: Allocator, claims: Sequence[Claim], node: Node) -> NodeReport:
+    """Report what a node can do for the claims of a pod."""
+    fits, error = _fits(allocator, claims, node)
+    try:
+        requests = tuple(_requests(allocator, claims, node))
+    except AllocationError as missing_class:
+        return NodeReport(node.name, fits=False, error=str(missing_class))
+    elsewhere = tuple(claim for claim in claims if not claim.available_on(node))
+    together = not fits and not error and not elsewhere and _each_enough(requests)
+    return NodeReport(
+        node.name,
+        fits,
+        error,
+        elsewhere,
+        tuple(
+            PoolReport(pool.id, pool.incomplete or pool.invalid)
+            for pool in allocator.matcher.pools(node)
+            if not pool.usable
+        ),
+        requests,
+        tuple(_conflicts(allocator, claims, node, requests)) if together else (),
+    )
+
+
+def _fits(allocator: Allocator, claims: Sequence[Claim], node: Node) -> tuple[bool, str]:
+    try:
+        return allocator.allocate(claims, node) is not None, ""
+    except AllocationError as error:
+        return False, str(error)
+
+
+def _requests(allocator: Allocator, claims: Sequence[Claim], node: Node) -> Iterator[RequestReport]:
+    pools = allocator.matcher.pools(node)
+    devices = [device for pool in pools if pool.usable for device in pool.devices]
+    for claim in claims:
+        for request in (one for group in claim.requests for one in group):
+            if claim.allocation is None:
+                selectors = selectors_of(allocator.class_of(request), request)
+                reports = (
+                    DeviceReport(d.id, tuple(_reasons(allocator, selectors, request, d, node)))
+                    for d in devices
+                )
+                yield RequestReport(claim, request, tuple(reports))
+
+
+def _reasons(
+    allocator: Allocator,
+    selectors: Sequence[OwnedSelector],
+    request: Request,
+    device: Device,
+    node: Node,
+) -> Iterator[Reason]:
+    """Yield everything that is against a device, also what would not be asked any more."""
+    for selector in selectors:
+        yield from _selection(allocator, selector, device)
+    if device.own_nodes and not device.nodes.matches(node):
+        yield NotHere()
+    holder = allocator.holders.holder(device.id)
+    if holder is not None and not request.admin_access:
+        yield Held(holder)
+    if device.counted:
+        yield Uncounted()
+    yield from (Tainted(taint) for taint in device.taints if not request.tolerates(taint))
+
+
+def _selection(
+    allocator: Allocator, selector: OwnedSelector, device: Device
+) -> Iterator[NotSelected | NoAnswer]:
+    verdict = allocator.matcher.verdict(selector.expression, device)
+    if verdict is True:
+        return
+    compiled = allocator.matcher.selector(selector.expression)
+    clauses: tuple[Clause, ...] = ()
+    if isinstance(compiled, Selector) and not isinstance(device.view, EvaluationError):
+        # A clause without a value does not count where another one is false.
+        guilty = "error" if isinstance(verdict, CelError) else "false"
+        clauses = tuple(c for c in trace(compiled, device.view) if c.outcome == guilty)
+    if isinstance(verdict, CelError):
+        yield NoAnswer(selector, str(verdict), clauses)
+    else:
+        yield NotSelected(selector, clauses)
+
+
+def _each_enough(requests: Sequence[RequestReport]) -> bool:
+    """Whether every request could be satisfied alone, by one of its alternatives."""
+    groups: dict[tuple[str, str], bool] = {}
+    for report in requests:
+        key = (str(report.claim), report.request.name)
+        groups[key] = groups.get(key, False) or report.enough
+    return all(groups.values())
+
+
+def _conflicts(
+    allocator: Allocator, claims: Sequence[Claim], node: Node, requests: Sequence[RequestReport]
+) -> Iterator[Conflict]:
+    """Yield the constraints without which it would fit; without any, devices are too few."""
+    found = False
+    for index, claim in enumerate(claims):
+        for constraint in claim.constraints:
+            others = tuple(one for one in claim.constraints if one is not constraint)
+            relaxed = [*claims[:index], replace(claim, constraints=others), *claims[index + 1 :]]
+            if _fits(allocator, relaxed, node)[0]:
+                found = True
+                yield Conflict(constraint, _values(allocator, constraint, claim, node, requests))
+    if not found:
+        yield Conflict()
+
+
+def _values(
+    allocator: Allocator,
+    constraint: Constraint,
+    claim: Claim,
+    node: Node,
+    requests: Sequence[RequestReport],
+) -> dict[DeviceId, str]:
+    """Return what the devices that could be used have for a constraint's attribute."""
+    devices = {d.id: d for pool in allocator.matcher.pools(node) for d in pool.devices}
+    usable = [
+        device.device
+        for report in requests
+        if report.claim == claim and constraint.concerns(report.request)
+        for device in report.devices
+        if device.usable
+    ]
+    values = {one: devices[one].attribute(constraint.attribute) for one in usable}
+    return {one: render(value[1]) if value is not None else "" for one, value in values.items()}

@@ -1,0 +1,100 @@
+"""Pools as one node sees them: which devices can be used from it, and in which order.
+
+Promise: the pools in the scheduler's order (by driver and name; those whose devices wait for
+binding conditions last), their slices by name, their devices as published. Only the highest
+generation counts. A pool that lacks slices is incomplete, one with two devices of a name invalid;
+neither lends devices. Limit: slices that hold counters complete a pool, but are not counted with.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from netclaim.allocator.device import Device, PoolId, Slice
+from netclaim.allocator.node import Node
+
+__all__ = ["Pool", "Pools"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """The part of a pool that a node can use."""
+
+    id: PoolId
+    devices: tuple[Device, ...] = ()
+    incomplete: str = ""  # why it cannot be used yet
+    invalid: str = ""  # why it cannot be used at all
+
+    @property
+    def usable(self) -> bool:
+        """Whether devices can be had from it."""
+        return not self.incomplete and not self.invalid
+
+
+class Pools:
+    """All slices of a cluster, by the nodes that can use them."""
+
+    def __init__(self, slices: Iterable[Slice]) -> None:
+        self._by_node: dict[str, list[Slice]] = {}
+        self._shared: list[Slice] = []
+        self._by_pool: dict[PoolId, list[Slice]] = {}
+        for one in slices:
+            self._by_pool.setdefault(one.pool, []).append(one)
+            if one.nodes.name and not one.counters:
+                self._by_node.setdefault(one.nodes.name, []).append(one)
+            else:
+                self._shared.append(one)
+
+    def of(self, node: Node) -> tuple[Pool, ...]:
+        """Return the pools that a node can use, in the order in which they are tried."""
+        seen: dict[PoolId, list[Slice]] = {}
+        for one in (*self._by_node.get(node.name, ()), *self._shared):
+            if _concerns(one, node):
+                _add(seen, one)
+        made = (self._pool(pool, slices) for pool, slices in seen.items())
+        pools = [pool for pool in made if pool is not None]
+        return tuple(sorted(pools, key=lambda pool: (_binds(pool), pool.id)))
+
+    def _pool(self, pool: PoolId, slices: Sequence[Slice]) -> Pool | None:
+        first = slices[0]
+        if len(slices) != first.expected:
+            # Slices for other nodes count too, and may show that these are out of date.
+            others = self._by_pool[pool]
+            if any(one.generation > first.generation for one in others):
+                return None
+            count = sum(one.generation == first.generation for one in others)
+            if count != first.expected:
+                why = f"{count} of {first.expected} slices of generation {first.generation}"
+                return Pool(pool, incomplete=why)
+        ordered = sorted(slices, key=lambda one: one.name)
+        devices = tuple(device for one in ordered for device in one.devices)
+        twice = _twice([device.id.device for device in devices])
+        if twice:
+            return Pool(pool, invalid=f"duplicate device name {twice}")
+        return Pool(pool, devices)
+
+
+def _concerns(one: Slice, node: Node) -> bool:
+    if one.counters:
+        return True
+    if one.nodes.chosen:
+        return one.nodes.matches(node)
+    return one.own_nodes and any(device.nodes.matches(node) for device in one.devices)
+
+
+def _add(seen: dict[PoolId, list[Slice]], one: Slice) -> None:
+    known = seen.setdefault(one.pool, [one])
+    if known[0].generation < one.generation:
+        seen[one.pool] = [one]
+    elif known[0].generation == one.generation and known[0] is not one:
+        known.append(one)
+
+
+def _binds(pool: Pool) -> bool:
+    return any("bindingConditions" in (device.binding or ()) for device in pool.devices)
+
+
+def _twice(names: Sequence[str]) -> str:
+    """Return a name that is there twice, or an empty text."""
+    if len(set(names)) == len(names):
+        return ""
+    return next(name for position, name in enumerate(names) if name in names[:position])

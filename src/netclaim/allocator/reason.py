@@ -1,0 +1,190 @@
+"""Why a device cannot be had, why a node cannot serve a pod: values, each with a line of text.
+
+NodeReport                 one node: can it, and if not
+PoolReport                 pools that lend nothing
+RequestReport              each request and alternative: how many it needs, and
+DeviceReport               each device: usable, or one or more of
+NotSelected, NoAnswer      a selector is false, or has no answer (which fails the pod)
+Held, Tainted, NotHere, Uncounted
+Conflict                   each request could, but not all of them together
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from netclaim.allocator.cel.trace import Clause
+from netclaim.allocator.claim import Claim, Constraint, Request
+from netclaim.allocator.device import DeviceId, PoolId
+from netclaim.allocator.match import OwnedSelector
+from netclaim.model.device import Taint
+
+__all__ = [
+    "Conflict",
+    "DeviceReport",
+    "Held",
+    "NoAnswer",
+    "NodeReport",
+    "NotHere",
+    "NotSelected",
+    "PoolReport",
+    "Reason",
+    "RequestReport",
+    "Tainted",
+    "Uncounted",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class NotSelected:
+    """A selector is false; `clauses` are those of its parts that are."""
+
+    selector: OwnedSelector
+    clauses: tuple[Clause, ...]
+
+    def __str__(self) -> str:
+        return f"{self.selector}: {'; '.join(map(str, self.clauses))}"
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """A selector has no answer for the device; when the scheduler gets to it, the pod fails."""
+
+    selector: OwnedSelector
+    error: str
+    clauses: tuple[Clause, ...] = ()
+
+    def __str__(self) -> str:
+        said = "; ".join(map(str, self.clauses)) or self.error
+        return f"{self.selector} fails the pod: {said}"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Another claim has the device."""
+
+    claim: Claim
+
+    def __str__(self) -> str:
+        return f"taken by claim {self.claim}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tainted:
+    """The device has a taint that the request does not tolerate."""
+
+    taint: Taint
+
+    def __str__(self) -> str:
+        value = f"={self.taint.value}" if self.taint.value else ""
+        return f"taint {self.taint.key}{value}:{self.taint.effect} is not tolerated"
+
+
+@dataclass(frozen=True, slots=True)
+class NotHere:
+    """The device is for other nodes."""
+
+    def __str__(self) -> str:
+        return "not usable from this node"
+
+
+@dataclass(frozen=True, slots=True)
+class Uncounted:
+    """The device consumes counters, which are not modelled; the scheduler may allocate it."""
+
+    def __str__(self) -> str:
+        return "consumes shared counters, which netclaim does not count"
+
+
+Reason: TypeAlias = NotSelected | NoAnswer | Held | Tainted | NotHere | Uncounted
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceReport:
+    """A device, and everything that is against it."""
+
+    device: DeviceId
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        """Whether nothing is against it."""
+        return not self.reasons
+
+    def __str__(self) -> str:
+        return f"{self.device}: {'; '.join(map(str, self.reasons)) or 'usable'}"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestReport:
+    """A request or alternative, and the devices it was tried on."""
+
+    claim: Claim
+    request: Request
+    devices: tuple[DeviceReport, ...]
+
+    @property
+    def usable(self) -> int:
+        """How many devices it could have."""
+        return sum(device.usable for device in self.devices)
+
+    @property
+    def enough(self) -> bool:
+        """Whether it could be satisfied if it were alone."""
+        if self.request.mode == "All":
+            matching = [d for d in self.devices if not any(map(_unselected, d.reasons))]
+            return bool(matching) and all(device.usable for device in matching)
+        return self.usable >= self.request.count
+
+    def __str__(self) -> str:
+        wanted = "all that match" if self.request.mode == "All" else str(self.request.count)
+        return (
+            f"claim {self.claim}, request {self.request.full_name} needs {wanted}:"
+            f" {self.usable} of {len(self.devices)} devices usable"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PoolReport:
+    """A pool that lends no devices."""
+
+    pool: PoolId
+    why: str
+
+    def __str__(self) -> str:
+        return f"pool {self.pool}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Requests that cannot be satisfied together.
+
+    Without a constraint they want the same devices. With one, `values` are those of the devices
+    that could be used otherwise; an empty value is an attribute that is not there.
+    """
+
+    constraint: Constraint | None = None
+    values: Mapping[DeviceId, str] | None = None
+
+    def __str__(self) -> str:
+        if self.constraint is None:
+            return "each request could be satisfied, but they need the same devices"
+        read = (f"{device} has {value or 'none'}" for device, value in (self.values or {}).items())
+        return f"{self.constraint} cannot hold: {', '.join(read)}"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReport:
+    """What a node can do for the claims of a pod. `error` would fail the pod on every node."""
+
+    node: str
+    fits: bool
+    error: str = ""
+    elsewhere: tuple[Claim, ...] = ()  # allocated already, and not usable from here
+    pools: tuple[PoolReport, ...] = ()
+    requests: tuple[RequestReport, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+
+
+def _unselected(reason: Reason) -> bool:
+    return isinstance(reason, NotSelected | NotHere)

@@ -1,0 +1,167 @@
+"""`netclaim check`: every mistake in manifests, before a cluster or a pod meets it.
+
+Promise: reads only; all mistakes at once, each with file, line, field and what to change. Exit
+codes for CI: 1 for mistakes, 0 without (warnings pass), 2 for what cannot be read.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+import typer
+
+from netclaim.cli.check_finding import Finding, Severity, count
+from netclaim.cli.check_objects import read_document
+from netclaim.cli.check_parameters import check_claim, check_class, our_drivers
+from netclaim.cli.check_references import check_references
+from netclaim.cli.check_subject import CLAIM_SPECS, Index, Subject
+from netclaim.errors import RequestError
+from netclaim.kube.manifest import SIZE_MAX, ManifestError, decode, read_documents
+
+__all__ = ["Report", "check_files", "command"]
+
+STDIN: Final = "-"
+MISTAKES: Final = 1
+FORMATS: Final = ("text", "json")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was looked at and what was found, in the order of the files and their lines."""
+
+    findings: tuple[Finding, ...]
+    objects: int
+    files: int
+
+    @property
+    def errors(self) -> int:
+        """How many mistakes."""
+        return count(self.findings, Severity.ERROR)
+
+    @property
+    def warnings(self) -> int:
+        """How many doubts."""
+        return count(self.findings, Severity.WARNING)
+
+
+def command(
+    *,
+    more_files: Annotated[
+        list[str] | None, typer.Argument(metavar="FILE", hidden=True)  # -f *.yaml, expanded
+    ] = None,
+    files: Annotated[
+        list[str] | None,
+        typer.Option("-f", "--file", metavar="FILE", help="A file of manifests; - is stdin."),
+    ] = None,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FORMAT", help="text or json.")
+    ] = "text",
+) -> None:
+    r"""Find the mistakes in manifests of claims and their network parameters.
+
+    Looks at DeviceClasses, ResourceClaims and ResourceClaimTemplates of any version, at the pods
+    that use them and at what they say of each other. Needs no cluster. Prints what it finds to
+    stdout and the sum to stderr.
+
+    Exits with 0 if there is no mistake, with 1 if there is one, and with 2 if a file cannot be
+    read. Warnings are what files alone cannot answer; they change no exit code.
+
+    \b
+    Examples:
+      netclaim check -f claim.yaml
+      netclaim check -f manifests/*.yaml -o json
+      helm template chart | netclaim check -f -
+    """
+    if output not in FORMATS:
+        raise RequestError(f"{output!r} is no format: write {' or '.join(FORMATS)}", field="-o")
+    sources = list(
+        dict.fromkeys([*(files or ()), *(more_files or ())])
+    )  # a file named twice is one
+    if not sources:
+        raise RequestError("name a file with -f, or - for standard input")
+    report = check_files([_read(source) for source in sources])
+    if output == "json":
+        sys.stdout.write(_json(report))
+    else:
+        for finding in report.findings:
+            print(finding)
+    print(_summary(report), file=sys.stderr)
+    if report.errors:
+        raise typer.Exit(MISTAKES)
+
+
+def check_files(files: Sequence[tuple[str, bytes]]) -> Report:
+    """Check files, each a name and its content, as one set of objects.
+
+    What cannot be read is a ManifestError, or an ExceptionGroup of several.
+    """
+    subjects: list[Subject] = []
+    findings: list[Finding] = []
+    unreadable: list[ManifestError] = []
+    for name, content in files:
+        try:
+            for document in read_documents(decode(content, name), name):
+                found, faults = read_document(document)
+                subjects += found
+                findings += faults
+        except ManifestError as error:
+            unreadable.append(error)
+    if len(unreadable) > 1:
+        raise ExceptionGroup("unreadable", unreadable)
+    if unreadable:
+        raise unreadable[0]
+    findings += _check_together(subjects)
+    order = {name: number for number, (name, _) in enumerate(files)}
+    ordered = sorted(dict.fromkeys(findings), key=lambda one: (order[one.file], one.line))
+    return Report(tuple(ordered), len(subjects), len(files))
+
+
+def _check_together(subjects: Sequence[Subject]) -> Iterator[Finding]:
+    """What shows only when objects are seen beside each other."""
+    index = Index(subjects)
+    drivers = our_drivers(subjects)
+    ifnames: dict[Subject, frozenset[str]] = {}
+    for subject in subjects:
+        if subject.kind == "DeviceClass":
+            yield from check_class(subject, drivers)
+        elif subject.kind in CLAIM_SPECS:
+            judged = check_claim(subject, index, drivers)
+            ifnames[subject] = judged.ifnames
+            yield from judged.findings
+    yield from check_references(subjects, index, ifnames)
+
+
+def _read(source: str) -> tuple[str, bytes]:
+    """A file's name, as messages have it, and as much of it as is needed to see its size."""
+    try:
+        if source == STDIN:
+            return "stdin", sys.stdin.buffer.read(SIZE_MAX + 1)
+        with Path(source).open("rb") as file:
+            return source, file.read(SIZE_MAX + 1)
+    except OSError as error:
+        raise RequestError(f"{source}: {error.strerror}") from error
+
+
+def _json(report: Report) -> str:
+    found = {
+        "errors": report.errors,
+        "warnings": report.warnings,
+        "objects": report.objects,
+        "files": report.files,
+        "findings": report.findings,
+    }
+    return msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
+
+
+def _summary(report: Report) -> str:
+    parts = (
+        (report.errors, "error"),
+        (report.warnings, "warning"),
+        (report.objects, "object"),
+        (report.files, "file"),
+    )
+    errors, warnings, objects, files = (f"{n} {word}{'' if n == 1 else 's'}" for n, word in parts)
+    return f"{errors}, {warnings} in {objects} of {files}"

@@ -1,0 +1,48 @@
+"""`netclaim demo`: the demo of the KubeCon talk in seconds, on one machine, without a cluster."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from netclaim.local.machine import contained
+from netclaim.local.manifests import read_manifests
+from netclaim.local.screen import screen_for
+from netclaim.local.story import DEMO, tell
+from netclaim.local.topology import DEFAULT_TOPOLOGY, load_topology
+from netclaim.local.trial import Trial
+from netclaim.network.settings import DRIVER_NAME
+
+__all__ = ["command"]
+
+
+def command(
+    *,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the cluster up, with hints what to look at.")
+    ] = False,
+    cni_bin_dir: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="A directory of CNI plugins, for types that netclaim does not have itself.",
+        ),
+    ] = None,
+) -> None:
+    """Show the KubeCon demo: three nodes, real interfaces, no cluster.
+
+    Three nodes out of namespaces, each with the real driver; 15 pods that claim a macvlan on a link
+    which only one of the nodes has. Works as root or as any user who may have user namespaces.
+    Nothing stays behind, also after Ctrl-C.
+    """
+    trial = Trial(
+        topology=load_topology(DEFAULT_TOPOLOGY),
+        manifests=read_manifests([str(DEMO)]),
+        driver_names=(DRIVER_NAME,),
+        cni_bin_dirs=tuple(path.absolute() for path in cni_bin_dir or ()),
+        keep=keep,
+    )
+    screen = screen_for(sys.stdout)
+    raise typer.Exit(contained(lambda: asyncio.run(tell(trial, screen))))

@@ -1,0 +1,118 @@
+"""`netclaim explain`: why a claim gets its device, or why not, down to the clause of a selector.
+
+Promise: only looks, at files and at a cluster. Exits with 0 if everything asked about fits or is
+allocated, with 1 if something cannot be, with 2 if what was given cannot be read.
+"""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import typer
+
+from netclaim.cli.explain_answer import answer_all
+from netclaim.cli.explain_cluster import read_cluster
+from netclaim.cli.explain_files import Found, Key, read_files
+from netclaim.cli.explain_show import as_json, show
+from netclaim.cli.explain_subject import choose
+from netclaim.cli.explain_world import World, read_world
+from netclaim.errors import RequestError
+from netclaim.kube import Cluster, load_cluster
+from netclaim.local.screen import screen_for
+
+__all__ = ["command"]
+
+CANNOT: Final = 1
+OUTPUTS: Final = ("text", "json")
+
+
+def command(
+    *,
+    name: Annotated[
+        str, typer.Argument(metavar="[CLAIM|POD]", help="Default: everything that needs devices.")
+    ] = "",
+    files: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-f", "--file", metavar="FILE", help="A file or directory of manifests; - is stdin."
+        ),
+    ] = None,
+    namespace: Annotated[
+        str, typer.Option("-n", "--namespace", help="Default: all of the files, or the context's.")
+    ] = "",
+    kubeconfig: Annotated[
+        str, typer.Option(metavar="FILE", help="How to reach the cluster; as kubectl finds it.")
+    ] = "",
+    context: Annotated[str, typer.Option(help="Which context of the kubeconfig.")] = "",
+    output: Annotated[str, typer.Option("-o", "--output", metavar="text|json")] = "text",
+) -> None:
+    r"""Say why claims get their devices, or why not.
+
+    Names for every node and device the selector that is false and the value it found, who has
+    taken the device, and what else is against it: the nearest miss first. Reads a cluster, or files
+    that hold ResourceSlices too, or files as if they were applied to a cluster. Changes nothing.
+
+    Exits with 0 if everything asked about fits or is allocated, with 1 if something cannot be
+    allocated, and with 2 if what was given cannot be read.
+
+    \b
+    Examples:
+      netclaim explain my-claim
+      netclaim explain pod/my-pod -n team-a
+      netclaim explain -f claim.yaml --context kind       before it is applied
+      kubectl get resourceslices,nodes -o yaml > links.yaml
+      netclaim explain -f claim.yaml -f links.yaml        without a cluster
+    """
+    if output not in OUTPUTS:
+        raise RequestError(f"{output!r} is none of {', '.join(OUTPUTS)}", field="--output")
+    cluster = (
+        None if files and not kubeconfig and not context else load_cluster(kubeconfig, context)
+    )
+    usual = namespace or (cluster.namespace if cluster else "default")
+    own = read_files(files or (), usual)
+    if files and not own:
+        raise RequestError(f"{', '.join(files)}: no manifests in there")
+    world = _files_world(own) if cluster is None else _cluster_world(own, cluster, usual)
+    asked = {found.key for found in own}
+    space = namespace if files else usual
+    subjects = choose(world, name, space, among=lambda key: not files or key in asked)
+    if not subjects and files:
+        raise RequestError(f"{', '.join(files)}: nothing in there needs devices")
+    if not subjects:
+        print(f"namespace {space}: nothing needs devices", file=sys.stderr)
+    answers = answer_all(world, subjects)
+    if output == "json":
+        print(as_json(answers))
+    else:
+        show(answers, screen_for(sys.stdout), details=bool(name) or len(answers) == 1)
+    if any(answer.outcome == "cannot be allocated" for answer in answers):
+        raise typer.Exit(CANNOT)
+
+
+def _files_world(own: Sequence[Found]) -> World:
+    world = read_world(own)
+    if not world.slices:
+        raise RequestError(
+            "the files hold no ResourceSlice, so there are no devices: add them"
+            " (kubectl get resourceslices,nodes -o yaml), or name a cluster with --context"
+        )
+    return world
+
+
+def _cluster_world(own: Sequence[Found], cluster: Cluster, usual: str) -> World:
+    """Read a cluster, with the files' objects as if they were applied to it."""
+    spaces = {found.key.namespace for found in own} - {""} or {usual}
+    there = asyncio.run(read_cluster(cluster, spaces.pop() if len(spaces) == 1 else ""))
+    return read_world((*there, *_over(own, there)))
+
+
+def _over(own: Sequence[Found], there: Sequence[Found]) -> list[Found]:
+    """Return the files' objects with the status that they have in the cluster."""
+    known: dict[Key, Found] = {found.key: found for found in there}
+    over = []
+    for found in own:
+        status = known[found.key].object.get("status") if found.key in known else None
+        kept = {**found.object, "status": status} if status else found.object
+        over.append(Found(kept, found.where))
+    return over

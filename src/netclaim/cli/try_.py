@@ -1,0 +1,87 @@
+"""`netclaim try`: manifests on one machine in seconds, with real interfaces and no cluster."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from netclaim.errors import RequestError
+from netclaim.local.driver_names import driver_names
+from netclaim.local.machine import contained
+from netclaim.local.manifests import read_manifests
+from netclaim.local.screen import screen_for
+from netclaim.local.topology import DEFAULT_TOPOLOGY, load_topology
+from netclaim.local.trial import Trial, run_trial
+
+__all__ = ["command"]
+
+
+def command(
+    *,
+    more_files: Annotated[
+        list[str] | None, typer.Argument(metavar="FILE", hidden=True)  # -f *.yaml, expanded
+    ] = None,
+    files: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-f", "--file", metavar="FILE", help="A file or directory of manifests; - is stdin."
+        ),
+    ] = None,
+    topology: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="The nodes and their links, as YAML.", show_default=False
+        ),
+    ] = DEFAULT_TOPOLOGY,
+    driver_name: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="The driver's name. Default: those that the manifests have parameters for.",
+        ),
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="How many seconds pods may take to start.")] = 60.0,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the cluster up, with hints what to look at.")
+    ] = False,
+    cni_bin_dir: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="A directory of CNI plugins, for types that netclaim does not have itself.",
+        ),
+    ] = None,
+) -> None:
+    r"""Run manifests on one machine: real interfaces, no cluster.
+
+    Takes Pods, Deployments, DeviceClasses, claims and templates, of any version of resource.k8s.io.
+    Nodes are namespaces with links as the topology says: by default three, of which kind-worker has
+    eth0 and eth1 and the others eth0. Works as root or as any user who may have user namespaces.
+    Nothing stays behind.
+
+    Exits with 0 if all pods got their interfaces, with 1 if some did not, saying for each what
+    stopped it, and with 2 if the manifests are wrong.
+
+    \b
+    Examples:
+      netclaim try -f deployment.yaml
+      netclaim try -f manifests/ --topology rack.yaml
+      helm template chart | netclaim try -f - --keep
+    """
+    if timeout <= 0:
+        raise RequestError(f"{timeout:g} is not more than 0 seconds", field="--timeout")
+    manifests = read_manifests([*(files or ()), *(more_files or ())])
+    for note in manifests.notes:
+        print(note, file=sys.stderr)
+    trial = Trial(
+        topology=load_topology(topology),
+        manifests=manifests,
+        driver_names=tuple(driver_name or driver_names(manifests.items)),
+        cni_bin_dirs=tuple(path.absolute() for path in cni_bin_dir or ()),
+        timeout_s=timeout,
+        keep=keep,
+    )
+    screen = screen_for(sys.stdout)
+    raise typer.Exit(contained(lambda: asyncio.run(run_trial(trial, screen))))

@@ -1,0 +1,55 @@
+"""Addresses taken as they are, to be given to their link again.
+
+Promise: a copy has all that the address had: broadcast, peer, label, flags, its route's metric.
+Limit: of those that someone gave the link; what comes by itself (autoconfiguration, link-local) is
+left to come again.
+"""
+
+from typing import Final
+
+import msgspec
+
+from netclaim.kernel import uapi
+from netclaim.kernel.ip_requests import IFADDRMSG, dump_addresses
+from netclaim.kernel.netlink import Message, Request, attribute, attributes, number
+from netclaim.kernel.rtnl import Rtnl
+
+__all__ = ["TakenAddress", "give_back", "take_addresses"]
+
+IFA_CACHEINFO: Final = 6  # ages, which no longer hold
+IFA_PROTO: Final = 11  # kernels that do not know it refuse it
+
+
+class TakenAddress(msgspec.Struct, frozen=True):
+    """An address, apart from the link that had it."""
+
+    family: int
+    prefix_length: int
+    scope: int
+    parts: tuple[tuple[int, bytes], ...]
+
+
+async def take_addresses(rtnl: Rtnl, index: int) -> tuple[TakenAddress, ...]:
+    """Read the lasting addresses of a link."""
+    read = (_read(message, index) for message in await rtnl.dump(dump_addresses(index)))
+    return tuple(taken for taken in read if taken is not None)
+
+
+def give_back(index: int, taken: TakenAddress) -> Request:
+    """Give a link an address that was taken; one that it has already stays as it is."""
+    fixed = IFADDRMSG.pack(taken.family, taken.prefix_length, 0, taken.scope, index)
+    parts = (attribute(kind, value) for kind, value in taken.parts)
+    flags = uapi.NLM_F_CREATE | uapi.NLM_F_REPLACE
+    about = f"give link {index} an address back"
+    return Request(uapi.RTM_NEWADDR, fixed + b"".join(parts), about, flags)
+
+
+def _read(message: Message, index: int) -> TakenAddress | None:
+    family, prefix_length, flags, scope, of_link = IFADDRMSG.unpack_from(message.payload)
+    parts = attributes(message.payload, IFADDRMSG.size)
+    wide_flags = dict(parts).get(uapi.IFA_FLAGS)
+    lasting = (flags if wide_flags is None else number(wide_flags)) & uapi.IFA_F_PERMANENT
+    if of_link != index or not lasting or scope == uapi.RT_SCOPE_LINK:
+        return None
+    kept = tuple(part for part in parts if part[0] not in {IFA_CACHEINFO, IFA_PROTO})
+    return TakenAddress(family, prefix_length, scope, kept)

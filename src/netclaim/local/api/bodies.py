@@ -1,0 +1,82 @@
+"""Request bodies into objects of the stored form, and back into answers.
+
+Promise: what gets through has the types and only the fields of its kind. Fields that the kind does
+not have are left out, or refused where the client asks for strictness, as kubectl does.
+"""
+
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from netclaim.kube.yaml_dialect import KubeLoader
+from netclaim.local.api.forms import served, stored
+from netclaim.local.api.kinds import Kind
+from netclaim.local.api.refusal import RefusedError, bad_request
+from netclaim.local.api.shape import fit
+from netclaim.local.api.shapes import shape_of
+from netclaim.local.api.target import Target
+from netclaim.model.claim import JsonObject
+
+__all__ = ["as_served", "parse", "read_object"]
+
+JSON: Final = "application/json"
+YAML: Final = "application/yaml"
+
+
+def parse(content: bytes, media_type: str, *, yaml_too: bool = False) -> Any:
+    """Decode a body that says of itself what it is."""
+    if media_type in (YAML, "application/apply-patch+yaml") or yaml_too:
+        try:
+            return yaml.load(content, Loader=KubeLoader)
+        except (yaml.YAMLError, ValueError) as error:
+            raise bad_request(f"error decoding YAML: {' '.join(str(error).split())}") from error
+    if media_type not in (JSON, "") and not media_type.endswith("+json"):
+        raise RefusedError(
+            415,
+            "UnsupportedMediaType",
+            "the body of the request was in an unknown format - accepted media types include:"
+            f" {JSON}, {YAML}",
+        )
+    try:
+        return msgspec.json.decode(content)
+    except msgspec.DecodeError as error:
+        raise bad_request(f"the object provided is unrecognized: {error}") from error
+
+
+def read_object(found: Any, target: Target, *, strict: bool = False) -> JsonObject:
+    """Check that an object is of the kind that the path says, and bring it to the stored form."""
+    kind, address = target.kind, target.address
+    if not isinstance(found, dict):
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind.name})")
+    if found.get("kind") not in (None, "", kind.name):
+        raise _mismatch(kind, f"no kind {found['kind']!r} is served here")
+    if found.get("apiVersion") not in (None, "", address.api_version):
+        raise bad_request(
+            f"the API version in the data ({found['apiVersion']}) does not match the expected API"
+            f" version ({address.api_version})"
+        )
+    fitting, unknown = fit(found, shape_of(kind, address))
+    if unknown and strict:
+        told = ", ".join(f'unknown field "{path}"' for path in unknown)
+        raise _mismatch(kind, f"strict decoding error: {told}")
+    obj = stored({"metadata": {}, **fitting}, kind, address)
+    meta = obj["metadata"]
+    if target.name and meta.setdefault("name", target.name) != target.name:
+        raise bad_request(
+            f"the name of the object ({meta['name']}) does not match the name on the URL"
+            f" ({target.name})"
+        )
+    asked = target.namespace if target.name else ""
+    if asked and meta.setdefault("namespace", asked) != asked:
+        raise bad_request("the namespace of the object does not match the namespace on the URL")
+    return obj
+
+
+def as_served(obj: JsonObject, target: Target) -> JsonObject:
+    """A stored object as the path's address has it."""
+    return served(obj, target.kind, target.address)
+
+
+def _mismatch(kind: Kind, why: str) -> RefusedError:
+    return bad_request(f"the object cannot be handled as a {kind.name}: {why}")

@@ -1,0 +1,106 @@
+"""The cluster's objects in memory: each change has a number, and the latest changes are remembered.
+
+Promise: an object that was handed out never changes; a change is a new object. Whoever waits sees
+every change once, in order. Limit: changes older than the memory are gone, and whoever asks for
+them has to list anew, as with etcd after a compaction.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Final
+
+from netclaim.local.api.kinds import Kind
+from netclaim.local.api.refusal import expired
+from netclaim.model.claim import JsonObject
+
+__all__ = ["Change", "Store"]
+
+REMEMBERED: Final = 10_000  # changes: some minutes of a busy cluster, a few MiB
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of one object: made (`old` is None), altered, or taken away (`new` is None)."""
+
+    revision: int
+    kind: Kind
+    old: JsonObject | None
+    new: JsonObject | None
+
+    @property
+    def object(self) -> JsonObject:
+        """The object as it is now, or as it was last."""
+        found = self.new if self.new is not None else self.old
+        assert found is not None
+        return found
+
+
+class Store:
+    """Objects by kind, namespace and name."""
+
+    def __init__(self, *, remembered: int = REMEMBERED) -> None:
+        self._objects: dict[str, dict[tuple[str, str], JsonObject]] = {}
+        self._changes: deque[Change] = deque(maxlen=remembered)
+        self._revision = 0
+        self._changed = asyncio.Event()
+
+    @property
+    def revision(self) -> int:
+        """The number of the last change."""
+        return self._revision
+
+    def get(self, kind: Kind, name: str, namespace: str = "") -> JsonObject | None:
+        """One object; None if there is none of the name."""
+        return self._objects.get(kind.name, {}).get((namespace, name))
+
+    def list(self, kind: Kind, namespace: str = "") -> Iterator[JsonObject]:
+        """All objects of a kind, in the order of namespace and name."""
+        found = self._objects.get(kind.name, {})
+        for key in sorted(found):
+            if not namespace or key[0] == namespace:
+                yield found[key]
+
+    def put(self, kind: Kind, obj: JsonObject) -> JsonObject:
+        """Store an object, new or in place of the one of its name; returns it with its version."""
+        self._revision += 1
+        meta = obj["metadata"]
+        stored = {**obj, "metadata": {**meta, "resourceVersion": str(self._revision)}}
+        objects = self._objects.setdefault(kind.name, {})
+        key = (meta.get("namespace", ""), meta["name"])
+        self._tell(Change(self._revision, kind, objects.get(key), stored))
+        objects[key] = stored
+        return stored
+
+    def remove(self, kind: Kind, obj: JsonObject) -> JsonObject:
+        """Take an object away; returns it as it was, with the version of its end."""
+        self._revision += 1
+        meta = obj["metadata"]
+        last = {**obj, "metadata": {**meta, "resourceVersion": str(self._revision)}}
+        del self._objects[kind.name][meta.get("namespace", ""), meta["name"]]
+        self._tell(Change(self._revision, kind, last, None))
+        return last
+
+    def since(self, revision: int) -> tuple[Change, ...]:
+        """The changes after a revision."""
+        if revision < self._revision - len(self._changes):
+            raise expired(f"too old resource version: {revision}")
+        newer = takewhile(lambda change: change.revision > revision, reversed(self._changes))
+        return tuple(newer)[::-1]
+
+    async def wait_after(self, revision: int) -> None:
+        """Return once there is a change after a revision."""
+        while self._revision <= revision:
+            await self._changed.wait()
+
+    async def wait_for(self, fact: Callable[[], bool]) -> None:
+        """Return once a fact about the objects holds."""
+        while not fact():
+            await self.wait_after(self._revision)
+
+    def _tell(self, change: Change) -> None:
+        self._changes.append(change)
+        self._changed.set()
+        self._changed = asyncio.Event()

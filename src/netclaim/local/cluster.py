@@ -1,0 +1,197 @@
+"""The embedded cluster put together: API server, control plane, and each node with its driver.
+
+Promise: ready when it is lent: every driver is registered with its kubelet and has published its
+node's links. Everything runs below one task group and ends with it. To be used inside namespaces of
+its own, see `netclaim.local.machine`.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from netclaim.errors import PeerError
+from netclaim.kernel import Netns
+from netclaim.local.api import Review, Store, Verbs, serve_api
+from netclaim.local.api.claim_rules import ADMIN_LABEL
+from netclaim.local.api.kinds import NAMESPACE, NODE, SLICE
+from netclaim.local.control import control
+from netclaim.local.expressions import CelExpressions
+from netclaim.local.machine import NodePlace, add_netns, build_world, wire_cluster
+from netclaim.local.node.driver_process import DriverOptions, driver_process
+from netclaim.local.node.drivers import Drivers
+from netclaim.local.node.kubelet import Kubelet, Pace
+from netclaim.local.node.sandboxes import Sandboxes
+from netclaim.local.topology import Topology
+from netclaim.model.claim import JsonObject
+from netclaim.nri import Runtime, RuntimeSettings, listening
+
+__all__ = ["KUBECONFIG", "ClusterNode", "EmbeddedCluster", "SlowStartError", "embedded_cluster"]
+
+API_PORT: Final = 8001  # as `kubectl proxy` has; in the cluster's own namespace nobody else is
+KUBECONFIG: Final = Path("/run/kubeconfig")
+ADMIN: Final = "netclaim"
+START_S: Final = 30.0  # drivers need about two seconds; a machine that needs more is in trouble
+# Claims may ask for devices that others have: whoever runs this is the cluster's admin.
+ADMIN_ACCESS: Final = {ADMIN_LABEL: "true"}
+
+
+class SlowStartError(PeerError):
+    """The cluster is not ready in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterNode:
+    """A node: where its files are, its namespace, and its parts."""
+
+    place: NodePlace
+    netns: Netns
+    pod_subnet: str
+    runtime: Runtime
+    drivers: Drivers
+    sandboxes: Sandboxes
+    kubelet: Kubelet
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedCluster:
+    """A running cluster."""
+
+    topology: Topology
+    verbs: Verbs
+    url: str
+    nodes: tuple[ClusterNode, ...]
+    driver_names: tuple[str, ...]
+    host_pid: int  # of process 1, as the rest of the machine sees it
+
+    @property
+    def store(self) -> Store:
+        """The cluster's objects."""
+        return self.verbs.store
+
+    def netns_of(self, pod_uid: str) -> str:
+        """The path of a pod's network namespace; nothing if it has none."""
+        found = (node.sandboxes.running.get(pod_uid) for node in self.nodes)
+        return next((sandbox.netns or "" for sandbox in found if sandbox is not None), "")
+
+    def add_namespace(self, name: str) -> None:
+        """Make a namespace that may do everything. Again: nothing."""
+        if self.store.get(NAMESPACE, name) is None:
+            body: JsonObject = {"metadata": {"name": name, "labels": ADMIN_ACCESS}}
+            self.verbs.create(NAMESPACE, {**_head(NAMESPACE.name), **body}, manager=ADMIN)
+
+    async def wait_ready(self) -> None:
+        """Return once every driver is registered and has published its node's devices."""
+        for node in self.nodes:
+            for name in self.driver_names:
+                await node.drivers.wait_registered(name)
+        await self.store.wait_for(self._all_published)
+
+    def _all_published(self) -> bool:
+        there = {
+            (found["spec"]["driver"], found["spec"].get("nodeName"))
+            for found in self.store.list(SLICE)
+        }
+        wanted = {(name, node) for name in self.driver_names for node in self.topology.nodes}
+        return wanted <= there
+
+
+@asynccontextmanager
+async def embedded_cluster(
+    topology: Topology,
+    driver_names: Sequence[str],
+    *,
+    cni_bin_dirs: Sequence[Path] = (),
+    pace: Pace | None = None,
+) -> AsyncIterator[EmbeddedCluster]:
+    """Lend a cluster that is ready. The calling process must be alone in its namespaces."""
+    host_pid = build_world()
+    verbs = Verbs(Store(), Review(CelExpressions()))
+    with ExitStack() as closing:
+        nodes = [
+            _node(topology, number, verbs, pace or Pace(), closing)
+            for number in range(len(topology.nodes))
+        ]
+        await wire_cluster(topology, {node.place.name: node.netns for node in nodes})
+        async with AsyncExitStack() as stack:
+            url = await stack.enter_async_context(serve_api(verbs, topology.gateway, API_PORT))
+            cluster = EmbeddedCluster(
+                topology, verbs, url, tuple(nodes), tuple(driver_names), host_pid
+            )
+            cluster.add_namespace("default")
+            _register_nodes(cluster)
+            _write_kubeconfig(url)
+            tasks = await stack.enter_async_context(asyncio.TaskGroup())
+            running = [tasks.create_task(control(verbs))]
+            for node in nodes:
+                listener = stack.enter_context(listening(node.place.nri_socket))
+                running.append(tasks.create_task(node.runtime.serve(listener)))
+                running.append(tasks.create_task(node.kubelet.run()))
+                for name in driver_names:
+                    options = DriverOptions(name, KUBECONFIG, tuple(cni_bin_dirs))
+                    running.append(tasks.create_task(_run_driver(node, options)))
+            try:
+                async with asyncio.timeout(START_S):
+                    await cluster.wait_ready()
+            except TimeoutError as error:
+                raise SlowStartError(f"the drivers are not ready after {START_S:g} s") from error
+            yield cluster
+            for task in running:
+                task.cancel()
+
+
+def _node(
+    topology: Topology, number: int, verbs: Verbs, pace: Pace, closing: ExitStack
+) -> ClusterNode:
+    name = topology.nodes[number]
+    place = NodePlace(name, number)
+    place.make()
+    netns = closing.enter_context(add_netns(place.netns))
+    subnet = topology.pod_subnet(name)
+    runtime = Runtime(RuntimeSettings())
+    drivers = Drivers(place.kubelet_dir / "plugins_registry")
+    sandboxes = Sandboxes(runtime, netns, subnet)
+    kubelet = Kubelet(name, verbs, drivers, sandboxes, pace=pace)
+    return ClusterNode(place, netns, subnet, runtime, drivers, sandboxes, kubelet)
+
+
+async def _run_driver(node: ClusterNode, options: DriverOptions) -> None:
+    command = options.command(node.place, node.pod_subnet)
+    log = node.place.directory / f"{options.name}.log"
+    async with driver_process(node.place, command, log):
+        await asyncio.Event().wait()  # until cancelled
+
+
+def _register_nodes(cluster: EmbeddedCluster) -> None:
+    for node in cluster.nodes:
+        name = node.place.name
+        address = cluster.topology.address(name)
+        body: JsonObject = {
+            **_head(NODE.name),
+            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+            "spec": {"podCIDR": node.pod_subnet, "podCIDRs": [node.pod_subnet]},
+            "status": {
+                "addresses": [{"type": "InternalIP", "address": address}],
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        }
+        cluster.verbs.create(NODE, body, manager=ADMIN)
+
+
+def _head(kind: str) -> JsonObject:
+    return {"apiVersion": "v1", "kind": kind}
+
+
+def _write_kubeconfig(url: str) -> None:
+    config = {
+        **_head("Config"),
+        "clusters": [{"name": "netclaim", "cluster": {"server": url}}],
+        "users": [{"name": "netclaim", "user": {}}],
+        "contexts": [{"name": "netclaim", "context": {"cluster": "netclaim", "user": "netclaim"}}],
+        "current-context": "netclaim",
+    }
+    KUBECONFIG.write_bytes(msgspec.json.encode(config))

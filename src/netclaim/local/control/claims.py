@@ -1,0 +1,112 @@
+"""Claims of pods: made from templates, given back when their pods are gone.
+
+Each call does what there is to do and writes nothing else. A claim that nobody has reserved any
+more loses its allocation, and with it the protection from deletion.
+"""
+
+from typing import Final
+
+from netclaim.local.api.kinds import CLAIM, POD, TEMPLATE
+from netclaim.local.api.refusal import RefusedError
+from netclaim.local.api.verbs import Verbs
+from netclaim.local.control.replicas import owner_reference
+from netclaim.local.events import record
+from netclaim.model.claim import JsonObject
+
+__all__ = ["FINALIZER", "make_claims", "release_claims"]
+
+MANAGER: Final = "kube-controller-manager"
+FINALIZER: Final = "resource.kubernetes.io/delete-protection"
+POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
+NOT_MADE: Final = "FailedResourceClaimCreation"
+OVER: Final = ("Succeeded", "Failed")
+
+
+def make_claims(verbs: Verbs) -> None:
+    """Make the claims that pods ask for by a template."""
+    for pod in list(verbs.list(POD)):
+        if "deletionTimestamp" in pod["metadata"]:
+            continue
+        made = {s["name"] for s in pod.get("status", {}).get("resourceClaimStatuses", ())}
+        for wanted in pod["spec"].get("resourceClaims", ()):
+            if "resourceClaimTemplateName" in wanted and wanted["name"] not in made:
+                _make(verbs, pod, wanted)
+
+
+def _make(verbs: Verbs, pod: JsonObject, wanted: JsonObject) -> None:
+    meta = pod["metadata"]
+    template = verbs.store.get(TEMPLATE, wanted["resourceClaimTemplateName"], meta["namespace"])
+    now = verbs.get(POD, meta["name"], meta["namespace"])
+    status = now.get("status", {})
+    if template is None:
+        name = wanted["resourceClaimTemplateName"]
+        _refuse(verbs, now, f"resourceclaimtemplate {name!r} not found")
+        return
+    inner = template["spec"].get("metadata", {})
+    annotations = {**inner.get("annotations", {}), POD_CLAIM_NAME: wanted["name"]}
+    body = {
+        "apiVersion": CLAIM.addresses[0].api_version,
+        "kind": CLAIM.name,
+        "metadata": {
+            **({"labels": inner["labels"]} if inner.get("labels") else {}),
+            "annotations": annotations,
+            "generateName": f"{meta['name']}-{wanted['name']}-",
+            "namespace": meta["namespace"],
+            "ownerReferences": [owner_reference(pod)],
+        },
+        "spec": template["spec"].get("spec", {}),
+    }
+    try:
+        claim = verbs.create(CLAIM, body, manager=MANAGER)
+    except RefusedError as refusal:
+        _refuse(verbs, now, str(refusal))
+        return
+    entry = {"name": wanted["name"], "resourceClaimName": claim["metadata"]["name"]}
+    entries = [*status.get("resourceClaimStatuses", ()), entry]
+    kept = {key: value for key, value in status.items() if key not in ("reason", "message")}
+    _set_status(verbs, now, {**kept, "resourceClaimStatuses": entries})
+
+
+def _refuse(verbs: Verbs, pod: JsonObject, message: str) -> None:
+    """Say, once, why a pod's claim cannot be made."""
+    status = pod.get("status", {})
+    if status.get("message") != message:
+        record(verbs, pod, NOT_MADE, message, by=MANAGER, warning=True)
+        _set_status(verbs, pod, {**status, "reason": NOT_MADE, "message": message})
+
+
+def release_claims(verbs: Verbs) -> None:
+    """Take back what pods that are gone or over had reserved."""
+    pods = {
+        pod["metadata"]["uid"]
+        for pod in verbs.list(POD)
+        if pod.get("status", {}).get("phase") not in OVER
+    }
+    for claim in list(verbs.list(CLAIM)):
+        left = _without_users(verbs, claim, pods)
+        if "allocation" not in left.get("status", {}):
+            _unprotect(verbs, left)
+
+
+def _without_users(verbs: Verbs, claim: JsonObject, pods: set[str]) -> JsonObject:
+    """The claim with reservations of these pods only; with none left it has no allocation."""
+    status = claim.get("status", {})
+    reserved = status.get("reservedFor", [])
+    kept = [user for user in reserved if user["uid"] in pods]
+    if kept == reserved:
+        return claim
+    freed = {**status, "reservedFor": kept} if kept else {}
+    changed = {**claim, "status": freed}
+    return verbs.replace(CLAIM, changed, claim, manager=MANAGER, subresource="status")
+
+
+def _unprotect(verbs: Verbs, claim: JsonObject) -> None:
+    finalizers = claim["metadata"].get("finalizers", [])
+    if FINALIZER in finalizers:
+        kept = [finalizer for finalizer in finalizers if finalizer != FINALIZER]
+        changed = {**claim, "metadata": {**claim["metadata"], "finalizers": kept}}
+        verbs.replace(CLAIM, changed, claim, manager=MANAGER)
+
+
+def _set_status(verbs: Verbs, pod: JsonObject, status: JsonObject) -> None:
+    verbs.replace(POD, {**pod, "status": status}, pod, manager=MANAGER, subresource="status")

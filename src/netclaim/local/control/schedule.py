@@ -1,0 +1,158 @@
+"""The embedded scheduler: a node for each pod, devices for its claims, by netclaim's allocator.
+
+Promise: a pod's claims are allocated and reserved before it gets its node, as in a real cluster;
+what stands in its way is written into its status and told once in an event. Limit: of a pod it sees
+claims and nodeSelector; among nodes that fit, the one with the fewest pods is taken.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from netclaim.allocator import (
+    Allocation,
+    AllocationError,
+    Allocator,
+    Claim,
+    DeviceClass,
+    Holders,
+    Node,
+    Slice,
+    explain,
+)
+from netclaim.local.api.kinds import CLAIM, CLASS, NODE, POD, SLICE
+from netclaim.local.api.verbs import STAMPS, Verbs
+from netclaim.local.control.claims import FINALIZER
+from netclaim.local.control.why_not import why_not
+from netclaim.local.events import record
+from netclaim.local.node.claims import ClaimNotReadyError, claim_names
+from netclaim.model.claim import JsonObject
+
+__all__ = ["UNSCHEDULABLE", "schedule"]
+
+MANAGER: Final = "kube-scheduler"
+UNSCHEDULABLE: Final = "Unschedulable"
+
+
+class _NoNodeError(Exception):
+    """A pod that cannot have a node now; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Placement:
+    node: str
+    allocations: tuple[Allocation, ...]
+
+
+def schedule(verbs: Verbs) -> None:
+    """Give a node to each pod that can have one."""
+    pending = [
+        pod
+        for pod in verbs.list(POD)
+        if not pod["spec"].get("nodeName") and "deletionTimestamp" not in pod["metadata"]
+    ]
+    offers = _Offers(verbs) if pending else None
+    for pod in pending:
+        assert offers is not None
+        try:
+            claims = _claims(verbs, pod)
+            placement = offers.place(pod, claims)
+        except (_NoNodeError, ClaimNotReadyError) as error:
+            _refuse(verbs, pod, str(error))
+            continue
+        for claim in claims:
+            _give(verbs, pod, claim, placement)
+        meta = pod["metadata"]
+        verbs.bind(verbs.get(POD, meta["name"], meta["namespace"]), placement.node)
+
+
+def _claims(verbs: Verbs, pod: JsonObject) -> list[JsonObject]:
+    """The pod's claims; all of them have to be there, and for this pod."""
+    meta = pod["metadata"]
+    found = []
+    for name in claim_names(pod).values():
+        claim = verbs.store.get(CLAIM, name, meta["namespace"])
+        if claim is None:
+            raise _NoNodeError(f"resourceclaim {name!r} not found")
+        if "deletionTimestamp" in claim["metadata"]:
+            raise _NoNodeError(f"resourceclaim {name!r} is being deleted")
+        owners = claim["metadata"].get("ownerReferences", ())
+        if any(o.get("controller") and o["uid"] != meta["uid"] for o in owners):
+            raise _NoNodeError(f"resourceclaim {name!r} was made for another pod")
+        found.append(claim)
+    return found
+
+
+class _Offers:
+    """The nodes and devices of one round, and what is taken of them."""
+
+    def __init__(self, verbs: Verbs) -> None:
+        self._nodes = [Node.read(found) for found in verbs.list(NODE)]
+        self._load = Counter(found["spec"].get("nodeName") for found in verbs.list(POD))
+        self._allocator = Allocator(
+            [Slice.read(found) for found in verbs.list(SLICE)],
+            [DeviceClass.read(found) for found in verbs.list(CLASS)],
+            Holders(Claim.read(found) for found in verbs.list(CLAIM)),
+        )
+
+    def place(self, pod: JsonObject, claims: Sequence[JsonObject]) -> _Placement:
+        """Choose a node, and take what the claims get there."""
+        wanted = pod["spec"].get("nodeSelector", {}).items()
+        nodes = [node for node in self._nodes if wanted <= dict(node.labels).items()]
+        if not nodes:
+            labels = ", ".join(f"{key}={value}" for key, value in wanted)
+            count = len(self._nodes)
+            raise _NoNodeError(f"none of {count} nodes has the labels of nodeSelector ({labels})")
+        read = [Claim.read(claim) for claim in claims]
+        try:
+            decision = self._allocator.decide(read, nodes)
+        except AllocationError as error:
+            raise _NoNodeError(str(error)) from error
+        if not decision.schedulable:
+            raise _NoNodeError(why_not([explain(self._allocator, read, node) for node in nodes]))
+        node = min(decision.placements, key=lambda name: self._load[name])
+        self._load[node] += 1
+        allocations = decision.placements[node].allocations()
+        for allocation in allocations:
+            self._allocator.holders.hold(allocation.claim, allocation.object)
+        return _Placement(node, allocations)
+
+
+def _give(verbs: Verbs, pod: JsonObject, claim: JsonObject, placement: _Placement) -> None:
+    """Write a claim's allocation and the pod's reservation."""
+    meta = claim["metadata"]
+    mine = [one for one in placement.allocations if one.claim.uid == meta["uid"]]
+    if FINALIZER not in meta.get("finalizers", ()):
+        kept = [*meta.get("finalizers", ()), FINALIZER]
+        protected = {**claim, "metadata": {**meta, "finalizers": kept}}
+        claim = verbs.replace(CLAIM, protected, claim, manager=MANAGER)
+    status = claim.get("status", {})
+    if mine:
+        status = {**status, "allocation": {**mine[0].object, "allocationTimestamp": STAMPS.now()}}
+    user = {
+        "resource": "pods",
+        "name": pod["metadata"]["name"],
+        "uid": pod["metadata"]["uid"],
+    }
+    if user not in status.get("reservedFor", ()):
+        status = {**status, "reservedFor": [*status.get("reservedFor", ()), user]}
+    changed = {**claim, "status": status}
+    verbs.replace(CLAIM, changed, claim, manager=MANAGER, subresource="status")
+
+
+def _refuse(verbs: Verbs, pod: JsonObject, message: str) -> None:
+    now = verbs.get(POD, pod["metadata"]["name"], pod["metadata"]["namespace"])
+    status = now.get("status", {})
+    others = [c for c in status.get("conditions", ()) if c["type"] != "PodScheduled"]
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": UNSCHEDULABLE,
+        "message": message,
+    }
+    if condition in status.get("conditions", ()):
+        return
+    changed = {**now, "status": {**status, "conditions": [*others, condition]}}
+    verbs.replace(POD, changed, now, manager=MANAGER, subresource="status")
+    record(verbs, pod, "FailedScheduling", message, by=MANAGER, warning=True)

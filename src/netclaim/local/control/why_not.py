@@ -1,0 +1,61 @@
+"""Why no node can have a pod, in one line: each obstacle once, with the devices it is true of."""
+
+from collections.abc import Iterator, Sequence
+
+from netclaim.allocator import NodeReport, NotSelected, Reason, RequestReport
+
+__all__ = ["why_not"]
+
+
+def why_not(reports: Sequence[NodeReport]) -> str:
+    """Say what the reports of all nodes come to."""
+    nodes_by_obstacle: dict[str, dict[str, list[str]]] = {}
+    for report in reports:
+        for obstacle, device in _obstacles(report):
+            devices = nodes_by_obstacle.setdefault(obstacle, {}).setdefault(report.node, [])
+            devices += [device] if device else []
+    told = "; ".join(
+        f"{obstacle}: {_places(nodes)}" for obstacle, nodes in nodes_by_obstacle.items()
+    )
+    return f"0/{len(reports)} nodes are available: {told}"
+
+
+def _obstacles(report: NodeReport) -> Iterator[tuple[str, str]]:
+    """What stands in the way on a node, and of which device it is true, if of one."""
+    short = [request for request in report.requests if not request.enough]
+    if report.error:
+        yield report.error, ""
+    elif report.fits:
+        yield "it could, but another node fails the pod", ""
+    elif report.elsewhere:
+        names = ", ".join(claim.name for claim in report.elsewhere)
+        yield f"what {names} was given is not usable from here", ""
+    elif short:
+        for request in short:
+            yield from _shortage(request)
+    elif report.conflicts:
+        yield "; ".join(map(str, report.conflicts)), ""
+    else:
+        yield "; ".join(map(str, report.pools)) or "no device is published", ""
+
+
+def _shortage(request: RequestReport) -> Iterator[tuple[str, str]]:
+    name = f"request {request.request.full_name}"
+    if not request.devices:
+        yield f"{name}, no device is published", ""
+    for device in request.devices:
+        for reason in device.reasons:
+            yield f"{name}, {_text(reason)}", device.device.device
+
+
+def _text(reason: Reason) -> str:
+    """A reason in words that are the same for all devices it is true of."""
+    if isinstance(reason, NotSelected):
+        return f"`{reason.selector.expression}` is false"
+    return str(reason)
+
+
+def _places(nodes: dict[str, list[str]]) -> str:
+    return ", ".join(
+        f"{node} ({', '.join(devices)})" if devices else node for node, devices in nodes.items()
+    )

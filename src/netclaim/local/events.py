@@ -1,0 +1,39 @@
+"""Events about objects, as components of a cluster leave them."""
+
+from datetime import UTC, datetime
+
+from netclaim.local.api.kinds import EVENT
+from netclaim.local.api.verbs import STAMPS, Verbs
+from netclaim.model.claim import JsonObject
+
+__all__ = ["record"]
+
+NOTE_MAX = 1024  # bytes of a note that the API takes
+
+
+def record(
+    verbs: Verbs, about: JsonObject, reason: str, note: str, *, by: str, warning: bool = False
+) -> None:
+    """Leave an event at an object. Again: a second one."""
+    meta = about["metadata"]
+    regarding = {
+        "apiVersion": about["apiVersion"],
+        "kind": about["kind"],
+        "namespace": meta.get("namespace", ""),
+        "name": meta["name"],
+        "uid": meta["uid"],
+    }
+    event: JsonObject = {
+        "metadata": {"name": f"{meta['name']}.{STAMPS.tail()}{STAMPS.tail()}"},
+        "eventTime": datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "reportingController": by,
+        "reportingInstance": "netclaim",
+        "action": reason,
+        "reason": reason,
+        "note": note.encode()[:NOTE_MAX].decode(errors="ignore"),
+        "type": "Warning" if warning else "Normal",
+        "regarding": regarding,
+        "apiVersion": EVENT.addresses[0].api_version,
+        "kind": EVENT.name,
+    }
+    verbs.create(EVENT, event, manager=by, namespace=meta.get("namespace") or "default")

@@ -1,0 +1,50 @@
+"""A cluster that is left up: how to look around in it, until the user has seen enough."""
+
+import asyncio
+import os
+import sys
+from typing import Final
+
+from netclaim.local.api.kinds import POD
+from netclaim.local.cluster import KUBECONFIG, EmbeddedCluster
+from netclaim.local.machine.world import NODES
+from netclaim.local.screen import Screen
+
+__all__ = ["wait_for_user"]
+
+PODS_SHOWN: Final = 3
+
+
+async def wait_for_user(cluster: EmbeddedCluster, screen: Screen) -> None:
+    """Say what can be looked at, and wait for Enter or Ctrl-C; without a terminal, for Ctrl-C."""
+    pid = cluster.host_pid
+    screen.title("The cluster is up")
+    screen.line("From another terminal, as the same user, go inside:")
+    screen.block(f"nsenter --target {pid} --all --preserve-credentials --wd=/ bash", "bash")
+    screen.line("and look around there:")
+    lines = [f"kubectl --kubeconfig {KUBECONFIG} get pods,resourceclaims,resourceslices"]
+    lines += [f"nsenter --net={NODES / node} ip -br addr" for node in cluster.topology.nodes[:2]]
+    for pod in list(cluster.store.list(POD))[:PODS_SHOWN]:
+        netns = cluster.netns_of(pod["metadata"]["uid"])
+        if netns:
+            lines.append(f"nsenter --net={netns} ip addr    # {pod['metadata']['name']}")
+    logs = cluster.nodes[-1].place.directory
+    lines.append(f"tail -f {logs.parent}/*/*.log    # the drivers")
+    screen.block("\n".join(lines), "bash")
+    if sys.stdin.isatty():
+        screen.line("Enter or Ctrl-C ends it; nothing stays behind.")
+        await _read_line()
+    else:
+        screen.line("Ctrl-C ends it; nothing stays behind.")
+        await asyncio.Event().wait()
+
+
+async def _read_line() -> None:
+    loop = asyncio.get_running_loop()
+    typed = asyncio.Event()
+    loop.add_reader(sys.stdin.fileno(), typed.set)
+    try:
+        await typed.wait()
+        os.read(sys.stdin.fileno(), 1024)
+    finally:
+        loop.remove_reader(sys.stdin.fileno())

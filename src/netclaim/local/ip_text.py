@@ -1,0 +1,64 @@
+"""Links and addresses of a namespace in the words of `ip a` and `ip -br link`, without the program.
+
+Limit: the lines that people read; no queueing disciplines, lifetimes or statistics.
+"""
+
+import socket
+from collections.abc import Iterable
+from typing import Final
+
+from netclaim.kernel import Address, Link, Netns, Rtnl, list_addresses, list_links, uapi
+
+__all__ = ["ip_addresses", "ip_links"]
+
+FLAGS: Final = {  # linux/if.h, in the order in which ip(8) writes them
+    0x8: "LOOPBACK",
+    0x2: "BROADCAST",
+    0x80: "NOARP",
+    0x1000: "MULTICAST",
+    0x1: "UP",
+    0x10000: "LOWER_UP",
+}
+SCOPES: Final = {uapi.RT_SCOPE_UNIVERSE: "global", 253: "link", 254: "host"}
+LINK_TYPES: Final = {uapi.ARPHRD_ETHER: "ether", 772: "loopback"}  # 772 is ARPHRD_LOOPBACK
+
+
+async def ip_addresses(netns: Netns) -> str:
+    """What `ip a` says in a namespace."""
+    with Rtnl.open(netns) as rtnl:
+        links, addresses = await list_links(rtnl), await list_addresses(rtnl)
+    return "\n".join(line for link in links for line in _lines(link, links, addresses))
+
+
+async def ip_links(netns: Netns) -> tuple[tuple[str, str, str, str], ...]:
+    """What `ip -br link` says in a namespace: name, state, MAC and flags of each link."""
+    with Rtnl.open(netns) as rtnl:
+        links = await list_links(rtnl)
+    return tuple(
+        (_name(link, links), link.oper_state.upper(), link.mac, _flags(link)) for link in links
+    )
+
+
+def _lines(link: Link, links: Iterable[Link], addresses: Iterable[Address]) -> Iterable[str]:
+    state = link.oper_state.upper()
+    head = f"{link.index}: {_name(link, links)}: {_flags(link)} mtu {link.mtu} state {state}"
+    yield head
+    yield f"    link/{LINK_TYPES.get(link.arphrd, 'other')} {link.mac}"
+    for address in addresses:
+        if address.index == link.index:
+            family = "inet" if address.family == socket.AF_INET else "inet6"
+            yield f"    {family} {address} scope {SCOPES.get(address.scope, 'other')} {link.name}"
+
+
+def _name(link: Link, links: Iterable[Link]) -> str:
+    """A link's name, with what it stands on or is joined to behind an @."""
+    if not link.parent_index:
+        return link.name
+    if link.parent_nsid is not None:
+        return f"{link.name}@if{link.parent_index}"
+    parent = next((other.name for other in links if other.index == link.parent_index), "?")
+    return f"{link.name}@{parent}"
+
+
+def _flags(link: Link) -> str:
+    return f"<{','.join(name for flag, name in FLAGS.items() if link.flags & flag)}>"

@@ -1,0 +1,153 @@
+"""Kubelet's part in claims: have drivers prepare them for a pod, and release them after the last.
+
+Promise: the order, the checks and the rules are kubelet's: everything is looked at before anything
+is noted; a claim is noted before a driver is called; a driver is called once with all claims of the
+pod that it does not have yet; a claim is released when no pod of the node needs it, and stays noted
+until that worked. After a restart claims are noted but not known to be prepared.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from netclaim.errors import PeerError
+from netclaim.local.api.kinds import CLAIM
+from netclaim.local.api.store import Store
+from netclaim.model.claim import JsonObject
+from netclaim.model.prepared import ClaimRef, PrepareAnswer
+
+__all__ = [
+    "ClaimNotReadyError",
+    "ClaimNote",
+    "DriverCalls",
+    "NodeClaims",
+    "PrepareError",
+    "RegisteredDrivers",
+    "claim_names",
+]
+
+
+class ClaimNotReadyError(PeerError):
+    """A claim is not yet what a pod needs it to be."""
+
+
+class PrepareError(PeerError):
+    """A driver could not prepare or release a claim; the text is its own."""
+
+
+class DriverCalls(Protocol):
+    """What kubelet asks of a driver."""
+
+    async def prepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, PrepareAnswer]:
+        """The answer for each of the claims, by UID."""
+        ...
+
+    async def unprepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, str | None]:
+        """None, or an error, for each of the claims, by UID."""
+        ...
+
+
+class RegisteredDrivers(Protocol):
+    """Where to find the drivers."""
+
+    def client(self, driver: str) -> DriverCalls:
+        """The way to call a driver; an error if it is not registered."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimNote:
+    """What kubelet keeps of a claim, across restarts too."""
+
+    ref: ClaimRef
+    drivers: frozenset[str]
+    pods: frozenset[str]
+
+
+class NodeClaims:
+    """The claims that pods of one node use."""
+
+    def __init__(
+        self, store: Store, drivers: RegisteredDrivers, noted: Iterable[ClaimNote] = ()
+    ) -> None:
+        """`noted` is what an earlier kubelet left behind."""
+        self._store = store
+        self._drivers = drivers
+        self._notes = {note.ref.uid: note for note in noted}
+        self._prepared: set[str] = set()
+
+    @property
+    def notes(self) -> tuple[ClaimNote, ...]:
+        """What a next kubelet has to know."""
+        return tuple(self._notes.values())
+
+    async def prepare(self, pod: JsonObject) -> None:
+        """Have everything prepared that a pod claims. Again: only what is not prepared yet."""
+        uid = pod["metadata"]["uid"]
+        wanted = [self._looked_at(pod, name) for name in claim_names(pod).values()]
+        for note in wanted:
+            known = self._notes.get(note.ref.uid, note)
+            self._notes[note.ref.uid] = replace(known, pods=known.pods | {uid})
+        todo = [note for note in wanted if note.ref.uid not in self._prepared]
+        for driver in sorted({driver for note in todo for driver in note.drivers}):
+            refs = [note.ref for note in todo if driver in note.drivers]
+            answers = await self._drivers.client(driver).prepare(refs)
+            for ref in refs:
+                if error := answers[ref.uid].error:
+                    raise PrepareError(f"claim {ref.name}: {error}")
+        self._prepared |= {note.ref.uid for note in todo}
+
+    async def unprepare(self, pod_uid: str) -> None:
+        """Release what only this pod used. Again: only what is left."""
+        for uid, note in list(self._notes.items()):
+            if pod_uid not in note.pods:
+                continue
+            if others := note.pods - {pod_uid}:
+                self._notes[uid] = replace(note, pods=others)
+                continue
+            for driver in sorted(note.drivers):
+                errors = await self._drivers.client(driver).unprepare([note.ref])
+                if error := errors[uid]:
+                    raise PrepareError(f"claim {note.ref.name}: {error}")
+            self._prepared.discard(uid)
+            del self._notes[uid]
+
+    def _looked_at(self, pod: JsonObject, name: str) -> ClaimNote:
+        """A claim, if it is what the pod needs."""
+        meta = pod["metadata"]
+        claim = self._store.get(CLAIM, name, meta["namespace"])
+        if claim is None:
+            raise ClaimNotReadyError(f"claim {name} is not there")
+        status = claim.get("status", {})
+        if not any(user.get("uid") == meta["uid"] for user in status.get("reservedFor", ())):
+            raise ClaimNotReadyError(f"pod {meta['name']} may not use claim {name}: not reserved")
+        if "allocation" not in status:
+            raise ClaimNotReadyError(f"claim {name} is not allocated")
+        ref = ClaimRef(claim["metadata"]["uid"], meta["namespace"], name)
+        self._check_replaced(ref)
+        results = status["allocation"].get("devices", {}).get("results", ())
+        drivers = frozenset(result["driver"] for result in results)
+        for driver in drivers:
+            self._drivers.client(driver)  # one that is not there is told before anything is noted
+        return ClaimNote(ref, drivers, frozenset())
+
+    def _check_replaced(self, ref: ClaimRef) -> None:
+        for note in self._notes.values():
+            same_name = (note.ref.namespace, note.ref.name) == (ref.namespace, ref.name)
+            if same_name and note.ref.uid != ref.uid:
+                raise ClaimNotReadyError(f"an older claim {ref.name} is not yet released")
+
+
+def claim_names(pod: JsonObject) -> Mapping[str, str]:
+    """The names of a pod's claims in the pod, and their real names."""
+    made = {
+        status["name"]: status.get("resourceClaimName")
+        for status in pod.get("status", {}).get("resourceClaimStatuses", ())
+    }
+    names = {}
+    for claim in pod["spec"].get("resourceClaims", ()):
+        name = claim.get("resourceClaimName") or made.get(claim["name"])
+        if not name:
+            raise ClaimNotReadyError(f"the claim for {claim['name']} is not made yet")
+        names[claim["name"]] = name
+    return names

@@ -1,0 +1,89 @@
+"""The driver of one node: the real program, in the node's namespaces, with its log in a file.
+
+Promise: ends with the block that lends it, without a word, as a node that loses its power; and with
+the cluster, whatever happens. An end that nobody asked for is an error that quotes its log.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from netclaim.errors import PeerError
+from netclaim.local.machine import NodePlace, enter_node
+
+__all__ = ["DriverEndedError", "DriverOptions", "driver_process"]
+
+TAIL_LINES: Final = 5  # enough for a program's last words, little enough to be read
+FOREIGN: Final = ("NETCLAIM_", "KUBE", "NODE_NAME")  # variables that mean another cluster
+
+
+class DriverEndedError(PeerError):
+    """A driver's process is gone although nobody stopped it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverOptions:
+    """What the drivers of all nodes have in common."""
+
+    name: str
+    kubeconfig: Path
+    cni_bin_dirs: tuple[Path, ...] = ()
+
+    def command(self, place: NodePlace, pod_subnet: str) -> list[str]:
+        """The driver's command line on a node."""
+        directory = place.directory
+        return [
+            sys.executable, "-m", "netclaim", "driver",
+            f"--driver-name={self.name}",
+            f"--node-name={place.name}",
+            f"--kubeconfig={self.kubeconfig}",
+            f"--state-dir={directory / 'state'}",
+            f"--kubelet-dir={place.kubelet_dir}",
+            f"--nri-socket={place.nri_socket}",
+            f"--cdi-dir={directory / 'cdi'}",
+            f"--pod-network={pod_subnet}",
+            "--log-format=text",
+            *(f"--cni-bin-dir={directory}" for directory in self.cni_bin_dirs),
+        ]  # fmt: skip
+
+
+@asynccontextmanager
+async def driver_process(
+    place: NodePlace, command: Sequence[str], log: Path
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run a driver for as long as the block runs."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
+    with log.open("ab") as stream:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+            env=environment,
+            start_new_session=True,  # a Ctrl-C is ours to handle
+            preexec_fn=enter_node(place),
+        )
+    try:
+        async with asyncio.TaskGroup() as group:
+            watch = group.create_task(_watch(process, place.name, log))
+            yield process
+            watch.cancel()
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+async def _watch(process: asyncio.subprocess.Process, node: str, log: Path) -> None:
+    code = await process.wait()
+    raise DriverEndedError(f"the driver on {node} ended with code {code}: {_last_words(log)}")
+
+
+def _last_words(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
+    return " | ".join(line.strip() for line in lines) or "it said nothing"

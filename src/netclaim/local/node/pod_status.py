@@ -1,0 +1,48 @@
+"""What kubelet writes about a pod: that it runs, or what it waits for. Pure."""
+
+from datetime import datetime
+
+from netclaim.model.claim import JsonObject
+from netclaim.model.pod import PodSandbox
+
+__all__ = ["is_running", "running", "waiting"]
+
+
+def running(pod: JsonObject, sandbox: PodSandbox, now: datetime) -> JsonObject:
+    """The status of a pod whose containers were all created."""
+    since = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    statuses = [
+        {
+            "name": container["name"],
+            "image": container["image"],
+            "ready": True,
+            "started": True,
+            "restartCount": 0,
+            "state": {"running": {"startedAt": since}},
+        }
+        for container in pod["spec"]["containers"]
+    ]
+    status: JsonObject = {
+        "phase": "Running",
+        "conditions": [
+            {"type": kind, "status": "True", "lastTransitionTime": since}
+            for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")
+        ],
+        "containerStatuses": statuses,
+        "startTime": since,
+        "reason": "",
+        "message": "",
+    }
+    if sandbox.ips:
+        status |= {"podIP": sandbox.ips[0], "podIPs": [{"ip": ip} for ip in sandbox.ips]}
+    return status
+
+
+def waiting(reason: str, message: str) -> JsonObject:
+    """The status of a pod that is on its node but does not start."""
+    return {"phase": "Pending", "reason": reason, "message": message}
+
+
+def is_running(pod: JsonObject) -> bool:
+    """Whether a pod has started."""
+    return bool(pod.get("status", {}).get("phase") == "Running")

@@ -1,0 +1,137 @@
+"""The embedded runtime: a pod's sandbox is a network namespace, and plugins are told of it by NRI.
+
+Promise: the order is containerd's. To run: namespace, primary network, plugins; if one of these
+refuses, all of it is taken back. To stop: plugins while the namespace is still there, then the
+namespace, then plugins again. Limit: no processes run in a pod; it is its network that is real.
+"""
+
+import ipaddress
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from netclaim.errors import HostError, PeerError
+from netclaim.kernel import Netns, Rtnl
+from netclaim.kernel.ip_requests import add_address, add_route
+from netclaim.kernel.link_requests import create_link, set_link, veth
+from netclaim.local.machine import NETNS, POD_BRIDGE, add_netns, remove_netns
+from netclaim.local.machine.wiring import EVERYWHERE, find_index
+from netclaim.model.claim import JsonObject
+from netclaim.model.pod import PodSandbox
+from netclaim.nri import Container, ContainerState, Runtime, StatusError
+
+__all__ = ["SandboxError", "Sandboxes"]
+
+POD_LINK: Final = "eth0"
+
+
+class SandboxError(PeerError):
+    """A sandbox or container could not be made; the text is the plugin's own."""
+
+
+class Sandboxes:
+    """The sandboxes of one node."""
+
+    def __init__(self, runtime: Runtime, node: Netns, pod_subnet: str) -> None:
+        self._runtime = runtime
+        self._node = node
+        self._subnet = ipaddress.IPv4Network(pod_subnet)
+        self._taken: set[ipaddress.IPv4Address] = set()
+        self._by_pod: dict[str, PodSandbox] = {}
+
+    @property
+    def running(self) -> Mapping[str, PodSandbox]:
+        """The sandboxes that there are, by the UID of their pod."""
+        return MappingProxyType(self._by_pod)
+
+    async def run(self, pod: JsonObject) -> PodSandbox:
+        """Make a pod's sandbox and tell the plugins; SandboxError: one of them refused it."""
+        meta = pod["metadata"]
+        on_host = bool(pod["spec"].get("hostNetwork"))
+        path = NETNS / f"cni-{secrets.token_hex(8)}"
+        address = None if on_host else self._take_address()
+        sandbox = PodSandbox(
+            id=secrets.token_hex(32),
+            uid=meta["uid"],
+            namespace=meta["namespace"],
+            name=meta["name"],
+            netns=None if on_host else str(path),
+            labels=meta.get("labels", {}),
+            annotations=meta.get("annotations", {}),
+            ips=(str(address),) if address else (),
+        )
+        try:
+            if address:
+                await self._make_network(path, address)
+            await self._runtime.run_pod_sandbox(sandbox)
+        except StatusError as error:
+            self._take_back(sandbox)
+            raise SandboxError(str(error)) from error
+        except BaseException:
+            self._take_back(sandbox)
+            raise
+        self._by_pod[sandbox.uid] = sandbox
+        return sandbox
+
+    async def create_container(self, sandbox: PodSandbox, name: str) -> Container:
+        """Tell the plugins of a container; SandboxError: one of them refused it."""
+        container = Container(
+            id=secrets.token_hex(32),
+            pod_sandbox_id=sandbox.id,
+            name=name,
+            state=ContainerState.RUNNING,
+        )
+        try:
+            await self._runtime.create_container(sandbox, container)
+        except StatusError as error:
+            raise SandboxError(str(error)) from error
+        return container
+
+    async def stop(self, sandbox: PodSandbox) -> None:
+        """End a sandbox: tell the plugins, take its namespace away, tell them again."""
+        await self._runtime.stop_pod_sandbox(sandbox)
+        self._take_back(sandbox)
+        await self._runtime.remove_pod_sandbox(sandbox)
+
+    def _take_address(self) -> ipaddress.IPv4Address:
+        address = next((one for one in self._addresses() if one not in self._taken), None)
+        if address is None:
+            raise HostError(f"the node has no address left for a pod in {self._subnet}")
+        self._taken.add(address)
+        return address
+
+    def _addresses(self) -> Iterator[ipaddress.IPv4Address]:
+        hosts = self._subnet.hosts()
+        next(hosts)  # the bridge's own
+        return hosts
+
+    def _take_back(self, sandbox: PodSandbox) -> None:
+        """The links in the namespace, and their ends on the node, go with it."""
+        if self._by_pod.get(sandbox.uid) is sandbox:
+            del self._by_pod[sandbox.uid]
+        if sandbox.netns is not None:
+            remove_netns(Path(sandbox.netns))
+        self._taken -= {ipaddress.IPv4Address(ip) for ip in sandbox.ips}
+
+    async def _make_network(self, path: Path, address: ipaddress.IPv4Address) -> None:
+        """The namespace with its loopback and its primary interface."""
+        port = f"veth{path.name[-8:]}"
+        with add_netns(path) as netns:
+            with Rtnl.open(self._node) as rtnl:
+                switch = await find_index(rtnl, POD_BRIDGE)
+                cable = veth(POD_LINK, peer_netns_fd=netns.fd)
+                await rtnl.call(create_link(port, cable, master_index=switch))
+                await rtnl.call(set_link(await find_index(rtnl, port), up=True))
+            with Rtnl.open(netns) as rtnl:
+                own = await find_index(rtnl, POD_LINK)
+                interface = ipaddress.ip_interface(f"{address}/{self._subnet.prefixlen}")
+                await rtnl.batch(
+                    [
+                        set_link(await find_index(rtnl, "lo"), up=True),
+                        add_address(own, interface),
+                        set_link(own, up=True),
+                        add_route(EVERYWHERE, gateway=self._subnet[1]),
+                    ]
+                )

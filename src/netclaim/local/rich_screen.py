@@ -1,0 +1,66 @@
+"""The screen of a terminal, by rich."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.control import Control
+from rich.padding import Padding
+from rich.segment import ControlType
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["RichScreen"]
+
+COLOURS = {None: "", True: "green", False: "red"}
+STATES = {"Running": "green", "Ready": "green", "Pending": "yellow", "UP": "green", "DOWN": "dim"}
+
+
+class RichScreen:
+    """Colour and tables."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._console = Console(file=stream, highlight=False)
+
+    def title(self, text: str) -> None:
+        """A rule with the title in it."""
+        self._console.print()
+        self._console.rule(Text(text, style="bold cyan"), align="left", style="cyan")
+
+    def command(self, text: str) -> None:
+        """As one would type it."""
+        self._console.print(Text(f"$ {text}", style="bold"))
+
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Columns under a header; states in their colour."""
+        table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
+        for name in header:
+            table.add_column(name, overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(cell, style=STATES.get(cell, "")) for cell in row))
+        self._console.print(table)
+
+    def block(self, text: str, language: str = "") -> None:
+        """Highlighted, and a little further in."""
+        shown: Syntax | Text = (
+            Syntax(text, language, background_color="default", word_wrap=True)
+            if language
+            else Text(text)
+        )
+        self._console.print(Padding(shown, (0, 0, 0, 2)))
+
+    def line(self, text: str, *, good: bool | None = None) -> None:
+        """Green for good news, red for bad."""
+        self._console.print(Text(text, style=COLOURS[good]))
+
+    @contextmanager
+    def working(self, text: str) -> Iterator[None]:
+        """A line, gone when it is done; no spinner, since its thread and forks do not mix."""
+        self._console.print(Text(f"{text} …", style="dim"), end="\r")
+        try:
+            yield
+        finally:
+            self._console.control(Control((ControlType.ERASE_IN_LINE, 2)))

@@ -1,0 +1,180 @@
+"""`netclaim demo`: the demo of the KubeCon talk, told in its order, on an embedded cluster.
+
+The environment, the slices, the request, the claims, one claim, the pods, one pod's interfaces, and
+a ping between two of them.
+"""
+
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from netclaim.kernel import open_netns
+from netclaim.kube.yaml_dialect import dump
+from netclaim.local.api.kinds import CLAIM, DEPLOYMENT, NODE, SLICE, TEMPLATE
+from netclaim.local.cluster import EmbeddedCluster
+from netclaim.local.hints import wait_for_user
+from netclaim.local.ip_text import ip_addresses, ip_links
+from netclaim.local.outcome import PodOutcome
+from netclaim.local.ping import ping
+from netclaim.local.screen import Screen
+from netclaim.local.trial import ALL_WELL, SOME_FAILED, Trial, quiet_logs, show_outcomes, start_pods
+from netclaim.model.claim import JsonObject
+
+__all__ = ["DEMO", "tell"]
+
+DEMO: Final = Path(__file__).parent / "kubecon-demo.yaml"
+PINGS: Final = 3
+
+
+async def tell(trial: Trial, screen: Screen) -> int:
+    """Run the demo and tell it; returns the exit code."""
+    quiet_logs()
+    started_s = time.monotonic()
+    async with AsyncExitStack() as stack:
+        with screen.working(f"starting {len(trial.topology.nodes)} nodes, each with its driver"):
+            cluster = await stack.enter_async_context(trial.cluster())
+        await _environment(cluster, screen)
+        _slices(cluster, screen)
+        with screen.working("starting the pods"):
+            pods = await start_pods(cluster, trial.manifests.items, trial.timeout_s)
+        took_s = time.monotonic() - started_s
+        if any(pod.state != "ready" for pod in pods):
+            show_outcomes(pods, screen)
+            return SOME_FAILED
+        await cluster.store.wait_for(lambda: _is_counted(cluster))
+        _request(cluster, screen)
+        _claims(cluster, screen)
+        _pods(pods, screen)
+        await _inside(cluster, pods, screen)
+        screen.line("")
+        screen.line(
+            f"{len(pods)} pods on {len(cluster.nodes)} nodes, each with an interface of its own:"
+            f" {took_s:.1f} s from nothing, without a cluster",
+            good=True,
+        )
+        if trial.keep:
+            await wait_for_user(cluster, screen)
+    return ALL_WELL
+
+
+async def _environment(cluster: EmbeddedCluster, screen: Screen) -> None:
+    screen.title("Environment")
+    screen.command("kubectl get nodes -o wide")
+    screen.table(
+        ("NAME", "STATUS", "INTERNAL-IP", "DRIVERS"),
+        [
+            (
+                node["metadata"]["name"],
+                "Ready",
+                node["status"]["addresses"][0]["address"],
+                ",".join(cluster.driver_names),
+            )
+            for node in cluster.store.list(NODE)
+        ],
+    )
+    for node in cluster.nodes:
+        screen.command(f"nsenter --net={node.place.netns} ip -br link")
+        screen.table(("LINK", "STATE", "MAC", "FLAGS"), await ip_links(node.netns))
+
+
+def _slices(cluster: EmbeddedCluster, screen: Screen) -> None:
+    screen.title("What there is: ResourceSlices")
+    screen.command("kubectl get resourceslices")
+    screen.table(
+        ("NAME", "NODE", "DRIVER", "POOL", "DEVICES"),
+        [
+            (
+                found["metadata"]["name"],
+                found["spec"].get("nodeName", ""),
+                found["spec"]["driver"],
+                found["spec"]["pool"]["name"],
+                ", ".join(device["name"] for device in found["spec"].get("devices", ())),
+            )
+            for found in cluster.store.list(SLICE)
+        ],
+    )
+
+
+def _request(cluster: EmbeddedCluster, screen: Screen) -> None:
+    screen.title("What is asked for: a macvlan on eth1, which only kind-worker has")
+    template = next(cluster.store.list(TEMPLATE))
+    screen.command(f"kubectl get resourceclaimtemplate {template['metadata']['name']} -o yaml")
+    screen.block(dump({"spec": template["spec"]}), "yaml")
+    deployment = next(cluster.store.list(DEPLOYMENT))
+    screen.command("kubectl get deployments")
+    counts = deployment["status"]
+    screen.table(
+        ("NAME", "READY", "UP-TO-DATE", "AVAILABLE"),
+        [
+            (
+                deployment["metadata"]["name"],
+                f"{counts.get('readyReplicas', 0)}/{deployment['spec']['replicas']}",
+                str(counts.get("updatedReplicas", 0)),
+                str(counts.get("availableReplicas", 0)),
+            )
+        ],
+    )
+
+
+def _is_counted(cluster: EmbeddedCluster) -> bool:
+    """Whether the Deployment knows that its pods are ready: its controller looks after them."""
+    found = next(cluster.store.list(DEPLOYMENT))
+    return bool(found["status"].get("readyReplicas") == found["spec"]["replicas"])
+
+
+def _claims(cluster: EmbeddedCluster, screen: Screen) -> None:
+    screen.title("What was given: ResourceClaims")
+    screen.command("kubectl get resourceclaims")
+    claims = list(cluster.store.list(CLAIM))
+    screen.table(
+        ("NAME", "STATE", "AGE"),
+        [(claim["metadata"]["name"], _state(claim), _age(claim)) for claim in claims],
+    )
+    screen.command(f"kubectl get resourceclaim {claims[0]['metadata']['name']} -o yaml")
+    screen.block(dump({"status": claims[0]["status"]}), "yaml")
+
+
+def _state(claim: JsonObject) -> str:
+    status = claim.get("status", {})
+    words = [word for word, key in (("allocated", "allocation"), ("reserved", "reservedFor"))
+             if status.get(key)]  # fmt: skip
+    return ",".join(words) or "pending"
+
+
+def _age(obj: JsonObject) -> str:
+    made = datetime.fromisoformat(obj["metadata"]["creationTimestamp"])
+    return f"{max(0, round((datetime.now(UTC) - made).total_seconds()))}s"
+
+
+def _pods(pods: Sequence[PodOutcome], screen: Screen) -> None:
+    screen.title("Where they are: pods")
+    screen.command("kubectl get pods -o wide")
+    screen.table(
+        ("NAME", "READY", "STATUS", "IP", "NODE", "INTERFACE"),
+        [(pod.name, "1/1", "Running", pod.ip, pod.node, _interface(pod)) for pod in pods],
+    )
+
+
+def _interface(pod: PodOutcome) -> str:
+    return ", ".join(f"{one.name} {' '.join(one.ips)}" for one in pod.interfaces)
+
+
+async def _inside(cluster: EmbeddedCluster, pods: Sequence[PodOutcome], screen: Screen) -> None:
+    """One pod's interfaces, and a ping to another over the one it claimed."""
+    first, second = pods[0], pods[1]
+    screen.title("Inside: the interfaces of one, and the way to another")
+    netns = cluster.netns_of(first.uid)
+    screen.command(f"kubectl exec {first.name} -- ip a")
+    with open_netns(netns) as opened:
+        screen.block(await ip_addresses(opened))
+    address = second.interfaces[0].ips[0].partition("/")[0]
+    screen.command(f"kubectl exec {first.name} -- ping -c {PINGS} {address}    # {second.name}")
+    pongs = await ping(netns, address, PINGS)
+    for pong in pongs:
+        took = f"{pong.milliseconds:.3f} ms"
+        screen.line(f"64 bytes from {address}: icmp_seq={pong.sequence} time={took}")
+    received = f"{PINGS} packets transmitted, {len(pongs)} received"
+    screen.line(received, good=len(pongs) == PINGS)

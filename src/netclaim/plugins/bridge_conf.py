@@ -1,0 +1,108 @@
+"""The configuration of the bridge plugin.
+
+Promise: a `BridgeConf` from `read_bridge` makes sense as a whole.
+Limit: pure.
+"""
+
+from netclaim.kernel.bridge_requests import PortVlan
+from netclaim.plugins.conf import Conf
+from netclaim.plugins.errors import PluginError
+from netclaim.plugins.mac import MacOffer
+from netclaim.plugins.masquerade import MasqueradeConf
+from netclaim.plugins.plugin import Invocation
+
+__all__ = ["BridgeConf", "port_vlans", "read_bridge"]
+
+VLAN_ID_MAX = 4094  # 802.1Q keeps 4095 for itself
+NATIVE_VLAN = 1  # of a trunk, where no other is named
+
+
+class TrunkConf(Conf, frozen=True):
+    """VLANs of a trunk: one, or all between two."""
+
+    min_id: int | None = None
+    max_id: int | None = None
+    id: int | None = None
+
+
+class Args(Conf, frozen=True):
+    """What stands under `args`."""
+
+    cni: MacOffer = MacOffer()
+
+
+class BridgeConf(MasqueradeConf, frozen=True):
+    """The keys of this plugin."""
+
+    bridge: str = "cni0"
+    is_gateway: bool = False
+    is_default_gateway: bool = False
+    force_address: bool = False
+    mtu: int = 0
+    hairpin_mode: bool = False
+    promisc_mode: bool = False
+    vlan: int = 0
+    vlan_trunk: tuple[TrunkConf, ...] | None = None
+    preserve_default_vlan: bool = False
+    macspoofchk: bool = False
+    enabledad: bool = False
+    disable_container_interface: bool = False
+    port_isolation: bool = False
+    args: Args = Args()
+    runtime_config: MacOffer = MacOffer()
+
+    @property
+    def gateway(self) -> bool:
+        """Whether the bridge is the containers' gateway."""
+        return self.is_gateway or self.is_default_gateway
+
+    @property
+    def vlan_filtering(self) -> bool:
+        """Whether the bridge has to tell VLANs apart."""
+        return self.vlan != 0 or self.vlan_trunk is not None
+
+
+def read_bridge(invocation: Invocation) -> BridgeConf:
+    """Read the configuration for ADD; PluginError where keys contradict each other."""
+    conf = invocation.conf(BridgeConf)
+    port_vlans(conf)
+    if conf.ipam.type and conf.disable_container_interface:
+        raise PluginError("disableContainerInterface leaves the link down: drop it or ipam")
+    if conf.hairpin_mode and conf.promisc_mode:
+        raise PluginError("hairpinMode and promiscMode exclude each other")
+    return conf
+
+
+def port_vlans(conf: BridgeConf) -> list[PortVlan]:
+    """Return the VLANs of the container's port, the native one among them."""
+    if not 0 <= conf.vlan <= VLAN_ID_MAX:
+        raise PluginError(f"vlan {conf.vlan} is not between 0 and {VLAN_ID_MAX}")
+    trunk = sorted({vlan for item in conf.vlan_trunk or () for vlan in _trunk(item)})
+    native = conf.vlan or (NATIVE_VLAN if trunk else 0)
+    if not native:
+        return []
+    # The native one comes last for a trunk without one of its own: it may be part of the trunk.
+    tagged = [PortVlan(vlan) for vlan in trunk]
+    own = PortVlan(native, native=True)
+    return [own, *tagged] if conf.vlan else [*tagged, own]
+
+
+def _trunk(item: TrunkConf) -> set[int]:
+    vlans: set[int] = set()
+    if (item.min_id is None) is not (item.max_id is None):
+        missing = "minID" if item.min_id is None else "maxID"
+        raise PluginError(f"vlanTrunk: minID and maxID go together, {missing} is missing")
+    if item.min_id is not None and item.max_id is not None:
+        first, last = _vlan_id(item.min_id, "minID"), _vlan_id(item.max_id, "maxID")
+        if last < first:
+            raise PluginError("vlanTrunk: minID is above maxID")
+        vlans.update(range(first, last + 1))
+    if item.id is not None:
+        vlans.add(_vlan_id(item.id, "id"))
+    return vlans
+
+
+def _vlan_id(number: int, key: str) -> int:
+    if not 0 < number <= VLAN_ID_MAX:
+        raise PluginError(f"vlanTrunk: {key} {number} is not between 1 and {VLAN_ID_MAX}")
+    return number

@@ -1,0 +1,113 @@
+"""Read plugin configuration as the reference plugins do.
+
+Promise: keys are found in whatever case they are written and null means absent, as in Go; a value
+of the wrong type is a PluginError that names the key. Unknown keys are passed over.
+Limit: only reads. What a plugin's own keys mean, its module says.
+"""
+
+import ipaddress
+from collections.abc import Collection
+from typing import Any, Final, TypeAlias, TypeVar
+
+import msgspec
+
+from netclaim.cni import DNS, CniArgs
+from netclaim.plugins.errors import PluginError
+
+__all__ = [
+    "Conf",
+    "Interface",
+    "IpAddress",
+    "NetConf",
+    "lowered",
+    "read_args",
+    "read_cidr",
+    "read_conf",
+    "read_ip",
+]
+
+IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+Interface: TypeAlias = ipaddress.IPv4Interface | ipaddress.IPv6Interface
+
+TRUTH: Final = {"1": True, "true": True, "0": False, "false": False}
+
+C = TypeVar("C", bound="Conf")
+
+
+def _wire_name(field: str) -> str:
+    """Name a field as `lowered` leaves its key: `is_gateway` is isGateway, and so isgateway."""
+    return field.replace("_", "")
+
+
+class Conf(msgspec.Struct, frozen=True, rename=_wire_name):
+    """An object of a configuration."""
+
+
+class IpamConf(Conf, frozen=True):
+    """What a plugin knows of its address management: who does it."""
+
+    type: str = ""
+
+
+class NetConf(Conf, frozen=True):
+    """The keys of every plugin's configuration."""
+
+    name: str = ""
+    type: str = ""
+    ipam: IpamConf = IpamConf()
+    dns: DNS = DNS()
+
+
+def lowered(value: Any) -> Any:
+    """Return decoded JSON with all keys in lower case, and without what is null."""
+    if isinstance(value, dict):
+        return {key.lower(): lowered(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [lowered(item) for item in value if item is not None]
+    return value
+
+
+def read_conf(raw: object, kind: type[C]) -> C:
+    """Read a configuration that went through `lowered`."""
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        raise PluginError(f"the configuration cannot be read: {error}") from error
+
+
+def read_args(args: CniArgs, known: Collection[str]) -> dict[str, str]:
+    """Pick the arguments that a plugin knows out of CNI_ARGS.
+
+    Others are an error, unless IgnoreUnknown is among the arguments.
+    """
+    said = dict(args)
+    ignore = said.pop("IgnoreUnknown", "0")
+    if ignore.lower() not in TRUTH:
+        raise PluginError(f"CNI_ARGS: IgnoreUnknown must be 1 or 0, not {ignore!r}")
+    unknown = said.keys() - set(known)
+    if unknown and not TRUTH[ignore.lower()]:
+        raise PluginError(f"CNI_ARGS: unknown arguments {', '.join(sorted(unknown))}")
+    return {key: value for key, value in said.items() if key in known}
+
+
+def read_ip(written: str) -> IpAddress:
+    """Read an address; one that is IPv4 in the clothes of IPv6 is IPv4."""
+    if "%" not in written:
+        try:
+            address = ipaddress.ip_address(written)
+        except ValueError:
+            pass
+        else:
+            return getattr(address, "ipv4_mapped", None) or address
+    raise PluginError(f"{written!r} is not an IP address")
+
+
+def read_cidr(written: str) -> Interface:
+    """Read an address with the length of its prefix."""
+    address, slash, prefix = written.partition("/")
+    if slash and prefix.isdecimal() and "%" not in address:
+        try:
+            return ipaddress.ip_interface(written)
+        except ValueError:
+            pass
+    raise PluginError(f"{written!r} is not an address in CIDR notation")

@@ -1,0 +1,125 @@
+"""Give a container's link its addresses and routes, and switch it on.
+
+Promise: what the reference plugins leave behind, in as few messages as it takes.
+Limit: waits for IPv6's duplicate address detection where they wait: when there is an IPv6 gateway
+and the link does detection. That takes one to two seconds.
+"""
+
+import asyncio
+import ipaddress
+from collections.abc import Sequence
+from typing import Final
+
+from netclaim.cni import IPConfig, Result, Route
+from netclaim.kernel import Link, Request, find_link_at, uapi
+from netclaim.kernel.ip_requests import Interface, IpAddress, add_address, add_route
+from netclaim.kernel.link_requests import set_link
+from netclaim.kernel.sysctl import SysctlError, read_sysctl, try_sysctl, write_sysctl
+from netclaim.kernel.waiting import wait_addresses_settled
+from netclaim.plugins.errors import PluginError
+from netclaim.plugins.pod import Pod
+
+__all__ = ["announcing", "configure", "interfaces_of"]
+
+SETTLE_S: Final = 5.0  # the reference plugins' patience
+
+
+async def configure(
+    pod: Pod,
+    link: Link,
+    result: Result,
+    *,
+    sysctls: Sequence[tuple[str, str]] = (),
+    then: Sequence[Request] = (),
+) -> None:
+    """Add the addresses and routes of `result` to `link`, and switch it on.
+
+    `sysctls` are nice to have, and set before; `then` are requests that come after the routes.
+    """
+    addresses = interfaces_of(result.ips)
+    with_ipv6 = any(address.version == 6 for address in addresses)
+    if sysctls or with_ipv6:
+        pod.inside(lambda: _set_sysctls(link.name, sysctls, with_ipv6=with_ipv6))
+    requests = [add_address(link.index, address) for address in addresses]
+    requests.append(set_link(link.index, up=True))
+    gateways = _gateways(result.ips)
+    if 6 in gateways:
+        await pod.rtnl.batch(requests)
+        await _settle(pod, link)
+        requests = []
+    requests += [_route(link, route, gateways) for route in result.routes]
+    await pod.rtnl.batch([*requests, *then])
+
+
+def announcing(ifname: str) -> tuple[tuple[str, str], ...]:
+    """Have the kernel tell the neighbours of a link's addresses when it is switched on."""
+    return (
+        (f"net/ipv4/conf/{ifname}/arp_notify", "1"),  # a gratuitous ARP
+        (f"net/ipv6/conf/{ifname}/ndisc_notify", "1"),  # an unsolicited neighbour advertisement
+    )
+
+
+def interfaces_of(ips: Sequence[IPConfig]) -> list[Interface]:
+    """Return the addresses of a result as values that can be reckoned with."""
+    return [ipaddress.ip_interface(ip.address) for ip in ips]
+
+
+def _gateways(ips: Sequence[IPConfig]) -> dict[int, IpAddress]:
+    """Return the first gateway of each family."""
+    found: dict[int, IpAddress] = {}
+    for ip in ips:
+        if ip.gateway:
+            gateway = ipaddress.ip_address(ip.gateway)
+            found.setdefault(gateway.version, gateway)
+    return found
+
+
+def _route(link: Link, route: Route, gateways: dict[int, IpAddress]) -> Request:
+    destination = ipaddress.ip_interface(route.dst)
+    network = destination.network
+    if destination.version == 4 and destination.ip != network.network_address:
+        raise PluginError(f"route to {route.dst}: the address has bits beyond its prefix")
+    gateway = ipaddress.ip_address(route.gw) if route.gw else gateways.get(destination.version)
+    return add_route(
+        network,
+        link_index=link.index,
+        gateway=gateway,
+        table=route.table or uapi.RT_TABLE_MAIN,
+        scope=route.scope or uapi.RT_SCOPE_UNIVERSE,
+        priority=route.priority or None,
+        mtu=route.mtu or None,
+        advmss=route.advmss or None,
+        beside_others=True,
+    )
+
+
+def _set_sysctls(ifname: str, nice_to_have: Sequence[tuple[str, str]], *, with_ipv6: bool) -> None:
+    for name, value in nice_to_have:
+        try_sysctl(name, value)
+    if not with_ipv6:
+        return
+    for name in ("lo", ifname):
+        switch = f"net/ipv6/conf/{name}/disable_ipv6"
+        try:
+            off = read_sysctl(switch) != "0"
+        except SysctlError:
+            continue  # no IPv6 in this kernel: adding the address will say so
+        if off:
+            write_sysctl(switch, "0")
+    write_sysctl(f"net/ipv6/conf/{ifname}/keep_addr_on_down", "1")
+
+
+async def _settle(pod: Pod, link: Link) -> None:
+    """Wait until the link's IPv6 addresses may be used."""
+    try:
+        async with asyncio.timeout(SETTLE_S):
+            taken = await wait_addresses_settled(pod.netns, pod.rtnl, link.index)
+    except TimeoutError as error:
+        now = await find_link_at(pod.rtnl, link.index)
+        if now is not None and now.oper_state != "up":
+            return  # without a carrier nobody can be asked
+        raise PluginError(
+            f"{link.name}: addresses are still tentative after {SETTLE_S:g} s"
+        ) from error
+    if taken is not None:
+        raise PluginError(f"{link.name}: another machine has the address {taken.ip}")

@@ -1,0 +1,44 @@
+"""dummy: a link that leads nowhere, to hold addresses.
+
+Configuration: nothing but `ipam`, which is needed.
+"""
+
+from netclaim.cni import Result
+from netclaim.kernel.link_requests import dummy
+from netclaim.plugins.checks import check_attachment
+from netclaim.plugins.conf import NetConf
+from netclaim.plugins.configure import configure
+from netclaim.plugins.errors import PluginError
+from netclaim.plugins.main_plugin import MainPlugin
+from netclaim.plugins.plugin import Invocation
+from netclaim.plugins.pod import open_pod
+from netclaim.plugins.results import one_link
+
+__all__ = ["Dummy"]
+
+
+class Dummy(MainPlugin):
+    """The plugin type dummy."""
+
+    async def add(self, invocation: Invocation) -> Result:
+        """Make the link with its addresses."""
+        _check_conf(invocation)
+        with open_pod(invocation.endpoint.netns) as pod:
+            new_link = pod.new_link(invocation.endpoint.ifname, dummy(), maker=pod.rtnl)
+            async with new_link as link, self.ipam.lease(invocation) as lease:
+                await configure(pod, link, lease)
+                return one_link(pod, link, lease, dns=lease.dns)
+
+    async def check(self, invocation: Invocation) -> None:
+        """See that the link is there and up, with its addresses."""
+        _check_conf(invocation)
+        with open_pod(invocation.endpoint.netns) as pod:
+            await self.ipam.check(invocation)
+            link = await check_attachment(pod, invocation, kind="dummy")
+            if not link.up:
+                raise PluginError(f"interface {link.name} is down")
+
+
+def _check_conf(invocation: Invocation) -> None:
+    if not invocation.conf(NetConf).ipam.type:
+        raise PluginError("ipam is missing: a dummy is there to hold addresses")

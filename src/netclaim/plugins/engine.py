@@ -1,0 +1,149 @@
+"""Serve plugin calls by code of our own, as a program that speaks CNI would.
+
+Promise: the same checks in the same order with the same codes as the reference library, and results
+in the version that the configuration asks for. Whatever goes wrong inside is a CniError, apart from
+a plugin that is not installed.
+Limit: one plugin type; who serves which type, a `PluginsByType` knows.
+"""
+
+import os
+from typing import Any
+
+import msgspec
+
+from netclaim.cni import CniCall, CniError, Command, PluginMissingError, Result
+from netclaim.cni.conflist import PLAIN_NAME
+from netclaim.cni.version import CHAINING, CHECK, LATEST, NO_VERSION, SPEC_VERSIONS, at_least
+from netclaim.errors import NetclaimError
+from netclaim.kernel import NetnsId, current_netns_id
+from netclaim.plugins.errors import (
+    BAD_NETNS,
+    BAD_NETWORK,
+    INCOMPATIBLE_VERSION,
+    INTERNAL,
+    UNDECODABLE,
+    PluginError,
+)
+from netclaim.plugins.plugin import Invocation, Plugin
+
+__all__ = ["InProcess"]
+
+BEFORE_CHAINS = frozenset(SPEC_VERSIONS[: SPEC_VERSIONS.index(CHAINING)])
+# The oldest version that has the command; all have ADD, DEL and VERSION.
+SINCE = {Command.CHECK: CHECK, Command.GC: LATEST, Command.STATUS: LATEST}
+
+
+class InProcess:
+    """The server of one plugin type: a `Plugins` whose calls run here."""
+
+    def __init__(self, plugin: Plugin, *, in_host_netns: bool = False) -> None:
+        """`in_host_netns` lets a container have the network namespace that we are in."""
+        self._plugin = plugin
+        self._in_host_netns = in_host_netns
+
+    async def run(self, call: CniCall) -> bytes:
+        """Serve the call and return what a plugin would print."""
+        try:
+            return await self._serve(call)
+        except CniError as error:  # of a plugin that ours called: ours is the one that was asked
+            raise _cni_error(call, error.msg, error.code, error.details) from error
+        except PluginError as error:
+            raise _cni_error(call, str(error), error.code, error.details) from error
+        except PluginMissingError:
+            raise
+        except NetclaimError as error:
+            raise _cni_error(call, str(error), INTERNAL) from error
+
+    async def _serve(self, call: CniCall) -> bytes:
+        if call.command is Command.VERSION:
+            return _versions()
+        invocation = read_call(call)
+        if call.command in {Command.ADD, Command.DEL} and not self._in_host_netns:
+            _refuse_host_netns(invocation.endpoint.netns)
+        plugin = self._plugin
+        match call.command:
+            case Command.ADD:
+                return _written(await plugin.add(invocation), invocation.version)
+            case Command.DEL:
+                await plugin.delete(invocation)
+            case Command.CHECK:
+                await plugin.check(invocation)
+            case Command.STATUS:
+                await plugin.status(invocation)
+            case Command.GC:
+                await plugin.gc(invocation)
+        return b""
+
+
+def read_call(call: CniCall) -> Invocation:
+    """Take a call apart; PluginError where the protocol does not allow it."""
+    try:
+        raw = msgspec.json.decode(call.config)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise PluginError(f"the configuration is not JSON: {error}", code=UNDECODABLE) from error
+    if not isinstance(raw, dict) or not isinstance(raw.get("name", ""), str):
+        raise PluginError("the configuration is not that of a network", code=UNDECODABLE)
+    if not raw.get("name"):
+        raise PluginError("the network has no name", code=BAD_NETWORK)
+    if not PLAIN_NAME.fullmatch(raw["name"]):
+        message = "the network's name has characters that it must not have"
+        raise PluginError(message, code=BAD_NETWORK, details=raw["name"])
+    return Invocation.of(call, _version(call.command, raw), raw)
+
+
+def _version(command: Command, raw: dict[str, Any]) -> str:
+    version = raw.get("cniVersion") or NO_VERSION
+    if not isinstance(version, str):
+        raise PluginError("cniVersion must be a string", code=UNDECODABLE)
+    if version not in SPEC_VERSIONS:
+        raise PluginError(
+            "this version of CNI is not spoken here",
+            code=INCOMPATIBLE_VERSION,
+            details=f"asked for {version!r}, spoken are {', '.join(SPEC_VERSIONS)}",
+        )
+    if command in SINCE and not at_least(version, SINCE[command]):
+        raise PluginError(f"CNI {version} has no {command}", code=INCOMPATIBLE_VERSION)
+    return version
+
+
+def _refuse_host_netns(path: str) -> None:
+    """See before anything is done that the container is not the host itself."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 -- a Path object is only in the way here
+    except (OSError, ValueError):
+        return  # gone, or none: a plugin may have something to do all the same
+    same = NetnsId(status.st_dev, status.st_ino) == current_netns_id()
+    if same:
+        message = "the container's network namespace is the host's own"
+        raise PluginError(message, code=BAD_NETNS)
+
+
+def _written(result: Result, version: str) -> bytes:
+    written = _in_02x(result, version) if version in BEFORE_CHAINS else result.to_dict(version)
+    if not written.get("dns"):
+        written.pop("dns", None)
+    return msgspec.json.encode(written)
+
+
+def _in_02x(result: Result, version: str) -> dict[str, Any]:
+    """Write a result as the oldest versions have it: one address of each family, no interfaces."""
+    written: dict[str, Any] = {"cniVersion": version}
+    for key, colon in (("ip4", False), ("ip6", True)):
+        ip = next((ip for ip in result.ips if (":" in ip.address) is colon), None)
+        if ip is None:
+            continue
+        routes = [route for route in result.routes if (":" in route.dst) is colon]
+        written[key] = {"ip": ip.address} | ({"gateway": ip.gateway} if ip.gateway else {})
+        if routes:
+            written[key]["routes"] = routes
+    return written | {"dns": msgspec.to_builtins(result.dns)}
+
+
+def _versions() -> bytes:
+    return msgspec.json.encode({"cniVersion": LATEST, "supportedVersions": SPEC_VERSIONS})
+
+
+def _cni_error(call: CniCall, message: str, code: int, details: str = "") -> CniError:
+    return CniError(
+        message, code=code, details=details, plugin=call.plugin, command=str(call.command)
+    )

@@ -1,0 +1,38 @@
+"""What a plugin of ours says when it cannot do what it is asked.
+
+    NetclaimError
+    └── PluginError    becomes the CniError of the call that was served
+
+`code` is CNI's: what the reference plugins answer in the same case. They answer INTERNAL for nearly
+everything that is not the protocol itself, and so do we.
+"""
+
+from typing import Final
+
+from netclaim.errors import NetclaimError
+
+__all__ = [
+    "BAD_ENVIRONMENT",
+    "BAD_NETNS",
+    "BAD_NETWORK",
+    "INCOMPATIBLE_VERSION",
+    "INTERNAL",
+    "UNDECODABLE",
+    "PluginError",
+]
+
+INCOMPATIBLE_VERSION: Final = 1
+BAD_ENVIRONMENT: Final = 4
+UNDECODABLE: Final = 6
+BAD_NETWORK: Final = 7
+BAD_NETNS: Final = 8
+INTERNAL: Final = 999
+
+
+class PluginError(NetclaimError):
+    """A plugin cannot do what it is asked."""
+
+    def __init__(self, message: str, *, code: int = INTERNAL, details: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.details = details

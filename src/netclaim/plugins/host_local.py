@@ -1,0 +1,140 @@
+"""host-local: addresses out of ranges, kept on this host's disk.
+
+Configuration: `ipam.ranges` (a list of sets of `subnet`, `rangeStart`, `rangeEnd`, `gateway`; one
+address out of each set), or one range written flat; `routes`, `resolvConf`, `dataDir`. Addresses
+can be asked for by capability (`ips`), in `args.cni.ips` and CNI_ARGS (IP); ranges by capability
+(`ipRanges`).
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+from netclaim.cni import AttachmentKey, IPConfig, Result
+from netclaim.plugins.conf import IpAddress
+from netclaim.plugins.errors import PluginError
+from netclaim.plugins.host_local_conf import HostLocalConf, read_host_local
+from netclaim.plugins.lease_store import Leases, LeaseStore
+from netclaim.plugins.plugin import Invocation, Plugin
+from netclaim.plugins.ranges import RangeSet
+from netclaim.plugins.resolv_conf import read_resolv_conf
+
+__all__ = ["HostLocal"]
+
+T = TypeVar("T")
+
+DATA_DIR: Final = "/var/lib/cni/networks"
+
+
+class HostLocal(Plugin):
+    """The plugin type host-local."""
+
+    def __init__(self) -> None:
+        self._stores: dict[str, LeaseStore] = {}  # one for each network, for its turns
+
+    async def add(self, invocation: Invocation) -> Result:
+        """Lease an address out of each set of ranges, or none."""
+        conf = read_host_local(invocation)
+        dns = read_resolv_conf(conf.resolv_conf) if conf.resolv_conf else Result().dns
+        key = invocation.endpoint.key
+        ips = await self._in_store(conf, lambda leases: _lease(leases, conf, key))
+        return Result(ips=ips, routes=conf.routes, dns=dns)
+
+    async def delete(self, invocation: Invocation) -> None:
+        """Release all that the attachment has. Again: finds nothing."""
+        conf = read_host_local(invocation)
+        key = invocation.endpoint.key
+        await self._in_store(conf, lambda leases: _release(leases, key))
+
+    async def check(self, invocation: Invocation) -> None:
+        """See that the attachment has an address, whichever."""
+        conf = read_host_local(invocation)
+        key = invocation.endpoint.key
+        if not await self._in_store(conf, lambda leases: leases.of(key)):
+            raise PluginError(f"container {key.container_id} has no lease")
+
+    async def gc(self, invocation: Invocation) -> None:
+        """Release what belongs to no valid attachment of the network."""
+        conf = read_host_local(invocation)
+        valid = invocation.valid_attachments()
+        await self._in_store(conf, lambda leases: _collect(leases, valid))
+
+    async def _in_store(self, conf: HostLocalConf, action: Callable[[Leases], T]) -> T:
+        """Do something with the locked leases of a network."""
+        directory = f"{conf.data_dir or DATA_DIR}/{conf.network}"
+        store = self._stores.get(directory)
+        if store is None:
+            store = self._stores[directory] = LeaseStore(Path(directory))
+        return await store.transact(action)
+
+
+def _lease(leases: Leases, conf: HostLocalConf, key: AttachmentKey) -> tuple[IPConfig, ...]:
+    """Lease one address out of each set; none at all when one is not to be had."""
+    leased: list[IPConfig] = []
+    asked = list(conf.requested)
+    try:
+        for index, ranges in enumerate(conf.sets):
+            wanted = next((ip for ip in asked if ranges.range_of(ip)), None)
+            leased.append(_lease_one(leases, ranges, index, key, wanted))
+            if wanted is not None:
+                asked.remove(wanted)
+        _check_none_left(asked)
+    except Exception:
+        for ip in leased:
+            leases.remove(ip.address.partition("/")[0])
+        raise
+    return tuple(leased)
+
+
+def _check_none_left(asked: list[IpAddress]) -> None:
+    if asked:
+        listed = " ".join(map(str, asked))
+        raise PluginError(f"asked for, but in no range: {listed}")
+
+
+def _lease_one(
+    leases: Leases, ranges: RangeSet, index: int, key: AttachmentKey, wanted: IpAddress | None
+) -> IPConfig:
+    try:
+        if wanted is None:
+            return _lease_next(leases, ranges, index, key)
+        return _lease_wanted(leases, ranges, index, key, wanted)
+    except PluginError as error:
+        raise PluginError(f"range set {index}: {error}") from error
+
+
+def _lease_next(leases: Leases, ranges: RangeSet, index: int, key: AttachmentKey) -> IPConfig:
+    for had in leases.addresses(key):
+        if ranges.range_of(had):
+            raise PluginError(
+                f"container {key.container_id} has {had} already: DEL comes before another ADD"
+            )
+    for address, each in ranges.after(leases.last(index)):
+        if leases.reserve(address, key, index):
+            return IPConfig(f"{address}/{each.subnet.prefixlen}", str(each.gateway))
+    raise PluginError(f"no IP addresses available in {ranges}")
+
+
+def _lease_wanted(
+    leases: Leases, ranges: RangeSet, index: int, key: AttachmentKey, wanted: IpAddress
+) -> IPConfig:
+    each = ranges.range_of(wanted)
+    assert each is not None, "the caller chose the set by it"
+    if wanted == each.gateway:
+        raise PluginError(f"{wanted} is the gateway's address")
+    if not leases.reserve(wanted, key, index):
+        raise PluginError(f"{wanted} is taken")
+    return IPConfig(f"{wanted}/{each.subnet.prefixlen}", str(each.gateway))
+
+
+def _release(leases: Leases, key: AttachmentKey) -> None:
+    for name in leases.of(key):
+        leases.remove(name)
+
+
+def _collect(leases: Leases, valid: frozenset[AttachmentKey]) -> None:
+    ids = {key.container_id for key in valid}
+    for name, holder in leases.holders().items():
+        known = holder in valid if holder.ifname else holder.container_id in ids
+        if not known:
+            leases.remove(name)

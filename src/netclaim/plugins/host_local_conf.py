@@ -1,0 +1,108 @@
+"""The configuration of host-local, read into values.
+
+Promise: a `HostLocalConf` that exists can be served: its ranges are sound and apart.
+Limit: pure; whether an address is free is not asked.
+"""
+
+from dataclasses import dataclass
+
+from netclaim.cni import Route
+from netclaim.cni.version import CHAINING, at_least
+from netclaim.plugins.conf import Conf, IpAddress, read_args, read_ip
+from netclaim.plugins.errors import PluginError
+from netclaim.plugins.plugin import Invocation
+from netclaim.plugins.ranges import RangeConf, RangeSet, check_apart, read_range_set
+
+__all__ = ["HostLocalConf", "read_host_local"]
+
+
+class IpamKeys(RangeConf, frozen=True):
+    """What stands under `ipam`; the keys of a range are those of the old flat form."""
+
+    routes: tuple[Route, ...] = ()
+    data_dir: str = ""
+    resolv_conf: str = ""
+    ranges: tuple[tuple[RangeConf, ...], ...] = ()
+
+
+class RuntimeOffer(Conf, frozen=True):
+    """What the runtime offers by capability."""
+
+    ip_ranges: tuple[tuple[RangeConf, ...], ...] = ()
+    ips: tuple[str, ...] = ()
+
+
+class AddressArgs(Conf, frozen=True):
+    """What stands under `args.cni`."""
+
+    ips: tuple[str, ...] = ()
+
+
+class Args(Conf, frozen=True):
+    """What stands under `args`."""
+
+    cni: AddressArgs = AddressArgs()
+
+
+class Written(Conf, frozen=True):
+    """The configuration as it is written."""
+
+    name: str
+    ipam: IpamKeys | None = None
+    runtime_config: RuntimeOffer = RuntimeOffer()
+    args: Args = Args()
+
+
+@dataclass(frozen=True, slots=True)
+class HostLocalConf:
+    """What host-local is asked for."""
+
+    network: str
+    sets: tuple[RangeSet, ...]
+    requested: tuple[IpAddress, ...]
+    routes: tuple[Route, ...]
+    data_dir: str  # empty: the usual one
+    resolv_conf: str
+
+
+def read_host_local(invocation: Invocation) -> HostLocalConf:
+    """Read the configuration of a call."""
+    written = invocation.conf(Written)
+    if written.ipam is None:
+        raise PluginError("ipam is missing")
+    return HostLocalConf(
+        network=written.name,
+        sets=_sets(written, written.ipam, invocation.version),
+        requested=_requested(written, invocation),
+        routes=written.ipam.routes,
+        data_dir=written.ipam.data_dir,
+        resolv_conf=written.ipam.resolv_conf,
+    )
+
+
+def _requested(written: Written, invocation: Invocation) -> tuple[IpAddress, ...]:
+    """Collect the addresses that are asked for, each with or without a prefix."""
+    asked = [*written.args.cni.ips, *written.runtime_config.ips]
+    if invocation.call.endpoint is not None:
+        by_argument = read_args(invocation.endpoint.args, {"IP"}).get("IP")
+        if by_argument:
+            asked.insert(0, by_argument)
+    return tuple(dict.fromkeys(read_ip(one.partition("/")[0]) for one in asked))
+
+
+def _sets(written: Written, ipam: IpamKeys, version: str) -> tuple[RangeSet, ...]:
+    flat = ((ipam,),) if ipam.subnet else ()
+    listed = (*written.runtime_config.ip_ranges, *flat, *ipam.ranges)
+    if not listed:
+        raise PluginError("ipam has no ranges")
+    sets = []
+    for n, one in enumerate(listed):
+        try:
+            sets.append(read_range_set(one))
+        except PluginError as error:
+            raise PluginError(f"range set {n}: {error}") from error
+    families = [each.version for each in sets]
+    if len(families) > len(set(families)) and not at_least(version, CHAINING):
+        raise PluginError(f"CNI {version} has room for one address of a family only")
+    check_apart(tuple(sets))
+    return tuple(sets)

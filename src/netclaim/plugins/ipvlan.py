@@ -1,0 +1,95 @@
+"""ipvlan: a link that shares the MAC of the link it stands on.
+
+Configuration: `master` (the default route's link, or in a chain the one interface so far), `mode`
+(l2, l3, l3s), `mtu`, `linkInContainer`. Without `ipam` the addresses so far in the chain are taken.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from netclaim.cni import Result
+from netclaim.kernel import uapi
+from netclaim.kernel.link_requests import IPVLAN_MODES, ipvlan
+from netclaim.kernel.link_settings import link_settings
+from netclaim.plugins.checks import check_attachment
+from netclaim.plugins.configure import announcing, configure
+from netclaim.plugins.errors import PluginError
+from netclaim.plugins.main_plugin import MainPlugin
+from netclaim.plugins.plugin import Invocation
+from netclaim.plugins.results import one_link
+from netclaim.plugins.stacked import (
+    Place,
+    StackedConf,
+    default_link,
+    open_place,
+)
+
+__all__ = ["Ipvlan"]
+
+
+class IpvlanConf(StackedConf, frozen=True):
+    """The keys of this plugin."""
+
+    mode: str = "l2"
+
+
+class Ipvlan(MainPlugin):
+    """The plugin type ipvlan."""
+
+    async def add(self, invocation: Invocation) -> Result:
+        """Make the link with its addresses."""
+        conf = invocation.conf(IpvlanConf)
+        endpoint = invocation.endpoint
+        previous = invocation.previous()
+        with open_place(endpoint.netns, conf) as place:
+            pod = place.pod
+            name = conf.master or await _default_master(place, previous)
+            new_link = pod.new_link(
+                endpoint.ifname,
+                ipvlan(_mode(conf)),
+                maker=place.of_master,
+                parent=await place.master(name),
+                mtu=conf.mtu,
+            )
+            async with new_link as link, self._addresses(invocation, conf, previous) as lease:
+                await configure(pod, link, lease, sysctls=announcing(link.name))
+                return one_link(pod, link, lease, dns=conf.dns)
+
+    async def check(self, invocation: Invocation) -> None:
+        """See that the link is there, of its mode, with its addresses and routes."""
+        conf = invocation.conf(IpvlanConf)
+        with open_place(invocation.endpoint.netns, conf) as place:
+            if conf.ipam.type:
+                await self.ipam.check(invocation)
+            await place.master(conf.master)
+            link = await check_attachment(place.pod, invocation, kind="ipvlan")
+            settings = await link_settings(place.pod.rtnl, link.name)
+            mode = _mode(conf)
+            if not settings or settings.number(uapi.IFLA_IPVLAN_MODE) != IPVLAN_MODES[mode]:
+                raise PluginError(f"container ipvlan {link.name} is not in mode {mode}")
+
+    @asynccontextmanager
+    async def _addresses(
+        self, invocation: Invocation, conf: IpvlanConf, previous: Result | None
+    ) -> AsyncIterator[Result]:
+        if not conf.ipam.type and previous and previous.ips:
+            yield previous
+            return
+        async with self.ipam.lease(invocation) as lease:
+            yield lease
+
+
+def _mode(conf: IpvlanConf) -> str:
+    mode = conf.mode or "l2"
+    if mode not in IPVLAN_MODES:
+        known = ", ".join(IPVLAN_MODES)
+        raise PluginError(f"unknown ipvlan mode: {mode!r}; there are {known}")
+    return mode
+
+
+async def _default_master(place: Place, previous: Result | None) -> str:
+    if previous is None:
+        return await default_link(place.of_master)
+    if len(previous.interfaces) != 1 or not previous.interfaces[0].name:
+        raise PluginError("prevResult does not have exactly one interface: name the master")
+    return previous.interfaces[0].name

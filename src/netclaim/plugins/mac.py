@@ -1,0 +1,39 @@
+"""The MAC address that a link shall have, of the several places where it can be asked for.
+
+Promise: a MAC comes out in the kernel's form, or a PluginError that quotes what was written.
+Limit: six bytes, as the links that we make have.
+"""
+
+import re
+from typing import Final
+
+from netclaim.cni import Endpoint
+from netclaim.plugins.conf import Conf, read_args
+from netclaim.plugins.errors import PluginError
+
+__all__ = ["MacOffer", "chosen_mac", "mac_of_args"]
+
+BYTE: Final = "[0-9a-fA-F]{2}"
+FORMS: Final = re.compile(
+    rf"{BYTE}(:{BYTE}){{5}}|{BYTE}(-{BYTE}){{5}}|{BYTE * 2}\.{BYTE * 2}\.{BYTE * 2}"
+)
+
+
+class MacOffer(Conf, frozen=True):
+    """An object that may hold a MAC: what the runtime offers by capability, or `args.cni`."""
+
+    mac: str = ""
+
+
+def mac_of_args(endpoint: Endpoint) -> str:
+    """Return the MAC that CNI_ARGS asks for; other arguments are refused, or ignored if told so."""
+    return read_args(endpoint.args, {"MAC"}).get("MAC", "")
+
+
+def chosen_mac(*written: str) -> str:
+    """Return the last MAC that is written, in the kernel's form; empty: the kernel shall choose."""
+    said = next((mac for mac in reversed(written) if mac), "")
+    if said and not FORMS.fullmatch(said):
+        raise PluginError(f"{said!r} is not a MAC address")
+    digits = re.sub(r"[:.-]", "", said).lower()
+    return ":".join(digits[at : at + 2] for at in range(0, len(digits), 2))

@@ -1,0 +1,90 @@
+"""macvlan: a link with a MAC of its own on a link of the host.
+
+Configuration: `master` (the default route's link), `mode` (bridge, private, vepa, passthru), `mtu`,
+`mac`, `linkInContainer`, `bcqueuelen`; the MAC also as capability and in CNI_ARGS.
+"""
+
+from netclaim.cni import Result
+from netclaim.kernel import Link, uapi
+from netclaim.kernel.link_requests import MACVLAN_MODES, macvlan, set_link
+from netclaim.kernel.link_settings import link_settings
+from netclaim.plugins.checks import check_attachment
+from netclaim.plugins.configure import announcing, configure
+from netclaim.plugins.errors import PluginError
+from netclaim.plugins.mac import MacOffer, chosen_mac, mac_of_args
+from netclaim.plugins.main_plugin import MainPlugin
+from netclaim.plugins.plugin import Invocation
+from netclaim.plugins.results import one_link
+from netclaim.plugins.stacked import (
+    Place,
+    StackedConf,
+    check_mtu,
+    default_link,
+    open_place,
+)
+
+__all__ = ["Macvlan"]
+
+
+class MacvlanConf(StackedConf, frozen=True):
+    """The keys of this plugin."""
+
+    mode: str = "bridge"
+    mac: str = ""
+    bcqueuelen: int = 0
+    runtime_config: MacOffer = MacOffer()
+
+
+class Macvlan(MainPlugin):
+    """The plugin type macvlan."""
+
+    async def add(self, invocation: Invocation) -> Result:
+        """Make the link; with addresses if they are managed."""
+        conf = invocation.conf(MacvlanConf)
+        endpoint = invocation.endpoint
+        mac = chosen_mac(conf.mac, mac_of_args(endpoint), conf.runtime_config.mac)
+        with open_place(endpoint.netns, conf) as place:
+            pod = place.pod
+            master = await _master(place, conf)
+            new_link = pod.new_link(
+                endpoint.ifname,
+                macvlan(_mode(conf), broadcast_queue=conf.bcqueuelen),
+                maker=place.of_master,
+                parent=master,
+                mac=mac,
+                mtu=conf.mtu,
+            )
+            async with new_link as link:
+                if not conf.ipam.type:
+                    await pod.rtnl.call(set_link(link.index, up=True))
+                    return one_link(pod, link, Result(), dns=conf.dns)
+                async with self.ipam.lease(invocation) as lease:
+                    await configure(pod, link, lease, sysctls=announcing(link.name))
+                    return one_link(pod, link, lease, dns=conf.dns)
+
+    async def check(self, invocation: Invocation) -> None:
+        """See that the link is there, of its mode, with its addresses and routes."""
+        conf = invocation.conf(MacvlanConf)
+        with open_place(invocation.endpoint.netns, conf) as place:
+            await _master(place, conf)
+            if conf.ipam.type:
+                await self.ipam.check(invocation)
+            link = await check_attachment(place.pod, invocation, kind="macvlan")
+            settings = await link_settings(place.pod.rtnl, link.name)
+            mode = _mode(conf)
+            if not settings or settings.number(uapi.IFLA_MACVLAN_MODE) != MACVLAN_MODES[mode]:
+                raise PluginError(f"container macvlan {link.name} is not in mode {mode}")
+
+
+def _mode(conf: MacvlanConf) -> str:
+    mode = conf.mode or "bridge"
+    if mode not in MACVLAN_MODES:
+        known = ", ".join(MACVLAN_MODES)
+        raise PluginError(f"unknown macvlan mode: {mode!r}; there are {known}")
+    return mode
+
+
+async def _master(place: Place, conf: MacvlanConf) -> Link:
+    master = await place.master(conf.master or await default_link(place.of_master))
+    check_mtu(conf.mtu, master)
+    return master

@@ -1,0 +1,60 @@
+"""What the plugins that make or move a link have in common.
+
+Promise: DEL removes the link and releases the addresses, each also when the other fails, with the
+namespace gone, and however little of the configuration makes sense any more.
+Limit: a plugin with more to undo adds its own.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from netclaim.errors import NetclaimError
+from netclaim.plugins.conf import NetConf
+from netclaim.plugins.ipam import Ipam
+from netclaim.plugins.plugin import Invocation, Plugin
+from netclaim.plugins.pod import delete_link
+
+__all__ = ["MainPlugin"]
+
+
+class MainPlugin(Plugin):
+    """A plugin that gives a container a link, and has its addresses managed by another."""
+
+    def __init__(self, ipam: Ipam) -> None:
+        self.ipam = ipam
+
+    async def delete(self, invocation: Invocation) -> None:
+        """Remove the link, and release its addresses after it. Again: finds neither."""
+        failed: list[NetclaimError] = []
+        for step in self.undoing():
+            try:
+                await step(invocation)
+            except NetclaimError as error:
+                failed.append(error)
+        if failed:
+            first, *others = failed
+            for other in others:
+                first.add_note(f"also: {other}")
+            raise first
+
+    def undoing(self) -> tuple[Callable[[Invocation], Awaitable[None]], ...]:
+        """Return the steps of DEL, all of which are tried."""
+        return self.take_back, self.release
+
+    async def take_back(self, invocation: Invocation) -> None:
+        """Remove what ADD put into the container. Gone: that is fine too."""
+        await delete_link(invocation.endpoint.netns, invocation.endpoint.ifname)
+
+    async def release(self, invocation: Invocation) -> None:
+        """Release the addresses, if they are managed."""
+        if invocation.conf(NetConf).ipam.type:
+            await self.ipam.release(invocation)
+
+    async def status(self, invocation: Invocation) -> None:
+        """Ready if there are addresses to be had."""
+        if invocation.conf(NetConf).ipam.type:
+            await self.ipam.status(invocation)
+
+    async def gc(self, invocation: Invocation) -> None:
+        """Release the addresses of attachments that are no more; their links went with them."""
+        if invocation.conf(NetConf).ipam.type:
+            await self.ipam.gc(invocation)

@@ -1,0 +1,108 @@
+"""What a plugin type is: the five things that a runtime can ask of it, and how it is asked.
+
+Promise: an `Invocation` that exists is well-formed: a named network, a version that is spoken, an
+endpoint where the command is about one.
+Limit: knows the protocol only. What `python -m netclaim.plugins` adds to it, and what the driver
+does, comes to the same `Invocation`.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+from netclaim.cni import AttachmentKey, BadResultError, CniCall, Endpoint, Result
+from netclaim.cni.result import result_from
+from netclaim.plugins.conf import Conf, lowered, read_conf
+from netclaim.plugins.errors import BAD_NETWORK, UNDECODABLE, PluginError
+
+__all__ = ["Invocation", "Plugin"]
+
+C = TypeVar("C", bound=Conf)
+
+PREVIOUS = "prevResult"  # its keys are read as they are written, by the module for results
+VALID = ("cni.dev/valid-attachments", "cni.dev/attachments")  # the second is an early misprint
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One call of a plugin, taken apart."""
+
+    call: CniCall
+    version: str  # of CNI, as the configuration says
+    raw: dict[str, Any]  # the configuration as it was written
+    keys: dict[str, Any]  # the same as `lowered` leaves it, without prevResult
+
+    @classmethod
+    def of(cls, call: CniCall, version: str, raw: dict[str, Any]) -> Self:
+        """Take a call with its decoded configuration."""
+        own = {key: value for key, value in raw.items() if key != PREVIOUS}
+        return cls(call, version, raw, lowered(own))
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The interface of the container that the call is about."""
+        assert self.call.endpoint is not None, "GC and STATUS are about no endpoint"
+        return self.call.endpoint
+
+    def conf(self, kind: type[C]) -> C:
+        """Read the configuration as that of one plugin."""
+        return read_conf(self.keys, kind)
+
+    def previous(self) -> Result | None:
+        """Return the result of the plugin before this one, or on CHECK and DEL of the ADD."""
+        raw = self.raw.get(PREVIOUS)
+        if raw is None:
+            return None
+        try:
+            return result_from(raw, self.version)
+        except BadResultError as error:
+            raise PluginError(f"prevResult makes no sense: {error}") from error
+
+    def required_previous(self) -> Result:
+        """Return the result of the ADD, without which CHECK has nothing to compare."""
+        previous = self.previous()
+        if previous is None:
+            raise PluginError("prevResult is missing")
+        return previous
+
+    def valid_attachments(self) -> frozenset[AttachmentKey]:
+        """Return what GC must leave alone.
+
+        Not to be told is an error: it cannot mean that nothing is in use.
+        """
+        try:
+            listed = next(self.raw[key] for key in VALID if key in self.raw)
+            return frozenset(
+                AttachmentKey(one["containerID"], one["ifname"]) for one in listed or ()
+            )
+        except StopIteration as error:
+            raise PluginError(f"{VALID[0]} is missing", code=BAD_NETWORK) from error
+        except (KeyError, TypeError) as error:
+            message = f"{VALID[0]} is not a list of attachments"
+            raise PluginError(message, code=UNDECODABLE) from error
+
+
+class Plugin(ABC):
+    """One plugin type.
+
+    Each method raises PluginError, or whatever NetclaimError stopped it. Cancelled, it stops at
+    once; a DEL is due then, as after an ADD that failed.
+    """
+
+    @abstractmethod
+    async def add(self, invocation: Invocation) -> Result:
+        """Attach. Has undone what it did when it raises. Again: an error, as DEL comes first."""
+
+    @abstractmethod
+    async def delete(self, invocation: Invocation) -> None:
+        """Detach. Again, with the namespace gone or never attached: succeeds."""
+
+    @abstractmethod
+    async def check(self, invocation: Invocation) -> None:
+        """Raise unless everything is as ADD left it."""
+
+    async def status(self, invocation: Invocation) -> None:  # noqa: B027 -- most have nothing to say
+        """Raise when an ADD could not be served now."""
+
+    async def gc(self, invocation: Invocation) -> None:  # noqa: B027 -- some keep nothing
+        """Let go of all that belongs to no valid attachment of this network."""

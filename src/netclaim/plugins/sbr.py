@@ -1,0 +1,159 @@
+"""sbr: routing by source, so that a container answers over the link that it was asked over.
+
+Configuration: `table`. With it, packets from the link's addresses are routed by that table, which
+others fill. Without, each address gets a table of its own with the link's routes, which leave the
+main table.
+"""
+
+import asyncio
+import ipaddress
+from collections.abc import Collection, Sequence
+from typing import Annotated, Final
+
+import msgspec
+
+from netclaim.cni import IPConfig, Result
+from netclaim.errors import NetclaimError
+from netclaim.kernel import (
+    NamespaceGoneError,
+    Request,
+    Rtnl,
+    find_link,
+    list_addresses,
+    list_routes,
+)
+from netclaim.kernel.ip_requests import Interface, IpAddress, Network, add_route
+from netclaim.kernel.route_copies import TakenRoute, take_routes
+from netclaim.kernel.rule_requests import add_rule, delete_rule, list_rules
+from netclaim.plugins.conf import Conf
+from netclaim.plugins.errors import PluginError
+from netclaim.plugins.plugin import Invocation, Plugin
+from netclaim.plugins.pod import Pod, open_pod
+
+__all__ = ["Sbr"]
+
+FIRST_TABLE: Final = 100  # the reference plugin's first choice
+ANYWHERE: Final[dict[int, Network]] = {
+    4: ipaddress.ip_network("0.0.0.0/0"),
+    6: ipaddress.ip_network("::/0"),
+}
+
+
+class SbrConf(Conf, frozen=True):
+    """The keys of this plugin."""
+
+    table: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)] | None = None
+
+
+class Sbr(Plugin):
+    """The plugin type sbr."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()  # two that look for a free table would find the same
+
+    async def add(self, invocation: Invocation) -> Result:
+        """Have packets from the link's addresses routed over the link."""
+        table = invocation.conf(SbrConf).table
+        previous = invocation.required_previous()
+        ips = _own_ips(previous, invocation.endpoint.ifname)
+        async with self._turn:
+            with open_pod(invocation.endpoint.netns) as pod:
+                try:
+                    if table is None:
+                        await _move_routes(pod, invocation.endpoint.ifname, ips)
+                    else:
+                        await pod.rtnl.batch([add_rule(_address(ip).ip, table) for ip in ips])
+                except NetclaimError:
+                    await _delete_rules(pod.rtnl, {_address(ip).ip for ip in ips}, table)
+                    raise
+        return previous
+
+    async def delete(self, invocation: Invocation) -> None:
+        """Remove the rules; the routes end with the link. Again: finds none."""
+        table = invocation.conf(SbrConf).table
+        endpoint = invocation.endpoint
+        try:
+            with open_pod(endpoint.netns) as pod:
+                link = await find_link(pod.rtnl, endpoint.ifname)
+                if link is None:
+                    return
+                sources = {
+                    ipaddress.ip_address(address.ip)
+                    for address in await list_addresses(pod.rtnl)
+                    if address.index == link.index
+                }
+                await _delete_rules(pod.rtnl, sources, table)
+        except NamespaceGoneError:
+            return
+
+    async def check(self, invocation: Invocation) -> None:
+        """See that each address has its rule; the reference plugin looks at nothing."""
+        table = invocation.conf(SbrConf).table
+        ips = _own_ips(invocation.required_previous(), invocation.endpoint.ifname)
+        with open_pod(invocation.endpoint.netns) as pod:
+            rules = [
+                rule for rule in await list_rules(pod.rtnl) if table is None or rule.table == table
+            ]
+        for ip in ips:
+            if not any(rule.source == _address(ip).ip for rule in rules):
+                raise PluginError(f"no rule for packets from {ip.address}")
+
+
+def _own_ips(result: Result, ifname: str) -> list[IPConfig]:
+    """Return the addresses that are, or may be, on the link."""
+    if not result.ips:
+        raise PluginError(f"no IP addresses supplied on interface: {ifname}")
+    others = {n for n, link in enumerate(result.interfaces) if link.name != ifname}
+    return [ip for ip in result.ips if ip.interface not in others]
+
+
+def _address(ip: IPConfig) -> Interface:
+    return ipaddress.ip_interface(ip.address)
+
+
+async def _move_routes(pod: Pod, ifname: str, ips: Sequence[IPConfig]) -> None:
+    """Put the link's routes into a new table for each address, and take them from the main one."""
+    link = await pod.link(ifname)
+    routes = await take_routes(pod.rtnl, link.index)
+    tables = await _free_tables(pod.rtnl, len(ips))
+    requests: list[Request] = []
+    for ip, table in zip(ips, tables, strict=True):
+        address = _address(ip)
+        requests.append(add_rule(address.ip, table))
+        if ip.gateway:  # an earlier plugin may have left its default route out
+            gateway = ipaddress.ip_address(ip.gateway)
+            anywhere = ANYWHERE[address.version]
+            requests.append(
+                add_route(anywhere, link_index=link.index, gateway=gateway, table=table)
+            )
+        requests += [route.put_into(table) for route in routes if _serves(route, address)]
+    await pod.rtnl.batch(requests)
+    await pod.rtnl.batch([route.remove() for route in routes])
+
+
+def _serves(route: TakenRoute, address: Interface) -> bool:
+    """Whether a route is one for packets from an address, or for all."""
+    ends = (route.source, route.gateway)
+    return ends == (None, None) or any(end is not None and end in address.network for end in ends)
+
+
+async def _free_tables(rtnl: Rtnl, count: int) -> list[int]:
+    """Choose tables that no rule leads to and that have no route."""
+    taken = {rule.table for rule in await list_rules(rtnl)}
+    free: list[int] = []
+    table = FIRST_TABLE
+    while len(free) < count:
+        if table not in taken and not await list_routes(rtnl, table):
+            free.append(table)
+        table += 1
+    return free
+
+
+async def _delete_rules(rtnl: Rtnl, sources: Collection[IpAddress], table: int | None) -> None:
+    await rtnl.batch(
+        [
+            delete_rule(rule)
+            for rule in await list_rules(rtnl)
+            if rule.source in sources and table in {None, rule.table}
+        ]
+    )

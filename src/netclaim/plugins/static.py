@@ -1,0 +1,96 @@
+"""static: the addresses that the configuration names.
+
+Configuration: `ipam.addresses` (`address` with its prefix, `gateway`), `ipam.routes`, `ipam.dns`.
+Those in CNI_ARGS (IP, GATEWAY, separated by commas) come on top. Addresses given by capability
+(`ips`), else in `args.cni.ips`, take the place of all these.
+"""
+
+from netclaim.cni import DNS, IPConfig, Result, Route
+from netclaim.cni.version import CHAINING, at_least
+from netclaim.plugins.conf import Conf, Interface, IpAddress, read_args, read_cidr, read_ip
+from netclaim.plugins.errors import PluginError
+from netclaim.plugins.host_local_conf import AddressArgs, Args
+from netclaim.plugins.plugin import Invocation, Plugin
+
+__all__ = ["Static"]
+
+
+class AddressConf(Conf, frozen=True):
+    """One entry of `addresses`."""
+
+    address: str = ""
+    gateway: str = ""
+
+
+class IpamKeys(Conf, frozen=True):
+    """What stands under `ipam`."""
+
+    addresses: tuple[AddressConf, ...] = ()
+    routes: tuple[Route, ...] = ()
+    dns: DNS = DNS()
+
+
+class StaticConf(Conf, frozen=True):
+    """The configuration as it is written."""
+
+    ipam: IpamKeys | None = None
+    runtime_config: AddressArgs = AddressArgs()
+    args: Args = Args()
+
+
+class Static(Plugin):
+    """The plugin type static."""
+
+    async def add(self, invocation: Invocation) -> Result:
+        """Return what is configured."""
+        conf = invocation.conf(StaticConf)
+        ips = tuple(
+            IPConfig(str(address), str(gateway) if gateway else "")
+            for address, gateway in _addresses(conf, invocation)
+        )
+        ipam = conf.ipam or IpamKeys()
+        return Result(ips=ips, routes=ipam.routes, dns=ipam.dns)
+
+    async def delete(self, invocation: Invocation) -> None:
+        """Nothing is kept, so nothing is released."""
+
+    async def check(self, invocation: Invocation) -> None:
+        """See that what is configured is what the result has."""
+        conf = invocation.conf(StaticConf)
+        there = {read_cidr(ip.address).ip: ip.gateway for ip in invocation.required_previous().ips}
+        for address, gateway in _addresses(conf, invocation):
+            if gateway and address.ip in there and there[address.ip] != str(gateway):
+                raise PluginError(f"{address.ip} has another gateway in prevResult")
+
+
+def _addresses(
+    conf: StaticConf, invocation: Invocation
+) -> list[tuple[Interface, IpAddress | None]]:
+    if conf.ipam is None:
+        raise PluginError("ipam is missing")
+    instead = conf.runtime_config.ips or conf.args.cni.ips
+    by_argument = _by_argument(invocation)
+    addresses: list[tuple[Interface, IpAddress | None]] = []
+    if instead:
+        addresses += [(read_cidr(address), None) for address in instead]
+    else:
+        addresses += [
+            (read_cidr(one.address), read_ip(one.gateway) if one.gateway else None)
+            for one in conf.ipam.addresses
+        ]
+        addresses += by_argument
+    families = [address.version for address, _ in addresses]
+    if len(families) > len(set(families)) and not at_least(invocation.version, CHAINING):
+        raise PluginError(f"CNI {invocation.version} has room for one address of a family only")
+    return addresses
+
+
+def _by_argument(invocation: Invocation) -> list[tuple[Interface, IpAddress | None]]:
+    """Read the addresses in CNI_ARGS, each with the last gateway that is in its network."""
+    args = read_args(invocation.endpoint.args, {"IP", "GATEWAY"})
+    gateways = [read_ip(one.strip()) for one in args.get("GATEWAY", "").split(",") if one]
+    addresses = [read_cidr(one.strip()) for one in args.get("IP", "").split(",") if one]
+    return [
+        (address, next((one for one in reversed(gateways) if one in address.network), None))
+        for address in addresses
+    ]

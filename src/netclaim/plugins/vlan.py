@@ -1,0 +1,73 @@
+"""vlan: one VLAN (802.1Q) of the link it stands on.
+
+Configuration: `master`, `vlanId`, `mtu`, `linkInContainer`; `ipam` is needed.
+"""
+
+from netclaim.cni import Result
+from netclaim.kernel import Link, uapi
+from netclaim.kernel.link_requests import vlan
+from netclaim.kernel.link_settings import link_settings
+from netclaim.plugins.checks import check_attachment
+from netclaim.plugins.configure import configure
+from netclaim.plugins.errors import PluginError
+from netclaim.plugins.main_plugin import MainPlugin
+from netclaim.plugins.plugin import Invocation
+from netclaim.plugins.results import one_link
+from netclaim.plugins.stacked import Place, StackedConf, check_mtu, open_place
+
+__all__ = ["Vlan"]
+
+VLAN_ID_MAX = 4094  # 802.1Q keeps 4095 for itself
+
+
+class VlanConf(StackedConf, frozen=True):
+    """The keys of this plugin."""
+
+    vlan_id: int = 0
+
+
+class Vlan(MainPlugin):
+    """The plugin type vlan."""
+
+    async def add(self, invocation: Invocation) -> Result:
+        """Make the link with its addresses."""
+        conf = invocation.conf(VlanConf)
+        _check_conf(conf)
+        with open_place(invocation.endpoint.netns, conf) as place:
+            pod = place.pod
+            new_link = pod.new_link(
+                invocation.endpoint.ifname,
+                vlan(conf.vlan_id),
+                maker=place.of_master,
+                parent=await _master(place, conf),
+                mtu=conf.mtu,
+            )
+            async with new_link as link, self.ipam.lease(invocation) as lease:
+                await configure(pod, link, lease)
+                return one_link(pod, link, lease, dns=conf.dns)
+
+    async def check(self, invocation: Invocation) -> None:
+        """See that the link is there, with its VLAN, its MTU, its addresses and routes."""
+        conf = invocation.conf(VlanConf)
+        with open_place(invocation.endpoint.netns, conf) as place:
+            await self.ipam.check(invocation)
+            await place.master(conf.master)
+            link = await check_attachment(place.pod, invocation, kind="vlan")
+            settings = await link_settings(place.pod.rtnl, link.name)
+            if not settings or settings.number(uapi.IFLA_VLAN_ID) != conf.vlan_id:
+                raise PluginError(f"container vlan {link.name} has not the id {conf.vlan_id}")
+            if conf.mtu and conf.mtu != link.mtu:
+                raise PluginError(f"container vlan {link.name} has not the MTU {conf.mtu}")
+
+
+def _check_conf(conf: VlanConf) -> None:
+    if not conf.master:
+        raise PluginError("master is missing: name the link to stand on")
+    if not 0 <= conf.vlan_id <= VLAN_ID_MAX:
+        raise PluginError(f"vlanId {conf.vlan_id} is not between 0 and {VLAN_ID_MAX}")
+
+
+async def _master(place: Place, conf: VlanConf) -> Link:
+    master = await place.master(conf.master)
+    check_mtu(conf.mtu, master)
+    return master

@@ -1,0 +1,196 @@
+"""`netclaim demo` and `netclaim try` as people run them: as root, as nobody special, cut short."""
+
+import ctypes
+import os
+import re
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import cannot_run
+
+pytestmark = pytest.mark.embedded
+
+CHECKOUT = Path(__file__).parent.parent.parent
+EXAMPLES = CHECKOUT / "examples" / "manifests"
+NOBODY = 65534
+# linux/prctl.h, linux/securebits.h, linux/capability.h
+PR_CAPBSET_DROP, PR_SET_SECUREBITS = 24, 28
+SECBIT_NOROOT, CAP_SYS_ADMIN = 1, 21
+
+TWO_LINKS = """\
+nodes: [alpha]
+networks:
+- {name: main, subnet: 192.0.2.0/24, links: {alpha: [up0, up1]}}
+"""
+FAILING = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers: [{name: c, image: i}]
+  resourceClaims: [{name: a, resourceClaimName: nope}]
+"""
+
+
+def netclaim(
+    *arguments: str,
+    python: str = sys.executable,
+    environment: Mapping[str, str] | None = None,
+    before: Callable[[], None] | None = None,
+    stdin: str = "",
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    return subprocess.run(
+        [python, "-m", "netclaim", *arguments],
+        env={**os.environ, **(environment or {})},
+        cwd="/",
+        preexec_fn=before,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def without_capabilities() -> None:
+    """Let the next program run as a root who may do nothing special."""
+    assert ctypes.CDLL(None).prctl(PR_SET_SECUREBITS, SECBIT_NOROOT, 0, 0, 0) == 0
+
+
+def without_mounts() -> None:
+    """Let the next program run as a root who may not mount, nor make namespaces."""
+    assert ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0) == 0
+
+
+def as_nobody() -> None:
+    """Let the next program run as a user without any rights."""
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+
+
+def python_for_all() -> str:
+    """A Python of our version that every user may run."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    for program in (sys.executable, f"/usr/bin/python{version}"):
+        with suppress(OSError):
+            subprocess.run([program, "-c", ""], preexec_fn=as_nobody, check=True)
+            return program
+    cannot_run(f"no python{version} that another user may run")
+    return ""
+
+
+def check_demo(done: subprocess.CompletedProcess[str]) -> None:
+    """The demo was told from beginning to end, in plain text."""
+    assert done.stderr == ""
+    assert done.returncode == 0
+    shown = done.stdout
+    assert "\x1b" not in shown
+    parts = [line for line in shown.splitlines() if line.startswith("# ")]
+    assert [part.split()[1] for part in parts] == [
+        "Environment", "What", "What", "What", "Where", "Inside:",
+    ]  # fmt: skip
+    assert shown.count("   Running   ") == 15
+    assert shown.count("allocated,reserved") == 15
+    assert "demo-application   15/15" in shown
+    assert "3 packets transmitted, 3 received" in shown
+    assert "inet 10.10.1.2/24 scope global net1" in shown
+
+
+def test_demo_as_root() -> None:
+    """Three nodes, fifteen pods on the one with eth1, an interface and a ping."""
+    check_demo(netclaim("demo"))
+
+
+def test_demo_as_a_root_of_little_power() -> None:
+    """A root who may not make namespaces, as in a container, runs it in a user namespace."""
+    check_demo(netclaim("demo", before=without_mounts))
+
+
+def test_refusal_of_the_kernel_is_one_line() -> None:
+    """Where not even a user namespace can be had, one line says so and what helps."""
+    done = netclaim("demo", before=without_capabilities)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert re.fullmatch(r"netclaim: this needs root, or a user namespace, .+\n", done.stderr)
+
+
+def test_demo_as_another_user() -> None:
+    """A user without any rights runs it in a user namespace."""
+    packages = sysconfig.get_path("purelib")
+    environment = {"PYTHONPATH": f"{CHECKOUT / 'src'}:{packages}", "HOME": "/nonexistent"}
+    done = netclaim("demo", python=python_for_all(), environment=environment, before=as_nobody)
+    check_demo(done)
+
+
+@pytest.mark.parametrize("example", ["poc-demo-a.yaml", "poc-framework.yaml", "kubecon-demo.yaml"])
+def test_seeds_run_unchanged(example: str) -> None:
+    """Each of the seeds' manifests runs as it is, under the driver's name it was written for."""
+    done = netclaim("try", "-f", str(EXAMPLES / example))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "net1 10.10.1.2/24" in done.stdout
+    assert "did not get" not in done.stdout
+
+
+def test_own_topology(tmp_path: Path) -> None:
+    """Manifests run on whatever nodes and links the user draws."""
+    topology = tmp_path / "t.yaml"
+    topology.write_text(TWO_LINKS)
+    manifest = (EXAMPLES / "poc-demo-a.yaml").read_text().replace("master: eth0", "master: up1")
+    done = netclaim("try", "-f", "-", "--topology", str(topology), stdin=manifest)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "demo-a   alpha   Ready    net1 10.10.1.2/24" in done.stdout
+
+
+def test_failing_pod_is_told_and_counts() -> None:
+    """A pod that cannot start is named with what stopped it, and the exit code is 1."""
+    done = netclaim("try", "-f", "-", stdin=FAILING)
+    assert done.returncode == 1
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-2:] == [
+        "default/p: the scheduler has no node for it: resourceclaim 'nope' not found",
+        "1 of 1 pod did not get what they claim",
+    ]
+
+
+def test_driver_that_cannot_run_is_quoted() -> None:
+    """A driver that ends by itself ends the trial, with its own last words."""
+    done = netclaim("try", "-f", str(EXAMPLES / "poc-demo-a.yaml"), "--driver-name", "BAD_NAME")
+    assert done.returncode == 1
+    assert re.match(r"netclaim: the driver on kind-\S+ ended with code 2: ", done.stderr)
+    assert "--driver-name: 'BAD_NAME' is not a name" in done.stderr
+
+
+@pytest.mark.parametrize("when", ["at once", "when it is up"])
+def test_interrupt_leaves_nothing(when: str) -> None:
+    """Ctrl-C ends everything, with the code that shells expect; no process is left."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "netclaim", "demo", "--keep"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    with process.stdout as pipe:
+        last = "# Environment" if when == "at once" else "Ctrl-C ends it"
+        while last not in pipe.readline():
+            assert process.poll() is None
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
+        pipe.read()
+    assert process.wait() == 130
+    assert not [p for p in Path("/proc").glob("[0-9]*/environ") if _is_of(p, process.pid)]
+
+
+def _is_of(environ: Path, session: int) -> bool:
+    """Whether a process belongs to a session; drivers have their own, but the pipe is gone."""
+    try:
+        fields = (environ.parent / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return False
+    return fields[3] == str(session)

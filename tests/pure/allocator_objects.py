@@ -1,0 +1,199 @@
+"""Objects for allocators, ours and the real one: v1, and valid to the API server.
+
+`Names` keeps cases apart that share a cluster: the driver's name is in everything that is not
+namespaced, so claims of one case cannot see the devices of another.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from netclaim.allocator import Allocator, Claim, DeviceClass, Holders, Node, Slice
+
+Object: TypeAlias = dict[str, Any]
+Answer: TypeAlias = list[list[str]] | str | None  # results by claim; "error"; or it cannot be
+
+API = "resource.k8s.io/v1"
+ZONES = {"a": "one", "b": "one", "c": "two"}
+
+
+@dataclass(frozen=True)
+class Names:
+    """How a case calls what others must not meet."""
+
+    driver: str = "dra.example.com"
+    node_prefix: str = "node-"
+    claim_prefix: str = ""
+
+    def node(self, letter: str) -> str:
+        """Return the full name of node `a`, `b` or `c`."""
+        return f"{self.node_prefix}{letter}"
+
+    def nodes(self) -> list[Object]:
+        """Return the three nodes; a and b are in zone one, c is in zone two."""
+        return [node_object(self.node(letter), zone) for letter, zone in ZONES.items()]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What an allocator is given. `held` claims are allocated already."""
+
+    slices: Sequence[Object]
+    classes: Sequence[Object]
+    claims: Sequence[Object]
+    held: Sequence[Object]
+    nodes: Sequence[Object]
+
+    def allocator(self) -> Allocator:
+        """Return our allocator on these objects."""
+        return Allocator(
+            [Slice.read(one) for one in self.slices],
+            [DeviceClass.read(one) for one in self.classes],
+            Holders(Claim.read(one) for one in self.held),
+        )
+
+    def read_claims(self) -> list[Claim]:
+        """Return the claims to allocate."""
+        return [Claim.read(one) for one in self.claims]
+
+    def read_nodes(self) -> list[Node]:
+        """Return the nodes, in order."""
+        return [Node.read(one) for one in self.nodes]
+
+    @property
+    def wants_all(self) -> bool:
+        """Whether a request is for all devices, which any broken pool fails."""
+        groups = (group for claim in self.read_claims() for group in claim.requests)
+        return any(request.mode == "All" for group in groups for request in group)
+
+    @property
+    def broken(self) -> bool:
+        """Whether a node can see a pool that is incomplete or invalid."""
+        matcher = self.allocator().matcher
+        return any(not pool.usable for node in self.read_nodes() for pool in matcher.pools(node))
+
+    def answers(self) -> dict[str, Answer]:
+        """Return what our allocator says for each node."""
+        decision = self.allocator().decide(self.read_claims(), self.read_nodes())
+        said: dict[str, Answer] = {one["metadata"]["name"]: None for one in self.nodes}
+        said |= dict.fromkeys(decision.failures, "error")
+        for node, placement in decision.placements.items():
+            said[node] = [results(one.object) for one in placement.allocations()]
+        return said
+
+
+def results(allocation: Object) -> list[str]:
+    """Return an allocation's results in short: `request=pool/device`."""
+    found = allocation["devices"]["results"]
+    return [f"{one['request']}={one['pool']}/{one['device']}" for one in found]
+
+
+def node_object(name: str, zone: str) -> Object:
+    """Return a node with a zone."""
+    labels = {"kubernetes.io/hostname": name, "zone": zone}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+
+
+def device(name: str, attributes: Mapping[str, Any] | None = None, **fields: Any) -> Object:
+    """Return a device; an attribute's type is that of its value, a `v1.2.3` is a version."""
+    typed = {key: _attribute(value) for key, value in (attributes or {}).items()}
+    return {"name": name, "attributes": typed, **fields}
+
+
+def _attribute(value: bool | int | str) -> Object:
+    if isinstance(value, bool):
+        return {"bool": value}
+    if isinstance(value, int):
+        return {"int": value}
+    return {"version": value[1:]} if value.startswith("v") else {"string": value}
+
+
+def slice_object(
+    names: Names,
+    pool: str,
+    where: Object,
+    devices: Sequence[Object],
+    *,
+    order: int = 0,
+    generation: int = 1,
+    count: int = 1,
+) -> Object:
+    """Return a slice of a pool; slices are tried by `order`."""
+    spec = {
+        "driver": names.driver,
+        "pool": {"name": pool, "generation": generation, "resourceSliceCount": count},
+        **where,
+        "devices": list(devices),
+    }
+    name = f"{order}-{pool}-{generation}-{names.driver}"
+    return {"apiVersion": API, "kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec}
+
+
+def in_zone(zone: str) -> Object:
+    """Return a node selector for a zone."""
+    requirement = {"key": "zone", "operator": "In", "values": [zone]}
+    return {"nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
+
+
+def classes(names: Names) -> list[Object]:
+    """Return the classes `any`, which brings configuration, and `fast`."""
+    ours = f'device.driver == "{names.driver}"'
+    fast = f'device.attributes["{names.driver}"].kind == "fast"'
+    config = [{"opaque": {"driver": names.driver, "parameters": {"by": "class"}}}]
+    return [
+        class_object(f"any.{names.driver}", [ours], config),
+        class_object(f"fast.{names.driver}", [ours, fast], []),
+    ]
+
+
+def class_object(name: str, expressions: Sequence[str], config: Sequence[Object]) -> Object:
+    """Return a device class."""
+    spec: Object = {"selectors": [{"cel": {"expression": text}} for text in expressions]}
+    if config:
+        spec["config"] = list(config)
+    return {"apiVersion": API, "kind": "DeviceClass", "metadata": {"name": name}, "spec": spec}
+
+
+def exact(
+    names: Names,
+    *expressions: str,
+    of: str = "any",
+    count: int = 1,
+    everything: bool = False,
+    **fields: Any,
+) -> Object:
+    """Return what stands under `exactly`, or with a name in `firstAvailable`.
+
+    `MINE` in an expression is the driver's attributes.
+    """
+    mine = f'device.attributes["{names.driver}"]'
+    wanted: Object = {"deviceClassName": f"{of}.{names.driver}", **fields}
+    wanted |= {"allocationMode": "All"} if everything else {"count": count}
+    if expressions:
+        texts = [text.replace("MINE", mine) for text in expressions]
+        wanted["selectors"] = [{"cel": {"expression": text}} for text in texts]
+    return wanted
+
+
+def claim_object(
+    names: Names, requests: Sequence[Object], index: int = 0, **devices: Any
+) -> Object:
+    """Return a claim; `devices` are constraints and config."""
+    return {
+        "apiVersion": API,
+        "kind": "ResourceClaim",
+        "metadata": {"name": f"{names.claim_prefix}claim-{index}", "namespace": "default"},
+        "spec": {"devices": {"requests": list(requests), **devices}},
+    }
+
+
+def held_claim(names: Names, devices: Sequence[tuple[str, str]]) -> Object:
+    """Return a claim that has devices of these pools."""
+    results = [
+        {"request": "r0", "driver": names.driver, "pool": pool, "device": name}
+        for pool, name in devices
+    ]
+    request = {"name": "r0", "exactly": exact(names, count=max(1, len(results)))}
+    held = claim_object(names, [request])
+    held["metadata"] |= {"name": f"{names.claim_prefix}held", "uid": "held"}
+    return {**held, "status": {"allocation": {"devices": {"results": results}}}}

@@ -1,0 +1,247 @@
+"""Claims get the devices that kube-scheduler would give them, or none.
+
+Answers come from the kept table, which the lab's scheduler is held to as well, and from cases made
+by chance, which the scheduler's own allocator answered once.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netclaim.allocator import (
+    AllocationError,
+    Claim,
+    Device,
+    DeviceId,
+    Holders,
+    NotModelledError,
+    Request,
+    Slice,
+)
+from tests.pure.allocator_cases import random_case
+from tests.pure.allocator_objects import Answer, Case, Names, device, exact, in_zone, results
+from tests.pure.allocator_table import TABLE, Entry, case, first, local, one, wide
+
+GOLDEN = Path(__file__).with_name("allocator_golden.jsonl").read_text().splitlines()
+NAMES = Names()
+
+
+@pytest.mark.parametrize("rule", TABLE, ids=lambda rule: rule.rule.replace(" ", "-"))
+def test_table(rule: Entry) -> None:
+    """Every rule of the table holds on the node that can and on the one that cannot."""
+    answers = rule.build(NAMES).answers()
+    assert {"a": answers["node-a"], "c": answers["node-c"]} == {"a": rule.a, "c": rule.c}
+
+
+def test_answers_of_the_schedulers_allocator() -> None:
+    """Results, configuration and node selectors are those of the scheduler, field by field."""
+    for line in GOLDEN:
+        kept = json.loads(line)
+        expected = kept.pop("answers")
+        assert full_answers(Case(**kept)) == expected
+
+
+def full_answers(given: Case) -> dict[str, Any]:
+    """Our answers with whole allocation objects; ids of shares are by chance and made one."""
+    decision = given.allocator().decide(given.read_claims(), given.read_nodes())
+    said: dict[str, Any] = {one["metadata"]["name"]: None for one in given.nodes}
+    said |= dict.fromkeys(decision.failures, "error")
+    for node, placement in decision.placements.items():
+        said[node] = [allocation.object for allocation in placement.allocations()]
+        for result in (r for got in said[node] for r in got["devices"]["results"]):
+            result.update({"shareID": "share"} if "shareID" in result else {})
+    return said
+
+
+@given(st.randoms(use_true_random=False))
+def test_what_is_given_can_be_had(random: Random) -> None:
+    """No device is given twice or against a taint; every request gets its number, in one way."""
+    given = random_case(random)
+    allocator = given.allocator()
+    slices = [Slice.read(one) for one in given.slices]
+    offered = {device.id: device for one in slices for device in one.devices}
+    decision = allocator.decide(given.read_claims(), given.read_nodes())
+    for placement in decision.placements.values():
+        seen: list[Device] = []
+        for claim, found in zip(placement.claims, placement.found, strict=True):
+            for pick in found.picks:
+                request = claim.requests[pick.group][pick.alternative]
+                assert pick.device.id in offered
+                assert all(request.tolerates(taint) for taint in pick.device.taints)
+                if not pick.device.shareable and not request.admin_access:
+                    assert pick.device not in seen
+                    assert allocator.holders.holder(pick.device.id) is None
+                seen.append(pick.device)
+            for group, alternative in enumerate(found.chosen):
+                check_number(claim.requests[group][alternative], group, found.picks)
+
+
+def check_number(request: Request, group: int, picks: Any) -> None:
+    """A request has got as many devices as it asks for."""
+    got = [pick for pick in picks if pick.group == group]
+    assert len(got) == request.count if request.mode == "ExactCount" else got
+
+
+@given(st.randoms(use_true_random=False))
+def test_holding_and_releasing_leaves_no_trace(random: Random) -> None:
+    """What was held and let go of again can be had as before; asking again changes nothing."""
+    given = random_case(random)
+    allocator = given.allocator()
+    claims, nodes = given.read_claims(), given.read_nodes()
+    before = allocator.decide(claims, nodes).placements
+    assert allocator.decide(claims, nodes).placements == before
+    for placement in before.values():
+        for allocation in placement.allocations():
+            allocator.holders.hold(allocation.claim, allocation.object)
+            allocator.holders.release(allocation.object)
+    assert allocator.decide(claims, nodes).placements == before
+
+
+def test_answers_follow_the_holders() -> None:
+    """A remembered answer is forgotten once a device of the node's pools is taken."""
+    given = case(NAMES, [local(NAMES, device("d0"), device("d1"))], [one(NAMES)])
+    allocator, (claim,), (node, *_) = given.allocator(), given.read_claims(), given.read_nodes()
+    got = []
+    while (allocations := allocator.allocate([claim], node)) is not None:
+        allocator.holders.hold(claim, allocations[0].object)
+        got += results(allocations[0].object)
+    assert got == ["r0=pool/d0", "r0=pool/d1"]
+
+
+def test_configuration_is_for_the_chosen_alternative() -> None:
+    """Configuration for an alternative that was not chosen is left out; the class's comes first."""
+
+    def opaque(who: str) -> dict[str, Any]:
+        return {"opaque": {"driver": NAMES.driver, "parameters": {"by": who}}}
+
+    config = [
+        {"requests": ["r0/s0"], **opaque("the other")},
+        {"requests": ["r0/s1"], **opaque("the chosen")},
+        opaque("everyone"),
+    ]
+    requests = [first("r0", exact(NAMES, of="fast"), exact(NAMES)), one(NAMES, name="r1")]
+    devices = [device(f"d{n}", {"kind": "slow"}) for n in range(2)]
+    given = case(NAMES, [local(NAMES, *devices)], requests, config=config)
+    allocations = given.allocator().allocate(given.read_claims(), given.read_nodes()[0])
+    assert allocations is not None
+    assert allocations[0].object["devices"]["config"] == [
+        {"source": "FromClass", "requests": ["r0/s1", "r1"], **opaque("class")},
+        {"source": "FromClaim", "requests": ["r0/s1"], **opaque("the chosen")},
+        {"source": "FromClaim", **opaque("everyone")},
+    ]
+
+
+def node_selector(given: Case) -> Any:
+    """The node selector of the first claim's allocation on node a."""
+    allocations = given.allocator().allocate(given.read_claims(), given.read_nodes()[0])
+    assert allocations is not None
+    return allocations[0].object.get("nodeSelector")
+
+
+def test_node_selector_keeps_the_pod_where_its_devices_are() -> None:
+    """A local device binds to its node, others to their nodes, one for all to none."""
+    everywhere = case(NAMES, [wide(NAMES, {"allNodes": True}, device("d0"))], [one(NAMES)])
+    assert node_selector(everywhere) is None
+    zone = in_zone("one")
+    requests = [one(NAMES), one(NAMES, name="r1")]
+    zonal = case(NAMES, [wide(NAMES, zone, device("d0"), device("d1"))], requests)
+    assert node_selector(zonal) == zone["nodeSelector"]
+    slices = [local(NAMES, device("d9")), wide(NAMES, zone, device("d0"))]
+    here = {"key": "metadata.name", "operator": "In", "values": ["node-a"]}
+    assert node_selector(case(NAMES, slices, requests)) == {
+        "nodeSelectorTerms": [{"matchFields": [here]}]
+    }
+
+
+def test_devices_that_wait_for_binding_come_last() -> None:
+    """Pools with binding conditions are tried after all others; the result carries them."""
+    conditions: dict[str, Any] = {
+        "bindingConditions": ["ready"],
+        "bindingFailureConditions": ["broken"],
+    }
+    waiting = wide(NAMES, {"allNodes": True}, device("d0", **conditions, bindsToNode=True))
+    waiting["spec"]["pool"]["name"] = "aaa"
+    given = case(NAMES, [waiting, local(NAMES, device("d1"))], [one(NAMES, count=2)])
+    allocations = given.allocator().allocate(given.read_claims(), given.read_nodes()[0])
+    assert allocations is not None
+    assert results(allocations[0].object) == ["r0=pool/d1", "r0=aaa/d0"]
+    assert conditions.items() <= allocations[0].object["devices"]["results"][1].items()
+
+
+def test_allocated_claim_binds_the_pod_to_its_nodes() -> None:
+    """A claim that has its devices already needs none, but can rule out nodes."""
+    given = case(NAMES, [wide(NAMES, {"allNodes": True}, device("d0"))], [one(NAMES)])
+    nodes = given.read_nodes()
+    (claim,) = given.read_claims()
+    allocation = {"devices": {"results": []}, **in_zone("two")}
+    allocated = replace(claim, name="other", allocation=allocation)
+    decision = given.allocator().decide([allocated, claim], nodes)
+    assert list(decision.placements) == ["node-c"]
+    assert [found.claim for found in decision.placements["node-c"].allocations()] == [claim]
+
+
+def test_enough_nodes_end_the_search() -> None:
+    """Nodes are tried in order, and no longer than asked for."""
+    given = case(NAMES, [wide(NAMES, {"allNodes": True}, device("d0"))], [one(NAMES)])
+    decision = given.allocator().decide(given.read_claims(), given.read_nodes(), enough=2)
+    assert list(decision.placements) == ["node-a", "node-b"]
+    assert decision.schedulable
+
+
+def test_failure_on_one_node_fails_the_pod() -> None:
+    """A pod is not schedulable when a node failed, though another could serve it."""
+    slices = [
+        local(NAMES, device("d0", {"kind": "fast"})),
+        wide(NAMES, in_zone("two"), device("d1", {"speed": 25})),
+    ]
+    given = case(NAMES, slices, [one(NAMES, "MINE.speed > 10")])
+    decision = given.allocator().decide(given.read_claims(), given.read_nodes())
+    assert list(decision.placements) == ["node-c"]
+    assert list(decision.failures) == ["node-a"]
+    assert not decision.schedulable
+    with pytest.raises(AllocationError, match=r"selector #0 of request r0, on device .*/pool/d0"):
+        given.allocator().allocate(given.read_claims(), given.read_nodes()[0])
+
+
+@pytest.mark.parametrize(
+    ("request_fields", "error", "text"),
+    [
+        ({"of": "no"}, AllocationError, "device class no.dra.example.com does not exist"),
+        ({"capacity": {"requests": {"x": "1"}}}, NotModelledError, "asks for capacity"),
+    ],
+)
+def test_what_no_node_can_help(
+    request_fields: dict[str, Any], error: type[AllocationError], text: str
+) -> None:
+    """A missing class, and what is not modelled, are errors whatever the nodes."""
+    given = case(NAMES, [local(NAMES, device("d0"))], [one(NAMES, **request_fields)])
+    with pytest.raises(error, match=text):
+        given.allocator().decide(given.read_claims(), [])
+
+
+def test_device_with_counters_is_not_given() -> None:
+    """A device that consumes shared counters is passed over, since they are not counted."""
+    counters = [{"counterSet": "s", "counters": {"c": {"value": "1"}}}]
+    slices = [local(NAMES, device("d0", consumesCounters=counters), device("d1"))]
+    answers: dict[str, Answer] = case(NAMES, slices, [one(NAMES)]).answers()
+    assert answers["node-a"] == [["r0=pool/d1"]]
+
+
+def test_shares_and_admin_access_hold_nothing() -> None:
+    """What a claim has as a share or with admin access is in use by nobody."""
+    base = {"request": "r", "driver": "d", "pool": "p"}
+    given: list[dict[str, Any]] = [
+        {**base, "device": "own"},
+        {**base, "device": "share", "shareID": "1"},
+        {**base, "device": "admin", "adminAccess": True},
+    ]
+    claim = Claim("default", "c", allocation={"devices": {"results": given}})
+    holders = Holders([claim])
+    held = [got["device"] for got in given if DeviceId("d", "p", got["device"]) in holders]
+    assert held == ["own"]

@@ -1,0 +1,383 @@
+"""`netclaim explain` on files: what fits, what does not, and the words that say why."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from netclaim.cli import main
+from tests.pure.explain_objects import (
+    ATTRIBUTES,
+    DRIVER,
+    allocated,
+    claim,
+    deployment,
+    device_class,
+    link,
+    links,
+    node,
+    pod,
+    template,
+)
+
+ETH1 = f'{ATTRIBUTES}.name == "eth1"'
+ONE = links("one", link("eth0"), link("eth1"))
+TWO = links("two", link("eth0"))
+
+# Each a way to get a selector wrong, the device that was meant, and what has to be said of it.
+TYPOS = {
+    "space": (f'{ATTRIBUTES}.name == "eth1 "', "one/eth1", 'name is "eth1"; they differ only in w'),
+    "case": (
+        f'{ATTRIBUTES}.name == "Eth1"',
+        "one/eth1",
+        "they differ only in upper and lower case",
+    ),
+    "both": (f'{ATTRIBUTES}.name == " Eth1"', "one/eth1", "white space, and in upper and lower"),
+    "swapped": (f'{ATTRIBUTES}.name == "eht1"', "one/eth1", 'name is "eth1"; is "eth1" meant?'),
+    "quoted": (f'{ETH1} && {ATTRIBUTES}.mtu == "1500"', "one/eth1", "1500 is no text: write it w"),
+    "attribute": (
+        f'{ATTRIBUTES}.nam == "eth1"',
+        "one/eth1",
+        "only mtu, name, rdma; is name meant?",
+    ),
+    "attribute-case": (f'{ATTRIBUTES}.Name == "eth1"', "one/eth1", "is name meant?"),
+    "key": (f'{ATTRIBUTES}["nam"] == "eth1"', "one/eth1", "is name meant?"),
+    "optional": (f'{ATTRIBUTES}.?nam.orValue("") == "eth1"', "one/", "has no nam; is name meant?"),
+    "alone": (f"{ATTRIBUTES}.rdam", "one/", "the device has mtu, name, rdma; is rdma meant?"),
+    "in": (f'"nam" in {ATTRIBUTES}', "one/", 'it has mtu, name, rdma; is "name" meant?'),
+    "domain": (
+        'device.attributes["cni.networking.x-k8s.io"].name == "eth1"',
+        "one/eth1",
+        f"its domains: {DRIVER}; is {ATTRIBUTES}.name meant?",
+    ),
+    "domain-and-attribute": (
+        'device.attributes["dra.networking.x-k8s.io"].nam == "eth1"',
+        "one/eth1",
+        f"is {ATTRIBUTES}.name meant?",
+    ),
+    "in-domain": (
+        '"name" in device.attributes["cni.networking.x-k8s.io"]',
+        "one/",
+        f"it has no attributes; is {ATTRIBUTES}.name meant?",
+    ),
+    "driver": (f'device.driver == "{DRIVER}.io"', "one/", f'is "{DRIVER}" meant?'),
+    "field": ('device.drivr == "x"', "one/", "undefined field 'drivr'; is driver meant?"),
+}
+
+
+class Told(NamedTuple):
+    """How a run ended, and what it said."""
+
+    code: Any
+    lines: list[str]
+    err: str
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The cells of the tables' rows."""
+        rows = [line.split(None, 3) for line in self.lines if "   " in line]
+        return [row for row in rows if row[0] != "NODE"]
+
+
+Explain = Callable[..., Told]
+
+
+@pytest.fixture
+def explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Explain:
+    """Run the command on a file of objects."""
+
+    def run(*objects: dict[str, Any], arguments: tuple[str, ...] = ()) -> Told:
+        file = tmp_path / "all.json"
+        file.write_text("\n---\n".join(json.dumps(one) for one in objects))
+        with pytest.raises(SystemExit) as caught:
+            main(["explain", "-f", str(file), *arguments])
+        out, err = capsys.readouterr()
+        return Told(caught.value.code, out.splitlines(), err)
+
+    return run
+
+
+def test_claim_that_fits(explain: Explain) -> None:
+    """A claim that fits says where and with which device, then tells of every device."""
+    told = explain(ONE, TWO, device_class(), claim("nic", ETH1))
+    assert told.code == 0
+    assert told.lines[0] == "claim default/nic: fits on one (eth1)"
+    assert told.rows == [
+        ["one", "eth1", "nic", "fits"],
+        ["one", "eth0", "nic", 'selectors[0]: name == "eth1" is false (name is "eth0")'],
+        ["two", "eth0", "nic", 'selectors[0]: name == "eth1" is false (name is "eth0")'],
+    ]
+
+
+@pytest.mark.parametrize("typo", TYPOS)
+def test_typo_is_obvious(explain: Explain, typo: str) -> None:
+    """The nearest miss is the device that was meant, with what was found and what was meant."""
+    expression, device, words = TYPOS[typo]
+    told = explain(ONE, TWO, device_class(), claim("nic", expression))
+    assert told.code == 1
+    assert told.lines[0].startswith("claim default/nic: cannot be allocated: ")
+    assert told.lines[1].startswith(f"nearest: {device}")
+    assert "selectors[0] of request nic" in told.lines[1]
+    assert words in told.lines[1]
+
+
+def test_other_value_is_no_typo(explain: Explain) -> None:
+    """A value that differs in a number, or that another device has, gets no hint."""
+    told = explain(ONE, TWO, device_class(), claim("nic", f'{ATTRIBUTES}.name == "eth7"'))
+    assert not any("meant?" in line for line in told.lines)
+    both = f"{ETH1} && {ATTRIBUTES}.mtu == 9000"
+    told = explain(ONE, TWO, device_class(), claim("nic", both))
+    assert told.lines[1].endswith(f"{ATTRIBUTES}.mtu == 9000 - mtu is 1500")
+
+
+def test_clause_of_another_selector(explain: Explain) -> None:
+    """Only the selector and the clause that are false are named, by their place."""
+    told = explain(ONE, device_class(), claim("nic", "true", f"{ETH1} && {ATTRIBUTES}.mtu > 1500"))
+    assert told.lines[1] == (
+        "nearest: one/eth1: selectors[1] of request nic is false:"
+        f" {ATTRIBUTES}.mtu > 1500 - mtu is 1500"
+    )
+
+
+def test_taken_device(explain: Explain) -> None:
+    """A device that is taken says by which claim, and for which pod."""
+    told = explain(ONE, device_class(), allocated("old", "eth1", user="db"), claim("nic", ETH1))
+    assert told.lines[0] == "claim default/old: allocated: old has one/eth1, which pod db uses"
+    assert told.lines[1].endswith("none of 2 devices on 1 node fits; 1 would, but cannot be had")
+    assert told.lines[2] == "nearest: one/eth1: taken by claim default/old, which pod db uses"
+
+
+def test_pods_take_one_after_the_other(explain: Explain) -> None:
+    """What one pod gets, the next one cannot have."""
+    claims = [claim("a", ETH1), claim("b", ETH1)]
+    told = explain(ONE, device_class(), *claims, pod("p", nic="a"), pod("q", nic="b"))
+    assert told.code == 1
+    assert told.lines[0] == "pod default/p: fits on one (eth1)"
+    assert told.lines[2] == "nearest: one/eth1: taken by claim default/a, which pod p uses"
+
+
+def test_shared_claim_is_taken_once(explain: Explain) -> None:
+    """Pods that share a claim share its device."""
+    told = explain(ONE, device_class(), claim("a", ETH1), pod("p", nic="a"), pod("q", nic="a"))
+    assert told.code == 0
+    assert told.lines == [
+        "pod default/p: fits on one (eth1)",
+        "pod default/q: allocated: a has one/eth1, which pod p uses",
+    ]
+
+
+def test_replicas_are_counted(explain: Explain) -> None:
+    """Of a deployment it is said how many of its pods fit, and why one more does not."""
+    objects = (ONE, TWO, device_class(), template("nic"))
+    told = explain(*objects, deployment("web", 3, net="nic"))
+    assert told.lines[0] == "deployment default/web: fits on one (2 pods), two (1 pod)"
+    told = explain(*objects, deployment("web", 4, net="nic"))
+    assert told.code == 1
+    assert told.lines[0].startswith("deployment default/web: 3 of 4 pods fit, one more cannot be")
+    assert explain(*objects, deployment("web", 0, net="nic")).code == 0
+
+
+def test_too_few_devices(explain: Explain) -> None:
+    """A count that no node has is told with the best that there is."""
+    told = explain(ONE, TWO, device_class(), claim("nic", count=3))
+    assert told.lines[0].endswith("request nic needs 3 devices of a node, and at most 2 fit")
+
+
+def test_constraint(explain: Explain) -> None:
+    """A constraint that cannot hold is named with the values."""
+    mixed = links("one", link("eth0", 1500), link("eth1", 9000))
+    same = [{"matchAttribute": f"{DRIVER}/mtu"}]
+    told = explain(mixed, device_class(), claim("nic", count=2, constraints=same))
+    assert f"matchAttribute {DRIVER}/mtu cannot hold" in told.lines[0]
+    assert "eth1 has 9000" in told.lines[0]
+
+
+def test_alternatives(explain: Explain) -> None:
+    """Of a request with alternatives, all are told of, and the nearest miss is of any of them."""
+    wanted = claim("nic")
+    ways = {"first": f'{ATTRIBUTES}.mtu == 9000 && {ATTRIBUTES}.name == "x"', "second": "false"}
+    wanted["spec"]["devices"]["requests"][0] = {
+        "name": "nic",
+        "firstAvailable": [
+            {"name": n, "deviceClassName": "nics", "selectors": [{"cel": {"expression": e}}]}
+            for n, e in ways.items()
+        ],
+    }
+    told = explain(ONE, device_class(), wanted)
+    assert told.code == 1
+    assert {row[2] for row in told.rows} == {"nic/first", "nic/second"}
+    ways_that_fit = wanted["spec"]["devices"]["requests"][0]["firstAvailable"]
+    ways_that_fit[1]["selectors"] = []
+    assert explain(ONE, device_class(), wanted).lines[0].endswith("fits on one (eth0)")
+
+
+def test_taint_and_pool(explain: Explain) -> None:
+    """A taint and a pool that lacks a slice are reasons too."""
+    taint = {"key": "broken", "effect": "NoSchedule"}
+    tainted = links("one", link("eth1", taints=[taint]))
+    half = links("two", link("eth1"), slices=2)
+    told = explain(tainted, half, device_class(), claim("nic", ETH1))
+    assert told.lines[1] == "nearest: one/eth1: taint broken:NoSchedule is not tolerated"
+    (pool,) = [line for line in told.lines if line.startswith("two ")]
+    assert pool.endswith(f"pool {DRIVER}/two: 1 of 2 slices of generation 1")
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"nodeName": "two"}, "the pod is for node two"),
+        ({"nodeSelector": {"zone": "b"}}, "does not have the label zone=b of nodeSelector"),
+        ({}, "the pod does not tolerate taint gpu=yes:NoSchedule"),
+    ],
+)
+def test_node_that_is_closed_to_the_pod(explain: Explain, spec: dict[str, Any], why: str) -> None:
+    """A node that the pod cannot be on says why, whatever devices it has."""
+    taint = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+    nodes = (node("one", {"zone": "a"}, taints=[taint]), node("two", {"zone": "b"}))
+    wanting = pod("p", nic="a")
+    wanting["spec"] |= spec
+    told = explain(ONE, TWO, *nodes, device_class(), claim("a", ETH1), wanting)
+    assert told.code == 1
+    assert any(line.startswith("one ") and line.endswith(why) for line in told.lines)
+
+
+def test_tolerated_node_and_cordoned_one(explain: Explain) -> None:
+    """A taint that the pod tolerates is no reason; a cordon always is."""
+    taint = {"key": "gpu", "effect": "NoSchedule"}
+    wanting = pod("p", nic="a")
+    wanting["spec"]["tolerations"] = [{"operator": "Exists"}]
+    objects = (ONE, device_class(), claim("a", ETH1), wanting)
+    assert explain(*objects, node("one", taints=[taint])).code == 0
+    told = explain(*objects, node("one", unschedulable=True))
+    assert told.lines[0].endswith("cannot be allocated: no node is open to the pod")
+
+
+@pytest.mark.parametrize(
+    ("objects", "why"),
+    [
+        (
+            [claim("nic", deviceClassName="nisc")],
+            "DeviceClass 'nisc' does not exist; is nics meant?",
+        ),
+        (
+            [pod("p", net="nics"), claim("nic")],
+            "ResourceClaim 'nics' does not exist; is nic meant?",
+        ),
+        ([deployment("d", 1, net="x")], "ResourceClaimTemplate 'x' does not exist"),
+    ],
+)
+def test_what_is_named_and_not_there(
+    explain: Explain, objects: list[dict[str, Any]], why: str
+) -> None:
+    """A class, claim or template that does not exist is named, with the nearest that does."""
+    told = explain(ONE, device_class(), *objects)
+    assert told.code == 1
+    assert why in told.lines[0]
+
+
+def test_json(explain: Explain) -> None:
+    """As JSON there are the same words, by field."""
+    objects = (ONE, device_class(), claim("nic", f'{ATTRIBUTES}.name == "eth1 "'))
+    told = explain(*objects, arguments=("-o", "json"))
+    (answer,) = json.loads("\n".join(told.lines))["answers"]
+    assert (told.code, answer["name"], answer["outcome"]) == (1, "nic", "cannot be allocated")
+    assert answer["nearest"] == answer["devices"][0]
+    assert answer["nearest"]["device"] == "eth1"
+    assert answer["nearest"]["why"][0].endswith("they differ only in white space")
+    assert [one["fits"] for one in answer["devices"]] == [False, False]
+
+
+def test_name_and_namespace(explain: Explain) -> None:
+    """A name chooses, with its kind if need be; a namespace too."""
+    here, there = claim("nic", ETH1), claim("nic", "false")
+    here["metadata"]["namespace"], there["metadata"]["namespace"] = "default", "team"
+    objects = (ONE, device_class(), here, there, claim("other"))
+    told = explain(*objects, arguments=("claim/nic", "-n", "team"))
+    assert [line for line in told.lines if line.startswith("claim ")] == [
+        "claim team/nic: cannot be allocated: request nic: none of 2 devices on 1 node fits"
+    ]
+    told = explain(*objects, arguments=("other", "-n", "team"))
+    assert told.lines[0] == "claim team/other: fits on one (eth0)"  # it names none of its own
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nci",), "no pod or claim 'nci': is nic meant?"),
+        (("pod/nic",), "no pod 'nic': there is none at all"),
+        (("thing/nic",), "'thing' is none of claim"),
+        (("old", "-n", "x"), "no pod or claim 'old' in namespace x: there is nic"),
+        (("-o", "yaml"), "--output: 'yaml' is none of text, json"),
+    ],
+)
+def test_arguments_that_cannot_be(explain: Explain, arguments: tuple[str, ...], words: str) -> None:
+    """What is asked for and does not exist is one line, and exit code 2."""
+    old = claim("old")
+    old["metadata"]["namespace"] = "default"
+    told = explain(ONE, device_class(), old, claim("nic"), arguments=arguments)
+    assert told.code == 2
+    assert words in told.err
+    assert told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: [", "all.json:2: not YAML"),
+        ("# only a comment", "all.json: no manifests in there"),
+        ("\nkind: Pod", "all.json:2: not a manifest"),
+        ("{apiVersion: v1, kind: Pod}", "all.json:1: metadata.name is missing"),
+        (json.dumps(claim("nic")), "the files hold no ResourceSlice"),
+        (json.dumps(ONE), "all.json: nothing in there needs devices"),
+        ("---\n" + json.dumps({**ONE, "spec": []}), "all.json:2: ResourceSlice slice-one: not a"),
+        (json.dumps({**pod("p"), "spec": {"resourceClaims": [1]}}), "all.json:1: not a Pod"),
+        (json.dumps({**ONE, "apiVersion": "resource.k8s.io/v7"}), "has no version 'v7'"),
+    ],
+)
+def test_files_that_cannot_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: str
+) -> None:
+    """Bad input is one line with file and line, and exit code 2."""
+    file = tmp_path / "all.json"
+    file.write_text(text)
+    with pytest.raises(SystemExit) as caught:
+        main(["explain", "-f", str(file)])
+    err = capsys.readouterr().err
+    assert caught.value.code == 2
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_list_of_an_older_version(explain: Explain) -> None:
+    """A List of objects of an older version is read as well."""
+    old = claim("nic", ETH1)
+    request = old["spec"]["devices"]["requests"][0]
+    old["spec"]["devices"]["requests"] = [{"name": "nic", **request["exactly"]}]
+    old["apiVersion"] = "resource.k8s.io/v1beta1"
+    items = {"apiVersion": "v1", "kind": "List", "items": [ONE, device_class(), old]}
+    assert explain(items).lines[0] == "claim default/nic: fits on one (eth1)"
+
+
+def test_long_table_is_cut(explain: Explain) -> None:
+    """A screen shows the nearest forty devices and says how many more there are; JSON has all."""
+    many = links("one", *(link(f"eth{number}") for number in range(60)))
+    objects = (many, device_class(), claim("nic", f'{ATTRIBUTES}.name == "ETH7"'))
+    told = explain(*objects)
+    assert len(told.rows) == 40
+    assert told.rows[0][1] == "eth7"
+    assert "and 20 more: -o json has all of them" in told.lines
+    (answer,) = json.loads("\n".join(explain(*objects, arguments=("-o", "json")).lines))["answers"]
+    assert len(answer["devices"]) == 60
+
+
+def test_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All manifests of a directory are read together."""
+    for number, one in enumerate((ONE, device_class(), claim("nic", ETH1))):
+        (tmp_path / f"{number}.yaml").write_text(json.dumps(one))
+    (tmp_path / "notes.txt").write_text("[")
+    with pytest.raises(SystemExit) as caught:
+        main(["explain", "-f", str(tmp_path)])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out.startswith("claim default/nic: fits on one (eth1)\n")

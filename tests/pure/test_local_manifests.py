@@ -1,0 +1,179 @@
+"""Manifests are read and judged before anything starts; every fault has its file and line."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from netclaim.errors import RequestError
+from netclaim.local.driver_names import driver_names
+from netclaim.local.manifests import Manifests, read_manifests
+from netclaim.local.story import DEMO
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "manifests"
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: p
+spec:
+  containers:
+  - name: c
+    image: i
+"""
+CLAIM = """\
+apiVersion: resource.k8s.io/v1beta1
+kind: ResourceClaim
+metadata:
+  name: x
+spec:
+  devices:
+    requests:
+    - name: a
+      deviceClassName: c
+"""
+
+
+def read(tmp_path: Path, text: str) -> Manifests:
+    """Read one file."""
+    file = tmp_path / "m.yaml"
+    file.write_text(text)
+    return read_manifests([str(file)])
+
+
+def faults(tmp_path: Path, text: str) -> list[str]:
+    """The faults of one file, without its directory."""
+    with pytest.raises((RequestError, ExceptionGroup)) as caught:
+        read(tmp_path, text)
+    error = caught.value
+    found = error.exceptions if isinstance(error, ExceptionGroup) else [error]
+    return [str(one).removeprefix(f"{tmp_path}/") for one in found]
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.iterdir()), ids=lambda file: file.name)
+def test_seeds_are_read(file: Path) -> None:
+    """Each of the seeds' manifests is accepted, whatever its version and dialect."""
+    assert read_manifests([str(file)]).items
+
+
+def test_demo_is_the_example() -> None:
+    """The demo runs the very manifest that the examples have."""
+    assert DEMO.read_bytes() == (EXAMPLES / "kubecon-demo.yaml").read_bytes()
+
+
+def test_drivers_are_those_with_our_parameters() -> None:
+    """A driver is run under each name that has interface parameters, else under its own."""
+    poc = read_manifests([str(EXAMPLES / "poc-demo-a.yaml")])
+    assert driver_names(poc.items) == ("poc.dra.networking",)
+    demo = read_manifests([str(DEMO)])
+    assert driver_names(demo.items) == ("cni.dra.networking.x-k8s.io",)
+
+
+def test_other_drivers_are_not_played(tmp_path: Path) -> None:
+    """Parameters that are not about an interface make no driver of ours."""
+    config = "    config:\n    - opaque: {driver: gpu.example.com, parameters: {sharing: true}}\n"
+    found = read(tmp_path, POD + "---\n" + CLAIM + config)
+    assert driver_names(found.items) == ("cni.dra.networking.x-k8s.io",)
+
+
+def test_directory_is_read_in_order(tmp_path: Path) -> None:
+    """Of a directory the YAML and JSON files count, by name."""
+    (tmp_path / "b.yaml").write_text(POD.replace("name: p", "name: b"))
+    (tmp_path / "a.yml").write_text(POD.replace("name: p", "name: a"))
+    (tmp_path / "README.md").write_text("# hello")
+    found = read_manifests([str(tmp_path)])
+    assert [item.object["metadata"]["name"] for item in found.items] == ["a", "b"]
+
+
+def test_standard_input_is_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dash is standard input, and is called so."""
+    text = io.TextIOWrapper(io.BytesIO(POD.replace("name: c", "name: C").encode()))
+    monkeypatch.setattr("sys.stdin", text)
+    with pytest.raises(RequestError, match=r"^stdin:7: spec\.containers\[0\]\.name: Invalid"):
+        read_manifests(["-"])
+
+
+def test_list_is_its_items(tmp_path: Path) -> None:
+    """What `kubectl get -o yaml` prints is read without what the server wrote."""
+    lines = ["  " + line for line in POD.splitlines()]
+    lines[0] = "- " + lines[0].strip()
+    meta = "    uid: 1234\n    resourceVersion: '7'\n    creationTimestamp: null\n"
+    body = "\n".join(lines).replace("    name: p\n", "    name: p\n" + meta, 1)
+    found = read(tmp_path, f"apiVersion: v1\nkind: List\nitems:\n{body}\n  status: {{phase: X}}\n")
+    (item,) = found.items
+    assert item.object["metadata"] == {"name": "p"}
+    assert "status" not in item.object
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: [\n", ["m.yaml:2: not YAML"]),
+        ("hello\n", ["m.yaml:1: not a manifest"]),
+        ("kind: Pod\n", ["m.yaml:1: not a manifest"]),
+        (POD + "  foo: {}\n" + "status: {}\n", []),
+        (POD.replace("p\n", "P\n", 1), ["m.yaml:4: metadata.name: Invalid value"]),
+        (POD.replace("    image: i\n", ""), ["m.yaml:7: spec.containers[0].image: Required"]),
+        (POD.replace("name: c", "name: 5"), ["m.yaml:7: spec.containers[0].name: is a whole"]),
+        (
+            POD + "  resourceClaims:\n  - name: a\n    x: 1\n",
+            ["m.yaml:11: spec.resourceClaims[0].x"],
+        ),
+        (
+            POD + "  resourceClaims:\n  - name: a\n    source: {resourceClaimName: x}\n",
+            ["m.yaml:11: spec.resourceClaims[0].source: gone since 1.31"],
+        ),
+        (
+            CLAIM.replace("name: a", "name: A") + "      count: -1\n",
+            ["m.yaml:8: spec.devices.requests[0].name", "m.yaml:10: spec.devices.requests[0]"],
+        ),
+        (
+            CLAIM + "      selectors: [{cel: {expression: device.foo}}]\n",
+            ["m.yaml:10: spec.devices.requests[0].exactly.selectors[0].cel.expression"],
+        ),
+        (CLAIM.replace("v1beta1", "v7"), ["m.yaml:1: apiVersion: resource.k8s.io has no version"]),
+        (POD + "---\n" + POD, ['m.yaml:10: pods "p" already exists']),
+        (CLAIM, ["m.yaml: no Pod or Deployment in there"]),
+    ],
+)
+def test_fault_has_its_line(tmp_path: Path, text: str, told: list[str]) -> None:
+    """Each fault is one line that begins with the file and the line of what to change."""
+    if not told:  # a pod may have fields that nobody here knows
+        assert read(tmp_path, text).items
+        return
+    found = faults(tmp_path, text)
+    assert len(found) == len(told)
+    for line, beginning in zip(found, told, strict=True):
+        assert line.startswith(beginning), line
+        assert "\n" not in line
+
+
+def test_admin_access_needs_a_label_of_an_own_namespace(tmp_path: Path) -> None:
+    """What a real cluster would refuse is refused, where the user made the namespace."""
+    claim = CLAIM.replace("name: x", "name: x\n  namespace: own") + "      adminAccess: true\n"
+    namespace = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: own\n"
+    (fault,) = faults(tmp_path, f"{POD}---\n{namespace}---\n{claim}")
+    assert "admin access to devices requires" in fault
+    (note,) = read(tmp_path, POD + "---\n" + claim).notes
+    assert "namespace own needs the label resource.kubernetes.io/admin-access=true" in note
+
+
+def test_what_is_left_out_is_noted(tmp_path: Path) -> None:
+    """Kinds that the embedded cluster does not have are left out, and said so with their line."""
+    other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
+    daemon = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: x}\n"
+    notes = read(tmp_path, f"{POD}---\n{other}---\n{daemon}").notes
+    assert [note.removeprefix(f"{tmp_path}/") for note in notes] == [
+        "m.yaml:11: ConfigMap left out: the embedded cluster has no use for it",
+        "m.yaml:15: DaemonSet left out: of workloads, only Pod, Deployment, ReplicaSet are run",
+    ]
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    """A file that is not there, or a directory without manifests, is named."""
+    with pytest.raises(RequestError, match=r"nope\.yaml: No such file"):
+        read_manifests([str(tmp_path / "nope.yaml")])
+    with pytest.raises(RequestError, match=r"no file in there ends with"):
+        read_manifests([str(tmp_path)])
+    with pytest.raises(RequestError, match=r"name files or directories"):
+        read_manifests([])

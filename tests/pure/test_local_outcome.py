@@ -1,0 +1,111 @@
+"""What became of pods, as told from the cluster's objects."""
+
+from typing import Any
+
+from netclaim.local.api import Verbs
+from netclaim.local.api.kinds import CLAIM, POD
+from netclaim.local.events import record
+from netclaim.local.outcome import Interface, PodOutcome, outcomes, settled
+from netclaim.model.claim import JsonObject
+from tests.pure.local_parts import new_verbs
+from tests.pure.test_local_kubelet import DRIVER, add_claim, add_pod
+
+READY = {"type": "Ready", "status": "True"}
+REPORT: JsonObject = {
+    "driver": DRIVER,
+    "pool": "n",
+    "device": "eth1",
+    "conditions": [READY],
+    "networkData": {"interfaceName": "net1", "ips": ["10.0.0.2/24"], "hardwareAddress": "aa"},
+}
+
+
+def set_status(verbs: Verbs, kind: Any, name: str, **status: Any) -> None:
+    """Write a status past all rules."""
+    found = verbs.get(kind, name, "default")
+    verbs.store.put(kind, {**found, "status": {**found.get("status", {}), **status}})
+
+
+def only(verbs: Verbs) -> PodOutcome:
+    """The outcome of the only pod."""
+    (found,) = outcomes(verbs.store, [DRIVER])
+    return found
+
+
+def test_pod_is_ready_when_its_interface_is_reported() -> None:
+    """Running is not enough: the claim must say that the device is in the pod."""
+    verbs = new_verbs()
+    add_claim(verbs, "x", add_pod(verbs, "p", "x"))
+    assert only(verbs).state == "starting"
+    set_status(verbs, POD, "p", phase="Running", podIP="10.244.0.2")
+    assert only(verbs).state == "starting"
+    set_status(verbs, CLAIM, "x", devices=[REPORT])
+    found = only(verbs)
+    assert (found.state, found.node, found.ip) == ("ready", "n", "10.244.0.2")
+    assert found.interfaces == (Interface("net1", ("10.0.0.2/24",), "aa", "eth1", "x"),)
+
+
+def test_device_that_is_not_ready_counts_for_nothing() -> None:
+    """A report of failure is no interface."""
+    verbs = new_verbs()
+    add_claim(verbs, "x", add_pod(verbs, "p", "x"))
+    set_status(verbs, POD, "p", phase="Running")
+    failed = {**REPORT, "conditions": [{**READY, "status": "False"}]}
+    set_status(verbs, CLAIM, "x", devices=[failed])
+    assert only(verbs).state == "starting"
+
+
+def test_devices_of_other_drivers_do_not_matter() -> None:
+    """A pod waits for the reports of our drivers alone."""
+    verbs = new_verbs()
+    add_claim(verbs, "x", add_pod(verbs, "p", "x"), driver="gpu.example.com")
+    set_status(verbs, POD, "p", phase="Running")
+    assert only(verbs).state == "ready"
+
+
+def test_pods_that_share_a_claim_have_their_own_addresses() -> None:
+    """Of a shared claim's report each pod is shown its own interface."""
+    verbs = new_verbs()
+    pods = [add_pod(verbs, name, "x") for name in ("p", "q")]
+    add_claim(verbs, "x", *pods)
+    entries = [
+        {"uid": pod["metadata"]["uid"], "interfaceName": "net1", "ips": [f"10.0.0.{n}/24"]}
+        for n, pod in enumerate(pods)
+    ]
+    set_status(verbs, CLAIM, "x", devices=[{**REPORT, "data": {"pods": entries}}])
+    for name in ("p", "q"):
+        set_status(verbs, POD, name, phase="Running")
+    found = outcomes(verbs.store, [DRIVER])
+    assert [pod.interfaces[0].ips for pod in found] == [("10.0.0.0/24",), ("10.0.0.1/24",)]
+
+
+def test_second_failure_stops_a_pod() -> None:
+    """One failure may be chance; after the second the pod counts as stopped, with its stage."""
+    verbs = new_verbs()
+    pod = add_pod(verbs, "p")
+    for state in ("starting", "stopped"):
+        reason = "FailedCreatePodSandBox"
+        set_status(verbs, POD, "p", phase="Pending", reason=reason, message="no luck")
+        record(verbs, pod, reason, "no luck", by="kubelet", warning=True)
+        found = only(verbs)
+        assert (found.state, found.stage, found.reason) == (state, "attach", "no luck")
+
+
+def test_unschedulable_pod_is_stopped_at_once() -> None:
+    """The scheduler's no is final as long as nothing changes."""
+    verbs = new_verbs()
+    add_pod(verbs, "p", node="")
+    condition = {"type": "PodScheduled", "reason": "Unschedulable", "message": "0/3 nodes"}
+    set_status(verbs, POD, "p", conditions=[condition])
+    found = only(verbs)
+    assert (found.state, found.stage, found.reason) == ("stopped", "schedule", "0/3 nodes")
+
+
+def test_settled_waits_for_every_pod() -> None:
+    """All that was asked for has to be there, and none may be on its way."""
+    verbs = new_verbs()
+    add_pod(verbs, "p")
+    assert not settled(outcomes(verbs.store, [DRIVER]), 1)
+    set_status(verbs, POD, "p", phase="Running")
+    assert settled(outcomes(verbs.store, [DRIVER]), 1)
+    assert not settled(outcomes(verbs.store, [DRIVER]), 2)

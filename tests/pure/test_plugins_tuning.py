@@ -1,0 +1,87 @@
+"""What tuning reads of its configuration, and which settings an owner lets it touch."""
+
+from pathlib import Path
+
+import pytest
+
+from netclaim.cni import CniCall, Command, Endpoint
+from netclaim.plugins.engine import read_call
+from netclaim.plugins.errors import PluginError
+from netclaim.plugins.tuning_sysctls import check_allowed, read_sysctls, sysctl_path
+
+
+def sysctls_of(config: str) -> dict[str, str]:
+    """Read the settings of a configuration, as written."""
+    call = CniCall(Command.ADD, "tuning", (), config.encode(), Endpoint("c1", "/ns", "net1"))
+    return read_sysctls(read_call(call))
+
+
+def test_keys_keep_their_case() -> None:
+    """The name of a setting is taken as written, though configuration keys are not."""
+    config = '{"name": "n", "SysCtl": {"net.ipv4.conf.IFNAME.arp_filter": "1", "net.X": null}}'
+    assert sysctls_of(config) == {"net.ipv4.conf.IFNAME.arp_filter": "1"}
+
+
+def test_arguments_go_over_the_plugins_own_keys() -> None:
+    """A setting in `args.cni` takes the place of the same one, and stands beside others."""
+    config = """{"name": "n", "sysctl": {"net.a": "1", "net.b": "1"},
+                 "args": {"cni": {"sysctl": {"net.b": "2", "net.c": "2"}}}}"""
+    assert sysctls_of(config) == {"net.a": "1", "net.b": "2", "net.c": "2"}
+
+
+def test_a_key_that_is_there_twice_is_refused() -> None:
+    """Of two values for one setting none is chosen."""
+    with pytest.raises(PluginError, match="duplicated"):
+        sysctls_of('{"name": "n", "sysctl": {"net.a": "1", "net.a": "2"}}')
+
+
+@pytest.mark.parametrize(
+    ("key", "path"),
+    [
+        ("net.ipv4.conf.IFNAME.arp_filter", "net/ipv4/conf/eth0.5/arp_filter"),
+        ("net/ipv4/conf/IFNAME/arp_filter", "net/ipv4/conf/eth0.5/arp_filter"),
+        ("net.core.somaxconn", "net/core/somaxconn"),
+        ("net.ipv4...conf", "net/ipv4/conf"),
+    ],
+)
+def test_a_key_names_a_file(key: str, path: str) -> None:
+    """Dots and slashes separate alike; the link's own name keeps its dots."""
+    assert sysctl_path(key, "eth0.5") == path
+
+
+@pytest.mark.parametrize("key", ["kernel.msgmax", "net", "", "netx.core", "/etc/passwd", "net.\0"])
+def test_nothing_outside_the_network_is_named(key: str) -> None:
+    """A setting that is not the network's is refused, however it is written."""
+    with pytest.raises(PluginError, match="invalid net sysctl key"):
+        sysctl_path(key, "net1")
+
+
+def test_an_owner_without_a_list_allows_everything(tmp_path: Path) -> None:
+    """Where there is no list nothing is refused."""
+    check_allowed(["net.core.somaxconn"], tmp_path / "none")
+
+
+def test_an_owners_list_is_of_patterns(tmp_path: Path) -> None:
+    """A key that some line's pattern is found in may be set, another may not."""
+    allowlist = tmp_path / "allowlist.conf"
+    allowlist.write_text("\n ^net\\.core\\. \narp_filter$\n")
+    check_allowed(["net.core.somaxconn", "net.ipv4.conf.IFNAME.arp_filter"], allowlist)
+    with pytest.raises(PluginError, match=r"net\.ipv4\.ip_forward"):
+        check_allowed(["net.core.somaxconn", "net.ipv4.ip_forward"], allowlist)
+
+
+def test_an_empty_list_allows_nothing(tmp_path: Path) -> None:
+    """A list without lines refuses whatever is asked for."""
+    allowlist = tmp_path / "allowlist.conf"
+    allowlist.touch()
+    check_allowed([], allowlist)
+    with pytest.raises(PluginError, match="not allowed"):
+        check_allowed(["net.core.somaxconn"], allowlist)
+
+
+def test_a_list_that_makes_no_sense_allows_nothing(tmp_path: Path) -> None:
+    """A pattern that is none is told, and refuses what might have been allowed."""
+    allowlist = tmp_path / "allowlist.conf"
+    allowlist.write_text("net\n(")
+    with pytest.raises(PluginError, match=r"allowlist\.conf"):
+        check_allowed(["net.core.somaxconn"], allowlist)
