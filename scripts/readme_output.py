@@ -9,6 +9,7 @@ differ from run to run and are not compared.
 """
 
 import argparse
+import os
 import re
 import shlex
 import subprocess
@@ -30,7 +31,7 @@ def output(command: str) -> str:
         arguments[:1] = [sys.executable, "-m", "netclaim"]
     done = subprocess.run(
         arguments, cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        check=False,
+        check=False, env={**os.environ, "PYTHONUNBUFFERED": "1"},  # both streams in true order
     )  # fmt: skip
     return f"$ {command}\n{done.stdout}"
 

@@ -52,6 +52,34 @@ async def test_field_of_another_is_a_conflict() -> None:
         assert taken["metadata"]["labels"] == {"a": "2"}
         left = await client.apply(CLAIMS, labelled(), field_manager="one")
         assert left["metadata"]["labels"] == {"a": "2"}
+        gone = await client.apply(CLAIMS, labelled(), field_manager="two")
+        assert "labels" not in gone["metadata"]
+
+
+@pytest.mark.asyncio
+async def test_forced_field_is_no_longer_the_others() -> None:
+    """Who lost a field by force does not keep it when its new owner lets go of it."""
+    async with serving(new_verbs()) as client:
+        await client.create(CLAIMS, claim())
+        await client.apply(CLAIMS, labelled(a="1"), field_manager="one")
+        await client.apply(CLAIMS, labelled(a="2"), field_manager="two", force=True)
+        gone = await client.apply(CLAIMS, labelled(), field_manager="two")
+        assert "labels" not in gone["metadata"]
+
+
+@pytest.mark.asyncio
+async def test_plain_write_takes_what_it_changes() -> None:
+    """A field that somebody overwrites by a plain write is that writer's alone."""
+    async with serving(new_verbs()) as client:
+        await client.create(CLAIMS, claim(), field_manager="maker")
+        await client.apply(CLAIMS, labelled(a="1", b="1"), field_manager="one")
+        patch = {"metadata": {"labels": {"a": "2"}}}
+        found = await client.patch(CLAIMS, "x", patch, namespace="default", field_manager="two")
+        labels = {
+            entry["manager"]: entry["fieldsV1"].get("f:metadata", {}).get("f:labels", {})
+            for entry in found["metadata"]["managedFields"]
+        }
+        assert labels == {"maker": {}, "one": {"f:b": {}}, "two": {"f:a": {}}}
 
 
 @pytest.mark.asyncio

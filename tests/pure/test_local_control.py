@@ -211,6 +211,16 @@ def test_taken_device_is_taken(verbs: Verbs) -> None:
     assert verbs.get(POD, "p-y", "default")["spec"]["nodeName"] == "two"
 
 
+def test_device_goes_to_one_of_those_who_ask_together(verbs: Verbs) -> None:
+    """Of two pods that want the same device in the same moment one gets it."""
+    for name in ("x", "y"):
+        make(verbs, CLAIM, name, claim_spec("eth1"))
+        make(verbs, POD, f"p-{name}", pod_spec(resourceClaimName=name))
+    settle(verbs)
+    assert [pod["spec"].get("nodeName", "") for pod in pods(verbs)] == ["two", ""]
+    assert "taken by claim default/x" in condition(pods(verbs)[1])
+
+
 def test_gone_pod_gives_everything_back(verbs: Verbs) -> None:
     """When its last pod is gone a claim loses allocation, reports and protection."""
     make(verbs, CLAIM, "x", claim_spec("eth1"))

@@ -60,9 +60,7 @@ class LinkTuning(
         given = msgspec.structs.asdict(self)
         nothing = msgspec.structs.asdict(LinkTuning())
         return [
-            LinkTuning(**{name: value})
-            for name, value in given.items()
-            if value != nothing[name]
+            LinkTuning(**{name: value}) for name, value in given.items() if value != nothing[name]
         ]
 
 

@@ -92,8 +92,8 @@ def merged(live: Any, applied: Any, place: _Place = ()) -> Any:
 def without_fields(value: JsonObject, paths: Iterable[FieldPath]) -> JsonObject:
     """Take fields away, and with them objects and entries that this leaves empty."""
     result: Any = value
-    # The inner ones first, so that an entry itself goes after what was in it.
-    for path in sorted(paths, key=lambda path: (-len(path), path)):
+    # Entries of lists first: without their keys they could not be found any more.
+    for path in sorted(paths, key=lambda path: path[-1] != SELF):
         result = _without(result, path, ())
     return dict(result or {})
 
