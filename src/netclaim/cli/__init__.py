@@ -23,7 +23,7 @@ __all__ = ["COMMANDS", "build_app", "load_command", "main"]
 
 # Each with the line that `netclaim --help` shows, which is the first of its own help.
 COMMANDS: Final[Mapping[str, str]] = {
-    "check": "Find the mistakes in manifests of claims and their network parameters.",
+    "check": "Find mistakes in claims and their network parameters.",
     "driver": "Run the network driver of one node.",
     "demo": "Show the KubeCon demo: three nodes, real interfaces, no cluster.",
     "try": "Run manifests on one machine: real interfaces, no cluster.",

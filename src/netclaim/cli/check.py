@@ -60,7 +60,7 @@ def command(
         str, typer.Option("-o", "--output", metavar="FORMAT", help="text or json.")
     ] = "text",
 ) -> None:
-    r"""Find the mistakes in manifests of claims and their network parameters.
+    r"""Find mistakes in claims and their network parameters.
 
     Looks at DeviceClasses, ResourceClaims and ResourceClaimTemplates of any version, at the pods
     that use them and at what they say of each other. Needs no cluster. Prints what it finds to
