@@ -23,6 +23,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("netclaim")
 
+CLUSTER_TEST_S = 900  # several waits of up to three minutes each, and perhaps the boot
 ROOT_RUNGS = ("embedded", "reference", "cluster")
 
 
@@ -32,6 +33,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         rung = Path(item.path).parent.name
         if rung in ROOT_RUNGS:
             item.add_marker(getattr(pytest.mark, rung))
+        if rung == "cluster" and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(CLUSTER_TEST_S))
     items.sort(key=lambda item: "cluster" in item.keywords)
 
 
