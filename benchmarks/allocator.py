@@ -1,6 +1,6 @@
 """How fast claims are allocated: 1,000 nodes with 16 devices each, 1,000 claims.
 
-    .venv/bin/python benchmarks/bench_allocator.py [NODES [DEVICES [CLAIMS]]]
+    .venv/bin/python -m benchmarks.allocator [NODES [DEVICES [CLAIMS]]]
 
 Every claim has a class with one selector and a selector of two clauses that half the devices
 match. Each allocation is held before the next claim is tried, so the nodes fill up. For a pod,
@@ -78,9 +78,8 @@ def run(slices: list[Slice], nodes: list[Node], claims: list[Claim], enough: int
     return time.process_time() - began
 
 
-def main() -> None:
+def main(*given: int) -> None:
     """Print a table of claims per second."""
-    given = [int(argument) for argument in sys.argv[1:]]
     node_count, devices, claim_count = [*given, *(1000, 16, 1000)[len(given) :]]
     names = [f"node-{index:04d}" for index in range(node_count)]
     nodes = [Node(name, {}) for name in names]
@@ -107,4 +106,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*(int(argument) for argument in sys.argv[1:]))
