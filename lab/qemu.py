@@ -43,7 +43,10 @@ b mount -t sysfs sys /sys
 for module in {modules}; do b insmod /modules/$module.ko; done
 b mount -t 9p -o trans=virtio,version=9p2000.L,cache=loose,msize=262144,ro host /host
 for each in dev proc sys; do b mount --move /$each /host/$each; done
+b mount --bind /host{directory} /checkout
 for each in run tmp; do b mount -t tmpfs $each /host/$each; done
+b mkdir -p /host{directory} # it may have been below one of these
+b mount --move /checkout /host{directory}
 exec /bin/busybox switch_root /host /bin/sh -c {command}
 """
 COMMAND = """
@@ -115,9 +118,11 @@ def _initramfs(kernel: GuestKernel, command: Sequence[str], directory: Path) -> 
     busybox = shutil.which("busybox")
     if busybox is None:
         raise UsageError("missing binary busybox: install Debian's package busybox-static")
-    inside = COMMAND.format(directory=shlex.quote(str(directory)), command=shlex.join(command))
+    quoted = shlex.quote(str(directory))
+    inside = COMMAND.format(directory=quoted, command=shlex.join(command))
     modules = " ".join(path.stem for path in kernel.modules)
     files = {f"modules/{path.name}": path.read_bytes() for path in kernel.modules}
     files["bin/busybox"] = Path(busybox).read_bytes()
-    files["init"] = INIT.format(modules=modules, command=shlex.quote(inside)).encode()
-    return archive(files, ("dev", "proc", "sys", "host"))
+    init = INIT.format(modules=modules, directory=quoted, command=shlex.quote(inside))
+    files["init"] = init.encode()
+    return archive(files, ("dev", "proc", "sys", "host", "checkout"))

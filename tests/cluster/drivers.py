@@ -46,9 +46,9 @@ def in_node(lab: Lab, node: str, *command: str) -> str:
 
 
 def links(lab: Lab, node: str) -> set[str]:
-    """The names of a node's links."""
+    """The names of a node's links, without those of pods' primary interfaces, which come and go."""
     shown: list[dict[str, Any]] = json.loads(in_node(lab, node, "ip", "-json", "link"))
-    return {link["ifname"] for link in shown}
+    return {link["ifname"] for link in shown if not link["ifname"].startswith("veth")}
 
 
 def journal_rows(lab: Lab, node: str, driver: str) -> int:
