@@ -21,6 +21,7 @@ from netclaim.kernel import (
 from netclaim.kernel.address_copies import give_back, take_addresses
 from netclaim.kernel.bridge_requests import set_port
 from netclaim.kernel.ip_requests import add_address
+from netclaim.kernel.link_identity import LinkIdentity, identify_link, link_index
 from netclaim.kernel.link_requests import bridge, create_link, macvlan, set_link, veth
 from netclaim.kernel.link_settings import link_settings
 from netclaim.kernel.removal import remove_link
@@ -280,3 +281,17 @@ async def test_the_addresses_of_one_link_are_listed_alone(netns: Netns) -> None:
             ip(netns, "address", "add", f"2001:db8::{number}/64", "dev", link)
         found = {str(address) for address in await list_addresses(rtnl, index)}
         assert found == {"192.0.2.1/24", "2001:db8::1/64"}
+
+
+@pytest.mark.asyncio
+async def test_a_link_is_identified_where_the_thread_is(netns: Netns) -> None:
+    """Index and MAC are those that netlink tells; no link is None, here and there."""
+    with Rtnl.open(netns) as rtnl:
+        await rtnl.call(create_link("one", veth("two"), mac="02:00:00:00:00:07"))
+        link = await find_link(rtnl, "one")
+        assert link is not None
+        found = call_in(netns, lambda: identify_link("one"))
+        assert found == LinkIdentity(link.index, "one", "02:00:00:00:00:07")
+        assert call_in(netns, lambda: link_index("two")) == link.parent_index
+        assert call_in(netns, lambda: identify_link("three")) is None
+        assert identify_link("one") is None

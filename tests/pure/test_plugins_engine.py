@@ -152,7 +152,7 @@ async def test_an_address_is_released_when_what_it_was_leased_for_fails() -> Non
     ipam = Ipam({"sample": sampler}, NoPrograms())
     config = SAMPLE | {"name": "net", "ipam": {"type": "sample"}}
     call = call_of("ADD", config)
-    invocation = Invocation.of(call, "1.1.0", config)
+    invocation = Invocation(call, "1.1.0", config)
     with pytest.raises(PluginError, match="no address"):
         async with ipam.lease(invocation):
             raise AssertionError("there is no address to be had")

@@ -34,7 +34,14 @@ from netclaim.kernel.netlink import (
 from netclaim.kernel.netns import Netns
 from netclaim.kernel.rtnl import Rtnl
 
-__all__ = ["Link", "find_link", "find_link_at", "list_links", "netns_number", "read_link"]
+__all__ = [
+    "Link",
+    "find_link",
+    "find_link_at",
+    "list_links",
+    "netns_number",
+    "read_link",
+]
 
 # IF_OPER_*, by number (RFC 2863).
 OPER_STATES: Final = ("unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up")

@@ -11,61 +11,55 @@ Limit: one thread waits for the kernel's answer, also after `remove_link` has re
 import asyncio
 import errno
 import socket
-from typing import Any
+from typing import Final
 
+from netclaim.errors import HostError
 from netclaim.kernel import uapi
 from netclaim.kernel.link_requests import delete_link_named
 from netclaim.kernel.links import read_link
-from netclaim.kernel.netlink import Exchange, KernelError, messages
+from netclaim.kernel.netlink import Exchange, messages
 from netclaim.kernel.netns import Netns
-from netclaim.kernel.rtnl import RECEIVE_BYTES, open_rtnetlink, receive
+from netclaim.kernel.rtnl import RtnlTimeoutError, open_rtnetlink, receive
 
 __all__ = ["remove_link"]
+
+TIMEOUT_S: Final = 5.0  # as long as for any request
+LOST: Final = errno.ENOBUFS  # the kernel dropped something that it had to say
 
 
 async def remove_link(netns: Netns, name: str) -> bool:
     """Remove a link by its name; False: there is none. Its peer, if it has one, goes with it."""
-    loop = asyncio.get_running_loop()
-    with open_rtnetlink(netns, uapi.RTMGRP_LINK) as listener:
-        answer = loop.run_in_executor(None, _request, open_rtnetlink(netns), name)
-        async with asyncio.TaskGroup() as group:
-            gone = group.create_task(_told(listener, name))
-            either: set[asyncio.Future[Any]] = {gone, answer}
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            told = gone.done() and gone.result()
-            gone.cancel()
-    if told:
-        return True
-    error = await answer
-    if error is None:
-        return True
-    if error.errno == errno.ENODEV:
-        return False
-    raise error
-
-
-def _request(sock: socket.socket, name: str) -> KernelError | None:
-    """Have the kernel remove the link, and wait until it has; takes over the socket."""
-    exchange = Exchange([delete_link_named(name)], 1)
-    with sock:
-        sock.setblocking(True)
-        sock.send(exchange.outgoing)
-        while not exchange.done:
-            exchange.feed(sock.recv(RECEIVE_BYTES))
-    return exchange.errors[0] if exchange.errors else None
-
-
-async def _told(listener: socket.socket, name: str) -> bool:
-    """Wait until the kernel says that the link is gone; False: its word was lost."""
-    while True:
+    request = delete_link_named(name)
+    exchange = Exchange([request], 1)
+    # One socket listens and asks; a thread is inside send() while we read what the kernel says.
+    with open_rtnetlink(netns, uapi.RTMGRP_LINK) as sock:
+        loop = asyncio.get_running_loop()
+        sending = loop.run_in_executor(None, sock.send, exchange.outgoing)
         try:
-            datagram = await receive(listener)
+            async with asyncio.timeout(TIMEOUT_S):
+                if await _told_first(sock, exchange, name):
+                    return True
+        except TimeoutError as error:
+            raise RtnlTimeoutError(f"{request.about}: no answer in {TIMEOUT_S} s") from error
         except OSError as error:
-            if error.errno == errno.ENOBUFS:
-                return False
-            raise
+            if error.errno != LOST:
+                raise HostError(f"{request.about}: {error.strerror}") from error
+        await sending  # whatever was lost, the link is gone when this returns
+    if not exchange.errors:
+        return True
+    if exchange.errors[0].errno == errno.ENODEV:
+        return False
+    raise exchange.errors[0]
+
+
+async def _told_first(sock: socket.socket, exchange: Exchange, name: str) -> bool:
+    """Read until the link is said to be gone (True) or the request is answered (False)."""
+    while not exchange.done:
+        datagram = await receive(sock)
+        exchange.feed(datagram)
         for message in messages(datagram):
             if message.kind == uapi.RTM_DELLINK:
                 link = read_link(message)
                 if link is not None and link.name == name:
                     return True
+    return False

@@ -13,6 +13,7 @@ from typing import Final
 from netclaim.cni import IPConfig, Result, Route
 from netclaim.kernel import Link, Request, find_link_at, uapi
 from netclaim.kernel.ip_requests import Interface, IpAddress, add_address, add_route
+from netclaim.kernel.link_identity import LinkIdentity
 from netclaim.kernel.link_requests import set_link
 from netclaim.kernel.sysctl import SysctlError, read_sysctl, try_sysctl, write_sysctl
 from netclaim.kernel.waiting import wait_addresses_settled
@@ -26,7 +27,7 @@ SETTLE_S: Final = 5.0  # the reference plugins' patience
 
 async def configure(
     pod: Pod,
-    link: Link,
+    link: Link | LinkIdentity,
     result: Result,
     *,
     sysctls: Sequence[tuple[str, str]] = (),
@@ -74,7 +75,7 @@ def _gateways(ips: Sequence[IPConfig]) -> dict[int, IpAddress]:
     return found
 
 
-def _route(link: Link, route: Route, gateways: dict[int, IpAddress]) -> Request:
+def _route(link: Link | LinkIdentity, route: Route, gateways: dict[int, IpAddress]) -> Request:
     destination = ipaddress.ip_interface(route.dst)
     network = destination.network
     if destination.version == 4 and destination.ip != network.network_address:
@@ -109,7 +110,7 @@ def _set_sysctls(ifname: str, nice_to_have: Sequence[tuple[str, str]], *, with_i
     write_sysctl(f"net/ipv6/conf/{ifname}/keep_addr_on_down", "1")
 
 
-async def _settle(pod: Pod, link: Link) -> None:
+async def _settle(pod: Pod, link: Link | LinkIdentity) -> None:
     """Wait until the link's IPv6 addresses may be used."""
     try:
         async with asyncio.timeout(SETTLE_S):

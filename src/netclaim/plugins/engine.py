@@ -37,9 +37,12 @@ class InProcess:
     """The server of one plugin type: a `Plugins` whose calls run here."""
 
     def __init__(self, plugin: Plugin, *, in_host_netns: bool = False) -> None:
-        """`in_host_netns` lets a container have the network namespace that we are in."""
+        """Serve from the network namespace that we are in, which is the host's.
+
+        `in_host_netns` lets a container have that namespace too.
+        """
         self._plugin = plugin
-        self._in_host_netns = in_host_netns
+        self._host = None if in_host_netns else current_netns_id()
 
     async def run(self, call: CniCall) -> bytes:
         """Serve the call and return what a plugin would print."""
@@ -58,8 +61,8 @@ class InProcess:
         if call.command is Command.VERSION:
             return _versions()
         invocation = read_call(call)
-        if call.command in {Command.ADD, Command.DEL} and not self._in_host_netns:
-            _refuse_host_netns(invocation.endpoint.netns)
+        if call.command in {Command.ADD, Command.DEL} and self._host is not None:
+            _refuse_netns(invocation.endpoint.netns, self._host)
         plugin = self._plugin
         match call.command:
             case Command.ADD:
@@ -88,7 +91,7 @@ def read_call(call: CniCall) -> Invocation:
     if not PLAIN_NAME.fullmatch(raw["name"]):
         message = "the network's name has characters that it must not have"
         raise PluginError(message, code=BAD_NETWORK, details=raw["name"])
-    return Invocation.of(call, _version(call.command, raw), raw)
+    return Invocation(call, _version(call.command, raw), raw)
 
 
 def _version(command: Command, raw: dict[str, Any]) -> str:
@@ -106,14 +109,13 @@ def _version(command: Command, raw: dict[str, Any]) -> str:
     return version
 
 
-def _refuse_host_netns(path: str) -> None:
+def _refuse_netns(path: str, host: NetnsId) -> None:
     """See before anything is done that the container is not the host itself."""
     try:
         status = os.stat(path)  # noqa: PTH116 -- a Path object is only in the way here
     except (OSError, ValueError):
         return  # gone, or none: a plugin may have something to do all the same
-    same = NetnsId(status.st_dev, status.st_ino) == current_netns_id()
-    if same:
+    if NetnsId(status.st_dev, status.st_ino) == host:
         message = "the container's network namespace is the host's own"
         raise PluginError(message, code=BAD_NETNS)
 

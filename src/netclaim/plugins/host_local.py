@@ -18,6 +18,7 @@ from netclaim.plugins.lease_store import Leases, LeaseStore
 from netclaim.plugins.plugin import Invocation, Plugin
 from netclaim.plugins.ranges import RangeSet
 from netclaim.plugins.resolv_conf import read_resolv_conf
+from netclaim.plugins.results import ip_config
 
 __all__ = ["HostLocal"]
 
@@ -111,7 +112,7 @@ def _lease_next(leases: Leases, ranges: RangeSet, index: int, key: AttachmentKey
             )
     for address, each in ranges.after(leases.last(index)):
         if leases.reserve(address, key, index):
-            return IPConfig(f"{address}/{each.subnet.prefixlen}", str(each.gateway))
+            return ip_config(address, each.subnet.prefixlen, each.gateway)
     raise PluginError(f"no IP addresses available in {ranges}")
 
 
@@ -124,7 +125,7 @@ def _lease_wanted(
         raise PluginError(f"{wanted} is the gateway's address")
     if not leases.reserve(wanted, key, index):
         raise PluginError(f"{wanted} is taken")
-    return IPConfig(f"{wanted}/{each.subnet.prefixlen}", str(each.gateway))
+    return ip_config(wanted, each.subnet.prefixlen, each.gateway)
 
 
 def _release(leases: Leases, key: AttachmentKey) -> None:

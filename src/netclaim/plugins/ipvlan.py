@@ -48,11 +48,12 @@ class Ipvlan(MainPlugin):
                 endpoint.ifname,
                 ipvlan(_mode(conf)),
                 maker=place.of_master,
-                parent=await place.master(name),
+                parent_index=await place.master_index(name),
                 mtu=conf.mtu,
+                sysctls=announcing(endpoint.ifname),
             )
             async with new_link as link, self._addresses(invocation, conf, previous) as lease:
-                await configure(pod, link, lease, sysctls=announcing(link.name))
+                await configure(pod, link, lease)
                 return one_link(pod, link, lease, dns=conf.dns)
 
     async def check(self, invocation: Invocation) -> None:
@@ -61,7 +62,7 @@ class Ipvlan(MainPlugin):
         with open_place(invocation.endpoint.netns, conf) as place:
             if conf.ipam.type:
                 await self.ipam.check(invocation)
-            await place.master(conf.master)
+            await place.master_index(conf.master)
             link = await check_attachment(place.pod, invocation, kind="ipvlan")
             settings = await link_settings(place.pod.rtnl, link.name)
             mode = _mode(conf)

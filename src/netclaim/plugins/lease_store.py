@@ -153,7 +153,7 @@ def _closing(fd: int, work: Callable[[int], T]) -> T:
 
 
 def _read_and_do(directory: Path, names: list[str], action: Callable[[Leases], T]) -> T:
-    read = ((name, _read(f"{directory}/{name}")) for name in names)
+    read = ((name, _read(f"{directory}/{name}")) for name in names if name != LOCK)
     return action(Leases(directory, {name: said for name, said in read if said is not None}))
 
 

@@ -5,7 +5,7 @@ Configuration: `master` (the default route's link), `mode` (bridge, private, vep
 """
 
 from netclaim.cni import Result
-from netclaim.kernel import Link, uapi
+from netclaim.kernel import uapi
 from netclaim.kernel.link_requests import MACVLAN_MODES, macvlan, set_link
 from netclaim.kernel.link_settings import link_settings
 from netclaim.plugins.checks import check_attachment
@@ -16,9 +16,7 @@ from netclaim.plugins.main_plugin import MainPlugin
 from netclaim.plugins.plugin import Invocation
 from netclaim.plugins.results import one_link
 from netclaim.plugins.stacked import (
-    Place,
     StackedConf,
-    check_mtu,
     default_link,
     open_place,
 )
@@ -45,28 +43,30 @@ class Macvlan(MainPlugin):
         mac = chosen_mac(conf.mac, mac_of_args(endpoint), conf.runtime_config.mac)
         with open_place(endpoint.netns, conf) as place:
             pod = place.pod
-            master = await _master(place, conf)
+            master = conf.master or await default_link(place.of_master)
             new_link = pod.new_link(
                 endpoint.ifname,
                 macvlan(_mode(conf), broadcast_queue=conf.bcqueuelen),
                 maker=place.of_master,
-                parent=master,
+                parent_index=await place.master_index(master, mtu=conf.mtu),
                 mac=mac,
                 mtu=conf.mtu,
+                sysctls=announcing(endpoint.ifname) if conf.ipam.type else (),
             )
             async with new_link as link:
                 if not conf.ipam.type:
                     await pod.rtnl.call(set_link(link.index, up=True))
                     return one_link(pod, link, Result(), dns=conf.dns)
                 async with self.ipam.lease(invocation) as lease:
-                    await configure(pod, link, lease, sysctls=announcing(link.name))
+                    await configure(pod, link, lease)
                     return one_link(pod, link, lease, dns=conf.dns)
 
     async def check(self, invocation: Invocation) -> None:
         """See that the link is there, of its mode, with its addresses and routes."""
         conf = invocation.conf(MacvlanConf)
         with open_place(invocation.endpoint.netns, conf) as place:
-            await _master(place, conf)
+            master = conf.master or await default_link(place.of_master)
+            await place.master_index(master, mtu=conf.mtu)
             if conf.ipam.type:
                 await self.ipam.check(invocation)
             link = await check_attachment(place.pod, invocation, kind="macvlan")
@@ -82,9 +82,3 @@ def _mode(conf: MacvlanConf) -> str:
         known = ", ".join(MACVLAN_MODES)
         raise PluginError(f"unknown macvlan mode: {mode!r}; there are {known}")
     return mode
-
-
-async def _master(place: Place, conf: MacvlanConf) -> Link:
-    master = await place.master(conf.master or await default_link(place.of_master))
-    check_mtu(conf.mtu, master)
-    return master

@@ -7,8 +7,12 @@ does, comes to the same `Invocation`.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import msgspec
 
 from netclaim.cni import AttachmentKey, BadResultError, CniCall, Endpoint, Result
 from netclaim.cni.result import result_from
@@ -29,14 +33,7 @@ class Invocation:
 
     call: CniCall
     version: str  # of CNI, as the configuration says
-    raw: dict[str, Any]  # the configuration as it was written
-    keys: dict[str, Any]  # the same as `lowered` leaves it, without prevResult
-
-    @classmethod
-    def of(cls, call: CniCall, version: str, raw: dict[str, Any]) -> Self:
-        """Take a call with its decoded configuration."""
-        own = {key: value for key, value in raw.items() if key != PREVIOUS}
-        return cls(call, version, raw, lowered(own))
+    raw: Mapping[str, Any]  # the configuration as it was written
 
     @property
     def endpoint(self) -> Endpoint:
@@ -46,7 +43,8 @@ class Invocation:
 
     def conf(self, kind: type[C]) -> C:
         """Read the configuration as that of one plugin."""
-        return read_conf(self.keys, kind)
+        conf: C = _conf(self.call.config, kind)
+        return conf
 
     def previous(self) -> Result | None:
         """Return the result of the plugin before this one, or on CHECK and DEL of the ADD."""
@@ -80,6 +78,12 @@ class Invocation:
         except (KeyError, TypeError) as error:
             message = f"{VALID[0]} is not a list of attachments"
             raise PluginError(message, code=UNDECODABLE) from error
+
+
+@lru_cache(maxsize=256)  # a node has few networks, and calls for each of its pods
+def _conf(config: bytes, kind: type[C]) -> C:
+    raw = msgspec.json.decode(config)
+    return read_conf(lowered({key: raw[key] for key in raw if key != PREVIOUS}), kind)
 
 
 class Plugin(ABC):

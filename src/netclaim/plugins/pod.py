@@ -6,7 +6,7 @@ Limit: for one call, by one task.
 """
 
 import errno
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -23,8 +23,10 @@ from netclaim.kernel import (
     find_link,
     open_netns,
 )
+from netclaim.kernel.link_identity import LinkIdentity, identify_link
 from netclaim.kernel.link_requests import LinkKind, create_link, set_link
 from netclaim.kernel.removal import remove_link
+from netclaim.kernel.sysctl import try_sysctl
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.names import random_name
 
@@ -63,20 +65,22 @@ class Pod:
         kind: LinkKind,
         *,
         maker: Rtnl,
-        parent: Link | None = None,
+        parent_index: int | None = None,
         mac: str = "",
         mtu: int = 0,
-    ) -> AsyncIterator[Link]:
+        sysctls: Sequence[tuple[str, str]] = (),
+    ) -> AsyncIterator[LinkIdentity]:
         """Make a link in the pod for what the block does; remove it when that fails.
 
-        `maker` talks to the namespace where the link's parent is, if it has one.
+        `maker` talks to the namespace where the link's parent is, if it has one. `sysctls` are nice
+        to have.
         """
 
         def request(link_name: str) -> Request:
             return create_link(
                 link_name,
                 kind,
-                parent_index=parent.index if parent else None,
+                parent_index=parent_index,
                 netns_fd=self.netns.fd,
                 mac=mac,
                 mtu=mtu or None,
@@ -84,7 +88,7 @@ class Pod:
 
         await self._make(maker, name, request)
         async with self.removed_on_failure(name):
-            yield await self.link(name)
+            yield self.inside(lambda: _identify(name, sysctls))
 
     @asynccontextmanager
     async def removed_on_failure(self, name: str) -> AsyncIterator[None]:
@@ -110,6 +114,16 @@ class Pod:
             async with self.removed_on_failure(passing):
                 link = await self.link(passing)
                 await self.rtnl.call(set_link(link.index, name=name))
+
+
+def _identify(name: str, sysctls: Sequence[tuple[str, str]]) -> LinkIdentity:
+    """Look up a new link and make its settings, in one visit."""
+    for setting, value in sysctls:
+        try_sysctl(setting, value)
+    link = identify_link(name)
+    if link is None:
+        raise PluginError(f"the new link {name!r} is gone")
+    return link
 
 
 @contextmanager

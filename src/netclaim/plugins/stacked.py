@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from netclaim.kernel import Link, Rtnl, find_link, find_link_at, list_routes
+from netclaim.kernel import Rtnl, find_link, find_link_at, list_routes
+from netclaim.kernel.link_identity import link_index
 from netclaim.plugins.conf import NetConf
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.pod import Pod, open_pod
 
-__all__ = ["Place", "StackedConf", "check_mtu", "default_link", "open_place"]
+__all__ = ["Place", "StackedConf", "default_link", "open_place"]
 
 
 class StackedConf(NetConf, frozen=True):
@@ -31,13 +32,20 @@ class Place:
 
     pod: Pod
     of_master: Rtnl
+    in_pod: bool  # the master is in the container
 
-    async def master(self, name: str) -> Link:
-        """Look the master up."""
+    async def master_index(self, name: str, *, mtu: int = 0) -> int:
+        """Look the master up, and see that it is at least as wide as what shall stand on it."""
+        if mtu == 0:  # its index is all that is wanted
+            index = self.pod.inside(lambda: link_index(name)) if self.in_pod else link_index(name)
+            if index is not None:
+                return index
         link = await find_link(self.of_master, name)
         if link is None:
             raise PluginError(f"there is no link {name!r} to be the master")
-        return link
+        if not 0 <= mtu <= link.mtu:
+            raise PluginError(f"MTU {mtu} is not between 0 and the master's {link.mtu}")
+        return link.index
 
 
 @contextmanager
@@ -45,10 +53,10 @@ def open_place(netns: str, conf: StackedConf) -> Iterator[Place]:
     """Open the container's namespace and the master's."""
     with open_pod(netns) as pod:
         if conf.link_in_container:
-            yield Place(pod, pod.rtnl)
+            yield Place(pod, pod.rtnl, in_pod=True)
         else:
             with Rtnl.open() as host:
-                yield Place(pod, host)
+                yield Place(pod, host, in_pod=False)
 
 
 async def default_link(rtnl: Rtnl) -> str:
@@ -59,9 +67,3 @@ async def default_link(rtnl: Rtnl) -> str:
             if link is not None:
                 return link.name
     raise PluginError("there is no default route: name the master")
-
-
-def check_mtu(mtu: int, master: Link) -> None:
-    """See that what stands on a link is not wider than the link."""
-    if not 0 <= mtu <= master.mtu:
-        raise PluginError(f"MTU {mtu} is not between 0 and the master's {master.mtu}")

@@ -4,7 +4,7 @@ Configuration: `master`, `vlanId`, `mtu`, `linkInContainer`; `ipam` is needed.
 """
 
 from netclaim.cni import Result
-from netclaim.kernel import Link, uapi
+from netclaim.kernel import uapi
 from netclaim.kernel.link_requests import vlan
 from netclaim.kernel.link_settings import link_settings
 from netclaim.plugins.checks import check_attachment
@@ -13,7 +13,7 @@ from netclaim.plugins.errors import PluginError
 from netclaim.plugins.main_plugin import MainPlugin
 from netclaim.plugins.plugin import Invocation
 from netclaim.plugins.results import one_link
-from netclaim.plugins.stacked import Place, StackedConf, check_mtu, open_place
+from netclaim.plugins.stacked import StackedConf, open_place
 
 __all__ = ["Vlan"]
 
@@ -39,7 +39,7 @@ class Vlan(MainPlugin):
                 invocation.endpoint.ifname,
                 vlan(conf.vlan_id),
                 maker=place.of_master,
-                parent=await _master(place, conf),
+                parent_index=await place.master_index(conf.master, mtu=conf.mtu),
                 mtu=conf.mtu,
             )
             async with new_link as link, self.ipam.lease(invocation) as lease:
@@ -51,7 +51,7 @@ class Vlan(MainPlugin):
         conf = invocation.conf(VlanConf)
         with open_place(invocation.endpoint.netns, conf) as place:
             await self.ipam.check(invocation)
-            await place.master(conf.master)
+            await place.master_index(conf.master)
             link = await check_attachment(place.pod, invocation, kind="vlan")
             settings = await link_settings(place.pod.rtnl, link.name)
             if not settings or settings.number(uapi.IFLA_VLAN_ID) != conf.vlan_id:
@@ -65,9 +65,3 @@ def _check_conf(conf: VlanConf) -> None:
         raise PluginError("master is missing: name the link to stand on")
     if not 0 <= conf.vlan_id <= VLAN_ID_MAX:
         raise PluginError(f"vlanId {conf.vlan_id} is not between 0 and {VLAN_ID_MAX}")
-
-
-async def _master(place: Place, conf: VlanConf) -> Link:
-    master = await place.master(conf.master)
-    check_mtu(conf.mtu, master)
-    return master
