@@ -25,7 +25,9 @@ def link_driver(
     programs = ExecPlugins(inherited=os.environ, deadline_s=settings.plugin_s)
     own = in_process
     if own is None:
-        own = in_process_plugins(programs, exec_types=settings.exec_plugins)
+        own = in_process_plugins(
+            programs, exec_types=settings.exec_plugins, state_dir=settings.state_dir / "plugins"
+        )
 
     def check_plugin(plugin: str) -> None:
         if plugin not in own:
