@@ -49,6 +49,10 @@ class LabApi:
         items: list[dict[str, Any]] = json.loads(body)["items"]
         return {item["metadata"]["name"]: _is_ready(item) for item in items}
 
+    def takes_pods(self) -> bool:
+        """Whether the default namespace has the account without which no pod is admitted."""
+        return self.get("/api/v1/namespaces/default/serviceaccounts/default")[0] == 200
+
     def node_boot_id(self, node: str) -> str:
         """The boot that the node last reported; empty if it is not known."""
         status, body = self.get(f"/api/v1/nodes/{node}")

@@ -190,7 +190,7 @@ class Lab:
                 states = api.nodes()
                 missing = [n for n in nodes if not states.get(n) or api.node_boot_id(n) != boots[n]]
                 step.waits_for(", ".join(missing))
-                return not missing
+                return not missing and api.takes_pods()
 
             kubelets = [f"{node}/kubelet" for node in nodes]
             processes.wait(ready, *kubelets, failure="not every node is Ready")

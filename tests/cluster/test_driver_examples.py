@@ -19,9 +19,12 @@ def example(lab: Lab, drivers: DriverSet, name: str, driver: str) -> Iterator[Ku
     """An example's driver on every node and its manifests applied; all gone at the end."""
     drivers.up(program_driver(driver, EXAMPLES / f"{name}.py"))
     manifest = f"--filename={EXAMPLES / f'{name}.yaml'}"
+    scoped = lab.kubectl(name)
+    lab.kubectl()("create", "namespace", name)  # pods need the account that a controller adds
+    scoped("wait", "serviceaccount/default", "--for=create", "--timeout=180s")
     lab.kubectl()("apply", manifest)
     try:
-        yield lab.kubectl(name)
+        yield scoped
     finally:
         lab.kubectl()("delete", manifest, "--wait=true", "--timeout=180s")
         drivers.down(driver)
