@@ -140,10 +140,14 @@ def kill_driver_after_prepare(lab: Lab, kubectl: Kubectl, manifest: dict[str, An
 
 
 def prepared_within(lab: Lab, limit_s: float) -> bool:
-    """Whether the driver on the node has a claim prepared before long."""
+    """Whether the driver on the node prepares a claim before long, and kubelet has its answer."""
+    log = lab.state.log(DRIVER_COMPONENT)
+    before = log.read_text().count("prepare.done")
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
-        if journal_rows(lab, NODE, DEFAULT_DRIVER):
+        if log.read_text().count("prepare.done") > before:
+            for _ in range(5):  # the answer follows within a millisecond; these looks take longer
+                journal_rows(lab, NODE, DEFAULT_DRIVER)
             return True
     return False
 
