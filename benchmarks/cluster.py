@@ -55,8 +55,9 @@ def demo_objects() -> dict[str, dict[str, Any]]:
     return objects
 
 
-def time_to_ready(kubectl: Kubectl, deployment: dict[str, Any]) -> float:
+def time_to_ready(lab: Lab, deployment: dict[str, Any]) -> float:
     """Seconds from applying the Deployment until all of its pods are available; removes it."""
+    kubectl = lab.kubectl()
     name = deployment["metadata"]["name"]
     started = time.monotonic()
     kubectl.apply(deployment)
@@ -65,7 +66,22 @@ def time_to_ready(kubectl: Kubectl, deployment: dict[str, Any]) -> float:
     taken = time.monotonic() - started
     kubectl("delete", "deployment", name)
     kubectl("wait", "pod", f"--selector=app={name}", "--for=delete", "--timeout=180s")
+    wait_quiet(lab)
     return taken
+
+
+def wait_quiet(lab: Lab) -> None:
+    """Wait until nothing is left of the pods.
+
+    Without a grace period they leave the API at once, but the node goes on removing sandboxes for
+    seconds, and the next pods would be measured beside that.
+    """
+    sandboxes = lab.root(NODE) / "run/containerd/io.containerd.runtime.v2.task/k8s.io"
+    limit = time.monotonic() + 120
+    while any(sandboxes.iterdir()) or lab.kubectl()("get", "resourceclaims", "--output=name"):
+        if time.monotonic() > limit:
+            raise SystemExit(f"pods of the round before are still on {NODE} after two minutes")
+        time.sleep(0.2)
 
 
 def events(lab: Lab) -> list[dict[str, Any]]:
@@ -161,20 +177,20 @@ def main() -> None:
         kubectl = lab.kubectl()
         kubectl("label", "namespace", "default", "resource.kubernetes.io/admin-access=true")
         kubectl.apply(objects["DeviceClass"], objects["ResourceClaimTemplate"])
-        time_to_ready(kubectl, plain)  # the first pods of a lab are slower; so warm both up
-        time_to_ready(kubectl, objects["Deployment"])
+        time_to_ready(lab, plain)  # the first pods of a lab are slower; so warm both up
+        time_to_ready(lab, objects["Deployment"])
         taken: dict[str, list[float]] = {"plain": [], "claimed": []}
         before = all_buckets(lab)
         for _ in range(ROUNDS):
-            taken["plain"].append(time_to_ready(kubectl, plain))
-            taken["claimed"].append(time_to_ready(kubectl, objects["Deployment"]))
+            taken["plain"].append(time_to_ready(lab, plain))
+            taken["claimed"].append(time_to_ready(lab, objects["Deployment"]))
         burst = verb_rows(before, lab, "in the burst")
         log = events(lab)
         before = all_buckets(lab)
         single = json.loads(json.dumps(objects["Deployment"]))
         single["spec"]["replicas"] = 1
         for _ in range(SINGLES):
-            time_to_ready(kubectl, single)
+            time_to_ready(lab, single)
         alone = verb_rows(before, lab, "one at a time")
         memory = resident_mib(lab)
         registered = [seconds_to_registered(lab) for _ in range(3)]
