@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from netclaim.framework.journal import open_journal
-from netclaim.framework.store import JournalBusyError, JournalError
+from netclaim.framework.store import JournalBusyError, JournalError, Statement, Store
 from tests.pure.framework_parts import BOOT, booking_of, claim_of, lease_of, report_of
 
 
@@ -93,6 +93,43 @@ async def test_write_outlives_its_caller(tmp_path: Path) -> None:
         await asyncio.gather(writing, return_exceptions=True)
         await journal.drop_booking("uid-other")  # a later write, so the first is done
         assert journal.bookings == {"uid-red": booking}
+    async with open_journal(tmp_path / "journal.db", BOOT) as journal:
+        assert journal.bookings == {"uid-red": booking}
+
+
+@pytest.mark.asyncio
+async def test_writes_of_a_burst_share_commits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Writes that come while the disk is busy go to it together, in their order."""
+    commits: list[int] = []
+    commit = Store.commit
+
+    def counted(self: Store, statements: list[Statement]) -> None:
+        commits.append(len(statements))
+        commit(self, statements)
+
+    async with open_journal(tmp_path / "journal.db", BOOT) as journal:
+        monkeypatch.setattr(Store, "commit", counted)
+        leases = [lease_of("red", f"s{number}") for number in range(10)]
+        await asyncio.gather(
+            *(journal.put_leases([lease]) for lease in leases),
+            *(journal.drop_lease(lease.attachment.key) for lease in leases[1:]),
+        )
+        assert commits == [19]
+        assert tuple(journal.leases.values()) == (leases[0],)
+    async with open_journal(tmp_path / "journal.db", BOOT) as journal:
+        assert tuple(journal.leases.values()) == (leases[0],)
+
+
+@pytest.mark.asyncio
+async def test_closing_waits_for_writes(tmp_path: Path) -> None:
+    """A write that nobody waits for any more is on the disk when the journal has closed."""
+    booking = booking_of(claim_of())
+    async with open_journal(tmp_path / "journal.db", BOOT) as journal:
+        writing = asyncio.ensure_future(journal.put_booking(booking))
+        await asyncio.sleep(0)
+        writing.cancel()
     async with open_journal(tmp_path / "journal.db", BOOT) as journal:
         assert journal.bookings == {"uid-red": booking}
 

@@ -8,7 +8,7 @@ import pytest
 
 from netclaim.kernel import Link
 from netclaim.model import Device
-from netclaim.network.device import device_name
+from netclaim.network.device import device_name, find_by_device
 from netclaim.network.discover import follow, generic_device, list_devices
 from netclaim.network.node import Snapshot
 from tests.pure.network_parts import link_of
@@ -109,9 +109,15 @@ async def test_a_link_called_like_the_generic_device_is_not_offered() -> None:
 
 
 def test_a_device_leads_back_to_its_link() -> None:
-    """A link is found by its device, though its name is not the device's and it is withheld now."""
+    """A link is found by its device, though its name is not the device's."""
     odd = link_of("eth0.100")
-    snapshot = Snapshot(links=(odd,), addresses=(), uplinks=frozenset(), withheld={2: "a port"})
-    assert snapshot.link_of(device_name("eth0.100")) == odd
-    assert snapshot.link_of("eth0") is None
-    assert snapshot.offered == ()
+    assert find_by_device([odd], device_name("eth0.100")) == odd
+    assert find_by_device([odd], "eth0") is None
+
+
+def test_a_withheld_link_is_not_offered() -> None:
+    """What the node keeps for itself is in the snapshot and not among what it offers."""
+    port, free = link_of("eth1", 2), link_of("eth2", 3)
+    withheld = {2: "a port"}
+    snapshot = Snapshot((port, free), addresses=(), uplinks=frozenset(), withheld=withheld)
+    assert snapshot.offered == (free,)

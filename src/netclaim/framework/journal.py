@@ -3,13 +3,15 @@
 Promise: a write is on the disk when its call returns, and is seen by readers from then on; SIGKILL
 or a power cut at any instruction loses nothing that returned. Reading never waits, since everything
 is held in memory too. A write goes on when its caller is cancelled, and memory follows the disk
-either way. Limit: one process at a time; a second one is refused until the first has ended.
+either way. Writes that come while the disk is busy go to it together: many pods at once cost little
+more than one. Limit: one process at a time; a second one is refused until the first has ended.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -32,6 +34,15 @@ DELETE_LEASE: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """What one caller wants on the disk, what it means in memory, and where the caller waits."""
+
+    statements: list[Statement]
+    remember: Callable[[], object]
+    done: asyncio.Future[None]
+
+
 class Journal:
     """The driver's memory. Made by `open_journal`."""
 
@@ -41,6 +52,8 @@ class Journal:
         self._bookings: dict[str, Booking] = {}
         self._leases: dict[AttachmentKey, Lease] = {}
         self._reports: dict[str, Report] = {}
+        self._waiting: list[_Write] = []
+        self._committing: asyncio.Task[None] | None = None
 
     @property
     def bookings(self) -> Mapping[str, Booking]:
@@ -108,10 +121,40 @@ class Journal:
 
     async def _write(self, statements: list[Statement], remember: Callable[[], object]) -> None:
         loop = asyncio.get_running_loop()
-        commit = loop.run_in_executor(self._worker, self._store.commit, statements)
-        # Runs before the caller wakes up, and also when the caller is no longer there.
-        commit.add_done_callback(lambda done: None if done.exception() else remember())
-        await asyncio.shield(commit)
+        done: asyncio.Future[None] = loop.create_future()
+        self._waiting.append(_Write(statements, remember, done))
+        if self._committing is None:
+            self._committing = loop.create_task(self._commit_waiting())
+        await done
+
+    async def _commit_waiting(self) -> None:
+        """Commit what waits, in order and all at once, until nothing does."""
+        while self._waiting:
+            writes, self._waiting = self._waiting, []
+            fault = await self._commit([line for write in writes for line in write.statements])
+            for write in writes:
+                if fault is None:
+                    write.remember()
+                if write.done.done():
+                    continue  # its caller was cancelled
+                if fault is None:
+                    write.done.set_result(None)
+                else:
+                    write.done.set_exception(fault)
+        self._committing = None
+
+    async def _commit(self, statements: list[Statement]) -> Exception | None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(self._worker, self._store.commit, statements)
+        except Exception as error:  # noqa: BLE001 (whatever it is, everyone who waits must hear it)
+            return error
+        return None
+
+    async def settle(self) -> None:
+        """Return when everything that was to be written is on the disk, or has failed."""
+        if self._committing is not None:
+            await self._committing
 
     def load(self, boot_id: str) -> None:
         """Read everything; what an earlier process or boot left half done is to be undone."""
@@ -146,7 +189,10 @@ async def open_journal(path: Path, boot_id: str) -> AsyncIterator[Journal]:
         try:
             journal = Journal(store, worker)
             await loop.run_in_executor(worker, journal.load, boot_id)
-            yield journal
+            try:
+                yield journal
+            finally:
+                await journal.settle()
         finally:
             worker.submit(store.close)
 

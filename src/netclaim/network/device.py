@@ -15,7 +15,7 @@ from typing import Final
 from netclaim.kernel import Address, Link, SysfsFacts, uapi
 from netclaim.model.device import STRING_MAX, AttributeValue, Device, is_dns_label
 
-__all__ = ["device_name", "device_of"]
+__all__ = ["device_name", "device_of", "find_by_device"]
 
 PCIE_ROOT: Final = "resource.kubernetes.io/pcieRoot"  # the standard one, which GPUs have too
 NOT_IN_A_LABEL: Final = re.compile(r"[^a-z0-9]+")
@@ -36,6 +36,11 @@ def device_name(ifname: str) -> str:
     digest = hashlib.sha256(ifname.encode()).hexdigest()[:HASH_DIGITS]
     readable = NOT_IN_A_LABEL.sub("-", ifname.lower())[:READABLE_MAX].strip("-")
     return f"{readable}-{digest}" if readable else f"link-{digest}"
+
+
+def find_by_device(links: Iterable[Link], device: str) -> Link | None:
+    """Find the link that is published as this device, whether it is offered now or not."""
+    return next((link for link in links if device_name(link.name) == device), None)
 
 
 def device_of(

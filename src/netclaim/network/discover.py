@@ -19,7 +19,7 @@ from netclaim.network.node import Snapshot
 __all__ = ["GENERIC", "Links", "follow", "generic_device", "list_devices"]
 
 QUIET_S: Final = 0.05  # making a link and setting it up takes several announcements, 1 ms apart
-GATHER_MAX_S: Final = 0.3  # a node that starts pods is never quiet; changes are due all the same
+GATHER_MAX_S: Final = 0.6  # a node that starts pods is never quiet; changes are due in a second
 AFRESH_S: Final = 60.0  # look again without an announcement
 
 GENERIC: Final = "cni"  # the name that the first drivers published and their users' claims expect

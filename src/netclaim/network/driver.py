@@ -5,7 +5,7 @@ nothing to decide; attach and detach run the plan's plugins and nothing else. Li
 framework as any driver is; it knows neither kubelet nor the runtime nor the API server.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from netclaim.cni import Chain, Endpoint, NetworkList, Result, pod_args
@@ -14,11 +14,12 @@ from netclaim.framework.contract import NetworkDriver
 from netclaim.kernel import Link, Monitor, open_netns
 from netclaim.model import Attachment, Claim, Device, Interface, Plan, PodSandbox, Prepared
 from netclaim.network.dad import DadHold
+from netclaim.network.device import find_by_device
 from netclaim.network.discover import GENERIC, follow, list_devices
 from netclaim.network.errors import LinkGoneError, NameTakenError
 from netclaim.network.lent import LentDevices
 from netclaim.network.link_keys import takes_link, with_link, without_link
-from netclaim.network.node import NodeLinks, Snapshot
+from netclaim.network.node import NodeLinks
 from netclaim.network.parameters import InterfaceRequest, read_claim
 from netclaim.network.plan import InterfacePlan, read_plan
 from netclaim.network.settings import LinkSettings
@@ -57,19 +58,18 @@ class LinkDriver(NetworkDriver):
     async def prepare(self, claim: Claim) -> Prepared:
         """Decide what each device of the claim becomes. Again: decides the same."""
         requests = read_claim(claim)
-        snapshot = await self._links.snapshot()
+        links = await self._links.links()
         plans = []
         leaving: list[Link] = []
         for request in requests:
-            link = self._allocated(request, snapshot)
-            network = (
-                without_link(request, snapshot.links) if link is None else with_link(request, link)
-            )
+            link = self._allocated(request, links)
+            network = without_link(request, links) if link is None else with_link(request, link)
             self._check_plugins(network)
             if link is not None and takes_link(network):
                 leaving.append(link)
             plans.append(_plan(claim, request, network, link))
         if leaving:
+            snapshot = await self._links.snapshot()
             self._lent.keep(claim.uid, await snapshot.describe(leaving))
         return Prepared(claim=claim.ref, plans=tuple(plans))
 
@@ -114,12 +114,12 @@ class LinkDriver(NetworkDriver):
         generic = self._settings.generic_device
         return await list_devices(self._links, self._lent.devices, generic=generic)
 
-    def _allocated(self, request: InterfaceRequest, snapshot: Snapshot) -> Link | None:
+    def _allocated(self, request: InterfaceRequest, links: Iterable[Link]) -> Link | None:
         """Find the allocated link; None for the device that is no particular one."""
         device = request.device.device
         if device == GENERIC and self._settings.generic_device:
             return None
-        link = snapshot.link_of(device)
+        link = find_by_device(links, device)
         if link is None:
             raise LinkGoneError(device)
         return link

@@ -22,7 +22,7 @@ from netclaim.kernel import (
 )
 from netclaim.kernel.link_requests import set_link
 from netclaim.model import Device
-from netclaim.network.device import device_name, device_of
+from netclaim.network.device import device_of
 from netclaim.network.pod_namespaces import PodNamespaces
 from netclaim.network.withhold import NodeView, withheld
 
@@ -45,10 +45,6 @@ class Snapshot:
         """The links that pods may have, in the order of their indices."""
         there = sorted(self.links, key=lambda link: link.index)
         return tuple(link for link in there if link.index not in self.withheld)
-
-    def link_of(self, device: str) -> Link | None:
-        """The link that is published as this device, whether it is offered now or not."""
-        return next((link for link in self.links if device_name(link.name) == device), None)
 
     async def describe(self, links: Iterable[Link]) -> tuple[Device, ...]:
         """Links as devices. Sysfs is read in a thread: a card's files can take milliseconds."""
@@ -82,6 +78,11 @@ class NodeLinks:
             uplinks=frozenset(route.index for route in routes if route.default),
             withheld=withheld(links, addresses, view),
         )
+
+    async def links(self) -> tuple[Link, ...]:
+        """All links of the node, and no more about them than the kernel says in one list."""
+        with Rtnl.open() as rtnl:
+            return await list_links(rtnl)
 
     async def has(self, name: str) -> bool:
         """Whether the node has a link of this name."""
