@@ -6,10 +6,17 @@
     └── HostError      the node's owner acts: a privilege, a path, a kernel feature is missing
 
 Code tells errors apart by class and fields, never by their text. What a user sees of an error is
-`str(error)`: one line that says what is wrong and what to change.
+`str(error)`: one line that says what is wrong and what to change. A program that ends with one says
+by its exit code who must act: 2 the user or the node's owner, 1 nobody, trying again may help.
 """
 
-__all__ = ["HostError", "NetclaimError", "PeerError", "RequestError"]
+from collections.abc import Collection
+from typing import Final
+
+__all__ = ["HostError", "NetclaimError", "PeerError", "RequestError", "exit_code", "faults_in"]
+
+TRY_AGAIN: Final = 1
+MUST_ACT: Final = 2  # as for an argument that does not parse
 
 
 class NetclaimError(Exception):
@@ -31,3 +38,19 @@ class PeerError(NetclaimError):
 
 class HostError(NetclaimError):
     """This machine lacks something that only its owner can give."""
+
+
+def faults_in(group: BaseExceptionGroup[NetclaimError]) -> list[NetclaimError]:
+    """List what tasks that failed together failed of."""
+    faults: list[NetclaimError] = []
+    for member in group.exceptions:
+        if isinstance(member, BaseExceptionGroup):
+            faults += faults_in(member)
+        else:
+            faults.append(member)
+    return faults
+
+
+def exit_code(faults: Collection[NetclaimError]) -> int:
+    """With what to end a program that failed of these."""
+    return TRY_AGAIN if all(isinstance(fault, PeerError) for fault in faults) else MUST_ACT

@@ -170,3 +170,18 @@ async def test_as_a_program(name: str, device: str, variable: str) -> None:
             program.send_signal(signal.SIGTERM)
             assert await program.wait() == 0
             assert not sockets.registration.exists()
+
+
+@pytest.mark.asyncio
+async def test_a_driver_that_cannot_start_says_who_must_act(tmp_path: Path) -> None:
+    """What the node's owner must change is one line that names the driver, and exit code 2."""
+    program = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(EXAMPLES / "toaster.py"),
+        f"--state-dir={tmp_path}",
+        "--kubeconfig=/nonexistent",
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, told = await program.communicate()
+    assert program.returncode == 2
+    assert told.decode() == "toaster.burntek.io: /nonexistent: No such file or directory\n"

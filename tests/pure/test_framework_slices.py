@@ -137,6 +137,15 @@ def test_removed_device_moves_no_other() -> None:
     assert isinstance(operation, Update)
 
 
+def test_devices_are_in_the_drivers_order() -> None:
+    """A device that the driver lists first is first, though others were published before it."""
+    server = SliceServer()
+    settle(server, devices_of("eth0", "eth1"))
+    settle(server, devices_of("cni", "eth0", "eth1"))
+    (found,) = server.objects.values()
+    assert [device["name"] for device in found["spec"]["devices"]] == ["cni", "eth0", "eth1"]
+
+
 def test_deleted_slice_comes_back_with_a_new_generation() -> None:
     """A slice that somebody deleted is made again, and the whole pool with it."""
     server = SliceServer()

@@ -26,7 +26,6 @@ NODE = NodeView(
         ipaddress.ip_network("10.244.1.0/24"),
         ipaddress.ip_network("fd00:10:244:1::/64"),
     ),
-    made=frozenset({"veth-made"}),
 )
 
 
@@ -64,7 +63,6 @@ def test_offered(link: Link) -> None:
     ("link", "words"),
     [
         (LO, "the loopback"),
-        (a_link("veth-made", kind="veth"), "made by this driver"),
         (a_link("tunl0", kind="ipip", arphrd=768), "nothing can be put on"),
         (a_link("ifb0", kind="ifb"), "nothing can be put on"),
         (a_link("eth7", kind="", master_index=77, port_kind="bond"), "a port of another link"),

@@ -10,14 +10,14 @@ import importlib
 import inspect
 import keyword
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from netclaim import __version__
-from netclaim.errors import NetclaimError, PeerError
+from netclaim.errors import NetclaimError, exit_code, faults_in
 
 __all__ = ["COMMANDS", "build_app", "load_command", "main"]
 
@@ -30,9 +30,6 @@ COMMANDS: Final[Mapping[str, str]] = {
     "explain": "Say why claims get their devices, or why not.",
     "upgrade": "Convert resource.k8s.io manifests to another version of the API.",
 }
-
-TRY_AGAIN: Final = 1
-MUST_ACT: Final = 2  # as for an argument that does not parse
 
 
 class _LazyGroup(TyperGroup):
@@ -99,17 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         build_app()(args=arguments, prog_name="netclaim")
     except* NetclaimError as group:  # a group of tasks may fail in several ways at once
-        faults = list(_leaves(group))
+        faults = faults_in(group)
     for fault in faults:
         print(f"netclaim: {' '.join(str(fault).split())}", file=sys.stderr)
     if faults:
-        retry = all(isinstance(fault, PeerError) for fault in faults)
-        sys.exit(TRY_AGAIN if retry else MUST_ACT)
-
-
-def _leaves(group: BaseExceptionGroup[NetclaimError]) -> Iterator[NetclaimError]:
-    for member in group.exceptions:
-        if isinstance(member, BaseExceptionGroup):
-            yield from _leaves(member)
-        else:
-            yield member
+        sys.exit(exit_code(faults))

@@ -118,6 +118,11 @@ LogFormat: TypeAlias = Annotated[
     typer.Option(envvar="NETCLAIM_LOG_FORMAT", help=TEXTS["log_format"]),
 ]
 
+LogLevel: TypeAlias = Annotated[
+    Literal["debug", "info", "warning", "error"],
+    typer.Option(envvar="NETCLAIM_LOG_LEVEL", help=TEXTS["log_level"]),
+]
+
 
 def command(
     *,
@@ -137,6 +142,7 @@ def command(
     http_address: HttpAddress = DEFAULTS.http_address,
     prepare_budget: PrepareBudget = DEFAULTS.prepare_budget_s,
     log_format: LogFormat = DEFAULTS.log_format,
+    log_level: LogLevel = DEFAULTS.log_level,
 ) -> None:
     """Run the network driver of one node.
 
@@ -155,6 +161,7 @@ def command(
         http_address=_address(http_address),
         prepare_budget_s=_seconds("--prepare-budget", prepare_budget),
         log_format=log_format,
+        log_level=log_level,
     )
     name = _subdomain("--driver-name", driver_name, DOMAIN_MAX)
     link_settings = LinkSettings(

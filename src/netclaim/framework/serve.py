@@ -3,20 +3,20 @@
 Promise: one tree of tasks. A network driver is announced to kubelet only once the runtime's hooks
 reach it, so that no pod starts unseen. On SIGTERM the announcement is withdrawn first and calls
 under way may finish; what is published and attached stays. What may pass is waited out; what the
-node's owner must change ends the process with a message.
+node's owner must change ends the process with a message and exit code 2.
 """
 
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
 
 import structlog
 
-from netclaim.errors import HostError, NetclaimError
+from netclaim.errors import HostError, NetclaimError, exit_code, faults_in
 from netclaim.framework.clock import Clock, SystemClock
 from netclaim.framework.contract import Driver
 from netclaim.framework.discover import follow_devices
@@ -42,11 +42,16 @@ def serve(driver: Driver, settings: Settings | None = None) -> None:
     """Run a driver as this process. Without settings: those of the command line."""
     if settings is None:
         settings = settings_from_command_line(f"The DRA driver {driver.name}.")
-    configure_logs(settings.log_format)
+    configure_logs(settings.log_format, settings.log_level)
+    faults: list[NetclaimError] = []
     try:
         asyncio.run(_until_signalled(driver, settings))
     except* NetclaimError as group:
-        sys.exit("\n".join(str(error) for error in _leaves(group)))
+        faults = faults_in(group)
+    for fault in faults:
+        sys.stderr.write(f"{driver.name}: {' '.join(str(fault).split())}\n")
+    if faults:
+        sys.exit(exit_code(faults))
 
 
 async def run_driver(
@@ -132,11 +137,3 @@ def _boot_id() -> str:
         return BOOT_ID.read_text().strip()
     except OSError as error:
         raise HostError(f"cannot read {BOOT_ID}: {error}") from error
-
-
-def _leaves(group: BaseExceptionGroup[NetclaimError]) -> Iterator[NetclaimError]:
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
-        else:
-            yield error

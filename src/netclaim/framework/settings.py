@@ -80,6 +80,13 @@ class Settings:
     log_format: Literal["json", "text"] = field(
         default="json", metadata={"text": "How to write logs: json for machines, text for people."}
     )
+    log_level: Literal["debug", "info", "warning", "error"] = field(
+        default="info",
+        metadata={
+            "text": "How much to log: from `info` on, a line for each claim and pod; `debug` also "
+            "says what was looked at and left as it is."
+        },
+    )
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -1,7 +1,8 @@
 """Which writes turn the ResourceSlices there are into the ones there should be. Pure.
 
 Promise: carried out once, nothing is left to write; a device stays in its slice while others come
-and go; the allocator never takes an incomplete pool for a whole one (the generation rules below).
+and go, and a slice has its devices in the driver's order, in which the scheduler takes them; the
+allocator never takes an incomplete pool for a whole one (the generation rules below).
 Limit: one pool a node, named after the node.
 
 Generation: when a single slice changes its devices it is written alone, which is atomic. When
@@ -122,6 +123,7 @@ def _wanted(
 ) -> dict[str, list[JsonObject]]:
     """Distribute the devices over slices by name, each where it already is if there is room."""
     todo = {device.name: device_json(device) for device in devices}
+    place = {name: number for number, name in enumerate(todo)}
     limit = TAINTED_SLICE_MAX if any("taints" in obj for obj in todo.values()) else SLICE_MAX
     highest = (len(todo) + len(found) * limit) // limit + 1
     names = [pool.slice_name(index) for index in range(highest)]
@@ -133,6 +135,8 @@ def _wanted(
     for name in names:
         while todo and len(slices[name]) < limit:
             slices[name].append(todo.pop(next(iter(todo))))
+    for content in slices.values():
+        content.sort(key=lambda device: place[device["name"]])
     filled = {name: content for name, content in slices.items() if content}
     return filled or {names[0]: []}  # an empty slice says "none here"; no slice says nothing
 

@@ -2,19 +2,19 @@
 
 A link is withheld if it
 1. is the loopback;
-2. was made by this driver for a pod;
-3. is neither Ethernet nor InfiniBand (tunnels, tun), or is an ifb, which only shapes traffic:
+2. is neither Ethernet nor InfiniBand (tunnels, tun), or is an ifb, which only shapes traffic:
    nothing can be put on these;
-4. leads into a pod: its other end lives in a pod's namespace;
-5. is a port of a bridge, bond or other master, which is offered instead (a VRF is no such master);
-6. has an address of the node's pod network (the primary network's bridge, its tunnel, the host
+3. leads into a pod: its other end lives in a pod's namespace;
+4. is a port of a bridge, bond or other master, which is offered instead (a VRF is no such master);
+5. has an address of the node's pod network (the primary network's bridge, its tunnel, the host
    ends of its point-to-point links);
-7. has a name that a pod network is known to give its links.
+6. has a name that a pod network is known to give its links.
 
-Everything else is offered, the uplinks too. An uplink that is itself a veth, as in a node that is
-a container, is told from a pod's veth by rule 4: the namespace at its other end is no pod's.
+Everything else is offered, the uplinks too, and a bridge that a pod's configuration named and the
+plugin made: it is the node's from then on. An uplink that is itself a veth, as in a node that is a
+container, is told from a pod's veth by rule 3: the namespace at its other end is no pod's.
 Promise: who uses a link now does not count, so attaching a pod never withdraws a device.
-Limit: rules 4 and 6 know what they are told; without it only the names of rule 7 are left.
+Limit: rules 3 and 5 know what they are told; without it only the names of rule 6 are left.
 """
 
 import fnmatch
@@ -57,7 +57,6 @@ class NodeView(msgspec.Struct, frozen=True):
 
     pod_nsids: frozenset[int] = frozenset()  # by which the node's namespace knows the pods'
     pod_networks: tuple[Network, ...] = ()  # the node's spec.podCIDRs
-    made: frozenset[str] = frozenset()  # host links that came with an attachment; no device
 
 
 def withheld(
@@ -80,8 +79,6 @@ def withheld(
 def _reason(link: Link, node: NodeView) -> str:
     if link.loopback:
         return "the loopback"
-    if link.name in node.made:
-        return "made by this driver"
     if link.arphrd not in USABLE_TYPES or link.kind == "ifb":
         return "nothing can be put on a link of this kind"
     if link.parent_nsid in node.pod_nsids:
