@@ -35,6 +35,8 @@ ROUNDS = 7  # of each kind, in turn; the median of seven bears three disturbed o
 SINGLES = 10  # pods one after the other, nothing else going on
 RESTARTS = 5
 STOP_S = 30
+# Kubelet looks at its plugins once a second, and takes two looks for one that it still knows.
+FORGOTTEN_S = 2.5
 REPLICAS = 15
 NODE = "kind-worker"
 DEMO = Path(__file__).parent.parent / "examples" / "manifests" / "kubecon-demo.yaml"
@@ -133,7 +135,7 @@ def resident_mib(lab: Lab) -> float:
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
-def seconds_to_registered(lab: Lab, end: signal.Signals) -> float:
+def seconds_to_registered(lab: Lab, end: signal.Signals, pause_s: float = 0.0) -> float:
     """From starting the driver anew until kubelet and the runtime have it."""
     component = f"{NODE}/driver-{DEFAULT_DRIVER}"
     running = lab.state.load()
@@ -141,6 +143,7 @@ def seconds_to_registered(lab: Lab, end: signal.Signals) -> float:
     os.kill(process.pid, end)
     if not process.wait_gone(STOP_S):
         raise SystemExit(f"the driver does not end within {STOP_S} s of {end.name}")
+    time.sleep(pause_s)
     started = time.monotonic()
     lab.restart(component)
     while not is_ready(running.inits[NODE], running.drivers[DEFAULT_DRIVER]):
@@ -221,9 +224,9 @@ def main() -> None:
             time_to_ready(lab, single)
         alone = verb_rows(before, lab, "one at a time")
         memory = resident_mib(lab)
-        clean, killed = (
-            statistics.median(seconds_to_registered(lab, end) for _ in range(RESTARTS))
-            for end in (signal.SIGTERM, signal.SIGKILL)
+        fresh, killed = (
+            statistics.median(seconds_to_registered(lab, *how) for _ in range(RESTARTS))
+            for how in ((signal.SIGTERM, FORGOTTEN_S), (signal.SIGKILL,))
         )
     delays = report_delays(log)
     rows = [
@@ -233,7 +236,7 @@ def main() -> None:
         Row("status written after attach, median", f"{statistics.median(delays):.3f} s", "1 s"),
         Row("status written after attach, p99", f"{percentile(delays, 0.99):.3f} s"),
         Row("driver, resident memory", f"{memory:.0f} MiB", "below 80 MiB"),
-        Row("driver, start to registered", f"{clean:.2f} s", "below 1 s"),
+        Row("driver, first start to registered", f"{fresh:.2f} s", "below 1 s"),
         Row("driver, the same after SIGKILL", f"{killed:.2f} s"),
     ]
     print_table("on the lab", rows)

@@ -6,12 +6,14 @@ them; the CNI plugins may lie in DIR or in DIR/cni-plugins. What is missing is n
 
 import os
 import shutil
+from functools import cached_property
 from pathlib import Path
 
 from lab.build import build_part
 from lab.errors import UsageError
 from lab.pins import Pins, load_pins
 from lab.progress import Progress
+from lab.releases import Release
 
 __all__ = ["CNI_PLUGINS", "Binaries"]
 
@@ -23,11 +25,18 @@ NODE_HIDES = ("/var/", "/run/")  # a node has its own; what lies there is out of
 class Binaries:
     """Finds programs by name, and builds them when they are wanted."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, kubernetes: str = "") -> None:
+        """`kubernetes` is one of the older releases that are pinned; empty: the newest."""
         self._progress = progress
         self._pins: Pins = load_pins()
         ready_made = os.environ.get("NETCLAIM_LAB_BIN")
         self._ready_made = Path(ready_made).absolute() if ready_made else None
+        older = self._pins.older_kubernetes
+        if kubernetes and kubernetes not in older:
+            raise UsageError(f"no Kubernetes {kubernetes!r} is pinned; choose {' or '.join(older)}")
+        if kubernetes and ready_made:
+            raise UsageError("NETCLAIM_LAB_BIN says which Kubernetes runs: unset it to choose one")
+        self._kubernetes = kubernetes
 
     @property
     def names(self) -> list[str]:
@@ -35,9 +44,17 @@ class Binaries:
         compiled = [name for part in self._pins.compiled.values() for name in part.binaries]
         return sorted({*compiled, *self._pins.debian, CNI_PLUGINS})
 
+    @cached_property
+    def release(self) -> Release:
+        """Which Kubernetes these are."""
+        part = self._pins.part_of("kube-apiserver", self._kubernetes)
+        if self._ready_made or part is None:
+            return Release.ask(self.path("kube-apiserver"))
+        return Release.read(self._pins.compiled[part].version)
+
     def path(self, name: str) -> Path:
         """The program's path (for `cni-plugins` the directory), built now if need be."""
-        part = CNI_PLUGINS if name == CNI_PLUGINS else self._pins.part_of(name)
+        part = CNI_PLUGINS if name == CNI_PLUGINS else self._pins.part_of(name, self._kubernetes)
         if part is None:
             return self._debian(name)
         if self._ready_made and part != "pause":  # pause is ours: no release holds it
@@ -47,6 +64,13 @@ class Binaries:
             return path
         directory = build_part(self._pins, part, self._progress)
         return directory if name == CNI_PLUGINS else directory / name
+
+    def build_all(self) -> None:
+        """Have every part, those of older releases too."""
+        for name in self.names:
+            self.path(name)
+        for part in self._pins.compiled:
+            build_part(self._pins, part, self._progress)
 
     def require_cluster(self) -> None:
         """Have everything that a cluster needs, or say in one line what is missing."""

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lab.api import LabApi
+from lab.binaries import Binaries
 from lab.cluster import DEFAULT_PORT, Lab
 from lab.demo import run_demo
 from lab.driver_set import DriverSet
@@ -43,9 +44,12 @@ def up(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Of the API on 127.0.0.1; 0 takes a free one.")
     ] = DEFAULT_PORT,
+    kubernetes: Annotated[
+        str, typer.Option(help="An older release, such as 1.32.", show_default="the newest")
+    ] = "",
 ) -> None:
     """Build what is missing and boot the cluster; starts what does not run if it is up already."""
-    _lab(name).up(topology, port)
+    _lab(name).up(topology, port, kubernetes)
 
 
 @app.command()
@@ -140,9 +144,7 @@ def bin_(part: Annotated[str, typer.Argument(help="A program, or cni-plugins.")]
 @app.command()
 def build() -> None:
     """Build every part that is not in the cache yet."""
-    binaries = _lab(DEFAULT_NAME).binaries
-    for name in binaries.names:
-        binaries.path(name)
+    Binaries(Progress()).build_all()
 
 
 @app.command()

@@ -28,7 +28,7 @@ from lab.linux import find_marked
 from lab.pki import Authority, kubeconfig
 from lab.processes import CLOSET, RELAY, Processes, listen
 from lab.progress import Progress
-from lab.state import LabState
+from lab.state import LabState, Running
 from lab.topology import Topology, load_topology
 from lab.wiring import plug, unplug, wire_closet, wire_node
 
@@ -43,26 +43,34 @@ class Lab:
     def __init__(self, name: str, progress: Progress) -> None:
         self.state = LabState(name)
         self.progress = progress
-        self.binaries = Binaries(progress)
+
+    @property
+    def binaries(self) -> Binaries:
+        """The programs of the release that this lab runs."""
+        return Binaries(self.progress, self.state.load().kubernetes)
 
     # -- up and down ---------------------------------------------------------------------------
 
-    def up(self, topology_file: Path, port: int = DEFAULT_PORT) -> None:
+    def up(self, topology_file: Path, port: int = DEFAULT_PORT, kubernetes: str = "") -> None:
         """Boot the topology; if it is up already, start only what does not run."""
         require_root()
         topology = load_topology(topology_file)
         with self.state.alone():
             running = self.state.load()
             if running.up and all(init.alive for init in running.inits.values()):
+                if kubernetes and kubernetes != running.kubernetes:
+                    raise UsageError("the lab is up with another release: take it down first")
                 self._complete(topology)
                 return
-            self.binaries.require_cluster()
+            Binaries(self.progress, kubernetes).require_cluster()
             self._clean()  # what an earlier run that was killed left behind
             with listen(port) as listening, self._all_or_nothing():
                 started = time.monotonic()
                 self.state.directory.mkdir(parents=True)
                 shutil.copyfile(topology_file, self.state.topology)
-                self._boot(topology, listening.getsockname()[1], listening)
+                port = listening.getsockname()[1]
+                self.state.save(Running(kubernetes=kubernetes, port=port))
+                self._boot(topology, port, listening)
                 self.progress.note(
                     f"up in {time.monotonic() - started:.1f} s:"
                     f" export KUBECONFIG={self.state.kubeconfig}"
@@ -100,7 +108,6 @@ class Lab:
 
     def _boot(self, topology: Topology, port: int, listening: socket.socket) -> None:
         processes = Processes(self.state)
-        processes.running.port = port
         with self.progress.step("certificates, configuration and images"):
             write_pki(Authority(self.state.pki), topology)
             server = f"https://127.0.0.1:{port}"
@@ -129,7 +136,8 @@ class Lab:
         for directory in ("var/lib", "var/log", "var/tmp", "opt/cni/bin"):
             (disk / directory).mkdir(parents=True)
         (disk / "var/run").symlink_to("/run")
-        for path, text in node_files(topology, node, self.state.pki).items():
+        files = node_files(topology, node, self.state.pki, self.binaries.release)
+        for path, text in files.items():
             file = disk / path.lstrip("/")
             file.parent.mkdir(parents=True, exist_ok=True)
             file.touch(mode=0o600 if file.suffix in (".key", ".conf") else 0o644)

@@ -15,6 +15,7 @@ from lab import cgroups
 from lab.binaries import Binaries
 from lab.images import PAUSE_IMAGE
 from lab.pki import Authority, kubeconfig
+from lab.releases import Release
 from lab.topology import Topology
 
 __all__ = ["API_PORT", "Component", "control_plane", "node_components", "node_files", "write_pki"]
@@ -63,13 +64,20 @@ def write_pki(authority: Authority, topology: Topology) -> None:
 def control_plane(topology: Topology, binaries: Binaries) -> list[Component]:
     """Etcd, API server, controller manager and scheduler, in the order of their start."""
     node = topology.control_plane
+    release = binaries.release
+    gates = _gates(release)
     commands = (
         _etcd(binaries),
-        _apiserver(topology, binaries),
-        _controller_manager(binaries),
-        _scheduler(binaries),
+        (*_apiserver(topology, binaries, release), *gates),
+        (*_controller_manager(binaries), *gates),
+        (*_scheduler(binaries), *gates),
     )
     return [Component(Path(command[0]).name, node, command) for command in commands]
+
+
+def _gates(release: Release) -> tuple[str, ...]:
+    gates = (f"{name}={str(on).lower()}" for name, on in release.feature_gates.items())
+    return (f"--feature-gates={','.join(gates)}",) if release.feature_gates else ()
 
 
 def _etcd(binaries: Binaries) -> tuple[str, ...]:
@@ -88,7 +96,7 @@ def _etcd(binaries: Binaries) -> tuple[str, ...]:
     return (*flags, "--unsafe-no-fsync")  # a lab's data need not survive the machine's power
 
 
-def _apiserver(topology: Topology, binaries: Binaries) -> tuple[str, ...]:
+def _apiserver(topology: Topology, binaries: Binaries, release: Release) -> tuple[str, ...]:
     return _command(
         binaries.path("kube-apiserver"),
         etcd_servers="http://127.0.0.1:2379",
@@ -108,7 +116,7 @@ def _apiserver(topology: Topology, binaries: Binaries) -> tuple[str, ...]:
         service_account_signing_key_file=f"{PKI}/service-account.key",
         authorization_mode="Node,RBAC",
         enable_admission_plugins="NodeRestriction",
-        runtime_config="resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true",
+        runtime_config=release.runtime_config,
         allow_privileged="true",
         profiling="false",
     )
@@ -163,7 +171,7 @@ def node_components(
     ]
 
 
-def node_files(topology: Topology, node: str, pki: Path) -> dict[str, str]:
+def node_files(topology: Topology, node: str, pki: Path, release: Release) -> dict[str, str]:
     """The configuration files of a node, by absolute path inside it."""
     server = f"https://{topology.address(topology.control_plane)}:{API_PORT}"
     files = {
@@ -171,7 +179,7 @@ def node_files(topology: Topology, node: str, pki: Path) -> dict[str, str]:
         "/etc/hosts": _hosts(topology),
         "/etc/containerd/config.toml": CONTAINERD_CONFIG,
         "/etc/cni/net.d/10-lab.conflist": json.dumps(_pod_network(topology, node), indent=2),
-        "/etc/kubernetes/kubelet.yaml": yaml.safe_dump(_kubelet_config()),
+        "/etc/kubernetes/kubelet.yaml": yaml.safe_dump(_kubelet_config(release)),
         "/etc/kubernetes/kubelet.conf": kubeconfig(pki, f"kubelet-{node}", server, "lab"),
         f"{PKI}/ca.crt": (pki / "ca.crt").read_text(),
         f"{PKI}/kubelet.crt": (pki / f"kubelet-{node}.crt").read_text(),
@@ -208,7 +216,7 @@ def _pod_network(topology: Topology, node: str) -> dict[str, object]:
     }
 
 
-def _kubelet_config() -> dict[str, object]:
+def _kubelet_config(release: Release) -> dict[str, object]:
     settings: dict[str, object] = {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -238,7 +246,7 @@ def _kubelet_config() -> dict[str, object]:
         "imageGCHighThresholdPercent": 100,
         "imageGCLowThresholdPercent": 99,
         # lets kubelet go on where a capability is missing or a kernel setting is not to be written
-        "featureGates": {"KubeletInUserNamespace": True},
+        "featureGates": {"KubeletInUserNamespace": True, **release.feature_gates},
     }
     if not cgroups.is_version_2():
         settings["failCgroupV1"] = False

@@ -14,6 +14,7 @@ import yaml
 __all__ = ["PARTS_DIR", "CompiledPart", "Pins", "cache_root", "load_pins"]
 
 PARTS_DIR = Path(__file__).parent / "parts"
+OLDER = "kubernetes-"  # how the parts begin that are older releases
 
 
 class CompiledPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,12 +41,21 @@ class Pins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compiled: dict[str, CompiledPart]
     debian: dict[str, str]
 
-    def part_of(self, binary: str) -> str | None:
-        """The name of the compiled part that holds `binary`."""
-        for name, part in self.compiled.items():
-            if binary in part.binaries:
-                return name
-        return None
+    @property
+    def older_kubernetes(self) -> tuple[str, ...]:
+        """The releases of Kubernetes beside the newest, such as 1.32."""
+        return tuple(n.removeprefix(OLDER) for n in self.compiled if n.startswith(OLDER))
+
+    def part_of(self, binary: str, kubernetes: str = "") -> str | None:
+        """The name of the compiled part that holds `binary`, of that release of Kubernetes.
+
+        What an older release is not pinned for comes from the newest.
+        """
+        older = f"{OLDER}{kubernetes}"
+        if kubernetes and binary in self.compiled[older].binaries:
+            return older
+        holding = (name for name, part in self.compiled.items() if binary in part.binaries)
+        return next((name for name in holding if not name.startswith(OLDER)), None)
 
     def key(self, name: str) -> str:
         """What decides the bytes of a part, as a short hash."""

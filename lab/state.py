@@ -43,6 +43,7 @@ class DriverRecord(msgspec.Struct, frozen=True):
 class Running(msgspec.Struct):
     """Who runs: process 1 of each node, every component by its full name, and the API's port."""
 
+    kubernetes: str = ""  # an older release than the newest
     port: int = 0
     drivers: dict[str, DriverRecord] = {}
     inits: dict[str, Process] = {}

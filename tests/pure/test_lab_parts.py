@@ -13,6 +13,7 @@ from lab.errors import UsageError
 from lab.images import Image, Tree, write_images
 from lab.pins import PARTS_DIR, load_pins
 from lab.progress import Progress
+from lab.releases import Release
 
 
 def test_go_mod_files_have_the_pinned_versions() -> None:
@@ -43,6 +44,29 @@ def test_unknown_part_is_told() -> None:
     """A part that is none is answered with those that are."""
     with pytest.raises(UsageError, match=r"no part is called 'docker'; there are .*containerd"):
         Binaries(Progress(io.StringIO())).path("docker")
+
+
+def test_unknown_release_is_told() -> None:
+    """A release that is not pinned is answered with those that are."""
+    with pytest.raises(UsageError, match=r"no Kubernetes '1\.31' is pinned; choose 1\.32"):
+        Binaries(Progress(io.StringIO()), "1.31")
+
+
+def test_older_release_has_programs_of_its_own() -> None:
+    """An older release brings its own components, and has kubectl of the newest."""
+    pins = load_pins()
+    assert pins.part_of("kubelet", "1.32") == "kubernetes-1.32"
+    assert pins.part_of("kubelet") == "kubernetes"
+    assert pins.part_of("kubectl", "1.32") == "kubernetes"
+
+
+def test_releases_are_told_what_they_need() -> None:
+    """DRA is asked for where it is not there by itself; a release without it is refused."""
+    assert Release.read("v1.36.4").feature_gates == {}
+    assert Release.read("Kubernetes v1.33.1").feature_gates["DynamicResourceAllocation"]
+    assert Release.read("v1.32.5").runtime_config == "resource.k8s.io/v1beta1=true"
+    with pytest.raises(UsageError, match=r"needs Kubernetes 1\.32 or newer"):
+        Release.read("v1.31.0")
 
 
 def test_missing_ready_made_binaries_are_named(

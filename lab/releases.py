@@ -1,0 +1,61 @@
+"""Kubernetes releases: what an older one must be told to serve DRA as the pinned one does.
+
+Those that the lab compiles are known by their pins, ready-made ones (NETCLAIM_LAB_BIN) are asked.
+"""
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from lab.errors import UsageError
+
+__all__ = ["Release"]
+
+OLDEST = 32  # 1.32 has the first beta of the API, and the first device status
+GENERAL = 34  # from 1.34 on, DRA is there without being asked for
+V1BETA2 = 33  # the first release with this version of the API
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release of Kubernetes by its minor version."""
+
+    minor: int
+
+    @classmethod
+    def read(cls, version: str) -> Self:
+        """Of a version such as v1.36.4. Refuses what is older than any that has a usable API."""
+        found = re.search(r"v1\.(\d+)\.", version)
+        if found is None:
+            raise UsageError(f"{version!r} names no release of Kubernetes")
+        release = cls(int(found[1]))
+        if release.minor < OLDEST:
+            raise UsageError(f"the lab needs Kubernetes 1.{OLDEST} or newer, not {found[0]}x")
+        return release
+
+    @classmethod
+    def ask(cls, apiserver: Path) -> Self:
+        """Ask a program."""
+        said = subprocess.run(
+            [str(apiserver), "--version"], capture_output=True, text=True, check=False
+        )
+        return cls.read(said.stdout.strip())
+
+    @property
+    def feature_gates(self) -> dict[str, bool]:
+        """What has to be switched on in every component."""
+        if self.minor >= GENERAL:
+            return {}
+        return {
+            "DynamicResourceAllocation": True,
+            "DRAResourceClaimDeviceStatus": True,
+            "DRAAdminAccess": True,
+        }
+
+    @property
+    def runtime_config(self) -> str:
+        """The older versions of the API, which manifests still use."""
+        versions = ["v1beta1", *(["v1beta2"] if self.minor >= V1BETA2 else [])]
+        return ",".join(f"resource.k8s.io/{version}=true" for version in versions)
