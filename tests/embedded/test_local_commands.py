@@ -150,6 +150,33 @@ def test_own_topology(tmp_path: Path) -> None:
     assert "demo-a   alpha   Ready    net1 10.10.1.2/24" in done.stdout
 
 
+DRANET = """\
+---
+# Source: chart/templates/rdma.yaml
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: rdma}
+spec:
+  devices:
+    requests: [{name: nic, exactly: {deviceClassName: network-interface}}]
+    config:
+    - opaque: {driver: dra.net, parameters: {interface: {name: dranet0}}}
+---
+"""
+
+
+def test_what_helm_prints_beside_another_driver(tmp_path: Path) -> None:
+    """Empty documents are passed over, and a driver of others is named and not played."""
+    (tmp_path / "chart").mkdir()
+    ours = f"---\n# Source: a.yaml\n{(EXAMPLES / 'poc-demo-a.yaml').read_text()}"
+    (tmp_path / "chart" / "all.yaml").write_text(ours + DRANET)
+    done = netclaim("try", "-R", "-f", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "net1 10.10.1.2/24" in done.stdout
+    assert re.fullmatch(r"\S+all\.yaml:\d+: the driver dra\.net is not run here, .+\n", done.stderr)
+
+
 def test_failing_pod_is_told_and_counts() -> None:
     """A pod that cannot start is named with what stopped it, and the exit code is 1."""
     done = netclaim("try", "-f", "-", stdin=FAILING)
@@ -165,8 +192,9 @@ def test_driver_that_cannot_run_is_quoted() -> None:
     """A driver that ends by itself ends the trial, with its own last words."""
     done = netclaim("try", "-f", str(EXAMPLES / "poc-demo-a.yaml"), "--driver-name", "BAD_NAME")
     assert done.returncode == 1
-    assert re.match(r"netclaim: the driver on kind-\S+ ended with code 2: ", done.stderr)
-    assert "--driver-name: 'BAD_NAME' is not a name" in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert re.match(r"netclaim: the driver on kind-\S+ ended with code 2: ", last)
+    assert "--driver-name: 'BAD_NAME' is not a name" in last
 
 
 @pytest.mark.parametrize("when", ["at once", "when it is up"])

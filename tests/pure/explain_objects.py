@@ -31,7 +31,9 @@ def devices(*expressions: str, constraints: Any = (), **exactly: Any) -> dict[st
     selectors = [{"cel": {"expression": expression}} for expression in expressions]
     request = {"deviceClassName": "nics", "selectors": selectors, **exactly}
     asked: dict[str, Any] = {"requests": [{"name": "nic", "exactly": request}]}
-    config = [{"opaque": {"driver": DRIVER, "parameters": {"ifName": "net1"}}}]
+    network = {"cniVersion": "1.0.0", "name": "net", "type": "macvlan"}
+    parameters = {"interface": "net1", "config": network}
+    config = [{"opaque": {"driver": DRIVER, "parameters": parameters}}]
     return {"devices": {**asked, "constraints": list(constraints), "config": config}}
 
 

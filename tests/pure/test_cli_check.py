@@ -17,6 +17,7 @@ from netclaim.cli import load_command
 from netclaim.cli.check import check_files
 from netclaim.errors import NetclaimError, RequestError
 from netclaim.kube.manifest import SIZE_MAX, ManifestError
+from netclaim.kube.manifest_files import parse_file
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted([*ROOT.glob("examples/*.yaml"), *ROOT.glob("examples/manifests/*.yaml")])
@@ -88,7 +89,7 @@ PARAMETERS = "spec.devices.config[0].opaque.parameters"
 
 def lines(*documents: str) -> list[str]:
     """What is found in a file `x` of these documents."""
-    report = check_files([("x", "---\n".join(documents).encode())])
+    report = check_files([parse_file("---\n".join(documents).encode(), "x")])
     return [str(finding) for finding in report.findings]
 
 
@@ -114,7 +115,7 @@ def test_empty_documents_are_nothing() -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_the_examples_have_no_mistakes(path: Path) -> None:
     """What we ship as an example has warnings at most."""
-    assert check_files([(path.name, path.read_bytes())]).errors == 0
+    assert check_files([parse_file(path.read_bytes(), path.name)]).errors == 0
 
 
 def test_there_are_examples() -> None:
@@ -385,15 +386,33 @@ def test_many_mistakes_of_one_object_are_cut() -> None:
 def test_what_cannot_be_read(content: bytes, message: str) -> None:
     """A file that is no YAML at all is one line with file and line, and no findings."""
     with pytest.raises(ManifestError) as caught:
-        check_files([("x", content)])
+        check_files([parse_file(content, "x")])
     assert str(caught.value).startswith(message)
 
 
-def test_every_unreadable_file_is_told() -> None:
-    """Of several files that cannot be read, each is named."""
+def test_every_unreadable_file_is_told(tmp_path: Path) -> None:
+    """Of several files that cannot be read, each is named: no YAML, no text, a key twice."""
+    for name, content in (("x", b"a: ["), ("y", CLASS.encode()), ("z", b"\xff")):
+        (tmp_path / f"{name}.yaml").write_bytes(content)
     with pytest.raises(ExceptionGroup) as caught:
-        check_files([("x", b"a: ["), ("y", CLASS.encode()), ("z", b"\xff")])
-    assert [str(error).split(":")[0] for error in caught.value.exceptions] == ["x", "z"]
+        load_command("check")(args=["-f", str(tmp_path)], prog_name="netclaim check")
+    files = [str(error).split(":")[0] for error in caught.value.exceptions]
+    assert files == [f"{tmp_path}/x.yaml", f"{tmp_path}/z.yaml"]
+    twice = [parse_file(b"a: 1\na: 2\n", name) for name in ("x", "y")]
+    with pytest.raises(ExceptionGroup) as caught:
+        check_files(twice)
+    assert len(caught.value.exceptions) == 2
+
+
+def test_lists_within_lists() -> None:
+    """The items of a List are checked wherever it is; a List without a list is no manifest."""
+    bad = CLAIM.replace("ifName: net1", "ifName: eth0")
+    items = [yaml.safe_load(CLASS), {"kind": "List", "items": [yaml.safe_load(bad)]}]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    (line,) = lines(text)
+    assert line.startswith(f"x:1: error: items[1].items[0].{PARAMETERS}.ifName: 'eth0' is what")
+    with pytest.raises(ManifestError, match=r"^x:2: items: is not a list"):
+        lines("kind: List\nitems: 7\n")
 
 
 def test_the_command(
@@ -434,9 +453,8 @@ def test_json_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "name a file with -f"),
+        ((), "name a file or directory with -f"),
         (("-f", "nowhere.yaml"), "nowhere.yaml: No such file or directory"),
-        (("-f", "."), ".: Is a directory"),
         (("-f", "-", "-o", "yaml"), "-o: 'yaml' is no format: write text or json"),
     ],
 )
@@ -504,7 +522,7 @@ def damaged(draw: st.DrawFn) -> str:
 def test_nothing_but_our_errors(text: str) -> None:
     """Whatever the document, there is a report or an error of ours, and a line for each finding."""
     try:
-        report = check_files([("x", text.encode(errors="surrogatepass"))])
+        report = check_files([parse_file(text.encode(errors="surrogatepass"), "x")])
     except NetclaimError:
         return
     last = text.count("\n") + 1

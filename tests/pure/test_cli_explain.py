@@ -327,6 +327,8 @@ def test_arguments_that_cannot_be(explain: Explain, arguments: tuple[str, ...], 
     [
         ("a: [", "all.json:2: not YAML"),
         ("# only a comment", "all.json: no manifests in there"),
+        ("---\n# Source: a\n---\n", "all.json: no manifests in there"),
+        ("kind: List\nitems: 7", "all.json:2: items: is not a list"),
         ("\nkind: Pod", "all.json:2: not a manifest"),
         ("{apiVersion: v1, kind: Pod}", "all.json:1: metadata.name is missing"),
         (json.dumps(claim("nic")), "the files hold no ResourceSlice"),
@@ -360,6 +362,80 @@ def test_list_of_an_older_version(explain: Explain) -> None:
     assert explain(items).lines[0] == "claim default/nic: fits on one (eth1)"
 
 
+def wrong(made: dict[str, Any], **parameters: Any) -> dict[str, Any]:
+    """Return a claim, template or class with other parameters."""
+    spec = made["spec"].get("spec", made["spec"])
+    config = spec.get("devices", spec)["config"][0]
+    config["opaque"]["parameters"] = parameters
+    return made
+
+
+def test_mistakes_in_parameters(explain: Explain) -> None:
+    """A claim that fits is told what the driver will refuse, a line each, as check says it."""
+    nic = wrong(claim("nic", ETH1), interfac="net1", config={"name": "n", "type": "macvlan"})
+    told = explain(ONE, device_class(), nic)
+    assert told.code == 1
+    assert told.lines[0] == "claim default/nic: fits on one (eth1)"
+    places = [
+        line.partition("all.json:5: error: spec.devices.config[0].")[2] for line in told.lines
+    ]
+    assert [place.split(": ")[0] for place in places[1:4]] == [
+        "opaque.parameters.interfac",
+        "opaque.parameters.interface",
+        "",
+    ]
+    (answer,) = json.loads(
+        "\n".join(explain(ONE, device_class(), nic, arguments=("-o", "json")).lines)
+    )["answers"]
+    assert (answer["outcome"], answer["mistakes"]) == ("fits", told.lines[1:3])
+
+
+def test_mistakes_are_told_of_what_uses_them(explain: Explain) -> None:
+    """A pod is told of its claims', templates' and classes' mistakes, and of no others."""
+    bad = wrong(template("bad"), interface="eth0", config={"name": "n", "type": "macvlan"})
+    told = explain(ONE, device_class(), bad, template("good"), deployment("web", 1, net="bad"))
+    assert told.code == 1
+    assert [line for line in told.lines if " error: " in line] == [told.lines[1]]
+    assert "parameters.interface: 'eth0' is what the pod has already" in told.lines[1]
+    told = explain(
+        ONE, device_class(), bad, template("good"), deployment("web", 1, net="good"),
+        arguments=("web",),
+    )  # fmt: skip
+    assert told.code == 0
+
+
+def test_two_claims_of_a_pod_with_one_interface_name(explain: Explain) -> None:
+    """A pod whose claims each are right, and together are not, is told."""
+    objects = (ONE, device_class(), claim("a"), claim("b"), pod("p", x="a", y="b"))
+    objects[-1]["spec"]["containers"] = [{"name": "c", "image": "i"}]
+    told = explain(*objects)
+    assert told.code == 1
+    assert "spec.resourceClaims[1]: names its interface 'net1', and so does 'x'" in told.lines[1]
+    objects[-1]["metadata"]["namespace"] = "team"  # where -n puts the claims
+    assert explain(*objects, arguments=("-n", "team")).lines[1] == told.lines[1]
+
+
+def test_doubts_are_no_mistakes(explain: Explain) -> None:
+    """What check warns of, as it may go wrong, is not told and changes no exit code."""
+    told = explain(links("one", link("eth0")), device_class(), claim("nic", allocationMode="All"))
+    assert told.code == 0
+    assert not any("warning" in line for line in told.lines)
+
+
+def test_mistakes_of_an_older_version_in_a_namespace(explain: Explain) -> None:
+    """Paths are those of the file's version, and objects are looked up where -n puts them."""
+    old = wrong(claim("nic", ETH1), interface="lo", config={"name": "n", "type": "macvlan"})
+    request = old["spec"]["devices"]["requests"][0]
+    old["spec"]["devices"]["requests"] = [{"name": "nic", **request["exactly"], "count": 2}]
+    old["apiVersion"] = "resource.k8s.io/v1beta1"
+    told = explain(ONE, device_class(), old, arguments=("-n", "team"))
+    found = [line.split(" error: ")[1].split(": ")[0] for line in told.lines if " error: " in line]
+    assert found == [
+        "spec.devices.requests[0]",
+        "spec.devices.config[0].opaque.parameters.interface",
+    ]
+
+
 def test_long_table_is_cut(explain: Explain) -> None:
     """A screen shows the nearest forty devices and says how many more there are; JSON has all."""
     many = links("one", *(link(f"eth{number}") for number in range(60)))
@@ -381,3 +457,19 @@ def test_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         main(["explain", "-f", str(tmp_path)])
     assert caught.value.code == 0
     assert capsys.readouterr().out.startswith("claim default/nic: fits on one (eth1)\n")
+
+
+def test_files_that_a_shell_expands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What follows `-f` and ends like a manifest is one more file; the name may stand anywhere."""
+    files = []
+    for number, one in enumerate((ONE, device_class(), claim("nic", ETH1), claim("other"))):
+        files.append(str(tmp_path / f"{number}.yaml"))
+        Path(files[-1]).write_text(json.dumps(one))
+    with pytest.raises(SystemExit) as caught:
+        main(["explain", "-f", *files, "nic"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out.startswith("claim default/nic: fits on one (eth1)\n")
+    with pytest.raises(SystemExit) as caught:
+        main(["explain", "-f", *files, "nic", "other"])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == "netclaim: other: ask about one at a time, nic is another\n"

@@ -7,10 +7,20 @@ import pytest
 
 from netclaim.cli.explain_answer import answer_all
 from netclaim.cli.explain_cluster import read_cluster
+from netclaim.cli.explain_mistakes import find_mistakes
 from netclaim.cli.explain_subject import choose
 from netclaim.cli.explain_world import read_world
 from netclaim.kube import Cluster, ForbiddenError, StoredSecrets, from_v1
-from tests.pure.explain_objects import ATTRIBUTES, claim, device_class, link, links, node, pod
+from tests.pure.explain_objects import (
+    ATTRIBUTES,
+    DRIVER,
+    claim,
+    device_class,
+    link,
+    links,
+    node,
+    pod,
+)
 from tests.pure.kube_stub import Reply, StubServer, serve_stub, status
 
 DRA = "/apis/resource.k8s.io/v1beta1"
@@ -56,6 +66,24 @@ async def test_a_cluster_of_an_older_version() -> None:
     world = read_world(found)
     (answer,) = answer_all(world, choose(world, "", "default", among=lambda _: True))
     assert answer.summary == "pod default/p: fits on one (eth1)"
+
+
+@pytest.mark.asyncio
+async def test_mistakes_of_a_cluster() -> None:
+    """What has no file goes by its name: a pod is told of its claim's mistakes and its class's."""
+    wanted, nics = claim("nic"), device_class()
+    wanted["spec"]["devices"]["config"][0]["opaque"]["parameters"]["interface"] = "a/b"
+    wrong = {"opaque": {"driver": DRIVER, "parameters": {"interfac": "net1"}}}
+    nics["spec"]["config"] = [wrong]
+    async with serve_stub() as server:
+        script(server, links("one", link("eth0")), nics, wanted, pod("p", net="nic"))
+        found = await read_cluster(Cluster(server.url, StoredSecrets()), "default")
+    world = read_world(found)
+    (lines,) = find_mistakes(found, choose(world, "p", "default", among=lambda _: True)).values()
+    assert [line.partition(".interfac")[0] for line in lines] == [
+        "DeviceClass nics: error: spec.config[0].opaque.parameters",
+        "ResourceClaim default/nic: error: spec.devices.config[0].opaque.parameters",
+    ]
 
 
 @pytest.mark.asyncio

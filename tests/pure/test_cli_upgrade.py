@@ -1,6 +1,7 @@
 """`netclaim upgrade` as a user runs it: files in, files out, and every way it can refuse."""
 
 import io
+import json
 import sys
 from pathlib import Path
 from textwrap import dedent
@@ -197,6 +198,82 @@ def test_several_files_to_stdout(run: Run, tmp_path: Path) -> None:
     assert kinds == ["DeviceClass", "Pod", "Pod"]
 
 
+def test_empty_documents(run: Run, tmp_path: Path) -> None:
+    """Documents of nothing but comments stay where they are, and are not counted."""
+    path = tmp_path / "helm.yaml"
+    text = f"---\n# Source: a.yaml\n{CLASS}---\n# Source: b.yaml\n---\nnull\n---\n{POD}---\n"
+    path.write_text(text)
+    assert run("-f", path) == 0
+    assert run.out == text.replace("v1alpha3", "v1")
+    assert run.err.endswith(f"{path}: 1 converted, 1 kept\n")
+    path.write_text("---\n# only\n---\n")
+    assert run("-f", path) == 0
+    assert run.out == path.read_text()
+    assert run.err == f"{path}: no documents\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A directory of manifests, with a directory in it."""
+    tree = tmp_path / "tree"
+    (tree / "deep").mkdir(parents=True)
+    (tree / "b.yaml").write_text(CLASS)
+    (tree / "a.yml").write_text(POD)
+    (tree / "deep" / "b.yaml").write_text(CLASS)
+    (tree / "notes.txt").write_text("no manifest")
+    return tree
+
+
+def test_a_directory_to_stdout(run: Run, tree: Path) -> None:
+    """A directory is its manifests, in the order of their names."""
+    assert run("-f", tree) == 0
+    assert run.out == f"{POD}---\n{CLASS.replace('v1alpha3', 'v1')}"
+
+
+def test_a_directory_in_place(run: Run, tree: Path) -> None:
+    """--in-place writes only over files that change."""
+    kept = (tree / "a.yml").stat()
+    assert run("-i", "-R", "-f", tree) == 0
+    for path in (tree / "b.yaml", tree / "deep" / "b.yaml"):
+        assert path.read_text() == CLASS.replace("v1alpha3", "v1")
+    assert (tree / "a.yml").stat().st_ino == kept.st_ino  # a file that is replaced is a new one
+
+
+def test_a_directory_into_another(run: Run, tree: Path, tmp_path: Path) -> None:
+    """-o keeps the places of files below the directory, and does not read its own results."""
+    out = tmp_path / "out"
+    assert run("-R", "-o", out, "-f", tree) == 0
+    written = sorted(str(path.relative_to(out)) for path in out.rglob("*.y*ml"))
+    assert written == ["a.yml", "b.yaml", "deep/b.yaml"]
+    assert run("-R", "-o", tree / "deep", "-f", tree) == 2
+    assert run.err == (
+        f"netclaim: {tree}/deep/b.yaml: is in {tree}/deep, where results go: name another -o\n"
+    )
+
+
+def test_two_results_of_one_name(run: Run, tree: Path, tmp_path: Path) -> None:
+    """Files that would be written to one place are refused before anything is."""
+    assert run("-o", tmp_path / "out", "-f", tree / "b.yaml", tree / "deep" / "b.yaml") == 2
+    assert run.err == (f"netclaim: {tree}/deep/b.yaml: {tree}/b.yaml is called b.yaml too\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_objects_behind_each_other(run: Run, tmp_path: Path) -> None:
+    """A stream of JSON, as jq prints it, stays one."""
+    path = tmp_path / "stream.json"
+    pod = json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "\U0001f680"}})
+    claim = {"apiVersion": "resource.k8s.io/v1beta2", "kind": "DeviceClass", "metadata": {}}
+    path.write_text(f"{pod}\n{json.dumps(claim)}\n{pod}\n")
+    assert run("-f", path) == 0
+    documents = read_documents(run.out, "out")
+    assert [one.field("apiVersion") for one in documents] == ["v1", "resource.k8s.io/v1", "v1"]
+    assert documents[0].text == documents[2].text == f"{pod}\n"
+    assert f"{path}:2: DeviceClass, v1beta2 -> v1" in run.err
+    (tmp_path / "pod.yaml").write_text(POD)
+    assert run("-f", path, tmp_path / "pod.yaml") == 0
+    assert len(read_documents(run.out, "out")) == 4  # beside YAML they need separators
+
+
 def test_from_stdin(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """`-f -` reads standard input, and messages call it stdin."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CLAIM.encode())))
@@ -259,6 +336,7 @@ def test_a_list(run: Run, tmp_path: Path) -> None:
     path.write_text(f"apiVersion: v1\nitems:\n- {indented}\nkind: List\n")
     assert run("-f", path) == 0
     assert run.out == path.read_text().replace("v1alpha3", "v1")
+    assert run.err.startswith(f"{path}:1: List of 1 -> v1\n")
 
 
 BAD: list[tuple[bytes, str]] = [
@@ -307,13 +385,11 @@ def test_bad_input(run: Run, demo: Path, content: bytes, complaint: str) -> None
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "name a file with -f"),
+        ([], "name a file or directory with -f"),
         (["-f", "/no/such/file"], "/no/such/file: No such file or directory"),
-        (["-f", "/tmp"], "/tmp: Is a directory"),
         (["-f", "x", "--to", "v7"], "--to v7: resource.k8s.io has the versions v1, v1beta2"),
         (["-f", "x", "-i", "-o", "d"], "--in-place and --output exclude each other"),
         (["-f", "-", "-i"], "standard input has no file to write to"),
-        (["-f", "a/x", "-f", "b/x", "-o", "d"], "b/x: another input is called x too"),
     ],
 )
 def test_arguments_that_do_not_fit(run: Run, arguments: Any, complaint: str) -> None:

@@ -1,5 +1,6 @@
 """Reading files of manifests: their texts, their data, their faults."""
 
+import json
 from typing import Any
 
 import pytest
@@ -55,6 +56,63 @@ def test_documents_know_their_lines() -> None:
     assert second.line_of(("b", 1, "c")) == 7
     assert second.line_of(("b", 9, "nothing")) == 5
     assert second.line_of(()) == 5
+
+
+# YAML has no keys of more than 1024 characters.
+OBJECTS = st.dictionaries(st.text(max_size=20), st.none() | st.text() | st.lists(st.integers()))
+
+
+@given(st.lists(OBJECTS, min_size=1), st.sampled_from(["", "\n", " \r\n "]))
+@example([{"a": "\U0001f680"}, {"b": "\\ud83d\\ude80"}], "")
+def test_json_objects_behind_each_other(objects: list[dict[str, Any]], between: str) -> None:
+    """Objects of JSON are documents, with or without space between them, on their own lines."""
+    texts = [json.dumps(one, indent=1) + between for one in objects]
+    documents = read_documents("".join(texts), "f.json")
+    assert [document.text for document in documents] == texts
+    assert [document.data() for document in documents] == objects
+    lines = [1 + "".join(texts[:number]).count("\n") for number in range(len(texts))]
+    assert [document.first_line for document in documents] == lines
+
+
+def test_halves_of_a_character_are_joined_in_json_only() -> None:
+    """What JSON takes for one character, YAML in single quotes takes for its letters."""
+    assert read(r'{"a": "\ud83d\uDE80"}') == [{"a": "\U0001f680"}]
+    assert read(r"{a: '\ud83d\ude80'}") == [{"a": r"\ud83d\ude80"}]
+
+
+def test_deep_json_is_refused_at_its_line() -> None:
+    """An object that is nested too deep is refused wherever it stands in a stream."""
+    deep = '{"a": ' * 150 + "1" + "}" * 150
+    with pytest.raises(ManifestError, match=r"^f:2: nested deeper than 100 levels$"):
+        read_documents(f'{{"b": 1}}\n{deep}\n', "f")
+
+
+def test_entries_are_the_objects() -> None:
+    """A document is its object, the items of a List are theirs, and an empty one has none."""
+    text = "---\n# none\n---\nnull\n---\na: 1\n---\nkind: List\nitems: [{b: 2}, {kind: List}, 7]\n"
+    documents = read_documents(text, "f")
+    assert [document.is_empty for document in documents] == [True, True, False, False]
+    assert [list(document.entries()) for document in documents] == [
+        [],
+        [],
+        [((), {"a": 1})],
+        [(("items", 0), {"b": 2}), (("items", 2), 7)],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("---\n# words\njust words\n", "f:3: not a manifest: an object with apiVersion and kind"),
+        ("kind: List\nitems:\n  a: 1\n", "f:2: items: is not a list"),
+    ],
+)
+def test_documents_without_objects(text: str, complaint: str) -> None:
+    """What is no object, and a List of none, are refused at their lines."""
+    (document,) = read_documents(text, "f")
+    with pytest.raises(ManifestError) as caught:
+        list(document.entries())
+    assert str(caught.value).startswith(complaint)
 
 
 def test_plain_text_as_kubernetes_reads_it() -> None:

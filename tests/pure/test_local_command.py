@@ -12,7 +12,7 @@ EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "manifests" / "poc-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], "name files or directories with -f, or - for standard input"),
+        ([], "name a file or directory with -f, or - for standard input"),
         (["-f", "/nowhere.yaml"], "/nowhere.yaml: No such file or directory"),
         (["-f", str(EXAMPLE), "--topology", "/nowhere.yaml"], "/nowhere.yaml: cannot be read"),
         (["-f", str(EXAMPLE), "--timeout", "0"], "--timeout: 0 is not more than 0 seconds"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from netclaim.errors import RequestError
-from netclaim.local.driver_names import driver_names
+from netclaim.local.driver_names import driver_names, unserved
 from netclaim.local.manifests import Manifests, read_manifests
 from netclaim.local.story import DEMO
 
@@ -76,6 +76,49 @@ def test_other_drivers_are_not_played(tmp_path: Path) -> None:
     assert driver_names(found.items) == ("cni.dra.networking.x-k8s.io",)
 
 
+DRANET = """\
+    config:
+    - requests: [a]
+      opaque:
+        driver: dra.net
+        parameters:
+          interface: {name: dranet0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "ours"),
+    [
+        ("interface: {name: dranet0}", False),  # dranet's
+        ("interface: {name: dranet0}\n          config: {}", False),
+        ("interface: eth7", False),  # somebody's: nothing says that it is CNI
+        ("interface: net1\n          config: '{}'", True),
+        ("ifName: net1\n          config: {}", True),  # a mistake, and ours to tell
+        ("apiVersion: cni.networking.x-k8s.io/v1", True),  # likewise
+        ("apiVersion: vf.example.com/v1\n          ifName: net1\n          config: {}", False),
+    ],
+)
+def test_parameters_are_known_by_their_dialect(tmp_path: Path, parameters: str, ours: bool) -> None:
+    """Parameters of others are theirs, even if a key of theirs is called as one of ours."""
+    config = DRANET.replace("interface: {name: dranet0}", parameters)
+    found = read(tmp_path, POD + "---\n" + CLAIM + config)
+    own = "cni.dra.networking.x-k8s.io"
+    assert driver_names(found.items) == (("dra.net",) if ours else (own,))
+
+
+def test_drivers_that_are_not_run_are_named(tmp_path: Path) -> None:
+    """Of a driver of others it is said, once and with its line, that nothing here serves it."""
+    found = read(tmp_path, f"{POD}---\n{CLAIM}{DRANET}---\n{CLAIM.replace('x', 'y')}{DRANET}")
+    (note,) = unserved(found.items, driver_names(found.items))
+    assert note.removeprefix(f"{tmp_path}/").startswith("m.yaml:22: the driver dra.net is not run")
+    assert list(unserved(found.items, ["dra.net"])) == []
+
+
+def test_empty_documents_are_nothing(tmp_path: Path) -> None:
+    """Documents of comments, or of nothing, as Helm prints them, are passed over."""
+    assert len(read(tmp_path, f"---\n# Source: a\n---\n{POD}---\nnull\n---\n").items) == 1
+
+
 def test_directory_is_read_in_order(tmp_path: Path) -> None:
     """Of a directory the YAML and JSON files count, by name."""
     (tmp_path / "b.yaml").write_text(POD.replace("name: p", "name: b"))
@@ -111,6 +154,8 @@ def test_list_is_its_items(tmp_path: Path) -> None:
         ("a: [\n", ["m.yaml:2: not YAML"]),
         ("hello\n", ["m.yaml:1: not a manifest"]),
         ("kind: Pod\n", ["m.yaml:1: not a manifest"]),
+        ("kind: List\nitems: 7\n", ["m.yaml:2: items: is not a list"]),
+        ("kind: List\nitems: [7]\n", ["m.yaml:2: not a manifest"]),
         (POD + "  foo: {}\n" + "status: {}\n", []),
         (POD.replace("p\n", "P\n", 1), ["m.yaml:4: metadata.name: Invalid value"]),
         (POD.replace("    image: i\n", ""), ["m.yaml:7: spec.containers[0].image: Required"]),
@@ -175,5 +220,5 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
         read_manifests([str(tmp_path / "nope.yaml")])
     with pytest.raises(RequestError, match=r"no file in there ends with"):
         read_manifests([str(tmp_path)])
-    with pytest.raises(RequestError, match=r"name files or directories"):
+    with pytest.raises(RequestError, match=r"name a file or directory"):
         read_manifests([])

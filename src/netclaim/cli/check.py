@@ -7,7 +7,6 @@ codes for CI: 1 for mistakes, 0 without (warnings pass), 2 for what cannot be re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Final
 
 import msgspec
@@ -18,12 +17,13 @@ from netclaim.cli.check_objects import read_document
 from netclaim.cli.check_parameters import check_claim, check_class, our_drivers
 from netclaim.cli.check_references import check_references
 from netclaim.cli.check_subject import CLAIM_SPECS, Index, Subject
+from netclaim.cli.file_options import Files, MoreFiles, Recursive, named
 from netclaim.errors import RequestError
-from netclaim.kube.manifest import SIZE_MAX, ManifestError, decode, read_documents
+from netclaim.kube.manifest import ManifestError
+from netclaim.kube.manifest_files import ManifestFile, raise_faults, read_files
 
 __all__ = ["Report", "check_files", "command"]
 
-STDIN: Final = "-"
 MISTAKES: Final = 1
 FORMATS: Final = ("text", "json")
 
@@ -49,13 +49,9 @@ class Report:
 
 def command(
     *,
-    more_files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE", hidden=True)  # -f *.yaml, expanded
-    ] = None,
-    files: Annotated[
-        list[str] | None,
-        typer.Option("-f", "--file", metavar="FILE", help="A file of manifests; - is stdin."),
-    ] = None,
+    more_files: MoreFiles = None,
+    files: Files = None,
+    recursive: Recursive = False,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FORMAT", help="text or json.")
     ] = "text",
@@ -72,17 +68,12 @@ def command(
     \b
     Examples:
       netclaim check -f claim.yaml
-      netclaim check -f manifests/*.yaml -o json
+      netclaim check -R -f manifests/ -o json
       helm template chart | netclaim check -f -
     """
     if output not in FORMATS:
         raise RequestError(f"{output!r} is no format: write {' or '.join(FORMATS)}", field="-o")
-    sources = list(
-        dict.fromkeys([*(files or ()), *(more_files or ())])
-    )  # a file named twice is one
-    if not sources:
-        raise RequestError("name a file with -f, or - for standard input")
-    report = check_files([_read(source) for source in sources])
+    report = check_files(read_files(named(files, more_files), recursive=recursive))
     if output == "json":
         sys.stdout.write(_json(report))
     else:
@@ -93,28 +84,25 @@ def command(
         raise typer.Exit(MISTAKES)
 
 
-def check_files(files: Sequence[tuple[str, bytes]]) -> Report:
-    """Check files, each a name and its content, as one set of objects.
+def check_files(files: Sequence[ManifestFile]) -> Report:
+    """Check files as one set of objects.
 
     What cannot be read is a ManifestError, or an ExceptionGroup of several.
     """
     subjects: list[Subject] = []
     findings: list[Finding] = []
     unreadable: list[ManifestError] = []
-    for name, content in files:
+    for file in files:
         try:
-            for document in read_documents(decode(content, name), name):
+            for document in file.documents:
                 found, faults = read_document(document)
                 subjects += found
                 findings += faults
         except ManifestError as error:
             unreadable.append(error)
-    if len(unreadable) > 1:
-        raise ExceptionGroup("unreadable", unreadable)
-    if unreadable:
-        raise unreadable[0]
+    raise_faults(unreadable)
     findings += _check_together(subjects)
-    order = {name: number for number, (name, _) in enumerate(files)}
+    order = {file.name: number for number, file in enumerate(files)}
     ordered = sorted(dict.fromkeys(findings), key=lambda one: (order[one.file], one.line))
     return Report(tuple(ordered), len(subjects), len(files))
 
@@ -132,17 +120,6 @@ def _check_together(subjects: Sequence[Subject]) -> Iterator[Finding]:
             ifnames[subject] = judged.ifnames
             yield from judged.findings
     yield from check_references(subjects, index, ifnames)
-
-
-def _read(source: str) -> tuple[str, bytes]:
-    """A file's name, as messages have it, and as much of it as is needed to see its size."""
-    try:
-        if source == STDIN:
-            return "stdin", sys.stdin.buffer.read(SIZE_MAX + 1)
-        with Path(source).open("rb") as file:
-            return source, file.read(SIZE_MAX + 1)
-    except OSError as error:
-        raise RequestError(f"{source}: {error.strerror}") from error
 
 
 def _json(report: Report) -> str:

@@ -23,13 +23,14 @@ class Finding(msgspec.Struct, frozen=True):
 
     severity: Severity
     file: str
-    line: int  # of the field, or of the nearest thing around it; from 1
+    line: int  # of the field, or of the nearest thing around it; from 1, 0 if it is in no file
     path: str  # of the field in its document; empty for the document itself
     message: str
 
     def __str__(self) -> str:
         about = f"{self.path}: " if self.path else ""
-        return _printable(f"{self.file}:{self.line}: {self.severity}: {about}{self.message}")
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return _printable(f"{where}: {self.severity}: {about}{self.message}")
 
 
 def count(findings: Iterable[Finding], severity: Severity) -> int:

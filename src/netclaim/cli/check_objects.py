@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Final
 
 import msgspec
-import yaml
 
 from netclaim.allocator.cel import CompileError, compile_selector
 from netclaim.cli.check_finding import Finding
@@ -22,7 +21,7 @@ from netclaim.cli.check_subject import POD_SPECS, Subject, inside, steps
 from netclaim.kube.conversion import GROUP, KINDS
 from netclaim.kube.fields import Path, ShapeError, show
 from netclaim.kube.legacy import DEAD_VERSIONS
-from netclaim.kube.manifest import Document
+from netclaim.kube.manifest import NO_MANIFEST, Document
 from netclaim.kube.migration import migrate
 from netclaim.kube.remark import Remark
 from netclaim.local.api import Fault, Kind, RefusedError, Review, kind_of
@@ -35,10 +34,8 @@ from netclaim.local.api.workload_rules import check_pod_spec
 from netclaim.local.expressions import CelExpressions
 from netclaim.model.claim import JsonObject
 
-__all__ = ["read_document"]
+__all__ = ["read_document", "read_entry"]
 
-NULL: Final = "tag:yaml.org,2002:null"  # between two `---`, as Helm leaves it
-NO_MANIFEST: Final = "not a manifest: an object with apiVersion and kind is one"
 # Kinds of which only the pods that they make are looked at.
 OTHER_WORKLOADS: Final[Mapping[str, str]] = {
     "CronJob": "batch/v1",
@@ -57,33 +54,28 @@ ADMITTED: Final = {ADMIN_LABEL: "true"}
 
 def read_document(document: Document) -> tuple[list[Subject], list[Finding]]:
     """Return the objects that can be looked at further, and what is wrong with each by itself."""
-    if document.root is None or document.root.tag == NULL:
-        return [], []
-    if not isinstance(document.root, yaml.MappingNode):
-        raise document.fault(NO_MANIFEST)
-    data = document.data()
     subjects: list[Subject] = []
     findings: list[Finding] = []
-    for entry in _entries(document, data):
-        try:
-            _read(entry, subjects, findings)
-        except ShapeError as error:
-            findings.append(entry.error(error.path, error.message))
-        except RefusedError as refusal:
-            message = str(refusal).removeprefix(f"{refusal.field}: ")
-            findings.append(entry.error(steps(refusal.field), message))
+    for at, item in document.entries():
+        found = item if isinstance(item, dict) else {}
+        read, faults = read_entry(Subject(document, at, found, found))
+        subjects += read
+        findings += faults
     return subjects, findings
 
 
-def _entries(document: Document, data: JsonObject) -> Iterator[Subject]:
-    """The document's object, or those of a List, as they are written."""
-    items = data.get("items")
-    if data.get("kind") != "List" or not isinstance(items, list):
-        yield Subject(document, (), data, data)
-        return
-    for number, item in enumerate(items):
-        found = item if isinstance(item, dict) else {}
-        yield Subject(document, ("items", number), found, found)
+def read_entry(entry: Subject) -> tuple[list[Subject], list[Finding]]:
+    """Read one object as it is written; it is returned if all its fields have the right types."""
+    subjects: list[Subject] = []
+    findings: list[Finding] = []
+    try:
+        _read(entry, subjects, findings)
+    except ShapeError as error:
+        findings.append(entry.error(error.path, error.message))
+    except RefusedError as refusal:
+        message = str(refusal).removeprefix(f"{refusal.field}: ")
+        findings.append(entry.error(steps(refusal.field), message))
+    return subjects, findings
 
 
 def _read(entry: Subject, subjects: list[Subject], findings: list[Finding]) -> None:

@@ -17,11 +17,12 @@ from netclaim.cli.check_finding import Finding
 from netclaim.cli.check_subject import CLAIM_SPECS, Index, Subject, Wanted, inside, steps, wanted
 from netclaim.errors import RequestError
 from netclaim.kube.fields import Path
+from netclaim.local.driver_names import is_our_dialect
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
 from netclaim.model.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.network.errors import ParametersError
-from netclaim.network.parameters import API_VERSIONS, read_claim
+from netclaim.network.parameters import read_claim
 
 __all__ = ["Judged", "check_claim", "check_class", "our_drivers"]
 
@@ -79,7 +80,7 @@ def our_drivers(subjects: Iterable[Subject]) -> frozenset[str]:
         config.opaque.driver
         for subject in subjects
         for config in _configs(subject)
-        if _is_our_dialect(config.opaque.parameters)
+        if is_our_dialect(config.opaque.parameters)
     }
     return frozenset({DRIVER_NAME, *spoken_to})
 
@@ -256,12 +257,6 @@ def _for_request(config: _Config, request: str) -> _Config:
 
 def _is_for(config: _Config, driver: str) -> bool:
     return config.opaque.driver == driver
-
-
-def _is_our_dialect(parameters: JsonObject) -> bool:
-    """Whether only netclaim, or a driver that it takes the place of, reads such parameters."""
-    plain = isinstance(parameters.get("interface"), str) and "config" in parameters
-    return plain or parameters.get("apiVersion") in API_VERSIONS
 
 
 def _pinned_drivers(one: Wanted, device_class: Subject | None) -> frozenset[str]:

@@ -14,7 +14,7 @@ from netclaim.kube.fields import Path
 from netclaim.local.api.claim_rules import ADMIN_LABEL
 from netclaim.model.claim import JsonObject
 
-__all__ = ["check_references"]
+__all__ = ["check_pod", "check_references"]
 
 CLAIM_KINDS: Final[Mapping[str, str]] = {
     "resourceClaimName": "ResourceClaim",
@@ -34,7 +34,7 @@ def check_references(
         if subject.kind in CLAIM_SPECS:
             yield from _check_requests(subject, index)
         if subject.kind in POD_SPECS:
-            yield from _check_pod(subject, index, ifnames)
+            yield from check_pod(subject, index, ifnames)
 
 
 def _check_requests(claim: Subject, index: Index) -> Iterator[Finding]:
@@ -56,10 +56,10 @@ def _admits(index: Index, claim: Subject) -> bool:
     return labels.get(ADMIN_LABEL) == "true"
 
 
-def _check_pod(
+def check_pod(
     pod: Subject, index: Index, ifnames: Mapping[Subject, frozenset[str]]
 ) -> Iterator[Finding]:
-    """A pod's claims, and what its containers say of them."""
+    """Yield what does not go together in one pod, or in what makes pods."""
     spec = POD_SPECS[pod.kind]
     claims: dict[str, Subject] = {}
     users: dict[str, tuple[str, Subject]] = {}  # of each interface name, the first claim

@@ -1,43 +1,49 @@
 """`netclaim explain`: why a claim gets its device, or why not, down to the clause of a selector.
 
 Promise: only looks, at files and at a cluster. Exits with 0 if everything asked about fits or is
-allocated, with 1 if something cannot be, with 2 if what was given cannot be read.
+allocated, with 1 if something cannot be or its parameters have a mistake, with 2 if what was given
+cannot be read.
 """
 
 import asyncio
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Final
 
 import typer
 
 from netclaim.cli.explain_answer import answer_all
 from netclaim.cli.explain_cluster import read_cluster
-from netclaim.cli.explain_files import Found, Key, read_files
+from netclaim.cli.explain_files import Found, Key, read_objects
+from netclaim.cli.explain_mistakes import find_mistakes
 from netclaim.cli.explain_show import as_json, show
 from netclaim.cli.explain_subject import choose
-from netclaim.cli.explain_world import World, read_world
+from netclaim.cli.explain_world import read_world
+from netclaim.cli.file_options import Files, Recursive
 from netclaim.errors import RequestError
 from netclaim.kube import Cluster, load_cluster
+from netclaim.kube.manifest_files import SUFFIXES
 from netclaim.local.screen import screen_for
 
 __all__ = ["command"]
 
 CANNOT: Final = 1
 OUTPUTS: Final = ("text", "json")
+NO_SLICES: Final = (
+    "the files hold no ResourceSlice, so there are no devices: add them"
+    " (kubectl get resourceslices,nodes -o yaml), or name a cluster with --context"
+)
 
 
 def command(
     *,
-    name: Annotated[
-        str, typer.Argument(metavar="[CLAIM|POD]", help="Default: everything that needs devices.")
-    ] = "",
-    files: Annotated[
+    arguments: Annotated[
         list[str] | None,
-        typer.Option(
-            "-f", "--file", metavar="FILE", help="A file or directory of manifests; - is stdin."
-        ),
+        typer.Argument(metavar="[CLAIM|POD]", help="Default: everything that needs devices."),
     ] = None,
+    files: Files = None,
+    recursive: Recursive = False,
     namespace: Annotated[
         str, typer.Option("-n", "--namespace", help="Default: all of the files, or the context's.")
     ] = "",
@@ -50,11 +56,12 @@ def command(
     r"""Say why claims get their devices, or why not.
 
     Names for every node and device the selector that is false and the value it found, who has
-    taken the device, and what else is against it: the nearest miss first. Reads a cluster, or files
-    that hold ResourceSlices too, or files as if they were applied to a cluster. Changes nothing.
+    taken the device, and what else is against it: the nearest miss first. Then the mistakes in its
+    network parameters, which the driver would refuse. Reads a cluster, or files that hold
+    ResourceSlices too, or files as if they were applied to a cluster. Changes nothing.
 
     Exits with 0 if everything asked about fits or is allocated, with 1 if something cannot be
-    allocated, and with 2 if what was given cannot be read.
+    allocated or has a mistake in its parameters, and with 2 if what was given cannot be read.
 
     \b
     Examples:
@@ -66,14 +73,18 @@ def command(
     """
     if output not in OUTPUTS:
         raise RequestError(f"{output!r} is none of {', '.join(OUTPUTS)}", field="--output")
+    name, files = _told_apart(arguments or (), files or ())
     cluster = (
         None if files and not kubeconfig and not context else load_cluster(kubeconfig, context)
     )
     usual = namespace or (cluster.namespace if cluster else "default")
-    own = read_files(files or (), usual)
+    own = read_objects(files, usual, recursive=recursive) if files else ()
     if files and not own:
         raise RequestError(f"{', '.join(files)}: no manifests in there")
-    world = _files_world(own) if cluster is None else _cluster_world(own, cluster, usual)
+    objects = own if cluster is None else _applied(own, cluster, usual)
+    world = read_world(objects)
+    if cluster is None and not world.slices:
+        raise RequestError(NO_SLICES)
     asked = {found.key for found in own}
     space = namespace if files else usual
     subjects = choose(world, name, space, among=lambda key: not files or key in asked)
@@ -81,30 +92,33 @@ def command(
         raise RequestError(f"{', '.join(files)}: nothing in there needs devices")
     if not subjects:
         print(f"namespace {space}: nothing needs devices", file=sys.stderr)
-    answers = answer_all(world, subjects)
+    mistakes = find_mistakes(objects, subjects)
+    answers = [
+        replace(answer, mistakes=mistakes[answer.subject.key])
+        for answer in answer_all(world, subjects)
+    ]
     if output == "json":
         print(as_json(answers))
     else:
         show(answers, screen_for(sys.stdout), details=bool(name) or len(answers) == 1)
-    if any(answer.outcome == "cannot be allocated" for answer in answers):
+    if not all(answer.is_well for answer in answers):
         raise typer.Exit(CANNOT)
 
 
-def _files_world(own: Sequence[Found]) -> World:
-    world = read_world(own)
-    if not world.slices:
-        raise RequestError(
-            "the files hold no ResourceSlice, so there are no devices: add them"
-            " (kubectl get resourceslices,nodes -o yaml), or name a cluster with --context"
-        )
-    return world
+def _told_apart(arguments: Sequence[str], files: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the name that was asked about, and all files: a shell expands `-f *.yaml`."""
+    more = [one for one in arguments if files and one.endswith(SUFFIXES)]
+    names = [one for one in arguments if one not in more]
+    if len(names) > 1:
+        raise RequestError(f"{names[1]}: ask about one at a time, {names[0]} is another")
+    return "".join(names), [*files, *more]
 
 
-def _cluster_world(own: Sequence[Found], cluster: Cluster, usual: str) -> World:
+def _applied(own: Sequence[Found], cluster: Cluster, usual: str) -> tuple[Found, ...]:
     """Read a cluster, with the files' objects as if they were applied to it."""
     spaces = {found.key.namespace for found in own} - {""} or {usual}
     there = asyncio.run(read_cluster(cluster, spaces.pop() if len(spaces) == 1 else ""))
-    return read_world((*there, *_over(own, there)))
+    return (*there, *_over(own, there))
 
 
 def _over(own: Sequence[Found], there: Sequence[Found]) -> list[Found]:
@@ -114,5 +128,5 @@ def _over(own: Sequence[Found], there: Sequence[Found]) -> list[Found]:
     for found in own:
         status = known[found.key].object.get("status") if found.key in known else None
         kept = {**found.object, "status": status} if status else found.object
-        over.append(Found(kept, found.where))
+        over.append(replace(found, object=kept))
     return over

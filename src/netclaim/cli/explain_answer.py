@@ -37,12 +37,21 @@ PLACES_SHOWN: Final = 3  # nodes in one line
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is to be said of a subject; `lines` has the nearest miss first."""
+    """What is to be said of a subject; `lines` has the nearest miss first.
+
+    `mistakes` are those in its parameters, which the driver refuses once it is allocated.
+    """
 
     subject: Subject
     outcome: Outcome
     said: str
     lines: tuple[Line, ...] = ()
+    mistakes: tuple[str, ...] = ()
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing stands against it."""
+        return self.outcome != "cannot be allocated" and not self.mistakes
 
     @property
     def summary(self) -> str:

@@ -5,25 +5,20 @@ from; a fault is one line that begins with them. Statuses stay: they say what is
 that say nothing about claims are passed over.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-import yaml
-
+from netclaim.cli.check_subject import Subject as Written
 from netclaim.errors import RequestError
-from netclaim.kube.fields import Path as FieldPath
-from netclaim.kube.fields import ShapeError
-from netclaim.kube.manifest import SIZE_MAX, Document, decode, read_documents
+from netclaim.kube.fields import Path, ShapeError
+from netclaim.kube.manifest import NO_MANIFEST, Document
+from netclaim.kube.manifest_files import read_files
 from netclaim.kube.migration import migrate
 from netclaim.model.claim import JsonObject
 
-__all__ = ["CLUSTER_WIDE", "Found", "Key", "read_files"]
+__all__ = ["CLUSTER_WIDE", "Found", "Key", "read_objects"]
 
-STDIN: Final = "-"
-SUFFIXES: Final = (".yaml", ".yml", ".json")  # of a directory's files, as kubectl takes them
 CLUSTER_WIDE: Final = ("DeviceClass", "ResourceSlice", "Node")
 
 
@@ -41,6 +36,7 @@ class Found:
 
     object: JsonObject
     where: str = ""
+    written: Written | None = None  # as its file has it
 
     @property
     def key(self) -> Key:
@@ -58,69 +54,38 @@ class Found:
         return RequestError(f"{self.where}: {message}" if self.where else message)
 
 
-def read_files(sources: Sequence[str], namespace: str) -> tuple[Found, ...]:
+def read_objects(
+    sources: Sequence[str], namespace: str, *, recursive: bool = False
+) -> tuple[Found, ...]:
     """Read files, directories and standard input (`-`); `namespace` is for what names none."""
     return tuple(
         _placed(found, namespace)
-        for name, text in _texts(sources)
-        for document in read_documents(text, name)
-        for found in _read_document(document)
+        for file in read_files(sources, recursive=recursive)
+        for document in file.documents
+        for at, entry in document.entries()
+        for found in _read_entry(document, at, entry)
     )
 
 
 def _placed(found: Found, namespace: str) -> Found:
-    key = found.key
-    if key.kind in CLUSTER_WIDE:
+    if found.key.kind in CLUSTER_WIDE or found.written is None:
         return found
-    meta = found.object["metadata"]
-    placed = {**meta, "namespace": meta.get("namespace") or namespace}
-    return Found({**found.object, "metadata": placed}, found.where)
+    written = replace(found.written, written=_put(found.written.written, namespace))
+    return replace(found, object=_put(found.object, namespace), written=written)
 
 
-def _texts(sources: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each file's name and text."""
-    for source in sources:
-        if source == STDIN:
-            yield "stdin", decode(sys.stdin.buffer.read(SIZE_MAX + 1), "stdin")
-            continue
-        try:
-            for file in _files(Path(source)):
-                with file.open("rb") as stream:
-                    yield str(file), decode(stream.read(SIZE_MAX + 1), str(file))
-        except OSError as error:
-            raise RequestError(f"{error.filename}: {error.strerror}") from error
+def _put(obj: JsonObject, namespace: str) -> JsonObject:
+    meta = obj["metadata"]
+    return {**obj, "metadata": {**meta, "namespace": meta.get("namespace") or namespace}}
 
 
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    found = sorted(one for one in path.iterdir() if one.suffix in SUFFIXES and one.is_file())
-    if not found:
-        raise RequestError(f"{path}: no file in there ends with {', '.join(SUFFIXES)}")
-    return found
-
-
-def _read_document(document: Document) -> Iterator[Found]:
-    if document.root is None:
-        return
-    if not isinstance(document.root, yaml.MappingNode):
-        raise document.fault("not a manifest: an object with apiVersion and kind is one")
-    data = document.data()
-    if data.get("kind") == "List":  # as `kubectl get -o yaml` prints several objects
-        for number, entry in enumerate(data.get("items") or ()):
-            yield from _read_entry(document, ("items", number), entry)
-    else:
-        yield from _read_entry(document, (), data)
-
-
-def _read_entry(document: Document, at: FieldPath, data: Any) -> Iterator[Found]:
-    where = f"{document.source}:{document.line_of(at)}"
+def _read_entry(document: Document, at: Path, data: Any) -> Iterator[Found]:
     if not isinstance(data, dict) or not data.get("apiVersion") or not data.get("kind"):
-        raise RequestError(f"{where}: not a manifest: an object with apiVersion and kind is one")
+        raise document.fault_at(at, NO_MANIFEST)
     try:
         migrated = migrate(data, "v1")
     except ShapeError as error:
-        line = document.line_of((*at, *error.path))
-        raise RequestError(f"{document.source}:{line}: {error}") from error
+        raise document.fault_at((*at, *error.path), str(error)) from error
     if migrated.object is not None:
-        yield Found(migrated.object, where)
+        where = f"{document.source}:{document.line_of(at)}"
+        yield Found(migrated.object, where, Written(document, at, data, data))

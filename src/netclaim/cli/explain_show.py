@@ -1,7 +1,7 @@
 """Answers on a screen, or as JSON for tools.
 
-Promise: a summary first, then the nearest miss, then every device; the same words in both forms.
-Limit: a screen shows so many devices of a subject; JSON has them all.
+Promise: a summary first, then the nearest miss, the mistakes, and every device; the same words in
+both forms. Limit: a screen shows so many devices of a subject; JSON has them all.
 """
 
 import json
@@ -24,6 +24,8 @@ def show(answers: Sequence[Answer], screen: Screen, *, details: bool) -> None:
         screen.line(answer.summary, good=not missed)
         if answer.nearest is not None:
             screen.line(f"nearest: {answer.nearest.title}: {'; '.join(answer.nearest.why)}")
+        for mistake in answer.mistakes:
+            screen.line(mistake, good=False)
         if answer.lines and (missed or details):
             _table(answer.lines, screen)
 
@@ -64,6 +66,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "name": answer.subject.key.name,
         "outcome": answer.outcome,
         "summary": answer.summary,
+        "mistakes": list(answer.mistakes),
         "nearest": _line(nearest) if nearest is not None else None,
         "devices": [_line(line) for line in answer.lines if line.device],
         "nodes": [

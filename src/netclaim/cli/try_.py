@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from netclaim.cli.file_options import Files, MoreFiles, Recursive, named
 from netclaim.errors import RequestError
-from netclaim.local.driver_names import driver_names
+from netclaim.local.driver_names import driver_names, unserved
 from netclaim.local.machine import contained
 from netclaim.local.manifests import read_manifests
 from netclaim.local.screen import screen_for
@@ -20,15 +21,9 @@ __all__ = ["command"]
 
 def command(
     *,
-    more_files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE", hidden=True)  # -f *.yaml, expanded
-    ] = None,
-    files: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-f", "--file", metavar="FILE", help="A file or directory of manifests; - is stdin."
-        ),
-    ] = None,
+    more_files: MoreFiles = None,
+    files: Files = None,
+    recursive: Recursive = False,
     topology: Annotated[
         Path,
         typer.Option(
@@ -72,13 +67,14 @@ def command(
     """
     if timeout <= 0:
         raise RequestError(f"{timeout:g} is not more than 0 seconds", field="--timeout")
-    manifests = read_manifests([*(files or ()), *(more_files or ())])
-    for note in manifests.notes:
+    manifests = read_manifests(named(files, more_files), recursive=recursive)
+    drivers = tuple(driver_name or driver_names(manifests.items))
+    for note in (*manifests.notes, *unserved(manifests.items, drivers)):
         print(note, file=sys.stderr)
     trial = Trial(
         topology=load_topology(topology),
         manifests=manifests,
-        driver_names=tuple(driver_name or driver_names(manifests.items)),
+        driver_names=drivers,
         cni_bin_dirs=tuple(path.absolute() for path in cni_bin_dir or ()),
         timeout_s=timeout,
         keep=keep,

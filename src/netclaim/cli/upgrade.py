@@ -15,26 +15,23 @@ from typing import Annotated, Final, TypeGuard
 
 import typer
 
-from netclaim.cli.upgrade_text import Upgraded, upgrade_text
+from netclaim.cli.file_options import Files, MoreFiles, Recursive, named
+from netclaim.cli.upgrade_text import Upgraded, upgrade_documents
 from netclaim.errors import HostError, RequestError
 from netclaim.kube.conversion import GROUP, VERSIONS, Version
-from netclaim.kube.manifest import SIZE_MAX, decode
+from netclaim.kube.json_stream import as_yaml, json_parts
+from netclaim.kube.manifest_files import STDIN, ManifestFile, read_files
 
 __all__ = ["command"]
 
-STDIN: Final = "-"
 NEW_FILE: Final = 0o644  # a manifest is no secret
 
 
 def command(
     *,
-    more_files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE", hidden=True)  # -f *.yaml, expanded
-    ] = None,
-    files: Annotated[
-        list[str] | None,
-        typer.Option("-f", "--file", metavar="FILE", help="A file of manifests; - is stdin."),
-    ] = None,
+    more_files: MoreFiles = None,
+    files: Files = None,
+    recursive: Recursive = False,
     to: Annotated[
         str, typer.Option("--to", metavar="VERSION", help=f"One of {', '.join(VERSIONS)}.")
     ] = "v1",
@@ -58,31 +55,37 @@ def command(
     \b
     Examples:
       netclaim upgrade -f claim.yaml                      show it in v1
-      netclaim upgrade --in-place -f manifests/*.yaml     convert where they are
-      netclaim upgrade -o v1/ -f manifests/*.yaml         convert into a directory
+      netclaim upgrade --in-place -f manifests/           convert where they are
+      netclaim upgrade -o v1/ -R -f manifests/            convert into a directory
       kubectl get deviceclass -o yaml | netclaim upgrade -f -
       netclaim upgrade --to v1beta1 -f claim.yaml         for Kubernetes 1.32
     """
     if not _is_version(to):
         raise RequestError(f"--to {to}: {GROUP} has the versions {', '.join(VERSIONS)}")
-    sources = [*(files or ()), *(more_files or ())]
-    targets = _targets(sources, in_place=in_place, output=output)
-    names = ["stdin" if source == STDIN else source for source in sources]
-    results = [
-        upgrade_text(_read(source, name), name, to)
-        for source, name in zip(sources, names, strict=True)
-    ]
-    for line in [line for result in results for line in (*result.notes, *result.losses)]:
+    sources = named(files, more_files)
+    if in_place and output is not None:
+        raise RequestError("--in-place and --output exclude each other")
+    if (in_place or output is not None) and STDIN in sources:
+        raise RequestError("standard input has no file to write to; print to stdout instead")
+    read = read_files(sources, recursive=recursive)
+    targets = _targets(read, in_place=in_place, output=output)
+    results = {file: upgrade_documents(file.documents, to) for file in read}
+    for line in [line for result in results.values() for line in (*result.notes, *result.losses)]:
         print(line, file=sys.stderr)
-    lost = sum(len(result.losses) for result in results)
+    lost = sum(len(result.losses) for result in results.values())
     if lost and not lossy:
         raise RequestError(f"nothing written: {lost} would be lost; --lossy accepts that")
     if targets:
-        _write({path: result.text for path, result in zip(targets, results, strict=True)})
+        changed = {
+            targets[file]: result.text
+            for file, result in results.items()
+            if output is not None or result.text != file.text
+        }
+        _write(changed)
     else:
-        sys.stdout.write(_stream([result.text for result in results]))
-    for name, result in zip(names, results, strict=True):
-        print(f"{name}: {_total(result)}", file=sys.stderr)
+        sys.stdout.write(_stream([result.text for result in results.values()]))
+    for file, result in results.items():
+        print(f"{file.name}: {_total(result)}", file=sys.stderr)
 
 
 def _total(result: Upgraded) -> str:
@@ -90,33 +93,24 @@ def _total(result: Upgraded) -> str:
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "no documents"
 
 
-def _targets(sources: Sequence[str], *, in_place: bool, output: Path | None) -> list[Path]:
+def _targets(
+    files: Sequence[ManifestFile], *, in_place: bool, output: Path | None
+) -> dict[ManifestFile, Path]:
     """Return where each result goes; nothing means stdout."""
-    if not sources:
-        raise RequestError("name a file with -f, or - for standard input")
-    if in_place and output is not None:
-        raise RequestError("--in-place and --output exclude each other")
-    if not in_place and output is None:
-        return []
-    if STDIN in sources:
-        raise RequestError("standard input has no file to write to; print to stdout instead")
+    if in_place:
+        return {file: file.path.resolve() for file in files if file.path}  # a link stays a link
     if output is None:
-        return [Path(source).resolve() for source in sources]  # a link stays a link
-    targets = [output / Path(source).name for source in sources]
-    for index, target in enumerate(targets):
-        if target in targets[:index]:
-            raise RequestError(f"{sources[index]}: another input is called {target.name} too")
+        return {}
+    targets = {file: output / file.below for file in files}
+    users: dict[Path, str] = {}
+    for file, target in targets.items():
+        other = users.setdefault(target, file.name)
+        if other != file.name:
+            raise RequestError(f"{file.name}: {other} is called {file.below} too")
+        here = file.path.resolve() if file.path else target.resolve()
+        if here != target.resolve() and here.is_relative_to(output.resolve()):
+            raise RequestError(f"{file.name}: is in {output}, where results go: name another -o")
     return targets
-
-
-def _read(source: str, name: str) -> str:
-    try:
-        if source == STDIN:
-            return decode(sys.stdin.buffer.read(SIZE_MAX + 1), name)
-        with Path(source).open("rb") as file:
-            return decode(file.read(SIZE_MAX + 1), name)
-    except OSError as error:
-        raise RequestError(f"{source}: {error.strerror}") from error
 
 
 def _write(texts: Mapping[Path, str]) -> None:
@@ -146,9 +140,11 @@ def _write_beside(target: Path, text: str, leftovers: ExitStack) -> Path:
 
 
 def _stream(texts: Sequence[str]) -> str:
-    """Join files into one stream of documents."""
-    joined = texts[0]
-    for text in texts[1:]:
+    """Join files into one stream of documents, which is YAML if they are several."""
+    if len(texts) == 1:
+        return texts[0]
+    joined = ""
+    for text in (as_yaml(part) for whole in texts for part in json_parts(whole)):
         newline = "" if joined.endswith("\n") or not joined else "\n"
         marker = "" if text.startswith("---") or not joined else "---\n"
         joined += newline + marker + text

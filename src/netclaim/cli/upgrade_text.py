@@ -1,9 +1,10 @@
-"""Convert the text of a file of manifests from one version of resource.k8s.io to another.
+"""Convert a file of manifests from one version of resource.k8s.io to another.
 
-Pure: text in, text and remarks out. Promise: documents that need no change stay as they are, byte
-for byte; a fault is a RequestError that begins with file and line.
+Pure: documents in, text and remarks out. Promise: documents that need no change, empty ones among
+them, stay as they are, byte for byte; a fault is a RequestError that begins with file and line.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +13,11 @@ import yaml
 from netclaim.cli.rewrite import rewrite
 from netclaim.kube.conversion import GROUP, Version
 from netclaim.kube.fields import Path, ShapeError, show
-from netclaim.kube.manifest import Document, read_documents
+from netclaim.kube.manifest import NO_MANIFEST, Document
 from netclaim.kube.migration import migrate
 from netclaim.kube.remark import Migrated, Remark
 
-__all__ = ["Upgraded", "upgrade_text"]
+__all__ = ["Upgraded", "upgrade_documents"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,9 @@ class Upgraded:
     left_out: int = 0
 
 
-def upgrade_text(text: str, source: str, to: Version) -> Upgraded:
-    """Convert each document of a file."""
-    parts = [_upgrade(document, to) for document in read_documents(text, source)]
+def upgrade_documents(documents: Sequence[Document], to: Version) -> Upgraded:
+    """Convert each document of a file; an empty one keeps its text and counts for nothing."""
+    parts = [_upgrade(document, to) for document in documents]
     return Upgraded(
         text="".join(part.text for part in parts),
         notes=tuple(note for part in parts for note in part.notes),
@@ -45,10 +46,10 @@ def upgrade_text(text: str, source: str, to: Version) -> Upgraded:
 
 
 def _upgrade(document: Document, to: Version) -> Upgraded:
-    if document.root is None:
+    if document.is_empty:
         return Upgraded(document.text)
     if not isinstance(document.root, yaml.MappingNode):
-        raise document.fault("not a manifest: an object with apiVersion and kind is one")
+        raise document.fault_at((), NO_MANIFEST)
     if not _may_change(document):
         return Upgraded(document.text, kept=1)
     data = document.data()
@@ -72,8 +73,7 @@ def _migrate(document: Document, data: Any, to: Version) -> Migrated:
     try:
         return migrate(data, to)
     except ShapeError as error:
-        line = document.line_of(error.path) - document.first_line
-        raise document.fault(str(error), line) from error
+        raise document.fault_at(error.path, str(error)) from error
 
 
 def _said(
@@ -94,6 +94,8 @@ def _line(document: Document, path: Path, text: str) -> str:
 
 def _title(document: Document, data: Any) -> str:
     """Return how to call a document: `DeviceClass fast, v1beta1`."""
+    if document.field("kind") == "List":
+        return f"List of {len(data['items'])}"
     version = document.field("apiVersion").removeprefix(f"{GROUP}/")
     meta = data.get("metadata")
     name = meta.get("name") if isinstance(meta, dict) else None

@@ -7,18 +7,14 @@ embedded cluster does not have are left out.
 """
 
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from netclaim.errors import RequestError
-from netclaim.kube.fields import Path as FieldPath
-from netclaim.kube.fields import ShapeError, show
-from netclaim.kube.manifest import SIZE_MAX, Document, ManifestError, decode, read_documents
+from netclaim.kube.fields import Path, ShapeError, show
+from netclaim.kube.manifest import NO_MANIFEST, Document, ManifestError
+from netclaim.kube.manifest_files import raise_faults, read_files
 from netclaim.kube.migration import migrate
 from netclaim.local.api import Kind, RefusedError, Review, Store, Verbs, kind_of
 from netclaim.local.api.claim_rules import ADMIN_LABEL
@@ -30,8 +26,6 @@ from netclaim.model.claim import JsonObject
 
 __all__ = ["Item", "Manifests", "create_all", "read_manifests"]
 
-STDIN: Final = "-"
-SUFFIXES: Final = (".yaml", ".yml", ".json")  # of a directory's files, as kubectl takes them
 # What `kubectl get -o yaml` prints and only a server writes.
 SERVER_META: Final = (
     "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
@@ -54,7 +48,7 @@ class Item:
     """One object of a file, in the form to create it."""
 
     document: Document
-    at: FieldPath  # where in the document it is: nowhere, or in the items of a List
+    at: Path  # where in the document it is: nowhere, or in the items of a List
     kind: Kind
     object: JsonObject
 
@@ -81,7 +75,7 @@ class Manifests:
     notes: tuple[str, ...]
 
 
-def read_manifests(sources: Sequence[str]) -> Manifests:
+def read_manifests(sources: Sequence[str], *, recursive: bool = False) -> Manifests:
     """Read files, directories and standard input (`-`).
 
     Each fault is a RequestError of one line; several are an ExceptionGroup of them.
@@ -89,19 +83,16 @@ def read_manifests(sources: Sequence[str]) -> Manifests:
     items: list[Item] = []
     notes: list[str] = []
     faults: list[str] = []
-    for name, text in _texts(sources):
+    for file in read_files(sources, recursive=recursive):
         try:
-            for document in read_documents(text, name):
-                _read_document(document, items, notes)
+            for document in file.documents:
+                for at, entry in document.entries():
+                    items += _read_entry(document, at, entry, notes)
         except _FaultsError as error:
             faults += error.lines
         except ManifestError as error:
             faults.append(str(error))
-    faults = faults or list(_refusals(items))
-    if len(faults) > 1:
-        raise ExceptionGroup("manifests", [RequestError(fault) for fault in faults])
-    if faults:
-        raise RequestError(faults[0])
+    raise_faults([RequestError(fault) for fault in faults or _refusals(items)])
     if not any(item.kind.name in SPECS_OF_PODS for item in items):
         raise RequestError(f"{', '.join(sources)}: no Pod or Deployment in there, nothing to run")
     return Manifests(tuple(items), (*notes, *_admin_notes(items)))
@@ -116,65 +107,25 @@ def create_all(verbs: Verbs, items: Iterable[Item]) -> Iterator[str]:
             yield from _located(item, refusal)
 
 
-def _texts(sources: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each file's name and text."""
-    if not sources:
-        raise RequestError("name files or directories with -f, or - for standard input")
-    for source in sources:
-        if source == STDIN:
-            yield "stdin", decode(sys.stdin.buffer.read(SIZE_MAX + 1), "stdin")
-            continue
-        for file in _files(Path(source)):
-            try:
-                with file.open("rb") as stream:
-                    yield str(file), decode(stream.read(SIZE_MAX + 1), str(file))
-            except OSError as error:
-                raise RequestError(f"{file}: {error.strerror}") from error
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    found = sorted(one for one in path.iterdir() if one.suffix in SUFFIXES and one.is_file())
-    if not found:
-        raise RequestError(f"{path}: no file in there ends with {', '.join(SUFFIXES)}")
-    return found
-
-
-def _read_document(document: Document, items: list[Item], notes: list[str]) -> None:
-    if document.root is None:
-        return
-    if not isinstance(document.root, yaml.MappingNode):
-        raise _fault(document, (), "not a manifest: an object with apiVersion and kind is one")
-    data = document.data()
-    entries: list[tuple[FieldPath, Any]] = [((), data)]
-    if data.get("kind") == "List":
-        entries = [(("items", n), entry) for n, entry in enumerate(data.get("items") or ())]
-    for at, entry in entries:
-        item = _read_entry(document, at, entry, notes)
-        if item is not None:
-            items.append(item)
-
-
-def _read_entry(document: Document, at: FieldPath, data: Any, notes: list[str]) -> Item | None:
-    """One object; None if the embedded cluster has no use for it."""
+def _read_entry(document: Document, at: Path, data: Any, notes: list[str]) -> Iterator[Item]:
+    """One object; none if the embedded cluster has no use for it."""
     if not isinstance(data, dict) or not data.get("apiVersion") or not data.get("kind"):
-        raise _fault(document, at, "not a manifest: an object with apiVersion and kind is one")
+        raise document.fault_at(at, NO_MANIFEST)
     try:
         migrated = migrate(data, "v1")
     except ShapeError as error:
-        raise _fault(document, (*at, *error.path), str(error)) from error
+        raise document.fault_at((*at, *error.path), str(error)) from error
     remarks = {show(remark.path): remark.text for remark in migrated.remarks}
     for remark in migrated.remarks:
         line = document.line_of((*at, *remark.path))
         notes.append(f"{document.source}:{line}: {show(remark.path)}: {remark.text}")
     if migrated.object is None:
-        return None
+        return
     kind = kind_of(migrated.object)
     if kind is None:
         notes.append(_left_out(document, at, migrated.object))
-        return None
-    return _item(Item(document, at, kind, migrated.object), remarks)
+    else:
+        yield _item(Item(document, at, kind, migrated.object), remarks)
 
 
 def _item(item: Item, remarks: Mapping[str, str]) -> Item:
@@ -232,7 +183,7 @@ def _admin_notes(items: Sequence[Item]) -> Iterator[str]:
                 )
 
 
-def _left_out(document: Document, at: FieldPath, found: JsonObject) -> str:
+def _left_out(document: Document, at: Path, found: JsonObject) -> str:
     line = document.line_of((*at, "kind"))
     what = f"{document.source}:{line}: {found['kind']} left out"
     if found["kind"] in OTHER_WORKLOADS:
@@ -240,12 +191,7 @@ def _left_out(document: Document, at: FieldPath, found: JsonObject) -> str:
     return f"{what}: the embedded cluster has no use for it"
 
 
-def _fault(document: Document, path: FieldPath, message: str) -> _FaultsError:
-    line = document.line_of(path)
-    return _FaultsError([f"{document.source}:{line}: {message}"])
-
-
-def _steps(field: str) -> FieldPath:
+def _steps(field: str) -> Path:
     """A path in words, such as `spec.devices.requests[0].name`, in steps."""
     found = STEP.findall(field)
     return tuple(int(number) if number else key or name for number, key, name in found)

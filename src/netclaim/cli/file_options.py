@@ -1,0 +1,29 @@
+"""How every command is told which manifests to read: the same options, with kubectl's names."""
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+__all__ = ["Files", "MoreFiles", "Recursive", "named"]
+
+Files: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-f",
+        "--file",
+        "--filename",
+        metavar="FILE",
+        help="A file or directory of manifests; - is stdin.",
+    ),
+]
+MoreFiles: TypeAlias = Annotated[
+    list[str] | None, typer.Argument(metavar="FILE", hidden=True)  # -f *.yaml, expanded
+]
+Recursive: TypeAlias = Annotated[
+    bool, typer.Option("-R", "--recursive", help="Read the directories in a directory too.")
+]
+
+
+def named(files: Files, more_files: MoreFiles) -> list[str]:
+    """Return everything that was named, in its order."""
+    return [*(files or ()), *(more_files or ())]
