@@ -284,14 +284,15 @@ async def test_the_addresses_of_one_link_are_listed_alone(netns: Netns) -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_link_is_identified_where_the_thread_is(netns: Netns) -> None:
-    """Index and MAC are those that netlink tells; no link is None, here and there."""
-    with Rtnl.open(netns) as rtnl:
-        await rtnl.call(create_link("one", veth("two"), mac="02:00:00:00:00:07"))
+async def test_a_link_is_identified_where_the_socket_is(netns: Netns) -> None:
+    """Index and MAC are those that netlink tells; no link is None, and a name is never cut."""
+    with Rtnl.open(netns) as rtnl, Rtnl.open() as elsewhere:
+        await rtnl.call(create_link("one", veth("two-of-15-bytes"), mac="02:00:00:00:00:07"))
         link = await find_link(rtnl, "one")
         assert link is not None
-        found = call_in(netns, lambda: identify_link("one"))
+        found = identify_link(rtnl, "one")
         assert found == LinkIdentity(link.index, "one", "02:00:00:00:00:07")
-        assert call_in(netns, lambda: link_index("two")) == link.parent_index
-        assert call_in(netns, lambda: identify_link("three")) is None
-        assert identify_link("one") is None
+        assert link_index(rtnl, "two-of-15-bytes") == link.parent_index
+        assert link_index(rtnl, "two-of-15-bytes-and-more") is None
+        assert identify_link(rtnl, "three") is None
+        assert identify_link(elsewhere, "one") is None

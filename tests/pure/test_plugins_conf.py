@@ -73,6 +73,9 @@ def test_arguments_that_nobody_knows_are_refused(args: CniArgs) -> None:
         (("02:00:00:00:00:0A",), "02:00:00:00:00:0a"),
         (("02-00-00-00-00-0a",), "02:00:00:00:00:0a"),
         (("0200.0000.000a",), "02:00:00:00:00:0a"),
+        (("-".join(["0A"] * 8),), ":".join(["0a"] * 8)),
+        ((":".join(["0A"] * 20),), ":".join(["0a"] * 20)),  # InfiniBand's
+        ((".".join(["0A0B"] * 10),), ":".join(["0a:0b"] * 10)),
         (("02:00:00:00:00:01", "", "02:00:00:00:00:02", ""), "02:00:00:00:00:02"),
     ],
 )
@@ -106,9 +109,13 @@ def test_an_address_that_is_none_is_refused(written: str) -> None:
 def test_an_ipv4_address_in_the_clothes_of_ipv6_is_ipv4() -> None:
     """The reference programs take the two for one."""
     assert str(read_ip("::ffff:10.0.0.1")) == "10.0.0.1"
+    assert str(read_cidr("::ffff:10.0.0.1/120")) == "10.0.0.1/24"
 
 
-@pytest.mark.parametrize("written", ["10.0.0.1", "10.0.0.1/", "10.0.0.1/33", "10.0.0.1/255.0.0.0"])
+@pytest.mark.parametrize(
+    "written",
+    ["10.0.0.1", "10.0.0.1/", "10.0.0.1/33", "10.0.0.1/255.0.0.0", "::ffff:10.0.0.1/64"],
+)
 def test_a_prefix_is_a_number_of_bits(written: str) -> None:
     """Neither absent, nor a mask, nor too long."""
     with pytest.raises(PluginError):

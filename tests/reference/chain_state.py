@@ -17,6 +17,8 @@ from tests.reference.plugin_state import RANDOM_NAME, State
 NAMED_BY_CHANCE = {"ifindex", "link_index", "link_netnsid", "operstate"}
 IN_ITS_OWN_TIME = {"LOWER_UP", "NO-CARRIER", "M-DOWN"}  # flags
 OF_ITSELF = {"local", "broadcast", "anycast", "multicast"}  # routes that come with an address
+# Settings of a bridge and of its ports that plugins make; the rest is mostly timers.
+OF_BRIDGES = ("vlan_filtering", "stp_state", "hairpin", "isolated", "state")
 SYSCTLS = (
     *("ipv4/conf/{}/arp_filter", "ipv4/conf/{}/arp_notify"),
     *("ipv6/conf/{}/accept_ra", "ipv6/conf/{}/disable_ipv6"),
@@ -39,6 +41,7 @@ def link_state(name: str) -> State:
         "addresses": {link["ifname"]: _addresses(link) for link in addresses},
         "routes": sorted(json.dumps(route, sort_keys=True) for route in filter(_is_made, routes)),
         "neighbours": neighbours,
+        "vlans": _port_vlans(name) if any(map(_is_port, links)) else [],
         "sysctls": sysctls,
         "order": [ifname for ifname in ifnames if RANDOM_NAME.match(ifname)],
         "macs": {link["ifname"]: link.get("address", "") for link in links},
@@ -69,8 +72,20 @@ def _link(link: State) -> State:
     kept["flags"] = sorted(set(link["flags"]) - IN_ITS_OWN_TIME)
     info = link.get("linkinfo", {})
     if "bridge" in {info.get("info_kind"), info.get("info_slave_kind")}:
-        kept["linkinfo"] = {"info_kind": info.get("info_kind")}  # the rest is mostly timers
+        data = info.get("info_data", {}) | info.get("info_slave_data", {})
+        kept["linkinfo"] = {"info_kind": info.get("info_kind")} | {
+            key: data.get(key) for key in OF_BRIDGES
+        }
     return kept
+
+
+def _is_port(link: State) -> bool:
+    return bool(link.get("linkinfo", {}).get("info_slave_kind") == "bridge")
+
+
+def _port_vlans(name: str) -> list[State]:
+    listed: list[State] = json.loads(run("bridge", "-n", name, "-json", "vlan", "show") or "[]")
+    return listed
 
 
 def _addresses(link: State) -> list[State]:

@@ -6,6 +6,7 @@ different then.
 
 from typing import Any
 
+from tests.reference.bridge_cases import VLAN_GATEWAYS, VLANS
 from tests.reference.chain_site import ChainCase, chain_of
 from tests.reference.plugin_cases import DUAL_POOL, MAC, POOL, STATIC, case, link
 from tests.reference.plugin_site import Case
@@ -70,6 +71,7 @@ LINKS = [
     ipvlan("two families and all kinds of routes", ipam=STATIC),
     ipvlan("an MTU", mtu=1400),
     ipvlan("an MTU above the master's", mtu=1501),
+    ipvlan("an MTU below zero", mtu=-1),
     ipvlan("the link of an earlier plugin as master", master="", prevResult=MASTER_RESULT),
     ipvlan("a master in the container", master="dev0", linkInContainer=True, pod=POD_MASTER),
     ipvlan("a name that the host has", host=TAKEN),
@@ -110,7 +112,7 @@ VRF = [
 ]
 
 CASES = [
-    *(chain_of(each) for each in [*LINKS, *BONDS]),
+    *(chain_of(each) for each in [*LINKS, *BONDS, *VLANS, *VLAN_GATEWAYS]),
     *(chain_of(each, fails=True) for each in REFUSED),
     *VRF,
 ]

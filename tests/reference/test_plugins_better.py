@@ -12,7 +12,7 @@ import pytest
 
 from netclaim.cni import CniError, PluginMissingError
 from tests.reference.cni_site import ip
-from tests.reference.plugin_cases import MAC, POOL, POOL_OF_NONE, STATIC
+from tests.reference.plugin_cases import MAC, POOL, POOL_OF_NONE, STATIC, link
 from tests.reference.plugin_site import Site, both
 from tests.reference.plugin_state import namespace_state, store_state
 
@@ -95,6 +95,8 @@ def test_a_del_does_not_ask_for_what_it_does_not_need(ways: Both) -> None:
             BRIDGE | {"vlanTrunk": [{"minID": 9}], "ipam": POOL},
             {"type": "host-device", "ipam": POOL},
             MACVLAN | {"mode": 7},
+            BRIDGE | {"mtu": "wide", "ipam": POOL},
+            {"type": "ptp", "mtu": "wide", "ipam": POOL},
         ]
         failed = []
         for config in broken:
@@ -103,7 +105,7 @@ def test_a_del_does_not_ask_for_what_it_does_not_need(ways: Both) -> None:
             site.call("DEL", conf({"type": "host-local", "ipam": POOL}))
         return failed
 
-    assert ways(act) == [[True] * 5, [False] * 5]
+    assert ways(act) == [[True] * 7, [False] * 7]
 
 
 def test_a_del_removes_the_link_though_the_lease_cannot_be_released(ways: Both) -> None:
@@ -151,6 +153,56 @@ def test_check_knows_that_a_single_address_has_no_route(ways: Both) -> None:
     assert ways(act) == [True, False]
 
 
+def test_check_finds_several_routes_to_one_network(ways: Both) -> None:
+    """The reference does not know IPv6 routes again that the kernel has put together."""
+    routes = [{"dst": "2001:db8:1::/48", "gw": f"2001:db8::{number}"} for number in (8, 9)]
+    config = conf(MACVLAN | {"ipam": STATIC | {"routes": routes}})
+
+    def act(site: Site) -> bool:
+        result = add(site, config)
+        return fails(site, "CHECK", config | {"prevResult": result})
+
+    assert ways(act) == [True, False]
+
+
+@pytest.mark.parametrize(
+    "wish", [{"table": 1 << 32}, {"priority": 1 << 32}, {"scope": 300}], ids=str
+)
+def test_a_number_that_the_kernel_has_no_room_for_is_refused(
+    ways: Both, wish: dict[str, int]
+) -> None:
+    """The reference cuts it, and so the route has another one than was asked for."""
+    ipam = STATIC | {"routes": [{"dst": "203.0.113.0/24", "gw": "192.0.2.9"} | wish]}
+    assert ways(lambda site: fails(site, "ADD", conf(MACVLAN | {"ipam": ipam}))) == [False, True]
+
+
+def test_a_bridge_is_not_made_by_another_name(ways: Both) -> None:
+    """Of a name with %d the kernel makes another; the reference leaves that bridge behind."""
+
+    def act(site: Site) -> bool:
+        assert fails(site, "ADD", conf(BRIDGE | {"bridge": "br%d"}))
+        return "br0" in namespace_state(site.host)["links"]
+
+    assert ways(act) == [True, False]
+
+
+def test_a_tap_does_not_take_the_place_of_a_link(ways: Both) -> None:
+    """The reference answers with the link that has the name, and leaves a tap of another name."""
+
+    def act(site: Site) -> tuple[bool, int]:
+        ip("-n", site.pod, *link("net1", "bridge").split())
+        return fails(site, "ADD", conf({"type": "tap"})), len(pod_links(site))
+
+    assert ways(act) == [(False, 2), (True, 1)]
+
+
+def test_the_broadcast_address_is_nobodys(ways: Both) -> None:
+    """A range that starts where its subnet ends is refused; the reference leases that address."""
+    ipam = POOL | {"ranges": [[{"subnet": "10.9.0.0/24", "rangeStart": "10.9.0.255"}]]}
+    config = conf({"type": "host-local", "ipam": ipam})
+    assert ways(lambda site: fails(site, "ADD", config)) == [False, True]
+
+
 def test_a_route_has_its_mtu(ways: Both) -> None:
     """CNI 1.1.0 has mtu and advmss for routes; the reference hands them on, but sets neither."""
     ipam = STATIC | {"routes": [{"dst": "203.0.113.0/24", "mtu": 1400, "advmss": 1300}]}
@@ -169,8 +221,8 @@ def test_a_tap_of_an_owner_and_a_group_has_its_mac_and_mtu(ways: Both) -> None:
 
     def act(site: Site) -> tuple[bool, int]:
         add(site, config)
-        link = namespace_state(site.pod)["links"]["net1"]
-        return link["address"] == MAC, link["mtu"]
+        made = namespace_state(site.pod)["links"]["net1"]
+        return made["address"] == MAC, made["mtu"]
 
     assert ways(act) == [(False, 1500), (True, 1300)]
 

@@ -40,6 +40,18 @@ IPV6_GATEWAY = {
     "addresses": [{"address": "2001:db8::5/64", "gateway": "2001:db8::1"}],
     "routes": [{"dst": "::/0"}],
 }
+
+
+def addresses(*listed: str) -> dict[str, Any]:
+    """Describe static addresses."""
+    return {"type": "static", "addresses": [{"address": each} for each in listed]}
+
+
+def with_route(**numbers: int) -> dict[str, Any]:
+    """Describe a static address with a route that has these numbers."""
+    return STATIC | {"routes": [{"dst": "203.0.113.0/24", "gw": "192.0.2.9"} | numbers]}
+
+
 POD_MASTER = (link("dev0", "veth peer name dev1 address 02:00:00:00:02:02"), "link set dev0 up")
 DEFAULT_ROUTE = ("address add 192.0.2.200/24 dev eth1", "route add default via 192.0.2.254")
 
@@ -63,6 +75,11 @@ ADDRESSES = [
         says="10.0.0.0",
         tidy=False,
     ),
+    macvlan("a route's numbers below zero", ipam=with_route(priority=-1, table=-1)),
+    macvlan("an address of IPv4 written as IPv6", ipam=addresses("::ffff:192.0.2.5/120")),
+    macvlan("the network's own address", ipam=addresses("192.0.2.0/24")),
+    macvlan("the same address twice", ipam=addresses("192.0.2.5/24", "192.0.2.5/24"), tidy=False),
+    macvlan("an address of two", ipam=addresses("192.0.2.5/31")),
 ]
 KEYS = [
     macvlan("mode left empty", mode="", ipam=POOL),
@@ -74,6 +91,9 @@ KEYS = [
     macvlan("an MTU above the master's", mtu=1501, ipam=POOL, says="MTU"),
     macvlan("a negative MTU", mtu=-1, ipam=POOL, says="MTU"),
     macvlan("a queue for broadcasts", bcqueuelen=123),
+    macvlan("a queue that no number can be", bcqueuelen=1 << 32, steps=("ADD",)),
+    macvlan("a queue below zero", bcqueuelen=-1, steps=("ADD",)),
+    macvlan("an MTU that no number can be", mtu=1 << 32, says="MTU"),
     macvlan("keys in another case, and nulls", MASTER="eth1", Mtu=1300, mode=None, ipam=POOL),
     macvlan("a number where text belongs", mode=7, ipam=POOL, steps=("ADD",)),
 ]
@@ -81,6 +101,8 @@ MACS = [
     macvlan("a MAC", mac=MAC),
     macvlan("a MAC with dashes", mac=MAC.replace(":", "-")),
     macvlan("a MAC that is none", mac="home", says="home"),
+    macvlan("a MAC with dots", mac="0200.0000.0042"),
+    macvlan("a MAC of eight bytes", mac=f"{MAC}:00:00", tidy=False),
     macvlan("a MAC that no link may have", mac="01:00:00:00:00:42"),
     macvlan("a MAC by argument", args=(("IgnoreUnknown", "1"), ("MAC", MAC), ("K8S_POD_UID", "7"))),
     macvlan(
@@ -121,6 +143,9 @@ ABSENT_HERE = [
     case("vlan", "an id too high", master="eth1", vlanId=4095, says="4095", steps=("ADD",)),
     case("vlan", "an MTU too high", master="eth1", vlanId=5, mtu=9000, says="MTU", steps=("ADD",)),
     case("vlan", "readiness", master="eth1", vlanId=5, ipam=POOL, steps=("STATUS",)),
+    case("vlan", "readiness without addresses", master="eth1", vlanId=5, steps=("STATUS",)),
+    case("ipvlan", "readiness without addresses", master="eth1", steps=("STATUS",)),
+    case("dummy", "readiness without addresses", steps=("STATUS",)),
     case("dummy", "an address", ipam=POOL),
     case("dummy", "no address management", says="IPAM", steps=("ADD",)),
 ]
@@ -130,6 +155,8 @@ TAP = [
     case("tap", "several queues, MTU and MAC", multiQueue=True, mtu=1300, mac=MAC),
     case("tap", "an owner", owner=1000),
     case("tap", "an owner and a group", owner=1000, group=100),
+    case("tap", "an owner of a great number", owner=(1 << 32) - 2, group=1 << 31),
+    case("tap", "an owner that no number can be", owner=1 << 32, steps=("ADD",)),
     case("tap", "an owner, a group, several queues", owner=0, group=0, multiQueue=True),
     case("tap", "a port of a bridge", bridge="br0", pod=(link("br0", "bridge"),)),
     case("tap", "a bridge that is not there", bridge="br9", says="br9", tidy=False),

@@ -113,6 +113,7 @@ TUNING = [
     ),
     tuning("puts back no multicast", allmulti=False, **KEPT),
     tuning("without a chain", base=(), mtu=1300, says="prevResult"),
+    tuning("DEL with numbers that none can be", mtu=-1, txQLen=1 << 32, steps=("DEL",)),
     tuning("readiness", base=(), steps=("STATUS", "GC")),
     *(
         tuning(f"CNI {version}", mac=MAC, version=version)
@@ -140,6 +141,9 @@ BANDWIDTH = [
     bandwidth("a rate alone", ingressRate=8_000_000, says="burst must also be set", steps=("ADD",)),
     bandwidth("a burst alone", egressBurst=8_000_000, says="rate must also be set", steps=("ADD",)),
     bandwidth("a burst too great", ingressRate=8, ingressBurst=1 << 36, says="4GB", steps=("ADD",)),
+    bandwidth(
+        "a rate beyond 64 bits", ingressRate=1 << 64, ingressBurst=8, steps=("ADD",), fails=True
+    ),
     bandwidth("a negative rate", ingressRate=-8, ingressBurst=8, steps=("ADD",), fails=True),
     bandwidth("no pair of links", base=(MACVLAN,), says="no veth peer", **BOTH),
     bandwidth("without a chain", base=(), steps=("ADD", "CHECK", "DEL"), fails=True, **BOTH),
@@ -161,6 +165,8 @@ SBR = [
     sbr("no gateway", ELSEWHERE),
     sbr("a table", table=1000),
     sbr("a table of its own number", table=20),
+    sbr("a table of the kernel's choice", POOL, table=0, steps=("ADD", "DEL")),
+    sbr("DEL with a table that none can be", POOL, table=-1, steps=("DEL",)),
     sbr("tables that others have", pod=("rule add from 192.0.2.77 lookup 100",)),
     sbr("rules of others", pod=("rule add from 192.0.2.5 lookup 20 priority 5",), table=1000),
     sbr("a link that goes", steps=("ADD", "pod ip link del net1", "DEL")),

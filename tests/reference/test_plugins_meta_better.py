@@ -169,6 +169,19 @@ def test_a_great_burst_is_not_taken_for_a_small_one(ways: Ways) -> None:
     assert reference < ours == pytest.approx(10_000 * 2**32 * 64e-9, rel=1e-3)
 
 
+def test_a_number_that_the_kernel_has_no_room_for_is_refused(ways: Ways) -> None:
+    """The reference cuts it: the table is another, and the queue is of four thousand million."""
+
+    def act(site: Site) -> list[bool]:
+        result = add(site, PAIR)
+        return [
+            fails(site, "ADD", {"type": "sbr", "table": 1 << 32}, result),
+            fails(site, "ADD", TUNING | {"txQLen": -1}, result),
+        ]
+
+    assert ways(act) == [[False, False], [True, True]]
+
+
 def test_a_rule_that_is_gone_is_noticed(ways: Ways) -> None:
     """CHECK wants a rule for each address; the reference looks at nothing."""
 

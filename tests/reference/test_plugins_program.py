@@ -28,16 +28,17 @@ ENVIRONMENT = {
 
 
 def answers(
-    cni_plugins: Path, changed: dict[str, str | None], config: Any = CONFIG
+    cni_plugins: Path,
+    changed: dict[str, str | None],
+    config: Any = CONFIG,
+    *,
+    plugin: str = "macvlan",
 ) -> list[tuple[int, Any]]:
     """Return the exit status, and the error's code, of the reference program and of ours."""
     told = {name: value for name, value in (ENVIRONMENT | changed).items() if value is not None}
     written = config if isinstance(config, str) else json.dumps(config)
     found = []
-    for program in (
-        [str(cni_plugins / "macvlan")],
-        [sys.executable, "-m", "netclaim.plugins", "macvlan"],
-    ):
+    for program in ([str(cni_plugins / plugin)], [*OURS, plugin]):
         ended = subprocess.run(
             program,
             input=written,
@@ -92,9 +93,11 @@ def test_a_configuration_that_makes_no_sense_has_its_code(
     assert answers(cni_plugins, {}, config) == [(1, code)] * 2
 
 
-def test_both_speak_the_same_versions(cni_plugins: Path) -> None:
-    """VERSION needs nothing but the command."""
-    reference, ours = answers(cni_plugins, {"CNI_COMMAND": "VERSION", "CNI_PATH": None}, "")
+@pytest.mark.parametrize("plugin", ["macvlan", "bandwidth", "sbr", "vrf"])
+def test_both_speak_the_same_versions(plugin: str, cni_plugins: Path) -> None:
+    """VERSION needs nothing but the command; some plugins came later than CNI's first versions."""
+    asked: dict[str, str | None] = {"CNI_COMMAND": "VERSION", "CNI_PATH": None}
+    reference, ours = answers(cni_plugins, asked, "", plugin=plugin)
     assert json.loads(ours[1]) == json.loads(reference[1])
 
 

@@ -4,6 +4,8 @@ Promise: whoever holds a version that came from here can compare it and hand it 
 Limit: knows published versions only; a plugin's own version is not its business.
 """
 
+from functools import lru_cache
+
 NO_VERSION = "0.1.0"  # what the specification reads a configuration without `cniVersion` as
 CHAINING = "0.3.0"  # prevResult, and with it lists of plugins
 CHECK = "0.4.0"  # CHECK, and prevResult on DEL
@@ -12,6 +14,7 @@ LATEST = "1.1.0"  # GC and STATUS; the newest that we speak
 SPEC_VERSIONS = (NO_VERSION, "0.2.0", CHAINING, "0.3.1", CHECK, "1.0.0", LATEST)
 
 
+@lru_cache(maxsize=32)  # there are seven, and every call compares some
 def version_key(version: str) -> tuple[int, int, int]:
     """Return what to compare versions by; ValueError where the text is no version at all.
 

@@ -37,8 +37,11 @@ class UnstableDumpError(PeerError):
     """A list changed each time while it was read."""
 
 
-def open_rtnetlink(netns: Netns | None, groups: int = 0) -> socket.socket:
-    """Open a socket in a namespace, or in our own; `groups` are the RTMGRP_* it listens to."""
+def open_rtnetlink(netns: Netns | None, groups: int = 0, *, port: int = 0) -> socket.socket:
+    """Open a socket in a namespace, or in our own; `groups` are the RTMGRP_* it listens to.
+
+    The kernel answers to `port`; 0 lets it choose one.
+    """
     family, protocol = socket.AF_NETLINK, socket.NETLINK_ROUTE
     try:
         sock = (
@@ -48,7 +51,7 @@ def open_rtnetlink(netns: Netns | None, groups: int = 0) -> socket.socket:
         )
     except OSError as error:
         raise HostError(f"cannot open a netlink socket: {error.strerror}") from error
-    sock.bind((0, groups))
+    sock.bind((port, groups))
     return sock
 
 
@@ -108,6 +111,10 @@ class Rtnl:
     def close(self) -> None:
         """Let go of the socket and of its namespace. Again: does nothing."""
         self._sock.close()
+
+    def fileno(self) -> int:
+        """Return the socket's descriptor, for what can be asked by ioctl."""
+        return self._sock.fileno()
 
     def __enter__(self) -> Self:
         return self

@@ -36,11 +36,16 @@ def make_tap(name: str, *, flags: int, owner: int | None = None, group: int | No
     try:
         fcntl.ioctl(fd, TUNSETIFF, IFREQ.pack(name.encode(), IFF_TAP | flags))
         if owner is not None:
-            fcntl.ioctl(fd, TUNSETOWNER, owner)
+            fcntl.ioctl(fd, TUNSETOWNER, _signed(owner))
         if group is not None:
-            fcntl.ioctl(fd, TUNSETGROUP, group)
+            fcntl.ioctl(fd, TUNSETGROUP, _signed(group))
         fcntl.ioctl(fd, TUNSETPERSIST, 1)
     except OSError as error:
         raise HostError(f"cannot make the tap {name}: {error.strerror}") from error
     finally:
         os.close(fd)
+
+
+def _signed(number: int) -> int:
+    """Return 32 bits as ioctl wants them, which takes a C int."""
+    return number - (1 << 32) if number >> 31 else number

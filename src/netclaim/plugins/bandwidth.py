@@ -31,7 +31,6 @@ from netclaim.kernel.tc_requests import (
 )
 from netclaim.plugins.conf import Conf, NetConf
 from netclaim.plugins.errors import PluginError
-from netclaim.plugins.oldest import refuse_older
 from netclaim.plugins.plugin import Invocation, Plugin
 from netclaim.plugins.pod import delete_link, open_pod
 
@@ -39,6 +38,7 @@ __all__ = ["Bandwidth"]
 
 LATENCY_US: Final = 25_000  # how long a packet may wait, as the reference plugin has it
 BURST_BYTES_MAX: Final = (1 << 32) - 1  # the reference plugin's limit, of 4 GB
+RATES: Final = 1 << 64  # both the reference plugin and the kernel have 64 bits for a rate
 IFNAME_MAX: Final = 15
 
 U64 = Annotated[int, msgspec.Meta(ge=0)]
@@ -75,6 +75,8 @@ class Limits(msgspec.Struct, frozen=True):
 class Bandwidth(Plugin):
     """The plugin type bandwidth."""
 
+    oldest = CHAINING
+
     async def add(self, invocation: Invocation) -> Result:
         """Limit both directions, each if it is asked for."""
         limits = _limits(invocation)
@@ -98,7 +100,6 @@ class Bandwidth(Plugin):
 
     async def delete(self, invocation: Invocation) -> None:
         """Remove the ifb; the limit on the pair ends with the pair. Again: finds nothing."""
-        refuse_older(invocation, CHAINING)
         await delete_link(OWN_NETNS, _ifb_name(invocation))
 
     async def check(self, invocation: Invocation) -> None:
@@ -118,7 +119,6 @@ class Bandwidth(Plugin):
 
 def _limits(invocation: Invocation) -> Limits:
     """Read the limits: the plugin's own keys if there are any, else what the runtime offers."""
-    refuse_older(invocation, CHAINING)
     conf = invocation.conf(BandwidthConf)
     own = Rates(conf.ingress_rate, conf.ingress_burst, conf.egress_rate, conf.egress_burst)
     rates = conf.runtime_config.bandwidth if own == Rates() else own
@@ -135,6 +135,8 @@ def _bucket(rate_bits: int, burst_bits: int) -> TokenBucket | None:
         raise PluginError("if rate is set, burst must also be set")
     if not rate_bits:
         raise PluginError("if burst is set, rate must also be set")
+    if rate_bits >= RATES:
+        raise PluginError(f"a rate of {rate_bits} bits a second is beyond 64 bits")
     rate, burst = rate_bits // 8, burst_bits // 8
     if burst >= BURST_BYTES_MAX:
         raise PluginError("burst cannot be more than 4GB")

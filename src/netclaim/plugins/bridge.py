@@ -12,13 +12,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from netclaim.cni import DNS, AttachmentKey, Interface, Result
+from netclaim.cni import AttachmentKey, Interface, Result
 from netclaim.errors import NetclaimError
 from netclaim.kernel import Link, Rtnl, find_link_at
 from netclaim.kernel.link_requests import set_link
 from netclaim.kernel.waiting import wait_link
 from netclaim.plugins.bridge_check import check_bridge, check_port
-from netclaim.plugins.bridge_conf import BridgeConf, read_bridge
+from netclaim.plugins.bridge_conf import BridgeConf, RulesConf, read_bridge
 from netclaim.plugins.bridge_gateway import gateway_addresses, with_gateways
 from netclaim.plugins.bridge_host import (
     add_port,
@@ -35,6 +35,7 @@ from netclaim.plugins.ipam import Ipam
 from netclaim.plugins.mac import chosen_mac, mac_of_args
 from netclaim.plugins.main_plugin import MainPlugin
 from netclaim.plugins.masquerade import collect, masquerade, needs_iptables, unmasquerade
+from netclaim.plugins.name_servers import chosen_dns
 from netclaim.plugins.plugin import Invocation
 from netclaim.plugins.pod import Pod, open_pod
 from netclaim.plugins.program import Program
@@ -81,15 +82,14 @@ class Bridge(MainPlugin):
                 if conf.ipam.type:
                     return await self._with_addresses(invocation, wiring)
                 if conf.disable_container_interface:
-                    return await _result(wiring, Result())
+                    return await _result(wiring, Result(dns=conf.dns))
                 await pod.rtnl.call(set_link(pair.inside.index, up=True))
                 await _wait_port_up(wiring)
-                return await _result(wiring, Result())
+                return await _result(wiring, Result(dns=conf.dns))
 
     async def delete(self, invocation: Invocation) -> None:
         """Remove the pair and the rules, and release the addresses. Again: finds none of them."""
-        conf = invocation.conf(BridgeConf)
-        if needs_iptables(conf):
+        if needs_iptables(invocation.conf(RulesConf)):
             await self._program.delete(invocation)
             return
         await super().delete(invocation)
@@ -112,12 +112,12 @@ class Bridge(MainPlugin):
     async def gc(self, invocation: Invocation) -> None:
         """Release the addresses and remove the rules of attachments that are no more."""
         await super().gc(invocation)
-        await collect(invocation.conf(BridgeConf), invocation.valid_attachments())
+        await collect(invocation.conf(RulesConf), invocation.valid_attachments())
 
     async def _with_addresses(self, invocation: Invocation, wiring: Wiring) -> Result:
         conf, link = wiring.conf, wiring.pair.inside
         async with self.ipam.lease(invocation) as lease:
-            planned = with_gateways(lease, conf)
+            planned = with_gateways(lease, conf, dns=chosen_dns(invocation, lease.dns))
             await configure(wiring.pod, link, planned, sysctls=_sysctls(conf, link.name))
             feet = await _set_up_gateway(wiring, planned) if conf.gateway else ()
             await _wait_port_up(wiring)
@@ -126,7 +126,7 @@ class Bridge(MainPlugin):
             return result
 
     async def _remove_rules(self, invocation: Invocation) -> None:
-        conf = invocation.conf(BridgeConf)
+        conf = invocation.conf(RulesConf)
         if conf.macspoofchk:
             await allow_any_mac(invocation.endpoint.key)
         await unmasquerade(conf, invocation.endpoint.key)
@@ -195,5 +195,5 @@ async def _result(wiring: Wiring, planned: Result, feet: tuple[Link, ...] = ()) 
         ),
         ips=planned.ips,
         routes=planned.routes,
-        dns=wiring.conf.dns if wiring.conf.dns != DNS() else planned.dns,
+        dns=planned.dns,
     )

@@ -4,14 +4,15 @@ Promise: a `BridgeConf` from `read_bridge` makes sense as a whole.
 Limit: pure.
 """
 
+from netclaim.cni.call import check_ifname
 from netclaim.kernel.bridge_requests import PortVlan
-from netclaim.plugins.conf import Conf
+from netclaim.plugins.conf import Conf, Mtu
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.mac import MacOffer
 from netclaim.plugins.masquerade import MasqueradeConf
 from netclaim.plugins.plugin import Invocation
 
-__all__ = ["BridgeConf", "port_vlans", "read_bridge"]
+__all__ = ["BridgeConf", "RulesConf", "port_vlans", "read_bridge"]
 
 VLAN_ID_MAX = 4094  # 802.1Q keeps 4095 for itself
 NATIVE_VLAN = 1  # of a trunk, where no other is named
@@ -31,20 +32,25 @@ class Args(Conf, frozen=True):
     cni: MacOffer = MacOffer()
 
 
-class BridgeConf(MasqueradeConf, frozen=True):
+class RulesConf(MasqueradeConf, frozen=True):
+    """The keys that say which packet rules there are: all that DEL needs to know."""
+
+    macspoofchk: bool = False
+
+
+class BridgeConf(RulesConf, frozen=True):
     """The keys of this plugin."""
 
     bridge: str = "cni0"
     is_gateway: bool = False
     is_default_gateway: bool = False
     force_address: bool = False
-    mtu: int = 0
+    mtu: Mtu = 0
     hairpin_mode: bool = False
     promisc_mode: bool = False
     vlan: int = 0
     vlan_trunk: tuple[TrunkConf, ...] | None = None
     preserve_default_vlan: bool = False
-    macspoofchk: bool = False
     enabledad: bool = False
     disable_container_interface: bool = False
     port_isolation: bool = False
@@ -65,6 +71,7 @@ class BridgeConf(MasqueradeConf, frozen=True):
 def read_bridge(invocation: Invocation) -> BridgeConf:
     """Read the configuration for ADD; PluginError where keys contradict each other."""
     conf = invocation.conf(BridgeConf)
+    check_ifname(conf.bridge, field="bridge")  # of some names the kernel would make others
     port_vlans(conf)
     if conf.ipam.type and conf.disable_container_interface:
         raise PluginError("disableContainerInterface leaves the link down: drop it or ipam")

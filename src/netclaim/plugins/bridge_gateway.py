@@ -5,9 +5,10 @@ Promise: as the reference plugin reckons. Limit: pure.
 
 import ipaddress
 
-from netclaim.cni import IPConfig, Result, Route
+from netclaim.cni import DNS, IPConfig, Result, Route
 from netclaim.kernel.ip_requests import Interface
 from netclaim.plugins.bridge_conf import BridgeConf
+from netclaim.plugins.errors import PluginError
 
 __all__ = ["gateway_addresses", "with_gateways"]
 
@@ -15,8 +16,8 @@ POD_END = 2  # in the list of interfaces, after the bridge and the host's end
 ANYWHERE = {4: "0.0.0.0/0", 6: "::/0"}
 
 
-def with_gateways(lease: Result, conf: BridgeConf) -> Result:
-    """Return the lease with each address's gateway, and with default routes where wanted."""
+def with_gateways(lease: Result, conf: BridgeConf, *, dns: DNS) -> Result:
+    """Return the lease with these name servers, gateways, and default routes where wanted."""
     ips = tuple(IPConfig(ip.address, _gateway(ip, conf), POD_END) for ip in lease.ips)
     routes = list(lease.routes)
     if conf.is_default_gateway:
@@ -25,7 +26,7 @@ def with_gateways(lease: Result, conf: BridgeConf) -> Result:
             # One without a gateway does not count: it would lead to the link only.
             if not any(route.gw and route.dst == anywhere for route in routes):
                 routes.append(Route(anywhere, ip.gateway))
-    return Result(ips=ips, routes=tuple(routes), dns=lease.dns)
+    return Result(ips=ips, routes=tuple(routes), dns=dns)
 
 
 def gateway_addresses(planned: Result) -> dict[int, list[Interface]]:
@@ -41,4 +42,7 @@ def gateway_addresses(planned: Result) -> dict[int, list[Interface]]:
 def _gateway(ip: IPConfig, conf: BridgeConf) -> str:
     if ip.gateway or not conf.gateway:
         return ip.gateway
-    return str(ipaddress.ip_interface(ip.address).network.network_address + 1)
+    try:
+        return str(ipaddress.ip_interface(ip.address).network.network_address + 1)
+    except ValueError as error:
+        raise PluginError(f"no address is left for the gateway of {ip.address}") from error

@@ -35,7 +35,7 @@ FAMILIES: Final = {4: socket.AF_INET, 6: socket.AF_INET6}
 async def ensure_bridge(host: Rtnl, conf: BridgeConf) -> Link:
     """Make the bridge, unless it is there; switch it on."""
     kind = bridge(vlan_filtering=conf.vlan_filtering)
-    await _unless_there(host, create_link(conf.bridge, kind, mtu=conf.mtu or None))
+    await _unless_there(host, create_link(conf.bridge, kind, mtu=max(conf.mtu, 0) or None))
     link = await find_bridge(host, conf.bridge)
     own_routes(link.name)
     await host.call(set_link(link.index, up=True, promiscuous=conf.promisc_mode or None))

@@ -67,10 +67,10 @@ async def _check_addresses(rtnl: Rtnl, link: Link, ips: Sequence[IPConfig]) -> N
 
 
 async def _check_routes(rtnl: Rtnl, expected: Sequence[Route]) -> None:
-    for table in {route.table or uapi.RT_TABLE_MAIN for route in expected}:
+    for table in {_table(route) for route in expected}:
         there = [(_destination(route), route.gateway) for route in await list_routes(rtnl, table)]
         for route in expected:
-            if (route.table or uapi.RT_TABLE_MAIN) != table:
+            if _table(route) != table:
                 continue
             network = ipaddress.ip_interface(route.dst).network
             # A default route counts whatever its gateway, as with the reference plugins.
@@ -80,6 +80,10 @@ async def _check_routes(rtnl: Rtnl, expected: Sequence[Route]) -> None:
                 for destination, gateway in there
             ):
                 raise PluginError(f"the route to {route.dst} is missing")
+
+
+def _table(route: Route) -> int:
+    return max(route.table or 0, 0) or uapi.RT_TABLE_MAIN
 
 
 def _destination(route: KernelRoute) -> ipaddress.IPv4Network | ipaddress.IPv6Network:

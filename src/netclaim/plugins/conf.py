@@ -7,7 +7,7 @@ Limit: only reads. What a plugin's own keys mean, its module says.
 
 import ipaddress
 from collections.abc import Collection
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -15,9 +15,11 @@ from netclaim.cni import DNS, CniArgs
 from netclaim.plugins.errors import PluginError
 
 __all__ = [
+    "U32",
     "Conf",
     "Interface",
     "IpAddress",
+    "Mtu",
     "NetConf",
     "lowered",
     "read_args",
@@ -29,6 +31,10 @@ __all__ = [
 IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Interface: TypeAlias = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
+U32 = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]  # the kernel's messages have room for these
+Mtu = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 32)]  # from 0 down: the kernel chooses
+
+MAPPED_BITS: Final = 96  # before an IPv4 address in an IPv6 one
 TRUTH: Final = {"1": True, "true": True, "0": False, "false": False}
 
 C = TypeVar("C", bound="Conf")
@@ -103,11 +109,15 @@ def read_ip(written: str) -> IpAddress:
 
 
 def read_cidr(written: str) -> Interface:
-    """Read an address with the length of its prefix."""
+    """Read an address with the length of its prefix; IPv4 in the clothes of IPv6 is IPv4."""
     address, slash, prefix = written.partition("/")
     if slash and prefix.isdecimal() and "%" not in address:
         try:
-            return ipaddress.ip_interface(written)
+            interface = ipaddress.ip_interface(written)
+            mapped = getattr(interface, "ipv4_mapped", None)
+            if mapped is None:
+                return interface
+            return ipaddress.ip_interface((mapped, interface.network.prefixlen - MAPPED_BITS))
         except ValueError:
             pass
     raise PluginError(f"{written!r} is not an address in CIDR notation")

@@ -23,6 +23,8 @@ from netclaim.plugins.pod import Pod
 __all__ = ["announcing", "configure", "interfaces_of"]
 
 SETTLE_S: Final = 5.0  # the reference plugins' patience
+U32_MAX: Final = (1 << 32) - 1  # the kernel has this much room for a route's numbers
+SCOPE_MAX: Final = 255  # and for its scope
 
 
 async def configure(
@@ -81,15 +83,22 @@ def _route(link: Link | LinkIdentity, route: Route, gateways: dict[int, IpAddres
     if destination.version == 4 and destination.ip != network.network_address:
         raise PluginError(f"route to {route.dst}: the address has bits beyond its prefix")
     gateway = ipaddress.ip_address(route.gw) if route.gw else gateways.get(destination.version)
+
+    def number(key: str, value: int | None, most: int = U32_MAX) -> int | None:
+        """Return a number of the route; what is not above 0 was not asked for."""
+        if value is not None and value > most:
+            raise PluginError(f"route to {route.dst}: {key} {value} is more than {most}")
+        return max(value or 0, 0) or None
+
     return add_route(
         network,
         link_index=link.index,
         gateway=gateway,
-        table=route.table or uapi.RT_TABLE_MAIN,
-        scope=route.scope or uapi.RT_SCOPE_UNIVERSE,
-        priority=route.priority or None,
-        mtu=route.mtu or None,
-        advmss=route.advmss or None,
+        table=number("table", route.table) or uapi.RT_TABLE_MAIN,
+        scope=number("scope", route.scope, SCOPE_MAX) or uapi.RT_SCOPE_UNIVERSE,
+        priority=number("priority", route.priority),
+        mtu=number("mtu", route.mtu),
+        advmss=number("advmss", route.advmss),
         beside_others=True,
     )
 

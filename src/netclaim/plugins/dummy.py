@@ -20,6 +20,8 @@ __all__ = ["Dummy"]
 class Dummy(MainPlugin):
     """The plugin type dummy."""
 
+    needs_ipam = True
+
     async def add(self, invocation: Invocation) -> Result:
         """Make the link with its addresses."""
         _check_conf(invocation)

@@ -59,8 +59,8 @@ class InProcess:
 
     async def _serve(self, call: CniCall) -> bytes:
         if call.command is Command.VERSION:
-            return _versions()
-        invocation = read_call(call)
+            return _versions(self._plugin.oldest)
+        invocation = read_call(call, oldest=self._plugin.oldest)
         if call.command in {Command.ADD, Command.DEL} and self._host is not None:
             _refuse_netns(invocation.endpoint.netns, self._host)
         plugin = self._plugin
@@ -78,7 +78,7 @@ class InProcess:
         return b""
 
 
-def read_call(call: CniCall) -> Invocation:
+def read_call(call: CniCall, *, oldest: str = NO_VERSION) -> Invocation:
     """Take a call apart; PluginError where the protocol does not allow it."""
     try:
         raw = msgspec.json.decode(call.config)
@@ -91,18 +91,18 @@ def read_call(call: CniCall) -> Invocation:
     if not PLAIN_NAME.fullmatch(raw["name"]):
         message = "the network's name has characters that it must not have"
         raise PluginError(message, code=BAD_NETWORK, details=raw["name"])
-    return Invocation(call, _version(call.command, raw), raw)
+    return Invocation(call, _version(call.command, raw, _spoken(oldest)), raw)
 
 
-def _version(command: Command, raw: dict[str, Any]) -> str:
+def _version(command: Command, raw: dict[str, Any], spoken: tuple[str, ...]) -> str:
     version = raw.get("cniVersion") or NO_VERSION
     if not isinstance(version, str):
         raise PluginError("cniVersion must be a string", code=UNDECODABLE)
-    if version not in SPEC_VERSIONS:
+    if version not in spoken:
         raise PluginError(
             "this version of CNI is not spoken here",
             code=INCOMPATIBLE_VERSION,
-            details=f"asked for {version!r}, spoken are {', '.join(SPEC_VERSIONS)}",
+            details=f"asked for {version!r}, spoken are {', '.join(spoken)}",
         )
     if command in SINCE and not at_least(version, SINCE[command]):
         raise PluginError(f"CNI {version} has no {command}", code=INCOMPATIBLE_VERSION)
@@ -141,8 +141,12 @@ def _in_02x(result: Result, version: str) -> dict[str, Any]:
     return written | {"dns": msgspec.to_builtins(result.dns)}
 
 
-def _versions() -> bytes:
-    return msgspec.json.encode({"cniVersion": LATEST, "supportedVersions": SPEC_VERSIONS})
+def _versions(oldest: str) -> bytes:
+    return msgspec.json.encode({"cniVersion": LATEST, "supportedVersions": _spoken(oldest)})
+
+
+def _spoken(oldest: str) -> tuple[str, ...]:
+    return SPEC_VERSIONS[SPEC_VERSIONS.index(oldest) :]
 
 
 def _cni_error(call: CniCall, message: str, code: int, details: str = "") -> CniError:

@@ -5,15 +5,20 @@ Limit: pure; whether an address is free is not asked.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
 
 from netclaim.cni import Route
 from netclaim.cni.version import CHAINING, at_least
-from netclaim.plugins.conf import Conf, IpAddress, read_args, read_ip
+from netclaim.plugins.conf import Conf, IpAddress, read_args, read_cidr, read_ip
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.plugin import Invocation
 from netclaim.plugins.ranges import RangeConf, RangeSet, check_apart, read_range_set
 
 __all__ = ["HostLocalConf", "read_host_local"]
+
+
+RangesConf: TypeAlias = tuple[tuple[RangeConf, ...], ...]
 
 
 class IpamKeys(RangeConf, frozen=True):
@@ -22,13 +27,13 @@ class IpamKeys(RangeConf, frozen=True):
     routes: tuple[Route, ...] = ()
     data_dir: str = ""
     resolv_conf: str = ""
-    ranges: tuple[tuple[RangeConf, ...], ...] = ()
+    ranges: RangesConf = ()
 
 
 class RuntimeOffer(Conf, frozen=True):
     """What the runtime offers by capability."""
 
-    ip_ranges: tuple[tuple[RangeConf, ...], ...] = ()
+    ip_ranges: RangesConf = ()
     ips: tuple[str, ...] = ()
 
 
@@ -72,7 +77,7 @@ def read_host_local(invocation: Invocation) -> HostLocalConf:
         raise PluginError("ipam is missing")
     return HostLocalConf(
         network=written.name,
-        sets=_sets(written, written.ipam, invocation.version),
+        sets=_sets(_listed(written, written.ipam), invocation.version),
         requested=_requested(written, invocation),
         routes=written.ipam.routes,
         data_dir=written.ipam.data_dir,
@@ -87,12 +92,20 @@ def _requested(written: Written, invocation: Invocation) -> tuple[IpAddress, ...
         by_argument = read_args(invocation.endpoint.args, {"IP"}).get("IP")
         if by_argument:
             asked.insert(0, by_argument)
-    return tuple(dict.fromkeys(read_ip(one.partition("/")[0]) for one in asked))
+    return tuple(dict.fromkeys(_address(one) for one in asked))
 
 
-def _sets(written: Written, ipam: IpamKeys, version: str) -> tuple[RangeSet, ...]:
+def _address(written: str) -> IpAddress:
+    return read_cidr(written).ip if "/" in written else read_ip(written)
+
+
+def _listed(written: Written, ipam: IpamKeys) -> RangesConf:
     flat = ((ipam,),) if ipam.subnet else ()
-    listed = (*written.runtime_config.ip_ranges, *flat, *ipam.ranges)
+    return (*written.runtime_config.ip_ranges, *flat, *ipam.ranges)
+
+
+@lru_cache(maxsize=128)  # networks on one host; the same few are read for every container
+def _sets(listed: RangesConf, version: str) -> tuple[RangeSet, ...]:
     if not listed:
         raise PluginError("ipam has no ranges")
     sets = []

@@ -1,7 +1,8 @@
 """The MAC address that a link shall have, of the several places where it can be asked for.
 
 Promise: a MAC comes out in the kernel's form, or a PluginError that quotes what was written.
-Limit: six bytes, as the links that we make have.
+Limit: six, eight or twenty bytes, the last being InfiniBand's; whether a link takes them, the
+kernel says.
 """
 
 import re
@@ -13,9 +14,14 @@ from netclaim.plugins.errors import PluginError
 
 __all__ = ["MacOffer", "chosen_mac", "mac_of_args"]
 
+LENGTHS: Final = (6, 8, 20)  # bytes
 BYTE: Final = "[0-9a-fA-F]{2}"
 FORMS: Final = re.compile(
-    rf"{BYTE}(:{BYTE}){{5}}|{BYTE}(-{BYTE}){{5}}|{BYTE * 2}\.{BYTE * 2}\.{BYTE * 2}"
+    "|".join(
+        rf"{BYTE}(:{BYTE}){{{length - 1}}}|{BYTE}(-{BYTE}){{{length - 1}}}"
+        rf"|{BYTE * 2}(\.{BYTE * 2}){{{length // 2 - 1}}}"
+        for length in LENGTHS
+    )
 )
 
 

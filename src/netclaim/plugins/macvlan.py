@@ -9,6 +9,7 @@ from netclaim.kernel import uapi
 from netclaim.kernel.link_requests import MACVLAN_MODES, macvlan, set_link
 from netclaim.kernel.link_settings import link_settings
 from netclaim.plugins.checks import check_attachment
+from netclaim.plugins.conf import U32
 from netclaim.plugins.configure import announcing, configure
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.mac import MacOffer, chosen_mac, mac_of_args
@@ -29,7 +30,7 @@ class MacvlanConf(StackedConf, frozen=True):
 
     mode: str = "bridge"
     mac: str = ""
-    bcqueuelen: int = 0
+    bcqueuelen: U32 = 0
     runtime_config: MacOffer = MacOffer()
 
 

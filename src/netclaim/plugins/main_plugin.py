@@ -6,6 +6,7 @@ Limit: a plugin with more to undo adds its own.
 """
 
 from collections.abc import Awaitable, Callable
+from typing import ClassVar
 
 from netclaim.errors import NetclaimError
 from netclaim.plugins.conf import NetConf
@@ -18,6 +19,8 @@ __all__ = ["MainPlugin"]
 
 class MainPlugin(Plugin):
     """A plugin that gives a container a link, and has its addresses managed by another."""
+
+    needs_ipam: ClassVar[bool] = False  # whether ADD is refused without
 
     def __init__(self, ipam: Ipam) -> None:
         self.ipam = ipam
@@ -50,8 +53,8 @@ class MainPlugin(Plugin):
             await self.ipam.release(invocation)
 
     async def status(self, invocation: Invocation) -> None:
-        """Ready if there are addresses to be had."""
-        if invocation.conf(NetConf).ipam.type:
+        """Ready if there are addresses to be had, where they are managed or have to be."""
+        if self.needs_ipam or invocation.conf(NetConf).ipam.type:
             await self.ipam.status(invocation)
 
     async def gc(self, invocation: Invocation) -> None:

@@ -10,12 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
 from netclaim.cni import AttachmentKey, BadResultError, CniCall, Endpoint, Result
 from netclaim.cni.result import result_from
+from netclaim.cni.version import NO_VERSION
 from netclaim.plugins.conf import Conf, lowered, read_conf
 from netclaim.plugins.errors import BAD_NETWORK, UNDECODABLE, PluginError
 
@@ -92,6 +93,8 @@ class Plugin(ABC):
     Each method raises PluginError, or whatever NetclaimError stopped it. Cancelled, it stops at
     once; a DEL is due then, as after an ADD that failed.
     """
+
+    oldest: ClassVar[str] = NO_VERSION  # version of CNI that the plugin speaks
 
     @abstractmethod
     async def add(self, invocation: Invocation) -> Result:

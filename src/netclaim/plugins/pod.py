@@ -83,12 +83,17 @@ class Pod:
                 parent_index=parent_index,
                 netns_fd=self.netns.fd,
                 mac=mac,
-                mtu=mtu or None,
+                mtu=max(mtu, 0) or None,
             )
 
         await self._make(maker, name, request)
         async with self.removed_on_failure(name):
-            yield self.inside(lambda: _identify(name, sysctls))
+            if sysctls:
+                self.inside(lambda: _set_sysctls(sysctls))
+            link = identify_link(self.rtnl, name)
+            if link is None:
+                raise PluginError(f"the new link {name!r} is gone")
+            yield link
 
     @asynccontextmanager
     async def removed_on_failure(self, name: str) -> AsyncIterator[None]:
@@ -116,14 +121,9 @@ class Pod:
                 await self.rtnl.call(set_link(link.index, name=name))
 
 
-def _identify(name: str, sysctls: Sequence[tuple[str, str]]) -> LinkIdentity:
-    """Look up a new link and make its settings, in one visit."""
+def _set_sysctls(sysctls: Sequence[tuple[str, str]]) -> None:
     for setting, value in sysctls:
         try_sysctl(setting, value)
-    link = identify_link(name)
-    if link is None:
-        raise PluginError(f"the new link {name!r} is gone")
-    return link
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from netclaim.kernel import KernelError, Link, Request, Rtnl, uapi
 from netclaim.kernel.ip_requests import add_address, add_route, delete_route
 from netclaim.kernel.link_requests import set_link
 from netclaim.plugins.checks import check_attachment
+from netclaim.plugins.conf import Mtu
 from netclaim.plugins.configure import configure, interfaces_of
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.forwarding import enable_forwarding
@@ -25,6 +26,7 @@ from netclaim.plugins.masquerade import (
     needs_iptables,
     unmasquerade,
 )
+from netclaim.plugins.name_servers import chosen_dns
 from netclaim.plugins.plugin import Invocation
 from netclaim.plugins.pod import Pod, open_pod
 from netclaim.plugins.program import Program
@@ -37,11 +39,13 @@ __all__ = ["Ptp"]
 class PtpConf(MasqueradeConf, frozen=True):
     """The keys of this plugin."""
 
-    mtu: int = 0
+    mtu: Mtu = 0
 
 
 class Ptp(MainPlugin):
     """The plugin type ptp."""
+
+    needs_ipam = True
 
     def __init__(self, ipam: Ipam, program: Program) -> None:
         """`program` is the reference plugin, asked where iptables is."""
@@ -65,12 +69,11 @@ class Ptp(MainPlugin):
                     )
                     await _set_up_host(host, pair.outside, lease)
                     await masquerade(conf, endpoint.key, addresses)
-                    return _result(pod, pair, lease, conf.dns)
+                    return _result(pod, pair, lease, chosen_dns(invocation, lease.dns))
 
     async def delete(self, invocation: Invocation) -> None:
         """Remove the pair and the rules, and release the addresses. Again: finds none of them."""
-        conf = invocation.conf(PtpConf)
-        if needs_iptables(conf):
+        if needs_iptables(invocation.conf(MasqueradeConf)):
             await self._program.delete(invocation)
             return
         await super().delete(invocation)
@@ -80,7 +83,7 @@ class Ptp(MainPlugin):
         return self.take_back, self._remove_rules, self.release
 
     async def _remove_rules(self, invocation: Invocation) -> None:
-        await unmasquerade(invocation.conf(PtpConf), invocation.endpoint.key)
+        await unmasquerade(invocation.conf(MasqueradeConf), invocation.endpoint.key)
 
     async def check(self, invocation: Invocation) -> None:
         """See that the container's end is there, with its addresses and routes."""
@@ -91,7 +94,7 @@ class Ptp(MainPlugin):
     async def gc(self, invocation: Invocation) -> None:
         """Release the addresses and remove the rules of attachments that are no more."""
         await super().gc(invocation)
-        await collect(invocation.conf(PtpConf), invocation.valid_attachments())
+        await collect(invocation.conf(MasqueradeConf), invocation.valid_attachments())
 
 
 def _behind_the_host(link: Link, lease: Result) -> list[Request]:
@@ -141,5 +144,5 @@ def _result(pod: Pod, pair: Pair, lease: Result, dns: DNS) -> Result:
         ),
         ips=tuple(on_interface(ip, 1) for ip in lease.ips),
         routes=lease.routes,
-        dns=dns if dns != DNS() else lease.dns,
+        dns=dns,
     )

@@ -8,7 +8,6 @@ Limit: pure; which are taken, a store knows.
 import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, TypeAlias
 
 from netclaim.plugins.conf import Conf, IpAddress, read_cidr, read_ip
@@ -91,7 +90,6 @@ class RangeSet:
         yield from _between(here, int(here.start), int(last))
 
 
-@lru_cache(maxsize=128)  # networks on one host; the same few are read for every container
 def read_range_set(written: tuple[RangeConf, ...]) -> RangeSet:
     """Read a set; PluginError says what is wrong with it."""
     if not written:

@@ -1,16 +1,14 @@
 """sbr: routing by source, so that a container answers over the link that it was asked over.
 
 Configuration: `table`. With it, packets from the link's addresses are routed by that table, which
-others fill. Without, each address gets a table of its own with the link's routes, which leave the
-main table.
+others fill; 0 is a table of the kernel's choice. Without, each address gets a table of its own with
+the link's routes, which leave the main table.
 """
 
 import asyncio
 import ipaddress
 from collections.abc import Collection, Sequence
-from typing import Annotated, Final
-
-import msgspec
+from typing import Final
 
 from netclaim.cni import IPConfig, Result
 from netclaim.errors import NetclaimError
@@ -33,6 +31,7 @@ from netclaim.plugins.pod import Pod, open_pod
 __all__ = ["Sbr"]
 
 FIRST_TABLE: Final = 100  # the reference plugin's first choice
+TABLES: Final = 1 << 32  # the kernel numbers them with 32 bits
 ANYWHERE: Final[dict[int, Network]] = {
     4: ipaddress.ip_network("0.0.0.0/0"),
     6: ipaddress.ip_network("::/0"),
@@ -42,7 +41,7 @@ ANYWHERE: Final[dict[int, Network]] = {
 class SbrConf(Conf, frozen=True):
     """The keys of this plugin."""
 
-    table: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)] | None = None
+    table: int | None = None
 
 
 class Sbr(Plugin):
@@ -54,6 +53,8 @@ class Sbr(Plugin):
     async def add(self, invocation: Invocation) -> Result:
         """Have packets from the link's addresses routed over the link."""
         table = invocation.conf(SbrConf).table
+        if table is not None and not 0 <= table < TABLES:
+            raise PluginError(f"table {table} is not between 0 and {TABLES - 1}")
         previous = invocation.required_previous()
         ips = _own_ips(previous, invocation.endpoint.ifname)
         async with self._turn:
@@ -92,7 +93,7 @@ class Sbr(Plugin):
         ips = _own_ips(invocation.required_previous(), invocation.endpoint.ifname)
         with open_pod(invocation.endpoint.netns) as pod:
             rules = [
-                rule for rule in await list_rules(pod.rtnl) if table is None or rule.table == table
+                rule for rule in await list_rules(pod.rtnl) if not table or rule.table == table
             ]
         for ip in ips:
             if not any(rule.source == _address(ip).ip for rule in rules):
@@ -154,6 +155,6 @@ async def _delete_rules(rtnl: Rtnl, sources: Collection[IpAddress], table: int |
         [
             delete_rule(rule)
             for rule in await list_rules(rtnl)
-            if rule.source in sources and table in {None, rule.table}
+            if rule.source in sources and (not table or rule.table == table)
         ]
     )

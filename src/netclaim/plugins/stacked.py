@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from netclaim.kernel import Rtnl, find_link, find_link_at, list_routes
 from netclaim.kernel.link_identity import link_index
-from netclaim.plugins.conf import NetConf
+from netclaim.plugins.conf import Mtu, NetConf
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.pod import Pod, open_pod
 
@@ -22,7 +22,7 @@ class StackedConf(NetConf, frozen=True):
     """The keys of a link that stands on another."""
 
     master: str = ""
-    mtu: int = 0
+    mtu: Mtu = 0
     link_in_container: bool = False
 
 
@@ -32,12 +32,11 @@ class Place:
 
     pod: Pod
     of_master: Rtnl
-    in_pod: bool  # the master is in the container
 
     async def master_index(self, name: str, *, mtu: int = 0) -> int:
         """Look the master up, and see that it is at least as wide as what shall stand on it."""
         if mtu == 0:  # its index is all that is wanted
-            index = self.pod.inside(lambda: link_index(name)) if self.in_pod else link_index(name)
+            index = link_index(self.of_master, name)
             if index is not None:
                 return index
         link = await find_link(self.of_master, name)
@@ -53,10 +52,10 @@ def open_place(netns: str, conf: StackedConf) -> Iterator[Place]:
     """Open the container's namespace and the master's."""
     with open_pod(netns) as pod:
         if conf.link_in_container:
-            yield Place(pod, pod.rtnl, in_pod=True)
+            yield Place(pod, pod.rtnl)
         else:
             with Rtnl.open() as host:
-                yield Place(pod, host, in_pod=False)
+                yield Place(pod, host)
 
 
 async def default_link(rtnl: Rtnl) -> str:

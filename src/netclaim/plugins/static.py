@@ -88,9 +88,13 @@ def _addresses(
 def _by_argument(invocation: Invocation) -> list[tuple[Interface, IpAddress | None]]:
     """Read the addresses in CNI_ARGS, each with the last gateway that is in its network."""
     args = read_args(invocation.endpoint.args, {"IP", "GATEWAY"})
-    gateways = [read_ip(one.strip()) for one in args.get("GATEWAY", "").split(",") if one]
-    addresses = [read_cidr(one.strip()) for one in args.get("IP", "").split(",") if one]
+    gateways = [read_ip(one) for one in _listed(args.get("GATEWAY", ""))]
+    addresses = [read_cidr(one) for one in _listed(args.get("IP", ""))]
     return [
         (address, next((one for one in reversed(gateways) if one in address.network), None))
         for address in addresses
     ]
+
+
+def _listed(written: str) -> list[str]:
+    return [one.strip() for one in written.split(",")] if written else []

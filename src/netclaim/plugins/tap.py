@@ -10,7 +10,7 @@ from netclaim.kernel import Link, find_link
 from netclaim.kernel.link_requests import set_link
 from netclaim.kernel.tun import IFF_MULTI_QUEUE, IFF_NO_PI, IFF_VNET_HDR, make_tap
 from netclaim.plugins.checks import check_attachment
-from netclaim.plugins.conf import NetConf
+from netclaim.plugins.conf import U32, NetConf
 from netclaim.plugins.configure import configure
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.ipam import Ipam
@@ -28,10 +28,10 @@ class TapConf(NetConf, frozen=True):
     """The keys of this plugin."""
 
     multi_queue: bool = False
-    mtu: int = 0
+    mtu: U32 = 0
     mac: str = ""
-    owner: int | None = None
-    group: int | None = None
+    owner: U32 | None = None
+    group: U32 | None = None
     selinux_context: str = ""
     bridge: str = ""
     runtime_config: MacOffer = MacOffer()

@@ -7,7 +7,6 @@ container.
 """
 
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
 import structlog
@@ -17,7 +16,7 @@ from netclaim.errors import NetclaimError
 from netclaim.kernel import Link, NamespaceGoneError, find_link
 from netclaim.kernel.link_settings import link_settings
 from netclaim.kernel.sysctl import read_sysctl, write_sysctl
-from netclaim.plugins.conf import Conf
+from netclaim.plugins.conf import U32, Conf
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.mac import MacOffer, chosen_mac, mac_of_args
 from netclaim.plugins.plugin import Invocation, Plugin
@@ -28,8 +27,6 @@ from netclaim.plugins.tuning_sysctls import ALLOWLIST, check_allowed, read_sysct
 __all__ = ["Tuning"]
 
 DATA_DIR = "/run/cni/tuning"
-
-U32 = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
 
 log = structlog.get_logger(__name__)
 
@@ -50,10 +47,15 @@ class Args(Conf, frozen=True):
     cni: Wishes = Wishes()
 
 
-class TuningConf(Wishes, frozen=True):
-    """The keys of this plugin."""
+class BackupConf(Conf, frozen=True):
+    """The one key that DEL needs."""
 
     data_dir: str = ""
+
+
+class TuningConf(Wishes, frozen=True):
+    """The keys that ask something of the link."""
+
     runtime_config: MacOffer = MacOffer()
     args: Args = Args()
 
@@ -105,7 +107,7 @@ class Tuning(Plugin):
 
 
 def _backup(invocation: Invocation) -> Backup:
-    directory = invocation.conf(TuningConf).data_dir or DATA_DIR
+    directory = invocation.conf(BackupConf).data_dir or DATA_DIR
     return Backup(Path(directory), invocation.endpoint.key)
 
 

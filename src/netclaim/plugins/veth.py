@@ -52,7 +52,7 @@ async def new_pair(
 
 def pair_kind(peer_name: str, *, mtu: int, peer_netns_fd: int | None = None) -> LinkKind:
     """Describe a pair; the peer has no queue, as the reference plugins make it."""
-    return veth(peer_name, peer_netns_fd=peer_netns_fd, peer_mtu=mtu or None, peer_txqlen=0)
+    return veth(peer_name, peer_netns_fd=peer_netns_fd, peer_mtu=max(mtu, 0) or None, peer_txqlen=0)
 
 
 def own_routes(host_name: str) -> None:
@@ -65,7 +65,7 @@ async def _make(pod: Pod, name: str, *, mac: str, mtu: int) -> None:
         for _ in range(NAME_TRIES):
             kind = pair_kind(random_name(), peer_netns_fd=host.fd, mtu=mtu)
             try:
-                await pod.rtnl.call(create_link(name, kind, mac=mac, mtu=mtu or None))
+                await pod.rtnl.call(create_link(name, kind, mac=mac, mtu=max(mtu, 0) or None))
             except KernelError as error:
                 if error.errno != errno.EEXIST:
                     raise

@@ -29,6 +29,8 @@ class VlanConf(StackedConf, frozen=True):
 class Vlan(MainPlugin):
     """The plugin type vlan."""
 
+    needs_ipam = True
+
     async def add(self, invocation: Invocation) -> Result:
         """Make the link with its addresses."""
         conf = invocation.conf(VlanConf)

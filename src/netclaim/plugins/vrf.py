@@ -8,11 +8,12 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
 
 from netclaim.cni import Result
+from netclaim.cni.call import check_ifname
 from netclaim.kernel import (
     Address,
     Link,
@@ -28,15 +29,13 @@ from netclaim.kernel.link_settings import link_settings
 from netclaim.kernel.removal import remove_link
 from netclaim.kernel.route_copies import take_routes
 from netclaim.kernel.waiting import wait_addresses_settled
-from netclaim.plugins.conf import Conf
+from netclaim.plugins.conf import U32, Conf
 from netclaim.plugins.errors import PluginError
-from netclaim.plugins.oldest import refuse_older
 from netclaim.plugins.plugin import Invocation, Plugin
 from netclaim.plugins.pod import Pod, open_pod
 
 __all__ = ["Vrf"]
 
-OLDEST: Final = "0.3.1"  # of CNI, as with the reference plugin
 SETTLE_S: Final = 2.5  # the reference plugin's patience with an address that it put back
 
 
@@ -44,7 +43,7 @@ class VrfConf(Conf, frozen=True):
     """The keys of this plugin."""
 
     vrfname: str = ""
-    table: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)] = 0
+    table: U32 = 0
 
 
 class Domain(msgspec.Struct, frozen=True):
@@ -57,6 +56,8 @@ class Domain(msgspec.Struct, frozen=True):
 
 class Vrf(Plugin):
     """The plugin type vrf."""
+
+    oldest = "0.3.1"  # as with the reference plugin
 
     async def add(self, invocation: Invocation) -> Result:
         """Make the link a port of the domain, with all its addresses and routes."""
@@ -101,7 +102,6 @@ class Vrf(Plugin):
 
 
 def _conf(invocation: Invocation) -> VrfConf:
-    refuse_older(invocation, OLDEST)
     conf = invocation.conf(VrfConf)
     if not conf.vrfname:
         raise PluginError("configuration is expected to have a valid vrf name")
@@ -123,6 +123,7 @@ async def _table(pod: Pod, link: Link) -> int:
 
 
 async def _make(pod: Pod, conf: VrfConf) -> None:
+    check_ifname(conf.vrfname, field="vrfname")  # of some names the kernel would make others
     table = conf.table
     if not table:
         others = [link for link in await list_links(pod.rtnl) if link.kind == "vrf"]
