@@ -172,15 +172,40 @@ class FakeClaims:
         return self.claims.get(ref.name)
 
 
+class FakePods:
+    """The API server's pods, as far as claims are reserved for them."""
+
+    def __init__(self, claims: FakeClaims) -> None:
+        self._claims = claims
+        self.gets: list[str] = []
+        self.faults: list[Exception] = []
+        self.gone: set[str] = set()  # UIDs
+
+    async def claims_of(self, pod: PodSandbox) -> frozenset[str] | None:
+        """The next fault if there is one, else what the claims say."""
+        self.gets.append(pod.name)
+        if self.faults:
+            raise self.faults.pop(0)
+        if pod.uid in self.gone:
+            return None
+        claims = self._claims.claims.values()
+        return frozenset(claim.name for claim in claims if pod.uid in claim.pod_uids)
+
+
 class FakeReports:
     """Remembers what it was told."""
 
     def __init__(self) -> None:
         self.touched: list[tuple[str, Mapping[DeviceKey, str]]] = []
+        self.looked_at: list[str] = []
 
     def touch(self, claim_uid: str, failures: Mapping[DeviceKey, str]) -> None:
         """Noted."""
         self.touched.append((claim_uid, failures))
+
+    def look_again(self, claim_uid: str) -> None:
+        """Noted."""
+        self.looked_at.append(claim_uid)
 
 
 class FakeFiles:
@@ -215,6 +240,7 @@ class Stage:
         self.journal = journal
         self.driver = driver or ScriptedDriver()
         self.claims = FakeClaims(*claims)
+        self.pods = FakePods(self.claims)
         self.reports = FakeReports()
         self.files = FakeFiles()
         self.clock = FakeClock()
@@ -225,7 +251,7 @@ class Stage:
         self.attacher = Attacher(
             self.driver,
             journal,
-            PodPlans(journal, self.claims),
+            PodPlans(journal, self.claims, self.pods),
             reports=self.reports,
             metrics=self.metrics,
             netns_exists=self.netns_exists,

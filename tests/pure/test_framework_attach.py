@@ -7,6 +7,7 @@ import pytest
 
 from netclaim.errors import PeerError, RequestError
 from netclaim.framework.attach import AttachError, DetachError
+from netclaim.framework.contract import NotBegunError
 from netclaim.framework.pod_plans import NotPreparedError
 from tests.pure.framework_parts import (
     UNREACHABLE,
@@ -94,11 +95,51 @@ async def test_unknown_pod_is_not_let_through_on_a_guess(tmp_path: Path) -> None
     """When it cannot be known whether a shared claim is the pod's, that is an error."""
     async with stage_in(tmp_path) as stage:
         await stage.prepare(RED)
-        stage.claims.faults = [UNREACHABLE]
+        stage.pods.faults = [UNREACHABLE]
         with pytest.raises(PeerError, match="out of reach"):
             await stage.attacher.attach(pod_of("pod-2", "sandbox-2"))
         await stage.attacher.attach(pod_of("pod-2", "sandbox-2"))
         assert stage.driver.calls == []
+
+
+@pytest.mark.asyncio
+async def test_a_pod_is_asked_about_once(tmp_path: Path) -> None:
+    """However many claims its namespace has, and though the API server is out of reach later."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(*(claim_of(name, device_of(name)) for name in ("a", "b", "c")))
+        stage.claims.gets.clear()
+        await stage.attacher.attach(pod_of("pod-9", "sandbox-9"))
+        stage.pods.faults = [UNREACHABLE]
+        await stage.attacher.attach(pod_of("pod-9", "sandbox-10"))
+        assert (stage.pods.gets, stage.claims.gets) == (["pod-9"], [])
+
+
+@pytest.mark.asyncio
+async def test_a_pod_that_is_gone_is_asked_about_again(tmp_path: Path) -> None:
+    """A pod that the API server does not have gets nothing, and that is not remembered."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        stage.pods.gone = {"pod-9"}
+        for _ in range(2):
+            await stage.attacher.attach(pod_of("pod-9", "sandbox-9"))
+        assert stage.pods.gets == ["pod-9", "pod-9"]
+
+
+class TakenError(NotBegunError, RequestError):
+    """What a driver says that has not done anything."""
+
+
+@pytest.mark.asyncio
+async def test_refused_attach_is_not_undone(tmp_path: Path) -> None:
+    """What the driver refused before it did anything is forgotten, without a detach."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(TWO)
+        stage.driver.fail("attach eth2", TakenError("the name is taken"))
+        with pytest.raises(AttachError, match="the name is taken"):
+            await stage.attacher.attach(pod_of())
+        await stage.attacher.sweep()
+        assert stage.states() == {"sandbox-1/eth1": "attached"}
+        assert "detach eth2" not in stage.driver.calls
 
 
 @pytest.mark.asyncio
@@ -146,6 +187,8 @@ async def test_failure_is_reported_of_each_device(tmp_path: Path) -> None:
         stage.driver.fail("attach eth2", RequestError("no addresses left"))
         with pytest.raises(AttachError):
             await stage.attacher.attach(pod_of())
+        assert stage.reports.touched == []
+        stage.attacher.tell_failure("sandbox-1")
         ((uid, failures),) = stage.reports.touched
         assert uid == "uid-two"
         assert failures[("node-1", "eth2", "")] == "no addresses left"
@@ -188,6 +231,7 @@ async def test_cut_off(tmp_path: Path) -> None:
         attaching.cancel()
         await asyncio.gather(attaching, return_exceptions=True)
         assert stage.states() == {"sandbox-1/eth1": "attaching"}
+        stage.attacher.tell_failure("sandbox-1")
         assert "cut off" in next(iter(stage.reports.touched[0][1].values()))
         await stage.attacher.sweep()
         assert stage.states() == {}
@@ -297,11 +341,10 @@ async def test_release_of_one_pod_is_told_to_the_claim(tmp_path: Path) -> None:
         await stage.prepare(both)
         await stage.attacher.attach(pod_of("pod-1", "s1"))
         await stage.attacher.attach(pod_of("pod-2", "s2"))
-        stage.reports.touched.clear()
         await stage.attacher.release_sandbox("s1")
-        assert stage.reports.touched == [("uid-red", {})]
+        assert stage.reports.looked_at == ["uid-red"]
         await stage.attacher.release_sandbox("s2")
-        assert stage.reports.touched == [("uid-red", {})]
+        assert stage.reports.looked_at == ["uid-red"]
 
 
 @pytest.mark.asyncio

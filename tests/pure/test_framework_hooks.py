@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from netclaim.framework.attach import AttachError
+from netclaim.errors import RequestError
+from netclaim.framework.attach import AttachError, HostNetworkError
 from netclaim.framework.hooks import AttachTimeoutError, RuntimeHooks
 from netclaim.framework.repair import Repairer
 from netclaim.model import PodSandbox
@@ -90,12 +91,36 @@ async def test_every_hook_twice(tmp_path: Path) -> None:
 
 @pytest.mark.asyncio
 async def test_host_network_pod(tmp_path: Path) -> None:
-    """A pod without a namespace of its own is let through."""
+    """A pod on the node's own network is let through, unless it claims an interface."""
     async with node_in(tmp_path) as node:
         await node.stage.prepare(RED)
-        await node.run(pod_of(netns=None))
-        await node.create(pod_of(netns=None))
+        await node.run(pod_of("pod-9", "sandbox-9", netns=None))
+        await node.create(pod_of("pod-9", "sandbox-9", netns=None))
+        for hook in (node.run, node.create):
+            with pytest.raises(HostNetworkError, match="take away hostNetwork or the claim"):
+                await hook(pod_of(netns=None))
+            ((uid, failures),) = node.stage.reports.touched
+            assert (uid, len(failures)) == ("uid-red", 1)
+            node.stage.reports.touched.clear()
         assert node.stage.driver.calls == []
+        assert node.stage.states() == {}
+
+
+@pytest.mark.asyncio
+async def test_failure_is_told_when_it_is_rolled_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the time a claim is to say that a device failed, nothing of the sandbox is left."""
+    two = claim_of("two", device_of("eth1"), device_of("eth2"))
+    async with node_in(tmp_path) as node:
+        stage = node.stage
+        await stage.prepare(two)
+        told: list[dict[str, str]] = []
+        monkeypatch.setattr(stage.reports, "touch", lambda *_: told.append(stage.states()))
+        stage.driver.fail("attach eth2", RequestError("no addresses left"))
+        with pytest.raises(AttachError):
+            await node.run(pod_of())
+        assert told == [{}]
 
 
 @pytest.mark.asyncio
@@ -181,9 +206,8 @@ async def test_gate_does_not_ask_twice(tmp_path: Path) -> None:
     async with node_in(tmp_path) as node:
         await node.stage.prepare(RED)
         await node.run(pod_of("pod-9", "sandbox-9"))
-        assert node.stage.claims.gets == ["red"]
         await node.create(pod_of("pod-9", "sandbox-9"))
-        assert node.stage.claims.gets == ["red"]
+        assert node.stage.pods.gets == ["pod-9"]
 
 
 @pytest.mark.asyncio

@@ -135,15 +135,31 @@ async def test_only_the_latest(tmp_path: Path) -> None:
     """Changes during a write are one further write, of the latest."""
     async with bench_in(tmp_path) as bench:
         bench.statuses.before_write.clear()
-        await attach(bench)
+        await bench.stage.prepare(RED)
+        bench.reporter.touch("uid-red", {KEY: "the first failure"})
         await bench.statuses.asked.wait()
         for number in range(5):
             bench.reporter.touch("uid-red", {KEY: f"failure {number}"})
         bench.statuses.before_write.set()
-        assert await bench.ready() == "True"
+        assert await bench.ready() == "False"
         _, (entry,) = await bench.statuses.writes.get()
         assert entry["conditions"][0]["message"] == "failure 4"
         assert bench.statuses.writes.empty()
+
+
+@pytest.mark.asyncio
+async def test_second_pod_does_not_unready_the_first(tmp_path: Path) -> None:
+    """While a pod has the device it is ready, whatever becomes of another pod on the claim."""
+    async with bench_in(tmp_path) as bench:
+        await attach(bench)
+        assert await bench.ready() == "True"
+        bench.reporter.touch("uid-red", {KEY: "no addresses left"})
+        assert await next_writes(bench) == ["uid-blue"]
+        await bench.stage.attacher.release_sandbox("sandbox-1")
+        bench.reporter.look_again("uid-red")
+        _, (entry,) = await bench.statuses.writes.get()
+        assert entry["conditions"][0]["message"] == "no addresses left"
+        assert "networkData" not in entry
 
 
 @pytest.mark.asyncio

@@ -69,6 +69,28 @@ async def test_whole_life_of_a_claim(root: Path) -> None:
 
 
 @pytest.mark.asyncio
+async def test_pod_that_joins_a_shared_claim(root: Path) -> None:
+    """A later pod on a prepared claim, of which kubelet says nothing, gets its interface too."""
+    driver = ScriptedDriver()
+    driver.devices.put_nowait((Device(name="eth1"),))
+    async with api_server() as api:
+        settings = settings_in(root, api)
+        async with runtime_at(settings) as runtime, served(driver, settings) as kubelet:
+            api.put_claim(claim_of("red", pods=("pod-1",)))
+            await kubelet.prepare([claim_of("red").ref])
+            api.put_claim(claim_of("red", pods=("pod-1", "pod-2")))
+            joining = msgspec.structs.replace(pod_in(root), id="s2", uid="pod-2", name="joining")
+            other = msgspec.structs.replace(joining, id="s3", uid="pod-3", name="other")
+            uses = {"resourceClaims": [{"name": "nic", "resourceClaimName": "red"}]}
+            for pod, spec in ((joining, uses), (other, {})):
+                metadata = {"name": pod.name, "uid": pod.uid}
+                path = f"/api/v1/namespaces/default/pods/{pod.name}"
+                api.put(path, {"metadata": metadata, "spec": spec})
+                await runtime.run_pod_sandbox(pod)
+    assert driver.calls == ["prepare red", "attach eth1"]
+
+
+@pytest.mark.asyncio
 async def test_failed_attach_fails_the_pod(root: Path) -> None:
     """The driver's error reaches the runtime's user, and the claim shows it."""
     driver = ScriptedDriver()

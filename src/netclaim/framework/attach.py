@@ -3,7 +3,8 @@
 Promise: every attachment is in the journal before the driver is called for it and until the driver
 has undone it; the driver's calls for one sandbox never overlap; may be called twice. Decides
 nothing: prepare already did. Limit: knows no deadline; whoever calls cancels in time, and what that
-leaves behind is undone by the next call for the sandbox or by `sweep`.
+leaves behind is undone by the next call for the sandbox or by `sweep`. Nor does it know whether a
+failure is rolled back; whoever does calls `tell_failure` afterwards.
 """
 
 import asyncio
@@ -14,8 +15,8 @@ from typing import Protocol
 import msgspec
 import structlog
 
-from netclaim.errors import PeerError
-from netclaim.framework.contract import NetworkDriver
+from netclaim.errors import PeerError, RequestError
+from netclaim.framework.contract import NetworkDriver, NotBegunError
 from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.locks import KeyedLock
@@ -27,7 +28,7 @@ from netclaim.model.claim import DeviceKey
 from netclaim.model.plan import Plan
 from netclaim.model.pod import PodSandbox
 
-__all__ = ["AttachError", "Attacher", "DetachError", "Reports"]
+__all__ = ["AttachError", "Attacher", "DetachError", "HostNetworkError", "Reports"]
 
 log = structlog.get_logger()
 
@@ -39,6 +40,10 @@ class Reports(Protocol):
         """The claim's attachments are now as the journal has them, and these devices failed."""
         ...
 
+    def look_again(self, claim_uid: str) -> None:
+        """The claim's attachments are now as the journal has them; failures are as before."""
+        ...
+
 
 class AttachError(PeerError):
     """Devices of a pod could not be attached; each one's own error is in `errors`."""
@@ -46,6 +51,16 @@ class AttachError(PeerError):
     def __init__(self, errors: Mapping[AttachmentKey, Exception], text: str) -> None:
         super().__init__(text)
         self.errors = errors
+
+
+class HostNetworkError(RequestError):
+    """A pod on the node's own network has claims on interfaces."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the pod is on the node's own network and cannot have interfaces of its own: "
+            "take away hostNetwork or the claim"
+        )
 
 
 class DetachError(PeerError):
@@ -72,28 +87,30 @@ class Attacher:
         self._metrics = metrics
         self._netns_exists = netns_exists
         self._locks = KeyedLock()
+        self._failures: dict[str, Mapping[str, Mapping[DeviceKey, str]]] = {}  # sandbox, claim
 
     async def attach(self, pod: PodSandbox) -> None:
         """Attach whatever the pod has not got yet. Again: returns at once.
 
         Raises AttachError with the devices that succeeded still attached; `release_sandbox`
-        rolls them back.
+        rolls them back, and `tell_failure` shows the reason on the claims.
         """
         async with self._locks.hold(pod.id):
             missing = [p for p in await self._plans.of(pod) if not self._is_attached(p, pod)]
             if not missing:
                 return
-            for sandbox_id in self._earlier_sandboxes(pod):
-                await self.release_sandbox(sandbox_id)
-            await self._undo(self._unfinished(pod.id))
             try:
-                with self._metrics.timed("attach"):
-                    await self._attach_all(missing, pod)
+                await self._attach_missing(missing, pod)
             except BaseException as error:
-                self._report_failure(missing, pod, error)
+                self._failures[pod.id] = _failures(missing, pod, error)
                 raise
             for claim_uid in {plan.claim.uid for plan in missing}:
                 self._reports.touch(claim_uid, {})
+
+    def tell_failure(self, sandbox_id: str) -> None:
+        """Have the claims say why the last attach of a sandbox failed. Again: nothing."""
+        for claim_uid, by_device in self._failures.pop(sandbox_id, {}).items():
+            self._reports.touch(claim_uid, by_device)
 
     async def release_sandbox(self, sandbox_id: str) -> None:
         """Detach everything of a sandbox. Again, or for an unknown one: nothing."""
@@ -120,6 +137,15 @@ class Attacher:
         if errors:
             raise DetachError("; ".join(map(str, errors)))
 
+    async def _attach_missing(self, missing: Iterable[Plan], pod: PodSandbox) -> None:
+        if pod.netns is None:
+            raise HostNetworkError
+        for sandbox_id in self._earlier_sandboxes(pod):
+            await self.release_sandbox(sandbox_id)
+        await self._undo(self._unfinished(pod.id))
+        with self._metrics.timed("attach"):
+            await self._attach_all(missing, pod)
+
     async def _attach_all(self, plans: Iterable[Plan], pod: PodSandbox) -> None:
         begun = [Attachment(plan=plan, pod=pod) for plan in plans]
         await self._journal.put_leases(Lease(attachment, "attaching") for attachment in begun)
@@ -129,7 +155,10 @@ class Attacher:
             for attachment in begun:
                 group.create_task(self._attach_one(attachment, done, errors))
         await self._journal.put_leases(Lease(attachment, "attached") for attachment in done)
-        self._count()
+        for key, error in errors.items():
+            if isinstance(error, NotBegunError):
+                await self._journal.drop_lease(key)
+        self.count()
         if errors:
             failed = [(a.plan, errors[a.key]) for a in begun if a.key in errors]
             text = "; ".join(f"{_where(plan)}: {error}" for plan, error in failed)
@@ -162,10 +191,10 @@ class Attacher:
         async with asyncio.TaskGroup() as group:
             for lease in todo:
                 group.create_task(self._detach_one(lease.attachment, errors))
-        self._count()
+        self.count()
         for claim_uid in {lease.attachment.plan.claim.uid for lease in todo}:
             if any(le.state == "attached" for le in self._journal.leases_of_claim(claim_uid)):
-                self._reports.touch(claim_uid, {})  # other pods still use the claim
+                self._reports.look_again(claim_uid)  # other pods still use the claim
         if errors:
             text = "; ".join(map(str, errors))
             raise DetachError(text) from ExceptionGroup(text, errors)
@@ -204,21 +233,26 @@ class Attacher:
         of_pod = [le for le in self._journal.leases.values() if le.attachment.pod.uid == pod.uid]
         return [sandbox_id for sandbox_id in _sandboxes(of_pod) if sandbox_id != pod.id]
 
-    def _report_failure(self, plans: Iterable[Plan], pod: PodSandbox, error: BaseException) -> None:
-        """Say of each device why it is not ready: its own error, or that it shares another's."""
-        own = error.errors if isinstance(error, AttachError) else {}
-        shared = str(error) or "cut off before the runtime's deadline"
-        failures: defaultdict[str, dict[DeviceKey, str]] = defaultdict(dict)
-        for plan in plans:
-            key = (plan.claim.uid, pod.id, plan.device.key)
-            failures[plan.claim.uid][plan.device.key] = str(own.get(key, f"rolled back: {shared}"))
-        for claim_uid, by_device in failures.items():
-            self._reports.touch(claim_uid, by_device)
-
-    def _count(self) -> None:
+    def count(self) -> None:
+        """Bring the metrics in line with the journal."""
         states = [lease.state for lease in self._journal.leases.values()]
         self._metrics.attachments.set(states.count("attached"))
         self._metrics.pending_detaches.set(states.count("detaching"))
+
+
+def _failures(
+    plans: Iterable[Plan], pod: PodSandbox, error: BaseException
+) -> Mapping[str, Mapping[DeviceKey, str]]:
+    """Why each device is not there, by claim: its own error, or that it shares another's."""
+    own = error.errors if isinstance(error, AttachError) else {}
+    shared = str(error) or "cut off before the runtime's deadline"
+    if own:
+        shared = f"rolled back: {shared}"
+    failures: defaultdict[str, dict[DeviceKey, str]] = defaultdict(dict)
+    for plan in plans:
+        key = (plan.claim.uid, pod.id, plan.device.key)
+        failures[plan.claim.uid][plan.device.key] = str(own.get(key, shared))
+    return failures
 
 
 def _sandboxes(leases: Iterable[Lease]) -> list[str]:

@@ -28,13 +28,21 @@ done; each says what that second call must do.
 import abc
 from collections.abc import AsyncIterator
 
+from netclaim.errors import NetclaimError
 from netclaim.model.attachment import Attachment
 from netclaim.model.claim import Claim
 from netclaim.model.device import Device
 from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox
 
-__all__ = ["Driver", "NetworkDriver"]
+__all__ = ["Driver", "NetworkDriver", "NotBegunError"]
+
+
+class NotBegunError(NetclaimError):
+    """An attach was refused before it did anything; undoing it could only hurt somebody else.
+
+    Mixed into an error that says who must act.
+    """
 
 
 class Driver(abc.ABC):
@@ -87,7 +95,8 @@ class NetworkDriver(Driver):
         Has what is left of the runtime's time (2 s as it ships, for all devices of the pod) while
         every other pod of the node waits; runs side by side with the pod's other devices.
         `pod.netns` is the path of a namespace that exists. On an error, or when cancelled, leave
-        the rest to `detach`, which follows at once.
+        the rest to `detach`, which follows at once; not so after a NotBegunError, which says that
+        there is nothing to undo.
 
         Again for the same plan and sandbox: only after a `detach` of it; a clean start.
         """

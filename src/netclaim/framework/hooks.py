@@ -3,7 +3,7 @@
 Promise: a pod does not run without its interfaces. The runtime takes silence for consent, so the
 answer is an error before its deadline rather than nothing; a sandbox that slipped through while the
 driver was away is completed after the next Synchronize, and until then its containers are refused.
-Limit: a pod on the host's network has no namespace of its own and is let through.
+A pod on the host's network has no namespace of its own, and is refused if it claims an interface.
 """
 
 import asyncio
@@ -62,25 +62,39 @@ class RuntimeHooks:
 
     async def run_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
         """Attach, or take everything back and answer with an error. Again: nothing to do."""
-        if pod.netns is None:
-            return
         left_s = deadline_s - asyncio.get_running_loop().time()
         try:
             await self._attach(pod, deadline_s - left_s * ROLLBACK_SHARE)
-        except Exception:
+        except Exception as error:
             await self._release(pod.id, deadline_s)
+            log.warning("attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error))
             raise
+        finally:
+            self._attacher.tell_failure(pod.id)
 
     async def create_container(
         self,
         pod: PodSandbox,
-        container: Container,  # noqa: ARG002 (a pod is let through whole or not at all)
+        container: Container,
         *,
         deadline_s: float,
     ) -> None:
         """Refuse a container while its pod lacks an interface. Again: the same."""
-        if pod.netns is not None and pod.id not in self._complete:
+        if pod.id in self._complete:
+            return
+        try:
             await self._attach(pod, deadline_s)
+        except Exception as error:
+            log.warning(
+                "attach.container_refused",
+                pod=pod.name,
+                namespace=pod.namespace,
+                container=container.name,
+                error=str(error),
+            )
+            raise
+        finally:
+            self._attacher.tell_failure(pod.id)
 
     async def stop_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
         """Detach while the namespace is still there. Again: nothing to do."""

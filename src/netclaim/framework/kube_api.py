@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 from netclaim.framework.slices import Create, Delete, Operation, Update
-from netclaim.kube import ConflictError, DraApi, Event, NotFoundError
+from netclaim.kube import ConflictError, DraApi, Event, InvalidError, NotFoundError
 from netclaim.model.claim import Claim, JsonObject, parse_claim
+from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["KubeClaims", "KubeSlices", "KubeStatuses"]
+__all__ = ["KubeClaims", "KubePods", "KubeSlices", "KubeStatuses"]
 
 FIELD_MANAGER_MAX: Final = 128  # characters, by the API
 
@@ -25,6 +26,30 @@ class KubeClaims:
             return parse_claim(await self._api.get_claim(ref.namespace, ref.name))
         except NotFoundError:
             return None
+
+
+class KubePods:
+    """Pods, one request each."""
+
+    def __init__(self, api: DraApi) -> None:
+        self._api = api
+
+    async def claims_of(self, pod: PodSandbox) -> frozenset[str] | None:
+        """The names of the claims that the pod uses; None if it is gone."""
+        try:
+            found = await self._api.get_pod(pod.namespace, pod.name)
+        except NotFoundError:
+            return None
+        if found["metadata"]["uid"] != pod.uid:
+            return None
+        status = found.get("status", {})
+        entries = [
+            *found["spec"].get("resourceClaims", ()),
+            *status.get("resourceClaimStatuses", ()),
+            status.get("extendedResourceClaimStatus") or {},
+        ]
+        names = (entry.get("resourceClaimName") for entry in entries)
+        return frozenset(name for name in names if name)
 
 
 class KubeSlices:
@@ -70,14 +95,14 @@ class KubeStatuses:
         self._manager = f"{driver}/{node}"[:FIELD_MANAGER_MAX]
 
     async def apply(self, claim: ClaimRef, devices: Sequence[JsonObject]) -> bool:
-        """Write the driver's entries; False when the claim is gone or another one by now."""
+        """Write the driver's entries; False when the claim is gone, another one or free by now."""
         try:
             await self._api.apply_claim_devices(
                 claim.namespace, claim.name, claim.uid, devices, field_manager=self._manager
             )
         except NotFoundError:
             return False
-        except ConflictError:
+        except (ConflictError, InvalidError):  # invalid: devices that are no longer allocated
             if await self._is_there(claim):
                 raise
             return False
@@ -99,4 +124,4 @@ class KubeStatuses:
 
     async def _is_there(self, claim: ClaimRef) -> bool:
         found = await KubeClaims(self._api).get(claim)
-        return found is not None and found.uid == claim.uid
+        return found is not None and found.uid == claim.uid and found.allocated

@@ -11,7 +11,7 @@ from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.framework.device_health import device_healths
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.journal import Journal
-from netclaim.framework.kube_api import KubeClaims, KubeSlices, KubeStatuses
+from netclaim.framework.kube_api import KubeClaims, KubePods, KubeSlices, KubeStatuses
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.pod_plans import PodPlans
 from netclaim.framework.prepare import Attachments, Preparer
@@ -101,7 +101,7 @@ def build(
         attacher = Attacher(
             driver,
             journal,
-            PodPlans(journal, claims),
+            PodPlans(journal, claims, KubePods(api)),
             reports=reporter,
             metrics=metrics,
             netns_exists=_exists,
@@ -114,6 +114,7 @@ def build(
             socket_path=settings.nri_socket,
         )
         network = Network(attacher, repairer, plugin)
+        attacher.count()
     attachments: Attachments = network or ContainersOnly()
     preparer = Preparer(
         driver,
@@ -124,6 +125,7 @@ def build(
         reports=reporter,
         metrics=metrics,
     )
+    preparer.count()
     return Parts(
         journal=journal,
         pool=pool,

@@ -127,7 +127,7 @@ class Preparer:
         )
         if done != booking:
             await self._journal.put_booking(done)
-        self._count()
+        self.count()
         self._reports.touch(claim.uid, {})
         log.info(
             "prepare.done", claim=ref.name, namespace=ref.namespace, devices=len(prepared.plans)
@@ -144,6 +144,8 @@ class Preparer:
         if not mine.devices:
             raise RequestError(
                 f"claim {ref.namespace}/{ref.name} has no device of {self._driver.name}"
+                if claim.allocated
+                else f"claim {ref.namespace}/{ref.name} is no longer allocated"
             )
         return mine
 
@@ -181,9 +183,10 @@ class Preparer:
         await self._driver.unprepare(booking.prepared or Prepared(claim=booking.claim))
         await self._files.remove(uid)
         await self._journal.drop_booking(uid)
-        self._count()
+        self.count()
 
-    def _count(self) -> None:
+    def count(self) -> None:
+        """Bring the metrics in line with the journal."""
         bookings = self._journal.bookings.values()
         self._metrics.prepared_claims.set(sum(b.ready for b in bookings))
 

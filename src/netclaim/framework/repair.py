@@ -108,7 +108,10 @@ class Repairer:
             return
         if pod.netns is not None and self._netns_exists(pod.netns):
             # A Stop from here on waits for the sandbox's lock behind us, and undoes it all.
-            await self._attacher.attach(pod)
+            try:
+                await self._attacher.attach(pod)
+            finally:
+                self._attacher.tell_failure(sandbox_id)
         else:
             self.note_gone(sandbox_id)  # ended without our being told
         self._running.pop(sandbox_id, None)

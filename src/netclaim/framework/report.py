@@ -29,6 +29,7 @@ __all__ = ["Reporter", "Statuses"]
 log = structlog.get_logger()
 
 WRITES_MAX: Final = 4  # at a time: a node that starts a hundred pods stays polite
+RETRIES: Final = Backoff(max_s=10.0)  # somebody waits for the status when the API server is back
 
 
 class Statuses(Protocol):
@@ -72,6 +73,10 @@ class Reporter:
             self._failures[claim_uid] = failures
         else:
             self._failures.pop(claim_uid, None)
+        self.look_again(claim_uid)
+
+    def look_again(self, claim_uid: str) -> None:
+        """The claim is now as the journal has it; what failed is as before. Again: the same."""
         if claim_uid not in self._dirty:
             self._dirty.add(claim_uid)
             self._queue.put_nowait(claim_uid)
@@ -80,7 +85,7 @@ class Reporter:
     async def run(self) -> None:
         """Write what has to be written, beginning with what a restart left, until cancelled."""
         for claim_uid in self._journal.bookings:
-            self.touch(claim_uid, self._failures.get(claim_uid, {}))
+            self.look_again(claim_uid)
         async with asyncio.TaskGroup() as group:
             while True:
                 group.create_task(self._deliver(await self._queue.get()))
@@ -91,7 +96,7 @@ class Reporter:
             await retry(
                 "report",
                 lambda: self._attempt(claim_uid),
-                backoff=Backoff(),
+                backoff=RETRIES,
                 clock=self._clock,
                 retried=(*TRANSIENT, HostError),
             )

@@ -33,7 +33,11 @@ def compose(
     previous: Report | None,
     now: datetime,
 ) -> Report:
-    """The claim's report. A device of which nothing new is known stays as it was."""
+    """The claim's report. A device of which nothing new is known stays as it was.
+
+    A failure counts while no pod has the device: that of a second pod on a shared claim is told on
+    that pod, and does not make the first one's interface any less ready.
+    """
     before = {d.device.key: d for d in previous.devices} if previous is not None else {}
     attached: dict[DeviceKey, list[Attachment]] = {}
     for lease in leases:
@@ -47,7 +51,8 @@ def compose(
     }
     reports = []
     for device in booking.devices:
-        here, failure = attached.get(device.key, []), failures.get(device.key)
+        here = attached.get(device.key, [])
+        failure = None if here else failures.get(device.key)
         if failure is not None or here or device.key in plain:
             reports.append(_device_report(device, here, failure, before.get(device.key), now))
         elif device.key in before:

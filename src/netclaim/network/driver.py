@@ -9,7 +9,6 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from netclaim.cni import Chain, Endpoint, NetworkList, Result, pod_args
-from netclaim.errors import RequestError
 from netclaim.framework.contract import NetworkDriver
 from netclaim.kernel import Link, Monitor, open_netns
 from netclaim.model import Attachment, Claim, Device, Interface, Plan, PodSandbox, Prepared
@@ -81,8 +80,7 @@ class LinkDriver(NetworkDriver):
         """Run the plan's plugins for the pod. Again: only after `detach`."""
         interface = read_plan(plan)
         network = interface.network
-        if pod.netns is None:
-            raise RequestError("the pod is on the node's own network and cannot have interfaces")
+        assert pod.netns is not None, "the framework's promise"
         with self._only_one(pod.id, interface.if_name):
             if await self._links.pod_has(pod.netns, interface.if_name):
                 raise NameTakenError(interface.if_name)

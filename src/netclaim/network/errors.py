@@ -6,12 +6,14 @@
     PeerError
     └── LinkGoneError     the allocated link is not on the node now; it may come back
 
-A plugin's own failure is a CniError, and goes to the user in the plugin's own words.
+The last two are refusals: where one is raised, nothing was done yet. A plugin's own failure is a
+CniError, and goes to the user in the plugin's own words.
 """
 
 from collections.abc import Sequence
 
 from netclaim.errors import PeerError, RequestError
+from netclaim.framework.contract import NotBegunError
 
 __all__ = ["LinkGoneError", "NameTakenError", "ParametersError"]
 
@@ -24,7 +26,7 @@ class ParametersError(RequestError):
         self.faults = tuple(faults)
 
 
-class NameTakenError(RequestError):
+class NameTakenError(NotBegunError, RequestError):
     """The pod has an interface of this name already."""
 
     def __init__(self, ifname: str) -> None:
@@ -36,7 +38,7 @@ class NameTakenError(RequestError):
         self.ifname = ifname
 
 
-class LinkGoneError(PeerError):
+class LinkGoneError(NotBegunError, PeerError):
     """A link that was allocated is not in the node's namespace."""
 
     def __init__(self, link: str) -> None:
