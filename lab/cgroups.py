@@ -5,6 +5,8 @@ touches directories below the lab's own.
 """
 
 import contextlib
+import errno
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ __all__ = ["is_version_2", "make", "remaining", "remove"]
 
 ROOT = Path("/sys/fs/cgroup")
 CONTROLLERS_V2 = ("cpuset", "cpu", "io", "memory", "pids")
+EMPTY_S = 10  # for the last processes to leave a group; milliseconds, unless the machine is busy
 
 
 def is_version_2() -> bool:
@@ -56,7 +59,21 @@ def remove(lab: str, node: str = "") -> None:
     """Remove the groups of a node, or of the whole lab; their processes must be gone."""
     for top in remaining(lab):
         for directory in _deepest_first(top / node):
+            _remove_empty(directory)
+
+
+def _remove_empty(directory: Path) -> None:
+    """Remove a group; a process that has ended is in it until the kernel has buried it."""
+    deadline = time.monotonic() + EMPTY_S
+    while True:
+        try:
             directory.rmdir()
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 def _deepest_first(directory: Path) -> Iterator[Path]:

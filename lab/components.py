@@ -274,4 +274,7 @@ SystemdCgroup = false
 [plugins."io.containerd.nri.v1.nri"]
 disable = false
 socket_path = "/var/run/nri/nri.sock"
+
+[plugins."io.containerd.nri.v1.nri".default_validator]
+enable = true # lets a pod say which plugins it cannot do without
 """

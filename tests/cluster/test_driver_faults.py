@@ -188,6 +188,23 @@ def test_container_is_refused_while_the_interface_is_missing(
     check_all_gone(lab, kubectl, "gated")
 
 
+def test_pod_that_cannot_do_without_the_driver(
+    lab: Lab, drivers: DriverSet, kubectl: Kubectl, driver: str
+) -> None:
+    """A pod that names the driver as required does not run while nobody is there to refuse it."""
+    kubectl.apply(simple_claim("strict"))
+    strict = pod("strict", "strict")
+    strict["metadata"]["annotations"] = {"required-plugins.noderesource.dev": f'["{driver}"]'}
+    kill_driver_after_prepare(lab, kubectl, strict)
+    wait_event(kubectl, "strict", f'required plugin "{driver}" not present')
+    assert not container_started(kubectl, "strict")
+    lab.restart(DRIVER_COMPONENT)
+    drivers.wait_ready(driver, NODE)
+    kubectl.wait("pod/strict", "condition=Ready")
+    assert len(addresses(kubectl, "strict", "net1")) == 1
+    check_all_gone(lab, kubectl, "strict")
+
+
 def load_as(lab: Lab, name: str) -> None:
     """Give the node an image under a name that it did not have."""
     ctr = str(lab.binaries.path("ctr"))

@@ -4,8 +4,8 @@ from typing import Any
 
 from lab.drivers import DEFAULT_DRIVER
 from lab.kubectl import Kubectl
-from tests.cluster.claims import claim, macvlan, parameters, pod, request
-from tests.cluster.drivers import wait_event
+from tests.cluster.claims import claim, macvlan, parameters, pod, request, simple_claim
+from tests.cluster.drivers import ready_condition, wait_claim, wait_event
 
 GOOD = parameters(macvlan("good", master="eth0"))
 ENTRY = "spec.devices.config[nic].opaque.parameters"
@@ -71,3 +71,12 @@ def test_one_name_for_two_interfaces(kubectl: Kubectl, driver: str) -> None:
         pod("clash", "one", "two"),
     )
     wait_event(kubectl, "clash", "give every claim of the pod another name")
+
+
+def test_claim_of_a_pod_on_the_hosts_network(kubectl: Kubectl, driver: str) -> None:
+    """A pod that can have no interface of its own does not start, and says why."""
+    kubectl.apply(simple_claim("nowhere"), pod("host", "nowhere", hostNetwork=True))
+    wait_event(kubectl, "host", "take away hostNetwork or the claim")
+    condition = ready_condition(wait_claim(kubectl, "nowhere", "False"))
+    assert condition is not None
+    assert "on the node's own network" in condition["message"]

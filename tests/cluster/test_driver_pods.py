@@ -8,8 +8,10 @@ from tests.cluster.drivers import (
     eventually,
     journal_rows,
     links,
+    ready_condition,
     reserved_addresses,
     wait_claim,
+    wait_event,
 )
 
 
@@ -78,6 +80,21 @@ def test_two_pods_share_a_claim(lab: Lab, kubectl: Kubectl, driver: str) -> None
     kubectl("delete", "pod", "second")
     eventually(lambda: journal_rows(lab, "kind-worker", driver), lambda n: n == 0, "no rows")
     assert reserved_addresses(lab, "kind-worker", "shared") == set()
+
+
+def test_second_pod_without_an_address(kubectl: Kubectl, driver: str) -> None:
+    """A pod that finds no address waits for one; the claim stays ready for the pod that has it."""
+    only = {"subnet": "10.20.0.0/24", "rangeStart": "10.20.0.7", "rangeEnd": "10.20.0.7"}
+    config = macvlan("narrow", ipam={"type": "host-local", "ranges": [[only]]})
+    kubectl.apply(simple_claim("narrow", "eth1", parameters(config)), pod("has", "narrow"))
+    kubectl.wait("pod/has", "condition=Ready")
+    before = ready_condition(wait_claim(kubectl, "narrow", "True"))
+    kubectl.apply(pod("waits", "narrow"))
+    wait_event(kubectl, "waits", "no IP addresses available")
+    assert ready_condition(kubectl.get("resourceclaim", "narrow")) == before
+    kubectl("delete", "pod", "has", "--wait=true")
+    kubectl.wait("pod/waits", "condition=Ready")
+    assert addresses(kubectl, "waits", "net1") == ["10.20.0.7/24"]
 
 
 def test_dual_stack_and_chained_plugins(kubectl: Kubectl, driver: str) -> None:

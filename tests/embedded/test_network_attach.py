@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from netclaim.cni import CniError, PluginMissingError
-from netclaim.errors import RequestError
 from netclaim.kernel import Netns
 from netclaim.model import Attachment, Interface, Plan
 from netclaim.network import LinkDriver, LinkGoneError, NameTakenError
@@ -267,16 +266,6 @@ def test_a_link_that_came_home_by_itself_gets_its_name_back(
     (link,) = ip_json(node, "link", "show", "eth1")
     assert "UP" in link["flags"]
     assert "net1" not in names(node)
-
-
-def test_a_pod_on_the_nodes_network_has_no_interfaces(node: Netns, driver: LinkDriver) -> None:
-    """There is no namespace to put one into; the user is told."""
-
-    async def attach() -> None:
-        await driver.attach(await plan_for(driver, claim_for({"type": "macvlan"})), pod_of(None))
-
-    with pytest.raises(RequestError, match="on the node's own network"):
-        run_on(node, attach)
 
 
 @pytest.mark.parametrize("plugin", ["macvlan", "host-device"])

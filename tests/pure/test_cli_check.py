@@ -243,6 +243,15 @@ def test_alternatives_are_checked_each() -> None:
     assert lines(CLASS, claim) == []
     (line,) = lines(CLASS, claim.replace("requests: [nic]", "requests: [nic/fast]"))
     assert line.startswith("x:20: error: spec.devices.requests[0].firstAvailable[1]: no config")
+    different = (
+        "    - requests: [nic/slow]\n"
+        "      opaque:\n"
+        "        driver: cni.dra.networking.x-k8s.io\n"
+        "        parameters: {interface: net2}\n"
+    )
+    assert lines(CLASS, claim + different) == []
+    (line,) = lines(CLASS, claim + different.replace("interface:", "iface:"))
+    assert "spec.devices.config[1].opaque.parameters.iface: unknown key" in line
 
 
 @pytest.mark.parametrize(

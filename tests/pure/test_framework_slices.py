@@ -156,6 +156,22 @@ def test_deleted_slice_comes_back_with_a_new_generation() -> None:
     assert generations(server) == [2, 2]
 
 
+@pytest.mark.parametrize("owners", [None, [], [{"kind": "Node", "name": "node-1", "uid": "old"}]])
+def test_lost_owner_comes_back(owners: list[JsonObject] | None) -> None:
+    """Slices whose owner somebody took away get it back, and are the same otherwise."""
+    server = SliceServer()
+    settle(server, numbered(300))
+    before = [obj["spec"] for obj in server.objects.values()]
+    for index in (0, 2):
+        server.objects[POOL.slice_name(index)]["metadata"]["ownerReferences"] = owners
+    operations = settle(server, numbered(300))
+    assert [type(operation) for operation in operations] == [Update, Update]
+    assert [obj["spec"] for obj in server.objects.values()] == before
+    for obj in server.objects.values():
+        assert [owner["uid"] for owner in obj["metadata"]["ownerReferences"]] == ["node-uid"]
+    assert plan(server, numbered(300)) == ()
+
+
 def test_foreign_slice_is_deleted_first() -> None:
     """A slice of our driver and node that is not ours goes, and its generation is surpassed."""
     server = SliceServer()

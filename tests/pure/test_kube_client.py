@@ -1,6 +1,7 @@
 """The client's verbs against a real HTTP server that answers from a script."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -47,6 +48,12 @@ async def client(stub: StubServer) -> AsyncIterator[Client]:
     """A client of it, without credentials."""
     async with client_of(stub) as made:
         yield made
+
+
+async def ask(cluster: Cluster) -> None:
+    """Make one request of a client of its own."""
+    async with connect(cluster) as client:
+        await client.get_path("/x")
 
 
 @pytest.mark.asyncio
@@ -184,6 +191,35 @@ async def test_invalid_names_the_fields(stub: StubServer, client: Client) -> Non
 
 
 @pytest.mark.asyncio
+async def test_what_is_invalid_is_told_in_short(stub: StubServer, client: Client) -> None:
+    """The text of a 422 has the object's name and each field's fault once, and no value whole."""
+    value = '{"driver":"d","pool":"p","data":{"cniVersion":"1.0.0"}}'
+    said = f"Invalid value: {value}: must be an allocated device in the claim"
+    causes = [
+        {"reason": "FieldValueInvalid", "message": said, "field": f"status.devices[{index}]"}
+        for index in (0, 0, 1)
+    ]
+    stub.on(
+        "GET",
+        "/x",
+        Reply(status(422, "Invalid", said, kind="C", name="nic", causes=causes), status=422),
+        Reply(status(422, "Invalid", f"C nic: {said}"), status=422),
+        Reply(status(422, "Invalid", said * 9, causes=causes * 99), status=422),
+        Reply(status(422, "Invalid", "x" * 999), status=422),
+    )
+    texts = []
+    for _ in range(4):
+        with pytest.raises(InvalidError) as caught:
+            await client.get_path("/x")
+        texts.append(str(caught.value))
+    brief = "Invalid value: {…}: must be an allocated device in the claim"
+    assert texts[0] == f"C nic is invalid: status.devices[0]: {brief}; status.devices[1]: {brief}"
+    assert texts[1] == f"C nic: {brief}"
+    assert texts[2].startswith("the object is invalid: ")
+    assert max(map(len, texts)) == 300
+
+
+@pytest.mark.asyncio
 async def test_retry_after(stub: StubServer, client: Client) -> None:
     """How long to wait comes from the header, else from the Status, else is unknown."""
     stub.on(
@@ -252,19 +288,32 @@ async def test_redirects_are_not_followed(stub: StubServer) -> None:
 
 @pytest.mark.asyncio
 async def test_nobody_there() -> None:
-    """A refused connection is Unreachable and names the server."""
+    """A refused connection is Unreachable, and says in one line which server and why."""
     listener = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
     port = listener.sockets[0].getsockname()[1]
     listener.close()
     await listener.wait_closed()
-    async with connect(Cluster(f"http://127.0.0.1:{port}", StoredSecrets())) as client:
-        with pytest.raises(UnreachableError, match=f"http://127.0.0.1:{port}"):
-            await client.get_path("/x")
+    address = f"127.0.0.1:{port}"
+    for server in (f"http://{address}", f"https://{address}"):
+        said = f"cannot reach the API server at {server}: Connection refused"
+        with pytest.raises(UnreachableError, match=f"^{re.escape(said)}$"):
+            await ask(Cluster(server, StoredSecrets()))
+    server = "https://192.0.2.1:443"
+    said = f"cannot reach the API server at {server}: the proxy {address}: Connection refused"
+    with pytest.raises(UnreachableError, match=f"^{re.escape(said)}$"):
+        await ask(Cluster(server, StoredSecrets(), proxy=f"http://{address}"))
+
+
+@pytest.mark.asyncio
+async def test_somebody_else_there(stub: StubServer) -> None:
+    """A server that does not speak TLS is told as that."""
+    with pytest.raises(UnreachableError, match=r"^cannot reach [^<>]+: TLS: [a-z ]+$"):
+        await ask(Cluster(stub.url.replace("http:", "https:"), StoredSecrets()))
 
 
 @pytest.mark.asyncio
 async def test_a_body_cut_short(stub: StubServer, client: Client) -> None:
     """An answer that ends before its announced length is Unreachable, never half an object."""
     stub.on("GET", "/x", Stream([b'{"a":'], "cut", headers={"Content-Length": "10"}))
-    with pytest.raises(UnreachableError):
+    with pytest.raises(UnreachableError, match=f"^cannot reach [^<>]* {stub.url}: [^<>]+$"):
         await client.get_path("/x")

@@ -1,6 +1,7 @@
 """Claim parameters: every dialect that people write, and every mistake with its message."""
 
 import contextlib
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,52 @@ def test_a_chosen_alternative_takes_the_configuration_of_its_request() -> None:
     for name in ("net", "net/fast"):
         (request,) = read_claim(claim_of(config_of(TYPED, name), devices=devices))
         assert request.device.request == "net/fast"
+
+
+def test_an_alternative_goes_over_its_request_key_by_key() -> None:
+    """In whatever order they are written; the class's are below both, and one for all below that.
+
+    An alternative that was not allocated changes nothing.
+    """
+    entries = (
+        config_of({"config": CONF}, "net/slow"),
+        config_of({"interface": "data0", "config": MACVLAN}, "net"),
+        config_of(TYPED | {"ifName": "all0"}),
+        config_of(TYPED | {"ifName": "class0"}, "net/slow", source="FromClass"),
+    )
+    for configs in itertools.permutations(entries):
+        (slow,) = read_claim(claim_of(*configs, devices=(device_of("net/slow"),)))
+        assert (slow.ifname, slow.network.name) == ("data0", "one")
+        (fast,) = read_claim(claim_of(*configs, devices=(device_of("net/fast"),)))
+        assert (fast.ifname, fast.network.name) == ("data0", "macvlan-eth1")
+
+
+def test_a_mistake_is_at_the_entry_that_has_it() -> None:
+    """The path says whether it is the alternative's entry or its request's."""
+    devices = (device_of("net/slow"),)
+    for bad, good in (("net", "net/slow"), ("net/slow", "net")):
+        configs = (config_of(TYPED | {"mtu": 1}, bad), config_of(TYPED, good))
+        with pytest.raises(RequestError) as caught:
+            read_claim(claim_of(*configs, devices=devices))
+        assert caught.value.field == f"spec.devices.config[{bad}].opaque.parameters.mtu"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "named"),
+    [
+        (("net/slow",), ("net/fast", "net/slow"), "[net/slow] and [net/fast, net/slow]"),
+        (("net",), ("net",), "[net] and [net]"),
+        ((), (), "[] and []"),
+    ],
+)
+def test_entries_that_are_as_specific_are_both_named(
+    first: tuple[str, ...], second: tuple[str, ...], named: str
+) -> None:
+    """Neither can go over the other."""
+    configs = (config_of(TYPED, *first), config_of(TYPED, *second))
+    with pytest.raises(RequestError) as caught:
+        read_claim(claim_of(*configs, devices=(device_of("net/slow"),)))
+    assert f"2 entries are for this request, with `requests` {named}: leave" in str(caught.value)
 
 
 def test_several_requests_have_an_interface_each() -> None:
@@ -264,9 +311,10 @@ CLAIM_MISTAKES = [
         id="no configuration",
     ),
     pytest.param(
-        (config_of(TYPED, "net"), config_of(TYPED)),
+        (config_of(TYPED, "net"), config_of(TYPED, "net")),
         (device_of("net"),),
-        "spec.devices.config[net]: 2 entries are for this request: leave one",
+        "spec.devices.config[net]: 2 entries are for this request, with `requests` [net] and "
+        "[net]: leave one",
         id="two configurations",
     ),
     pytest.param(

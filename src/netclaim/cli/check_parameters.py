@@ -187,7 +187,8 @@ def _located(stand_in: _StandIn, fault: RequestError) -> tuple[Finding, Path]:
         path = _wanted(stand_in, match[2]).path
     else:
         path = (*_last_config(stand_in, match[2], "FromClaim").path, *steps(match[3]))
-        one = next((one for one in stand_in.wanted if _base(one) == match[2]), None)
+        base = match[2].partition("/")[0]
+        one = next((one for one in stand_in.wanted if _base(one) == base), None)
         if one and one.name not in stand_in.sure and _is_left_out(subject, path):
             said = f"{message}, unless the class {one.class_name} sets it"
             return subject.warning(path, said), path
@@ -198,8 +199,9 @@ def _last_config(stand_in: _StandIn, label: str, source: str) -> _Config:
     """The entry that the driver means: by the requests that it lists, or by one it is for."""
     entries = [config for config in stand_in.configs if config.opaque.source == source]
     listed = [config for config in entries if ",".join(config.opaque.requests) == label]
+    named = [config for config in entries if label in config.opaque.requests]
     names = [one.name for one in stand_in.wanted if _base(one) == label]
-    return (listed or [c for c in entries if any(map(c.opaque.applies_to, names))])[-1]
+    return (listed or named or [c for c in entries if any(map(c.opaque.applies_to, names))])[-1]
 
 
 def _wanted(stand_in: _StandIn, label: str) -> Wanted:

@@ -7,7 +7,8 @@ Limit: one pool a node, named after the node.
 
 Generation: when a single slice changes its devices it is written alone, which is atomic. When
 slices come or go, or several change, every slice of the pool is written with the next generation,
-and the pool counts only once all of them are there.
+and the pool counts only once all of them are there. A slice that has lost its owner is written as
+it is, which changes nothing for the allocator.
 """
 
 import hashlib
@@ -101,12 +102,13 @@ def plan_slices(
         for name, content in wanted.items()
         if name in found and not _holds(found[name], content, accepted.get(name))
     ]
+    disowned = [name for name in wanted if name in found and not _is_owned(pool, found[name])]
     whole = not obsolete and not missing and _is_whole(pool, found.values())
-    if whole and not changed:
+    if whole and not changed and not disowned:
         return ()
     newest = max([_generation(obj) for obj in found.values()], default=0)
-    if whole and len(changed) == 1:
-        generation, rewritten = newest, changed
+    if whole and len(changed) <= 1:
+        generation, rewritten = newest, sorted({*changed, *disowned})
     else:
         generation = max(newest, last_generation) + 1
         rewritten = [name for name in wanted if name in found]
@@ -157,6 +159,10 @@ def _is_whole(pool: Pool, found: Iterable[JsonObject]) -> bool:
     return all(head == expected for head in heads)
 
 
+def _is_owned(pool: Pool, obj: JsonObject) -> bool:
+    return bool(obj["metadata"].get("ownerReferences") == [_owner(pool)])
+
+
 def _spec(pool: Pool, content: list[JsonObject], generation: int, count: int) -> JsonObject:
     return {
         "driver": pool.driver,
@@ -166,15 +172,18 @@ def _spec(pool: Pool, content: list[JsonObject], generation: int, count: int) ->
     }
 
 
-def _object(pool: Pool, name: str, spec: JsonObject) -> JsonObject:
-    owner = {
+def _owner(pool: Pool) -> JsonObject:
+    return {
         "apiVersion": "v1",
         "kind": "Node",
         "name": pool.node,
         "uid": pool.node_uid,
         "controller": True,
     }
-    return {"metadata": {"name": name, "ownerReferences": [owner]}, "spec": spec}
+
+
+def _object(pool: Pool, name: str, spec: JsonObject) -> JsonObject:
+    return {"metadata": {"name": name, "ownerReferences": [_owner(pool)]}, "spec": spec}
 
 
 def _replacement(pool: Pool, spec: JsonObject, found: JsonObject) -> JsonObject:

@@ -178,9 +178,9 @@ def delete_link(index: int) -> Request:
 
 
 def delete_link_named(name: str) -> Request:
-    """Remove a link by its name."""
+    """Remove a link by its name; that it is out of its namespace is a reply, before the ack."""
     payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0) + text(uapi.IFLA_IFNAME, name)
-    return Request(uapi.RTM_DELLINK, payload, f"delete link {name}")
+    return Request(uapi.RTM_DELLINK, payload, f"delete link {name}", flags=uapi.NLM_F_ECHO)
 
 
 def get_link(name: str) -> Request:

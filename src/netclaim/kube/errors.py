@@ -21,6 +21,7 @@ Told apart by class and fields. `Status` bodies that are missing or broken lose 
 class: that depends on the code and reason alone.
 """
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -49,6 +50,10 @@ __all__ = [
 ]
 
 TEXT_SHOWN = 200  # characters of a body that is no Status: enough of a proxy's page to know it by
+INVALID_SHOWN = 300  # characters of what is invalid: a log's line, or a condition's message
+OBJECT = re.compile(
+    r"\{.*\}", re.DOTALL
+)  # the value that a cause quotes, which may be all there is
 
 
 class KubeConfigError(HostError):
@@ -76,6 +81,8 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 class _Details(msgspec.Struct, frozen=True, rename="camel"):
+    kind: str = ""
+    name: str = ""
     causes: tuple[Cause, ...] | None = None
     retry_after_seconds: float | None = None
 
@@ -93,12 +100,17 @@ class ApiError(PeerError):
     """The API server refused: `code`, `reason`, `causes` and `retry_after_s` say how."""
 
     def __init__(self, status: Status, *, retry_after_s: float | None = None) -> None:
-        super().__init__(status.message or f"the API server answered {status.code} {status.reason}")
+        super().__init__(
+            self._text(status) or f"the API server answered {status.code} {status.reason}"
+        )
         details = status.details or _Details()
         self.code = status.code
         self.reason = status.reason
         self.causes = details.causes or ()
         self.retry_after_s = retry_after_s or details.retry_after_seconds
+
+    def _text(self, status: Status) -> str:
+        return status.message
 
 
 class UnauthorizedError(ApiError):
@@ -126,7 +138,20 @@ class GoneError(ApiError):
 
 
 class InvalidError(ApiError):
-    """The object breaks a rule; `causes` names each field. 1.36 also refuses status rights so."""
+    """The object breaks a rule; `causes` names each field. 1.36 also refuses status rights so.
+
+    The text says what is wrong with which fields, without the values: the server quotes them whole.
+    """
+
+    def _text(self, status: Status) -> str:
+        details = status.details or _Details()
+        # Some causes are told once for each check that finds them.
+        told = dict.fromkeys(f"{cause.field}: {_brief(cause)}" for cause in details.causes or ())
+        subject = f"{details.kind} {details.name}".strip() or "the object"
+        text = (
+            f"{subject} is invalid: {'; '.join(told)}" if told else _without_objects(status.message)
+        )
+        return text if len(text) <= INVALID_SHOWN else text[: INVALID_SHOWN - 1] + "…"
 
 
 class TooManyRequestsError(ApiError):
@@ -146,6 +171,14 @@ _BY_CODE: Mapping[int, type[ApiError]] = {
     422: InvalidError,
     429: TooManyRequestsError,
 }
+
+
+def _brief(cause: Cause) -> str:
+    return _without_objects(cause.message) or cause.reason
+
+
+def _without_objects(text: str) -> str:
+    return " ".join(OBJECT.sub("{…}", text).split())
 
 
 def error_of_status(status: Status, *, retry_after_s: float | None = None) -> ApiError:

@@ -6,6 +6,7 @@ that the caller's budget stays the caller's. A body is whole or the call fails. 
 """
 
 import asyncio
+import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -152,13 +153,33 @@ def _translated(server: str) -> Iterator[None]:
     try:
         yield
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise UnreachableError(f"{server}: {_said(error)}") from error
+        said = f"cannot reach the API server at {server}: {_said(error)}"
+        raise UnreachableError(said) from error
 
 
 def _said(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
+    """Say in our words what aiohttp says with the objects that it has at hand."""
+    match error:
+        case TimeoutError():
+            return "no answer in time"
+        case aiohttp.ClientConnectorCertificateError(certificate_error=fault):
+            return f"its certificate is not valid: {getattr(fault, 'verify_message', fault)}"
+        case aiohttp.ClientProxyConnectionError():
+            return f"the proxy {error.host}:{error.port}: {_reason(error.os_error)}"
+        case aiohttp.ClientConnectorError(os_error=fault):
+            return _reason(fault)
+        case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError():
+            return "the connection was closed before the answer was whole"
     return str(error) or type(error).__name__
+
+
+def _reason(fault: OSError) -> str:
+    """Say why there is no connection; several addresses may have failed in several ways."""
+    if isinstance(fault, ssl.SSLError):  # whose numbers are none of the system's
+        return f"TLS: {(fault.reason or str(fault)).lower().replace('_', ' ')}"
+    if fault.errno is not None and fault.errno > 0:  # below are those of name resolution
+        return os.strerror(fault.errno)
+    return fault.strerror or str(fault)
 
 
 def _keep_alive(response: aiohttp.ClientResponse) -> None:

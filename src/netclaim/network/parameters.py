@@ -6,8 +6,9 @@
     config: {...}
 
 Promise: strict, so that a misspelt key is a message and not a surprise; all mistakes of a claim are
-told at once, each with the path of what to change. The claim's parameters go over its class's, key
-by key; `config` is one key and is replaced whole.
+told at once, each with the path of what to change. The claim's parameters go over its class's, and
+those for an alternative over those for its request, key by key; `config` is one key and is replaced
+whole.
 Limit: pure. Whether the links and plugins it names are there, is asked later.
 """
 
@@ -129,7 +130,7 @@ def _read_device(reader: _Reader, device: AllocatedDevice) -> InterfaceRequest |
     mistakes_before = len(reader.faults)
     layers = [_read_layer(reader, config, device) for config in _configs(reader, device)]
     merged: dict[str, tuple[Any, str]] = {}
-    for layer in layers:  # the class's first
+    for layer in layers:  # the class's first, the most specific last
         merged |= {key: (value, layer.fields[key]) for key, value in layer.values.items()}
     if layers:
         for key, example in (("ifName", "such as net1"), ("config", "a CNI conf or conflist")):
@@ -144,7 +145,7 @@ def _read_device(reader: _Reader, device: AllocatedDevice) -> InterfaceRequest |
 
 
 def _configs(reader: _Reader, device: AllocatedDevice) -> list[OpaqueConfig]:
-    """The class's configuration and the claim's, at most one of each."""
+    """The class's configuration, then the claim's: at most one of each specificity."""
     found = reader.claim.configs_for(device.request)
     request = device.base_request
     if not found:
@@ -153,26 +154,40 @@ def _configs(reader: _Reader, device: AllocatedDevice) -> list[OpaqueConfig]:
             f"spec.devices.config with the request's name and `opaque` parameters",
             f"spec.devices.requests[{request}]",
         )
-    sources = Counter(config.source for config in found)
-    if sources["FromClaim"] > 1:
+    of_class = [config for config in found if config.source == "FromClass"]
+    if len(of_class) > 1:
         reader.fault(
-            f"{sources['FromClaim']} entries are for this request: leave one",
-            f"spec.devices.config[{request}]",
-        )
-    if sources["FromClass"] > 1:
-        reader.fault(
-            f"{sources['FromClass']} entries are for the driver {device.driver}: leave one",
+            f"{len(of_class)} entries are for the driver {device.driver}: leave one",
             f"DeviceClass({request}).spec.config",
         )
-    return list({config.source: config for config in found}.values())
+    of_claim: dict[int, list[OpaqueConfig]] = {}
+    for config in found[len(of_class) :]:
+        of_claim.setdefault(_specificity(config, device), []).append(config)
+    for alike in of_claim.values():
+        if len(alike) > 1:
+            named = " and ".join(f"[{', '.join(config.requests)}]" for config in alike)
+            reader.fault(
+                f"{len(alike)} entries are for this request, with `requests` {named}: leave one",
+                f"spec.devices.config[{request}]",
+            )
+    return [*of_class[-1:], *(of_claim[level][-1] for level in sorted(of_claim))]
+
+
+def _specificity(config: OpaqueConfig, device: AllocatedDevice) -> int:
+    """2: for the alternative or the request that got the device, by its whole name; 0: for all."""
+    if device.request in config.requests:
+        return 2
+    return 1 if config.requests else 0
 
 
 def _read_layer(reader: _Reader, config: OpaqueConfig, device: AllocatedDevice) -> _Layer:
     """Read the parameters of one source by the dialect that their keys show."""
     parameters = config.parameters
-    source = "DeviceClass({}).spec" if config.source == "FromClass" else "spec.devices"
-    inside = "config" if config.source == "FromClass" else f"config[{device.base_request}]"
-    where = f"{source.format(device.base_request)}.{inside}.opaque.parameters"
+    if config.source == "FromClass":
+        where = f"DeviceClass({device.base_request}).spec.config.opaque.parameters"
+    else:
+        by_name = device.request if device.request in config.requests else device.base_request
+        where = f"spec.devices.config[{by_name}].opaque.parameters"
     typed = "apiVersion" in parameters or "kind" in parameters
     if typed:
         _check_one_of(reader, parameters, "apiVersion", API_VERSIONS, where)
