@@ -69,8 +69,8 @@ def claim(
 def simple_claim(
     name: str, link: str = "eth1", params: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """A claim for one link, with macvlan on it."""
-    given = {"nic": parameters(macvlan(master=link)) if params is None else params}
+    """A claim for one link, with macvlan on it; the network has the name of the claim."""
+    given = {"nic": parameters(macvlan(name, master=link)) if params is None else params}
     return claim(name, given, [request("nic", link)])
 
 

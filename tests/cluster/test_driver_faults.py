@@ -1,6 +1,7 @@
 """No pod of ours runs without its interface, whatever fails, and nothing is lost or left over."""
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -227,7 +228,21 @@ def test_driver_killed_under_running_pods(
     drivers.wait_ready(driver, NODE)
     kubectl("wait", "pod/steady", "--for=delete", "--timeout=180s")
     eventually(lambda: journal_rows(lab, NODE, driver), lambda n: n == 0, "no rows")
-    assert reserved_addresses(lab, NODE, "test") == set()
+    assert reserved_addresses(lab, NODE, "steady") == set()
+
+
+def test_lost_state(lab: Lab, drivers: DriverSet, kubectl: Kubectl, driver: str) -> None:
+    """A driver whose state was lost knows running pods again, and cleans up after them."""
+    kubectl.apply(simple_claim("kept"), pod("kept", "kept"))
+    kubectl.wait("pod/kept", "condition=Ready")
+    before = wait_claim(kubectl, "kept", "True")["status"]["devices"]
+    lab.kill(DRIVER_COMPONENT)
+    shutil.rmtree(lab.root(NODE) / "var/lib/netclaim" / driver)
+    lab.restart(DRIVER_COMPONENT)
+    drivers.wait_ready(driver, NODE)
+    eventually(lambda: journal_rows(lab, NODE, driver), lambda rows: rows == 3, "a known pod")
+    assert kubectl.get("resourceclaim", "kept")["status"]["devices"] == before
+    check_all_gone(lab, kubectl, "kept")
 
 
 def test_runtime_restart(lab: Lab, kubectl: Kubectl, driver: str) -> None:
@@ -240,7 +255,7 @@ def test_runtime_restart(lab: Lab, kubectl: Kubectl, driver: str) -> None:
     kubectl("delete", "pod", "old")
     eventually(lambda: journal_rows(lab, NODE, driver), lambda n: n == 0, "no rows")
     assert before
-    assert reserved_addresses(lab, NODE, "test") == set()
+    assert reserved_addresses(lab, NODE, "old") == set()
     kubectl.apply(simple_claim("new"), pod("new", "new"))
     kubectl.wait("pod/new", "condition=Ready")
     assert len(addresses(kubectl, "new", "net1")) == 1
@@ -262,7 +277,7 @@ def test_node_reboot(lab: Lab, drivers: DriverSet, kubectl: Kubectl, driver: str
     kubectl.wait("pod/phoenix", "jsonpath={.status.containerStatuses[0].restartCount}=1")
     kubectl.wait("pod/phoenix", "condition=Ready")
     now = addresses(kubectl, "phoenix", "net1")
-    assert reserved_addresses(lab, NODE, "test") == {now[0].partition("/")[0]}
+    assert reserved_addresses(lab, NODE, "phoenix") == {now[0].partition("/")[0]}
     eventually(
         lambda: kubectl.get("resourceclaim", "phoenix")["status"]["devices"][0]["networkData"],
         lambda data: data["ips"] == now,

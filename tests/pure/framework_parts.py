@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from netclaim.errors import PeerError
+from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.contract import NetworkDriver
 from netclaim.framework.journal import Journal, open_journal
@@ -264,6 +265,10 @@ class Stage:
             files=self.files,
             reports=self.reports,
             metrics=self.metrics,
+        )
+
+        self.adopter = Adopter(
+            DRIVER, journal, self.claims, self.pods, prepare=self.preparer.prepare
         )
 
     def netns_exists(self, path: str) -> bool:

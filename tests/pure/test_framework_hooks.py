@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from structlog.testing import capture_logs
 
@@ -12,9 +13,18 @@ from netclaim.errors import RequestError
 from netclaim.framework.attach import AttachError, HostNetworkError
 from netclaim.framework.hooks import AttachTimeoutError, RuntimeHooks
 from netclaim.framework.repair import Repairer
-from netclaim.model import PodSandbox
+from netclaim.model import Claim, PodSandbox
+from netclaim.model.claim import ReportedDevice
 from netclaim.nri import Container, RuntimeInfo
-from tests.pure.framework_parts import UNREACHABLE, Stage, claim_of, device_of, pod_of, stage_in
+from tests.pure.framework_parts import (
+    DRIVER,
+    UNREACHABLE,
+    Stage,
+    claim_of,
+    device_of,
+    pod_of,
+    stage_in,
+)
 
 RED = claim_of("red")
 TWO = claim_of("two", device_of("eth1"), device_of("eth2"))
@@ -26,8 +36,10 @@ class Node:
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
-        self.repairer = Repairer(stage.attacher, stage.journal, stage.clock, stage.netns_exists)
-        self.hooks = RuntimeHooks(stage.attacher, self.repairer)
+        self.repairer = Repairer(
+            stage.attacher, stage.adopter, stage.journal, stage.clock, stage.netns_exists
+        )
+        self.hooks = RuntimeHooks(stage.attacher, stage.adopter, self.repairer)
 
     async def run(self, pod: PodSandbox, *, within_s: float = 60.0) -> None:
         """RunPodSandbox."""
@@ -56,9 +68,13 @@ def deadline(within_s: float) -> float:
 
 
 @asynccontextmanager
-async def node_in(directory: Path, *, boot_id: str = "boot-1") -> AsyncIterator[Node]:
-    """A node whose repairer runs."""
+async def node_in(
+    directory: Path, *, boot_id: str = "boot-1", complete: bool = True
+) -> AsyncIterator[Node]:
+    """A node whose repairer runs; unless `complete`, on a journal that may lack something."""
     async with stage_in(directory, boot_id=boot_id) as stage:
+        if complete:
+            await stage.journal.mark_complete()
         node = Node(stage)
         async with asyncio.TaskGroup() as group:
             repairing = group.create_task(node.repairer.run())
@@ -341,3 +357,82 @@ async def test_short_timeout_is_warned_about(tmp_path: Path) -> None:
             await node.hooks.configure(RuntimeInfo("containerd", "2.3", request_timeout_s=0.5))
             await node.hooks.configure(RuntimeInfo("containerd", "2.3", request_timeout_s=2.0))
         assert [entry["event"] for entry in logs] == ["attach.timeout_small"]
+
+
+def reported(claim: Claim) -> Claim:
+    """The claim with a status that says that its devices are attached."""
+    ready = tuple(
+        ReportedDevice(
+            driver=DRIVER,
+            key=device.key,
+            since="2026-01-01T00:00:00Z",
+            interface_name=f"net-{device.device}",
+            ips=("192.0.2.9/24",),
+        )
+        for device in claim.devices
+    )
+    return msgspec.structs.replace(claim, reported=ready)
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_knows_running_pods_again(tmp_path: Path) -> None:
+    """What a claim's status says is attached is taken over as it is, and undone with the pod."""
+    async with node_in(tmp_path, complete=False) as node:
+        stage = node.stage
+        stage.claims.claims["red"] = reported(RED)
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert stage.states() == {"sandbox-1/eth1": "attached"}
+        assert stage.journal.reports["uid-red"].devices[0].since == "2026-01-01T00:00:00Z"
+        assert stage.journal.complete
+        await node.create(pod_of())
+        await node.stop(pod_of())
+        assert stage.driver.calls == ["prepare red", "detach eth1"]
+        assert stage.states() == {}
+    async with node_in(tmp_path, complete=False) as node:
+        assert node.stage.journal.complete
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_completes_what_was_not_attached(tmp_path: Path) -> None:
+    """A running pod whose claim does not say that it has its interface gets it."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = RED
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.driver.calls == ["prepare red", "attach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_attaches_new_sandboxes(tmp_path: Path) -> None:
+    """A sandbox that is made anew needs its interface, whatever the status says of the last one."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = reported(RED)
+        await node.run(pod_of())
+        assert node.stage.driver.calls == ["prepare red", "attach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_leaves_strangers_alone(tmp_path: Path) -> None:
+    """A claim of other drivers, or reserved for another pod, is not taken over."""
+    other = msgspec.structs.replace(device_of(), driver="other.example.com")
+    async with node_in(tmp_path, complete=False) as node:
+        claims = node.stage.claims.claims
+        claims["other"] = claim_of("other", other)
+        claims["foreign"] = claim_of("foreign", pods=("pod-7",))
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.journal.bookings == {}
+        assert node.stage.driver.calls == []
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_is_not_complete_without_the_api_server(tmp_path: Path) -> None:
+    """While it cannot be known what runs, it is asked again."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = reported(RED)
+        node.stage.pods.faults = [UNREACHABLE, UNREACHABLE]
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.pods.gets == ["pod-1"] * 3
+        assert node.stage.states() == {"sandbox-1/eth1": "attached"}

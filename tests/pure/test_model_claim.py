@@ -164,3 +164,30 @@ def test_plans_survive_the_journal(network: dict[str, Any]) -> None:
     prepared = Prepared(claim.ref, plans)
     assert msgspec.json.decode(msgspec.json.encode(prepared), type=Prepared) == prepared
     assert msgspec.json.decode(msgspec.json.encode(claim), type=Claim) == claim
+
+
+def test_what_was_reported_is_read() -> None:
+    """Of the status, the devices that are ready are kept; others and foreign conditions are not."""
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    devices = [
+        {
+            "driver": "net.example.com",
+            "pool": "node-1",
+            "device": "eth1",
+            "conditions": [{"type": "Other", "status": "True"}, ready],
+            "networkData": {"interfaceName": "net1", "ips": ["192.0.2.5/24"]},
+            "data": {"cniVersion": "1.0.0"},
+        },
+        {"driver": "net.example.com", "pool": "node-1", "device": "eth2"},
+        {
+            "driver": "net.example.com",
+            "pool": "node-1",
+            "device": "eth3",
+            "conditions": [{**ready, "status": "False"}],
+        },
+    ]
+    metadata = {"uid": "u", "namespace": "default", "name": "red"}
+    (found,) = parse_claim({"metadata": metadata, "status": {"devices": devices}}).reported
+    assert found.key == ("node-1", "eth1", "")
+    assert (found.since, found.interface_name) == ("2026-01-01T00:00:00Z", "net1")
+    assert (found.ips, found.data) == (("192.0.2.5/24",), {"cniVersion": "1.0.0"})

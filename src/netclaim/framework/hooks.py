@@ -7,12 +7,13 @@ A pod on the host's network has no namespace of its own, and is refused if it cl
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import structlog
 
 from netclaim.errors import PeerError
+from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.repair import Repairer
 from netclaim.model.pod import PodSandbox
@@ -35,8 +36,9 @@ class AttachTimeoutError(PeerError):
 class RuntimeHooks:
     """What the NRI plugin calls."""
 
-    def __init__(self, attacher: Attacher, repairer: Repairer) -> None:
+    def __init__(self, attacher: Attacher, adopter: Adopter, repairer: Repairer) -> None:
         self._attacher = attacher
+        self._adopter = adopter
         self._repairer = repairer
         self._complete: set[str] = set()  # sandboxes known to have all their interfaces
 
@@ -64,7 +66,7 @@ class RuntimeHooks:
         """Attach, or take everything back and answer with an error. Again: nothing to do."""
         left_s = deadline_s - asyncio.get_running_loop().time()
         try:
-            await self._attach(pod, deadline_s - left_s * ROLLBACK_SHARE)
+            await self._attach(pod, self._adopter.book, deadline_s - left_s * ROLLBACK_SHARE)
         except Exception as error:
             await self._release(pod.id, deadline_s)
             log.warning("attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error))
@@ -83,7 +85,7 @@ class RuntimeHooks:
         if pod.id in self._complete:
             return
         try:
-            await self._attach(pod, deadline_s)
+            await self._attach(pod, self._adopter.take_over, deadline_s)
         except Exception as error:
             log.warning(
                 "attach.container_refused",
@@ -104,9 +106,12 @@ class RuntimeHooks:
         """Detach what Stop did not. Again: nothing to do."""
         await self._end(pod.id, deadline_s)
 
-    async def _attach(self, pod: PodSandbox, deadline_s: float) -> None:
+    async def _attach(
+        self, pod: PodSandbox, adopt: Callable[[PodSandbox], Awaitable[object]], deadline_s: float
+    ) -> None:
         try:
             async with asyncio.timeout_at(deadline_s):
+                await adopt(pod)
                 await self._attacher.attach(pod)
         except TimeoutError as error:
             self._repairer.wake()

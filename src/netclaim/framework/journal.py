@@ -52,8 +52,14 @@ class Journal:
         self._bookings: dict[str, Booking] = {}
         self._leases: dict[AttachmentKey, Lease] = {}
         self._reports: dict[str, Report] = {}
+        self._complete = False
         self._waiting: list[_Write] = []
         self._committing: asyncio.Task[None] | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that runs on the node is in here; not so in a new file."""
+        return self._complete
 
     @property
     def bookings(self) -> Mapping[str, Booking]:
@@ -77,6 +83,16 @@ class Journal:
     def leases_of_claim(self, claim_uid: str) -> tuple[Lease, ...]:
         """All leases of one claim."""
         return tuple(le for (uid, _, _), le in self._leases.items() if uid == claim_uid)
+
+    async def mark_complete(self) -> None:
+        """From now on what is not in here is not there. Again: the same."""
+
+        def remember() -> None:
+            self._complete = True
+
+        await self._write(
+            [("INSERT OR REPLACE INTO meta VALUES ('complete', 'yes')", ())], remember
+        )
 
     async def put_booking(self, booking: Booking) -> None:
         """Write a booking, in place of an earlier one of the claim."""
@@ -172,6 +188,7 @@ class Journal:
         self._bookings = {booking.claim.uid: booking for booking in bookings}
         self._leases = {lease.attachment.key: lease for lease in inherited}
         self._reports = {report.claim.uid: report for report in reports}
+        self._complete = store.rows("SELECT value FROM meta WHERE key = 'complete'") == ["yes"]
         remember_boot = ("INSERT OR REPLACE INTO meta VALUES ('boot_id', ?)", (boot_id,))
         store.commit([*map(_booking_row, bookings), *_lease_rows(self._leases), remember_boot])
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from netclaim.framework.adopt import Adopter
 from netclaim.framework.answer import ClaimAnswers
 from netclaim.framework.attach import Attacher
 from netclaim.framework.cdi import CdiDirectory
@@ -23,6 +24,7 @@ from netclaim.framework.slices import Pool
 from netclaim.kube import DraApi
 from netclaim.kubelet import HealthBoard
 from netclaim.model.device import Device
+from netclaim.model.prepared import ClaimRef
 from netclaim.nri import Plugin
 
 __all__ = ["ContainersOnly", "Network", "Parts", "build"]
@@ -98,17 +100,23 @@ def build(
     )
     network = None
     if isinstance(driver, NetworkDriver):
+        pods = KubePods(api)
         attacher = Attacher(
             driver,
             journal,
-            PodPlans(journal, claims, KubePods(api)),
+            PodPlans(journal, claims, pods),
             reports=reporter,
             metrics=metrics,
             netns_exists=_exists,
         )
-        repairer = Repairer(attacher, journal, clock, _exists)
+
+        async def prepare(ref: ClaimRef) -> None:
+            await preparer.prepare(ref)
+
+        adopter = Adopter(driver.name, journal, claims, pods, prepare=prepare)
+        repairer = Repairer(attacher, adopter, journal, clock, _exists)
         plugin = Plugin(
-            RuntimeHooks(attacher, repairer),
+            RuntimeHooks(attacher, adopter, repairer),
             name=driver.name,
             index=settings.nri_index,
             socket_path=settings.nri_socket,

@@ -1,8 +1,9 @@
 """Bring journal and runtime into line: after a restart of either, and after anything cut short.
 
-Promise: a running sandbox that lacks an interface gets it; an attachment whose sandbox is gone is
-undone; both are tried until they succeed. Limit: knows only what the runtime lists when the plugin
-connects and what the hooks pass on; a sandbox that ends unseen is cleaned up by unprepare.
+Promise: a running sandbox that lacks an interface gets it; one that a lost journal knew is known
+again; an attachment whose sandbox is gone is undone; all are tried until they succeed. Limit: knows
+only what the runtime lists when the plugin connects and what the hooks pass on; a sandbox that ends
+unseen is cleaned up by unprepare.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from typing import Final
 import structlog
 
 from netclaim.errors import NetclaimError
+from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.clock import Clock
 from netclaim.framework.journal import Journal
@@ -31,16 +33,19 @@ class Repairer:
     def __init__(
         self,
         attacher: Attacher,
+        adopter: Adopter,
         journal: Journal,
         clock: Clock,
         netns_exists: Callable[[str], bool],
     ) -> None:
         self._attacher = attacher
+        self._adopter = adopter
         self._journal = journal
         self._clock = clock
         self._netns_exists = netns_exists
         self._running: dict[str, PodSandbox] = {}  # to be completed
         self._gone: set[str] = set()  # to be released
+        self._listed = False  # whether the runtime has said what runs
         self._work = asyncio.Event()
         self._idle = asyncio.Event()
         self.wake()  # a restart may have left something in the journal
@@ -55,6 +60,7 @@ class Repairer:
         self._running = {pod.id: pod for pod in pods if pod.netns is not None}
         held = {lease.attachment.pod.id for lease in self._journal.leases.values()}
         self._gone = held - self._running.keys()
+        self._listed = True
         self.wake()
 
     def note_gone(self, sandbox_id: str) -> None:
@@ -87,7 +93,10 @@ class Repairer:
         gone = [await self._step(self._release(each)) for each in tuple(self._gone)]
         running = [await self._step(self._complete(each)) for each in tuple(self._running)]
         swept = await self._step(self._attacher.sweep())
-        return all(gone) and all(running) and swept
+        done = all(gone) and all(running) and swept
+        if done and self._listed and not self._journal.complete:
+            await self._journal.mark_complete()
+        return done
 
     async def _step(self, work: Awaitable[None]) -> bool:
         try:
@@ -109,6 +118,7 @@ class Repairer:
         if pod.netns is not None and self._netns_exists(pod.netns):
             # A Stop from here on waits for the sandbox's lock behind us, and undoes it all.
             try:
+                await self._adopter.take_over(pod)
                 await self._attacher.attach(pod)
             finally:
                 self._attacher.tell_failure(sandbox_id)

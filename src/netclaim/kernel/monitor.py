@@ -9,7 +9,6 @@ Limit: events come as fast as the kernel makes them; whoever wants quiet gathers
 import errno
 import socket
 from collections import deque
-from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 import msgspec
@@ -17,6 +16,7 @@ import msgspec
 from netclaim.errors import HostError
 from netclaim.kernel import uapi
 from netclaim.kernel.addresses import Address, read_address
+from netclaim.kernel.closing import Closing
 from netclaim.kernel.links import Link, read_link
 from netclaim.kernel.netlink import Message, messages
 from netclaim.kernel.netns import Netns
@@ -75,7 +75,7 @@ def read_events(datagram: bytes) -> list[Event]:
     return [event for event in read if event is not None]
 
 
-class Monitor:
+class Monitor(Closing):
     """An endless asynchronous iterator of events, for one consumer; listens from its making on."""
 
     def __init__(
@@ -92,17 +92,6 @@ class Monitor:
     def close(self) -> None:
         """Stop listening. Again: does nothing."""
         self._sock.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __aiter__(self) -> Self:
         return self

@@ -13,12 +13,12 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Final, NoReturn, Self, TypeVar
+from typing import Final, NoReturn, TypeVar
 
 import msgspec
 
 from netclaim.errors import HostError, PeerError
+from netclaim.kernel.closing import Closing
 
 __all__ = [
     "NamespaceGoneError",
@@ -69,7 +69,7 @@ class NetnsId(msgspec.Struct, frozen=True):
     inode: int
 
 
-class Netns:
+class Netns(Closing):
     """A network namespace held open: it outlives its pod and its path until closed."""
 
     def __init__(self, fd: int, path: str) -> None:
@@ -83,17 +83,6 @@ class Netns:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def open_netns(path: str | Path) -> Netns:

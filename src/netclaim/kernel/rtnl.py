@@ -11,11 +11,11 @@ import asyncio
 import errno
 import socket
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Final, Self
 
 from netclaim.errors import HostError, PeerError
 from netclaim.kernel import uapi
+from netclaim.kernel.closing import Closing
 from netclaim.kernel.netlink import Exchange, MalformedMessageError, Message, Request
 from netclaim.kernel.netns import Netns, socket_in
 from netclaim.kernel.threads import to_the_end
@@ -85,7 +85,7 @@ def discard(sock: socket.socket) -> None:
                 raise
 
 
-class Rtnl:
+class Rtnl(Closing):
     """Requests to the kernel, one exchange at a time; tasks may share it."""
 
     def __init__(self, sock: socket.socket, *, timeout_s: float) -> None:
@@ -115,17 +115,6 @@ class Rtnl:
     def fileno(self) -> int:
         """Return the socket's descriptor, for what can be asked by ioctl."""
         return self._sock.fileno()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     async def call(self, request: Request) -> list[Message]:
         """Make one request; returns what came before the ack, or raises KernelError."""

@@ -21,6 +21,7 @@ __all__ = [
     "DeviceKey",
     "JsonObject",
     "OpaqueConfig",
+    "ReportedDevice",
     "parse_claim",
 ]
 
@@ -78,6 +79,19 @@ class Consumer(msgspec.Struct, frozen=True, omit_defaults=True):
     uid: str
 
 
+class ReportedDevice(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the claim's status says of a device that is ready."""
+
+    driver: str
+    key: DeviceKey
+    since: str  # RFC 3339
+    message: str = ""
+    interface_name: str = ""
+    hardware_address: str = ""
+    ips: tuple[str, ...] = ()
+    data: JsonObject = {}
+
+
 class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     """One claim, by its UID: a claim made again under the same name is another claim.
 
@@ -95,6 +109,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     reserved_for: tuple[Consumer, ...] = ()
     owner_pod_uid: str | None = None
     pod_claim_name: str | None = None
+    reported: tuple[ReportedDevice, ...] = ()
 
     @property
     def ref(self) -> ClaimRef:
@@ -149,6 +164,7 @@ def _parse(obj: Mapping[str, Any]) -> Claim:
         ),
         owner_pod_uid=next((o["uid"] for o in owners if o["kind"] == "Pod"), None),
         pod_claim_name=(meta.get("annotations") or {}).get(POD_CLAIM_NAME),
+        reported=tuple(r for r in map(_reported, status.get("devices") or ()) if r is not None),
     )
 
 
@@ -161,6 +177,23 @@ def _device(result: Mapping[str, Any]) -> AllocatedDevice:
         share_id=result.get("shareID"),
         admin_access=bool(result.get("adminAccess")),
         consumed_capacity=dict(result.get("consumedCapacity") or {}),
+    )
+
+
+def _reported(device: Mapping[str, Any]) -> ReportedDevice | None:
+    ready = [c for c in device.get("conditions") or () if c["type"] == "Ready"]
+    if not ready or ready[0]["status"] != "True":
+        return None
+    network = device.get("networkData") or {}
+    return ReportedDevice(
+        driver=device["driver"],
+        key=(device["pool"], device["device"], device.get("shareID") or ""),
+        since=ready[0]["lastTransitionTime"],
+        message=ready[0].get("message", ""),
+        interface_name=network.get("interfaceName", ""),
+        hardware_address=network.get("hardwareAddress", ""),
+        ips=tuple(network.get("ips") or ()),
+        data=device.get("data") or {},
     )
 
 
