@@ -8,7 +8,14 @@ import pytest
 from lab.cluster import Lab
 from lab.kubectl import Kubectl
 from tests.cluster.claims import pod, simple_claim
-from tests.cluster.drivers import addresses, eventually, in_node, wait_event
+from tests.cluster.drivers import (
+    addresses,
+    eventually,
+    in_node,
+    reserved_addresses,
+    wait_claim,
+    wait_event,
+)
 
 
 def slices(kubectl: Kubectl, driver: str, node: str) -> list[dict[str, Any]]:
@@ -80,6 +87,26 @@ def test_pod_waits_for_a_link_that_no_node_has(
     assert kubectl.get("pod", "patient")["spec"]["nodeName"] == "kind-worker2"
     assert addresses(kubectl, "patient", "net1")[0].startswith("10.20.0.")
     kubectl("delete", "pod", "patient")
+
+
+def test_pod_that_loses_its_link_gets_its_interface_back(
+    lab: Lab, kubectl: Kubectl, driver: str, plugged: str
+) -> None:
+    """With the link the interface goes, and the claim says so; both are there again together."""
+    lab.plug("kind-worker2", plugged)
+    kubectl.apply(simple_claim("card", link=plugged), pod("hardy", "card"))
+    kubectl.wait("pod/hardy", "condition=Ready")
+    wait_claim(kubectl, "card", "True")
+    lab.unplug("kind-worker2", plugged)
+    lost = wait_claim(kubectl, "card", "False")
+    assert "networkData" not in lost["status"]["devices"][0]
+    assert reserved_addresses(lab, "kind-worker2", "card") == set()
+    lab.plug("kind-worker2", plugged)
+    found = wait_claim(kubectl, "card", "True")
+    assert found["status"]["devices"][0]["networkData"]["ips"] == addresses(
+        kubectl, "hardy", "net1"
+    )
+    kubectl("delete", "pod", "hardy")
 
 
 def test_deleted_and_edited_slices_are_repaired(admin: Kubectl, driver: str) -> None:

@@ -92,6 +92,7 @@ class ScriptedDriver(NetworkDriver):
         self.unprepared: list[Prepared] = []
         self.on: dict[str, list[Callable[[], Any]]] = {}
         self.devices: asyncio.Queue[tuple[Device, ...]] = asyncio.Queue()
+        self.lost: set[str] = set()  # devices that pods no longer have
 
     async def discover(self) -> AsyncIterator[tuple[Device, ...]]:
         """Whatever the test puts in the queue."""
@@ -117,6 +118,10 @@ class ScriptedDriver(NetworkDriver):
         """Noted, with what was handed over."""
         self.detached.append(attachment)
         await self._call(f"detach {attachment.plan.device.device}")
+
+    async def is_attached(self, attachment: Attachment) -> bool:
+        """Unless the device is said to be lost."""
+        return attachment.plan.device.device not in self.lost
 
     async def _call(self, call: str) -> None:
         self.calls.append(call)

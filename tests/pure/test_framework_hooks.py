@@ -436,3 +436,34 @@ async def test_lost_journal_is_not_complete_without_the_api_server(tmp_path: Pat
         await node.repairer.wait_idle()
         assert node.stage.pods.gets == ["pod-1"] * 3
         assert node.stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_interface_that_went_with_its_device_comes_back(tmp_path: Path) -> None:
+    """It is detached and its claim says so; it is attached again as soon as that works."""
+    async with node_in(tmp_path) as node:
+        stage = node.stage
+        await stage.prepare(RED)
+        await node.run(pod_of())
+        stage.reports.touched.clear()
+        stage.driver.lost = {"eth1"}
+        stage.driver.fail("attach eth1", UNREACHABLE, times=2)
+        node.repairer.note_offered(["eth0"])
+        await node.repairer.wait_idle()
+        (uid, failures), *_ = stage.reports.touched
+        assert uid == "uid-red"
+        assert "which the node has lost" in next(iter(failures.values()))
+        assert stage.reports.touched[-1] == ("uid-red", {})
+        assert stage.driver.calls.count("attach eth1") == 4
+        assert stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_interface_may_outlast_its_device(tmp_path: Path) -> None:
+    """A device that is no longer discovered, as after a rename, is no reason to touch a pod."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of())
+        node.repairer.note_offered([])
+        await node.repairer.wait_idle()
+        assert node.stage.driver.calls == ["attach eth1"]

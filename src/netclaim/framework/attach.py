@@ -9,7 +9,7 @@ failure is rolled back; whoever does calls `tell_failure` afterwards.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -124,6 +124,17 @@ class Attacher:
                 here = self._journal.leases_of_sandbox(sandbox_id)
                 await self._undo(le for le in here if le.attachment.plan.claim.uid == claim_uid)
 
+    async def release_lost(self, offered: Collection[str]) -> tuple[PodSandbox, ...]:
+        """Detach what went with a device that is not among those `offered`; the pods it was in."""
+        lost = []
+        for lease in tuple(self._journal.leases.values()):
+            attachment = lease.attachment
+            if lease.state == "attached" and attachment.plan.device.device not in offered:
+                async with self._locks.hold(attachment.pod.id):
+                    if await self._undo_if_lost(attachment):
+                        lost.append(attachment.pod)
+        return tuple(lost)
+
     async def sweep(self) -> None:
         """Undo whatever was begun and not finished. Raises DetachError if something is left."""
         unfinished = [le for le in self._journal.leases.values() if le.state != "attached"]
@@ -180,6 +191,17 @@ class Attacher:
         else:
             # Plan and pod are ours: what is undone later is what was begun.
             done.append(msgspec.structs.replace(attachment, plan=plan, pod=pod))
+
+    async def _undo_if_lost(self, attachment: Attachment) -> bool:
+        lease = self._journal.leases.get(attachment.key)
+        if lease is None or lease.state != "attached" or await self._driver.is_attached(attachment):
+            return False
+        device = attachment.plan.device
+        log.warning("attach.lost", pod=attachment.pod.name, at=_where(attachment.plan))
+        await self._undo([lease])
+        text = f"the interface is gone with the device {device.device}, which the node has lost"
+        self._reports.touch(attachment.plan.claim.uid, {device.key: text})
+        return True
 
     async def _undo(self, leases: Iterable[Lease]) -> None:
         """Detach, all at a time; those that fail stay in the journal as `detaching`."""

@@ -112,3 +112,12 @@ class NetworkDriver(Driver):
 
         Again, or for something already gone: must succeed.
         """
+
+    async def is_attached(self, attachment: Attachment) -> bool:  # noqa: ARG002 (for those who can)
+        """Whether the pod still has it. Asked when the device is no longer discovered.
+
+        If not, it is detached, the claim says so, and it is attached again as soon as that works.
+
+        Again: looks again.
+        """
+        return True

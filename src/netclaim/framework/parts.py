@@ -73,6 +73,8 @@ class Parts:
     def offer(self, devices: tuple[Device, ...]) -> None:
         """Pass discovered devices on to everybody who tells others about them."""
         self.publisher.offer(devices)
+        if self.network is not None:
+            self.network.repairer.note_offered(device.name for device in devices)
         bookings = self.journal.bookings.values()
         self.healths.post(device_healths(self.pool.node, devices, bookings))
 

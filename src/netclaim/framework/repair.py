@@ -1,13 +1,13 @@
 """Bring journal and runtime into line: after a restart of either, and after anything cut short.
 
-Promise: a running sandbox that lacks an interface gets it; one that a lost journal knew is known
-again; an attachment whose sandbox is gone is undone; all are tried until they succeed. Limit: knows
-only what the runtime lists when the plugin connects and what the hooks pass on; a sandbox that ends
-unseen is cleaned up by unprepare.
+Promise: a running sandbox that lacks an interface gets it, also one that lost it with its device;
+one that a lost journal knew is known again; an attachment whose sandbox is gone is undone; all are
+tried until they succeed. Limit: knows only what the runtime lists when the plugin connects and what
+the hooks pass on; a sandbox that ends unseen is cleaned up by unprepare.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
 import structlog
@@ -25,6 +25,7 @@ __all__ = ["Repairer"]
 log = structlog.get_logger()
 
 STEP_S: Final = 30.0  # for one sandbox. Nobody waits for it, but the next sandbox does
+RETRIES: Final = Backoff(max_s=10.0)  # a pod is without its interface meanwhile
 
 
 class Repairer:
@@ -46,6 +47,7 @@ class Repairer:
         self._running: dict[str, PodSandbox] = {}  # to be completed
         self._gone: set[str] = set()  # to be released
         self._listed = False  # whether the runtime has said what runs
+        self._offered: frozenset[str] | None = None  # devices, once they are known
         self._work = asyncio.Event()
         self._idle = asyncio.Event()
         self.wake()  # a restart may have left something in the journal
@@ -68,6 +70,11 @@ class Repairer:
         self._gone.add(sandbox_id)
         self.wake()
 
+    def note_offered(self, devices: Iterable[str]) -> None:
+        """The node has these devices, and no others. Again: the same."""
+        self._offered = frozenset(devices)
+        self.wake()
+
     def forget(self, sandbox_id: str) -> None:
         """This sandbox is ending: do not complete it any more. Again: nothing."""
         self._running.pop(sandbox_id, None)
@@ -80,7 +87,7 @@ class Repairer:
         """Repair whenever there is something to repair, until cancelled."""
         while True:
             await self._work.wait()
-            for delay_s in Backoff().delays(self._clock):
+            for delay_s in RETRIES.delays(self._clock):
                 self._work.clear()
                 if await self._repair():
                     break
@@ -91,6 +98,7 @@ class Repairer:
     async def _repair(self) -> bool:
         """Try everything once. Whether all of it succeeded."""
         gone = [await self._step(self._release(each)) for each in tuple(self._gone)]
+        gone.append(await self._step(self._find_lost()))
         running = [await self._step(self._complete(each)) for each in tuple(self._running)]
         swept = await self._step(self._attacher.sweep())
         done = all(gone) and all(running) and swept
@@ -110,6 +118,11 @@ class Repairer:
     async def _release(self, sandbox_id: str) -> None:
         await self._attacher.release_sandbox(sandbox_id)
         self._gone.discard(sandbox_id)
+
+    async def _find_lost(self) -> None:
+        if self._offered is not None:
+            lost = await self._attacher.release_lost(self._offered)
+            self._running.update({pod.id: pod for pod in lost})
 
     async def _complete(self, sandbox_id: str) -> None:
         pod = self._running.get(sandbox_id)

@@ -108,6 +108,12 @@ class LinkDriver(NetworkDriver):
         if interface.link and takes_link(network):
             await self._links.restore(interface.link, up=interface.link_up)
 
+    async def is_attached(self, attachment: Attachment) -> bool:
+        """See whether the pod has its interface; with its link, most kinds of interface go too."""
+        netns = attachment.pod.netns
+        name = read_plan(attachment.plan).if_name
+        return netns is not None and await self._links.pod_has(netns, name)
+
     async def _list_devices(self) -> tuple[Device, ...]:
         generic = self._settings.generic_device
         return await list_devices(self._links, self._lent.devices, generic=generic)
