@@ -14,7 +14,7 @@ from netclaim.framework.attach import Attacher
 from netclaim.framework.contract import NetworkDriver
 from netclaim.framework.journal import Journal, open_journal
 from netclaim.framework.metrics import Metrics
-from netclaim.framework.pod_plans import PodPlans
+from netclaim.framework.pod_plans import PodClaims, PodPlans
 from netclaim.framework.prepare import Preparer
 from netclaim.framework.records import Booking, DeviceReport, Lease, Report
 from netclaim.framework.testing import FakeClock
@@ -186,16 +186,19 @@ class FakePods:
         self.gets: list[str] = []
         self.faults: list[Exception] = []
         self.gone: set[str] = set()  # UIDs
+        self.forbidden = False
 
-    async def claims_of(self, pod: PodSandbox) -> frozenset[str] | None:
+    async def claims_of(self, pod: PodSandbox) -> PodClaims | None:
         """The next fault if there is one, else what the claims say."""
         self.gets.append(pod.name)
         if self.faults:
             raise self.faults.pop(0)
         if pod.uid in self.gone:
             return None
+        if self.forbidden:
+            return PodClaims(known=False)
         claims = self._claims.claims.values()
-        return frozenset(claim.name for claim in claims if pod.uid in claim.pod_uids)
+        return PodClaims(frozenset(claim.name for claim in claims if pod.uid in claim.pod_uids))
 
 
 class FakeReports:
@@ -273,7 +276,12 @@ class Stage:
         )
 
         self.adopter = Adopter(
-            DRIVER, journal, self.claims, self.pods, prepare=self.preparer.prepare
+            DRIVER,
+            journal,
+            self.claims,
+            self.pods,
+            prepare=self.preparer.prepare,
+            unprepare=self.preparer.unprepare,
         )
 
     def netns_exists(self, path: str) -> bool:

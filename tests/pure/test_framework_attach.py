@@ -115,6 +115,19 @@ async def test_a_pod_is_asked_about_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.asyncio
+async def test_pods_that_may_not_be_read(tmp_path: Path) -> None:
+    """Without the right to read pods, the claims say whose they are."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        stage.pods.forbidden = True
+        stage.claims.claims["red"] = claim_of("red", pods=("pod-1", "pod-2"))
+        await stage.attacher.attach(pod_of("pod-9", "sandbox-9"))
+        assert stage.driver.calls == []
+        await stage.attacher.attach(pod_of("pod-2", "sandbox-2"))
+        assert stage.driver.calls == ["attach eth1"]
+
+
+@pytest.mark.asyncio
 async def test_a_pod_that_is_gone_is_asked_about_again(tmp_path: Path) -> None:
     """A pod that the API server does not have gets nothing, and that is not remembered."""
     async with stage_in(tmp_path) as stage:

@@ -394,6 +394,18 @@ async def test_lost_journal_knows_running_pods_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.asyncio
+async def test_lost_journal_knows_all_pods_of_a_shared_claim(tmp_path: Path) -> None:
+    """Each pod of a claim is taken over, though the first one's look planned the claim."""
+    async with node_in(tmp_path, complete=False) as node:
+        shared = reported(claim_of("red", pods=("pod-1", "pod-2")))
+        node.stage.claims.claims["red"] = shared
+        await node.synchronize(pod_of("pod-1", "s1"), pod_of("pod-2", "s2"))
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {"s1/eth1": "attached", "s2/eth1": "attached"}
+        assert node.stage.driver.calls == ["prepare red"]
+
+
+@pytest.mark.asyncio
 async def test_lost_journal_completes_what_was_not_attached(tmp_path: Path) -> None:
     """A running pod whose claim does not say that it has its interface gets it."""
     async with node_in(tmp_path, complete=False) as node:
@@ -424,6 +436,17 @@ async def test_lost_journal_leaves_strangers_alone(tmp_path: Path) -> None:
         await node.repairer.wait_idle()
         assert node.stage.journal.bookings == {}
         assert node.stage.driver.calls == []
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_goes_on_without_what_cannot_be_planned(tmp_path: Path) -> None:
+    """A claim that was changed into what cannot be does not keep the journal from completion."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = reported(RED)
+        node.stage.driver.fail("prepare red", RequestError("no such key"))
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.journal.complete
 
 
 @pytest.mark.asyncio

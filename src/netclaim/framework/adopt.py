@@ -6,14 +6,18 @@ their status what was attached.
 
 Promise: until the journal is complete, a pod's claims are looked up before anything is decided
 about it; a running sandbox is taken to have what its claim's status says. Limit: what ended while
-nobody knew of it is not undone.
+nobody knew of it is not undone, nor is a link that is away in a pod found there again.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
 
 import structlog
 
+from netclaim.errors import HostError, RequestError
+from netclaim.framework.contract import NotBegunError
+from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
+from netclaim.framework.locks import KeyedLock
 from netclaim.framework.pod_plans import Claims, Pods
 from netclaim.framework.records import Booking, DeviceReport, Lease, Report
 from netclaim.model.attachment import Attachment, Interface
@@ -37,36 +41,65 @@ class Adopter:
         pods: Pods,
         *,
         prepare: Callable[[ClaimRef], Awaitable[object]],
+        unprepare: Callable[[ClaimRef], Awaitable[None]],
     ) -> None:
         self._driver = driver
         self._journal = journal
         self._claims = claims
         self._pods = pods
         self._prepare = prepare
+        self._unprepare = unprepare
+        self._locks = KeyedLock()
 
-    async def book(self, pod: PodSandbox) -> tuple[Claim, ...]:
-        """Plan the claims of a pod that the journal lacks; those claims. Once complete: none."""
+    async def book(self, pod: PodSandbox) -> None:
+        """Plan the claims of a pod that the journal lacks. Once it is complete: nothing."""
+        if not self._journal.complete:
+            async with self._locks.hold(pod.uid):
+                await self._planned(pod)
+
+    async def take_over(self, pod: PodSandbox) -> None:
+        """Know of a running sandbox again: its plans, and what was attached. Again: nothing."""
         if self._journal.complete:
-            return ()
-        booked = []
-        for name in sorted(await self._pods.claims_of(pod) or ()):
+            return
+        async with self._locks.hold(pod.uid):
+            for claim in await self._planned(pod):
+                booking = self._journal.bookings[claim.uid]
+                ready = {each.key: each for each in claim.reported if each.driver == self._driver}
+                leases = [
+                    lease
+                    for lease in _leases(booking, ready, pod)
+                    if lease.attachment.key not in self._journal.leases
+                ]
+                await self._journal.put_leases(leases)
+                if claim.uid not in self._journal.reports:
+                    await self._journal.put_report(_report(booking, ready))
+
+    async def _planned(self, pod: PodSandbox) -> list[Claim]:
+        """The pod's claims on our devices, each planned now if it was not."""
+        used = await self._pods.claims_of(pod)
+        planned = []
+        for name in sorted(used.names) if used is not None else ():
             found = await self._claims.get(ClaimRef(uid="", namespace=pod.namespace, name=name))
             if found is None or pod.uid not in found.pod_uids:
                 continue
             claim = found.of_driver(self._driver)
-            if claim.devices and claim.uid not in self._journal.bookings:
-                await self._prepare(claim.ref)
-                log.warning("adopt.booked", claim=claim.name, pod=pod.name, uid=claim.uid)
-                booked.append(claim)
-        return tuple(booked)
+            if not claim.devices:
+                continue
+            if claim.uid in self._journal.bookings or await self._is_prepared(claim, pod):
+                planned.append(claim)
+        return planned
 
-    async def take_over(self, pod: PodSandbox) -> None:
-        """Know of a running sandbox again: its plans, and what was attached. Again: nothing."""
-        for claim in await self.book(pod):
-            booking = self._journal.bookings[claim.uid]
-            ready = {each.key: each for each in claim.reported if each.driver == self._driver}
-            await self._journal.put_report(_report(booking, ready))
-            await self._journal.put_leases(_leases(booking, ready, pod))
+    async def _is_prepared(self, claim: Claim, pod: PodSandbox) -> bool:
+        """Plan a claim; one that cannot be planned any more is told, and left alone."""
+        at = {"claim": claim.name, "namespace": claim.namespace, "pod": pod.name}
+        try:
+            await self._prepare(claim.ref)
+        except (RequestError, HostError, NotBegunError) as error:
+            explain("adopt.failed", error, **at)
+            await self._unprepare(claim.ref)
+            return False
+        log.warning("adopt.done", **at)
+        return True
 
 
 def _leases(

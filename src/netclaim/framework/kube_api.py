@@ -3,13 +3,25 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
+import structlog
+
+from netclaim.framework.pod_plans import PodClaims
 from netclaim.framework.slices import Create, Delete, Operation, Update
-from netclaim.kube import ConflictError, DraApi, Event, InvalidError, NotFoundError
+from netclaim.kube import (
+    ConflictError,
+    DraApi,
+    Event,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+)
 from netclaim.model.claim import Claim, JsonObject, parse_claim
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
 __all__ = ["KubeClaims", "KubePods", "KubeSlices", "KubeStatuses"]
+
+log = structlog.get_logger()
 
 FIELD_MANAGER_MAX: Final = 128  # characters, by the API
 
@@ -34,12 +46,15 @@ class KubePods:
     def __init__(self, api: DraApi) -> None:
         self._api = api
 
-    async def claims_of(self, pod: PodSandbox) -> frozenset[str] | None:
-        """The names of the claims that the pod uses; None if it is gone."""
+    async def claims_of(self, pod: PodSandbox) -> PodClaims | None:
+        """The claims that the pod uses; None if it is gone."""
         try:
             found = await self._api.get_pod(pod.namespace, pod.name)
         except NotFoundError:
             return None
+        except ForbiddenError as error:  # no reason to hold up every pod of the node
+            log.warning("pods.forbidden", error=str(error), hint="let the driver get pods")
+            return PodClaims(known=False)
         if found["metadata"]["uid"] != pod.uid:
             return None
         status = found.get("status", {})
@@ -49,7 +64,7 @@ class KubePods:
             status.get("extendedResourceClaimStatus") or {},
         ]
         names = (entry.get("resourceClaimName") for entry in entries)
-        return frozenset(name for name in names if name)
+        return PodClaims(frozenset(name for name in names if name))
 
 
 class KubeSlices:

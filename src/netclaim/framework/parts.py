@@ -112,10 +112,14 @@ def build(
             netns_exists=_exists,
         )
 
+        # The preparer is made below: it needs the plugin, which needs these.
         async def prepare(ref: ClaimRef) -> None:
             await preparer.prepare(ref)
 
-        adopter = Adopter(driver.name, journal, claims, pods, prepare=prepare)
+        async def unprepare(ref: ClaimRef) -> None:
+            await preparer.unprepare(ref)
+
+        adopter = Adopter(driver.name, journal, claims, pods, prepare=prepare, unprepare=unprepare)
         repairer = Repairer(attacher, adopter, journal, clock, _exists)
         plugin = Plugin(
             RuntimeHooks(attacher, adopter, repairer),

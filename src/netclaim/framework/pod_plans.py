@@ -9,6 +9,8 @@ pods are not understood.
 
 from typing import Final, Protocol
 
+import msgspec
+
 from netclaim.errors import PeerError
 from netclaim.framework.journal import Journal
 from netclaim.framework.records import Booking
@@ -17,7 +19,7 @@ from netclaim.model.plan import Plan
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["Claims", "NotPreparedError", "PodPlans", "Pods"]
+__all__ = ["Claims", "NotPreparedError", "PodClaims", "PodPlans", "Pods"]
 
 PODS_KEPT: Final = 2048  # several times what a node has; those beyond are asked for again
 
@@ -30,11 +32,22 @@ class Claims(Protocol):
         ...
 
 
+class PodClaims(msgspec.Struct, frozen=True):
+    """Which claims a pod uses, by name; if that may not be known, it may be any."""
+
+    names: frozenset[str] = frozenset()
+    known: bool = True
+
+    def may_have(self, name: str) -> bool:
+        """Whether the claim of that name has to be looked at."""
+        return name in self.names or not self.known
+
+
 class Pods(Protocol):
     """The API server's pods."""
 
-    async def claims_of(self, pod: PodSandbox) -> frozenset[str] | None:
-        """The names of the claims that the pod uses; None if it is gone."""
+    async def claims_of(self, pod: PodSandbox) -> PodClaims | None:
+        """The claims that the pod uses; None if it is gone."""
         ...
 
 
@@ -49,7 +62,7 @@ class PodPlans:
         self._journal = journal
         self._claims = claims
         self._pods = pods
-        self._used: dict[str, frozenset[str]] = {}  # by pod UID: names of claims; oldest first
+        self._used: dict[str, PodClaims] = {}  # by pod UID; oldest first
         self._later_pods: dict[str, frozenset[str]] = {}  # by claim UID: pods learned since prepare
 
     async def of(self, pod: PodSandbox) -> tuple[Plan, ...]:
@@ -64,7 +77,7 @@ class PodPlans:
             return pod.uid == booking.owner_pod_uid
         if pod.uid in booking.pods or pod.uid in self._later_pods.get(uid, ()):
             return True
-        if booking.claim.name not in await self._names_of_claims(pod):
+        if not (await self._claims_of(pod)).may_have(booking.claim.name):
             return False
         claim = await self._claims.get(booking.claim)
         if claim is None or claim.uid != uid or pod.uid not in claim.pod_uids:
@@ -76,17 +89,18 @@ class PodPlans:
         } | {uid: claim.pod_uids}
         return True
 
-    async def _names_of_claims(self, pod: PodSandbox) -> frozenset[str]:
-        known = self._used.get(pod.uid)
-        if known is not None:
-            return known
-        names = await self._pods.claims_of(pod)
-        if names is None:  # deleted while it starts: nobody will use what it would get
-            return frozenset()
-        self._used[pod.uid] = names
+    async def _claims_of(self, pod: PodSandbox) -> PodClaims:
+        remembered = self._used.get(pod.uid)
+        if remembered is not None:
+            return remembered
+        claims = await self._pods.claims_of(pod)
+        if claims is None:  # deleted while it starts: nobody will use what it would get
+            return PodClaims()
+        if claims.known:
+            self._used[pod.uid] = claims
         if len(self._used) > PODS_KEPT:
             del self._used[next(iter(self._used))]
-        return names
+        return claims
 
 
 def _network_plans(booking: Booking) -> tuple[Plan, ...]:
