@@ -92,6 +92,18 @@ def wait_claim(kubectl: Kubectl, name: str, status: str) -> dict[str, Any]:
     )
 
 
+def wait_true_report(kubectl: Kubectl, claim: str, pod: str, interface: str = "net1") -> None:
+    """Wait until the claim's status has the addresses that the pod really has."""
+
+    def look() -> tuple[list[str], list[str]]:
+        device = kubectl.get("resourceclaim", claim)["status"].get("devices", [{}])[0]
+        has = interface in kubectl("exec", pod, "--", "ip", "-o", "link")
+        real = addresses(kubectl, pod, interface) if has else []
+        return device.get("networkData", {}).get("ips", []), real
+
+    eventually(look, lambda seen: seen[0] == seen[1] != [], f"the addresses of {pod} in {claim}")
+
+
 def events(kubectl: Kubectl, name: str) -> list[str]:
     """What was said of an object."""
     found = kubectl.items("events", f"--field-selector=involvedObject.name={name}")

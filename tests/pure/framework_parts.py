@@ -276,12 +276,7 @@ class Stage:
         )
 
         self.adopter = Adopter(
-            DRIVER,
-            journal,
-            self.claims,
-            self.pods,
-            prepare=self.preparer.prepare,
-            unprepare=self.preparer.unprepare,
+            DRIVER, journal, self.attacher, self.claims, self.pods, plan=self.preparer.adopt
         )
 
     def netns_exists(self, path: str) -> bool:

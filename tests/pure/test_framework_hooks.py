@@ -13,7 +13,7 @@ from netclaim.errors import RequestError
 from netclaim.framework.attach import AttachError, HostNetworkError
 from netclaim.framework.hooks import AttachTimeoutError, RuntimeHooks
 from netclaim.framework.repair import Repairer
-from netclaim.model import Claim, PodSandbox
+from netclaim.model import Attachment, Claim, PodSandbox
 from netclaim.model.claim import ReportedDevice
 from netclaim.nri import Container, RuntimeInfo
 from tests.pure.framework_parts import (
@@ -475,7 +475,7 @@ async def test_interface_that_went_with_its_device_comes_back(tmp_path: Path) ->
         await node.repairer.wait_idle()
         (uid, failures), *_ = stage.reports.touched
         assert uid == "uid-red"
-        assert "which the node has lost" in next(iter(failures.values()))
+        assert "no longer in the pod" in next(iter(failures.values()))
         assert stage.reports.touched[-1] == ("uid-red", {})
         assert stage.driver.calls.count("attach eth1") == 4
         assert stage.states() == {"sandbox-1/eth1": "attached"}
@@ -490,3 +490,114 @@ async def test_interface_may_outlast_its_device(tmp_path: Path) -> None:
         node.repairer.note_offered([])
         await node.repairer.wait_idle()
         assert node.stage.driver.calls == ["attach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_lost_interface_is_attached_again_though_its_detach_fails(tmp_path: Path) -> None:
+    """What is left of a lost interface is undone later; the pod is not forgotten over it."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of())
+        node.stage.driver.lost = {"eth1"}
+        node.stage.driver.fail("detach eth1", UNREACHABLE, times=2)
+        node.repairer.note_offered([])
+        await node.repairer.wait_idle()
+        assert node.stage.driver.calls.count("attach eth1") == 2
+        assert node.stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_gate_sees_a_lost_interface(tmp_path: Path) -> None:
+    """A container is refused while its pod lacks an interface that it once had."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of())
+        await node.stage.attacher.release_sandbox("sandbox-1")
+        node.stage.driver.fail("attach eth1", UNREACHABLE)
+        with pytest.raises(AttachError):
+            await node.create(pod_of())
+
+
+@pytest.mark.asyncio
+async def test_pods_are_checked_when_the_runtime_lists_them(tmp_path: Path) -> None:
+    """What went while the driver was away is attached again, though its device is there."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of())
+        node.stage.driver.lost = {"eth1"}
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.driver.calls == ["attach eth1", "detach eth1", "attach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_a_bug_of_the_driver_does_not_end_the_repairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a driver raises, it is asked again."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of())
+        outcomes = [KeyError("a bug"), None]
+
+        async def is_attached(attachment: Attachment) -> bool:
+            outcome = outcomes.pop(0)
+            if outcome is not None:
+                raise outcome
+            return attachment.interface is not None
+
+        monkeypatch.setattr(node.stage.driver, "is_attached", is_attached)
+        node.repairer.note_offered([])
+        await node.repairer.wait_idle()
+        assert outcomes == []
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_does_not_take_the_status_for_the_pod(tmp_path: Path) -> None:
+    """A sandbox that has not got what the status says, of an earlier one, say, gets it."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = reported(RED)
+        node.stage.driver.lost = {"eth1"}
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.driver.calls == ["prepare red", "attach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_refuses_sandboxes_that_cannot_be_planned(tmp_path: Path) -> None:
+    """A new sandbox is not let through without what its claim asks for."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = RED
+        node.stage.driver.fail("prepare red", RequestError("no such key"))
+        with pytest.raises(RequestError, match="no such key"):
+            await node.run(pod_of())
+        assert node.stage.journal.bookings == {}
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_holds_up_nobody_who_has_no_claims(tmp_path: Path) -> None:
+    """Pods of the node's own disk or network start without the API server."""
+    static = {"kubernetes.io/config.source": "file"}
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.pods.faults = [UNREACHABLE]
+        for pod in (pod_of(netns=None), pod_of(annotations=static)):
+            await node.run(pod)
+            await node.create(pod)
+        assert node.stage.pods.gets == []
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_is_not_complete_unless_pods_may_be_read(tmp_path: Path) -> None:
+    """Without the right to read pods nobody is held up, and nothing is taken for known."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = reported(RED)
+        node.stage.pods.forbidden = True
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        await node.create(pod_of())
+        assert node.stage.states() == {}
+        node.stage.pods.forbidden = False
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.journal.complete
+        assert node.stage.states() == {"sandbox-1/eth1": "attached"}

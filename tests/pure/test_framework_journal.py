@@ -83,6 +83,27 @@ async def test_reboot(tmp_path: Path) -> None:
 
 
 @pytest.mark.asyncio
+async def test_only_a_new_journal_is_incomplete(tmp_path: Path) -> None:
+    """Until it is said to be complete; one from before there was this mark has seen it all."""
+    path = tmp_path / "journal.db"
+    for _ in range(2):
+        async with open_journal(path, BOOT) as journal:
+            assert not journal.complete
+    with sqlite3.connect(path) as database:
+        database.execute("DELETE FROM meta WHERE key = 'complete'")
+    database.close()
+    async with open_journal(path, BOOT) as journal:
+        assert journal.complete
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE meta SET value = 'no' WHERE key = 'complete'")
+    database.close()
+    async with open_journal(path, BOOT) as journal:
+        await journal.mark_complete()
+    async with open_journal(path, BOOT) as journal:
+        assert journal.complete
+
+
+@pytest.mark.asyncio
 async def test_write_outlives_its_caller(tmp_path: Path) -> None:
     """A write whose caller is cancelled is finished, on disk and in memory."""
     booking = booking_of(claim_of())

@@ -72,9 +72,12 @@ def test_pods_that_share_a_claim_have_their_own_addresses() -> None:
         {"uid": pod["metadata"]["uid"], "interfaceName": "net1", "ips": [f"10.0.0.{n}/24"]}
         for n, pod in enumerate(pods)
     ]
+    set_status(verbs, CLAIM, "x", devices=[REPORT])  # of the one that was first
+    set_status(verbs, POD, "p", phase="Running")
+    assert [pod.state for pod in outcomes(verbs.store, [DRIVER])] == ["ready", "starting"]
+    set_status(verbs, POD, "q", phase="Running")
+    assert [pod.state for pod in outcomes(verbs.store, [DRIVER])] == ["starting", "starting"]
     set_status(verbs, CLAIM, "x", devices=[{**REPORT, "data": {"pods": entries}}])
-    for name in ("p", "q"):
-        set_status(verbs, POD, name, phase="Running")
     found = outcomes(verbs.store, [DRIVER])
     assert [pod.interfaces[0].ips for pod in found] == [("10.0.0.0/24",), ("10.0.0.1/24",)]
 

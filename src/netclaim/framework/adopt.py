@@ -4,22 +4,26 @@ The journal is on the node's disk, and a disk can be lost: an emptied state dire
 was installed without one that lasts. What it knew is in the claims, too: their allocation, and in
 their status what was attached.
 
-Promise: until the journal is complete, a pod's claims are looked up before anything is decided
-about it; a running sandbox is taken to have what its claim's status says. Limit: what ended while
-nobody knew of it is not undone, nor is a link that is away in a pod found there again.
+Promise: until the journal is complete, the claims of a pod that is not known are looked up before
+anything is decided about it; a running sandbox that still has what its claim's status says is taken
+to have it from us. Pods that cannot have claims, or no interfaces, wait for nobody. Limit: what
+ended while nobody knew of it is not undone; a claim that cannot be planned any more, or whose link
+is away, is told and left alone.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Final
 
 import structlog
 
-from netclaim.errors import HostError, RequestError
+from netclaim.errors import RequestError
+from netclaim.framework.attach import Attacher
 from netclaim.framework.contract import NotBegunError
 from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.locks import KeyedLock
 from netclaim.framework.pod_plans import Claims, Pods
-from netclaim.framework.records import Booking, DeviceReport, Lease, Report
+from netclaim.framework.records import Booking, DeviceReport, Report
 from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.claim import Claim, DeviceKey, ReportedDevice
 from netclaim.model.pod import PodSandbox
@@ -29,6 +33,10 @@ __all__ = ["Adopter"]
 
 log = structlog.get_logger()
 
+# How kubelet tells pods of its own disk, which cannot use claims, from those of the API server.
+SOURCE: Final = "kubernetes.io/config.source"
+API: Final = "api"
+
 
 class Adopter:
     """Fills a new journal from the API server."""
@@ -37,83 +45,87 @@ class Adopter:
         self,
         driver: str,
         journal: Journal,
+        attacher: Attacher,
         claims: Claims,
         pods: Pods,
         *,
-        prepare: Callable[[ClaimRef], Awaitable[object]],
-        unprepare: Callable[[ClaimRef], Awaitable[None]],
+        plan: Callable[[ClaimRef], Awaitable[None]],
     ) -> None:
+        """`plan` prepares a claim, or raises and leaves no trace."""
         self._driver = driver
         self._journal = journal
+        self._attacher = attacher
         self._claims = claims
         self._pods = pods
-        self._prepare = prepare
-        self._unprepare = unprepare
+        self._plan = plan
+        self._known: set[str] = set()  # UIDs of pods that were looked up
         self._locks = KeyedLock()
+        self.blind = False  # whether a pod may not be read: then it cannot be known what runs
 
     async def book(self, pod: PodSandbox) -> None:
-        """Plan the claims of a pod that the journal lacks. Once it is complete: nothing."""
-        if not self._journal.complete:
-            async with self._locks.hold(pod.uid):
-                await self._planned(pod)
-
-    async def take_over(self, pod: PodSandbox) -> None:
-        """Know of a running sandbox again: its plans, and what was attached. Again: nothing."""
-        if self._journal.complete:
+        """Plan the claims of a pod whose sandbox is made. Again, or once complete: nothing."""
+        if self._is_known(pod):
             return
         async with self._locks.hold(pod.uid):
-            for claim in await self._planned(pod):
-                booking = self._journal.bookings[claim.uid]
-                ready = {each.key: each for each in claim.reported if each.driver == self._driver}
-                leases = [
-                    lease
-                    for lease in _leases(booking, ready, pod)
-                    if lease.attachment.key not in self._journal.leases
-                ]
-                await self._journal.put_leases(leases)
-                if claim.uid not in self._journal.reports:
-                    await self._journal.put_report(_report(booking, ready))
+            for claim in await self._claims_of(pod):
+                await self._plan(claim.ref)
+            self._note(pod)
 
-    async def _planned(self, pod: PodSandbox) -> list[Claim]:
-        """The pod's claims on our devices, each planned now if it was not."""
+    async def take_over(self, pod: PodSandbox) -> None:
+        """Know of a running sandbox: its plans, and what it has. Again: nothing."""
+        if self._is_known(pod):
+            return
+        async with self._locks.hold(pod.uid):
+            for claim in await self._claims_of(pod):
+                booking = await self._planned(claim, pod)
+                if booking is not None:
+                    mine = (each for each in claim.reported if each.driver == self._driver)
+                    ready = {each.key: each for each in mine}
+                    await self._attacher.take_over(pod, _attachments(booking, ready, pod))
+                    if claim.uid not in self._journal.reports:
+                        await self._journal.put_report(_report(booking, ready))
+            self._note(pod)
+
+    def _is_known(self, pod: PodSandbox) -> bool:
+        of_api = pod.annotations.get(SOURCE, API) == API
+        return self._journal.complete or pod.uid in self._known or pod.netns is None or not of_api
+
+    def _note(self, pod: PodSandbox) -> None:
+        if not self.blind:
+            self._known.add(pod.uid)
+
+    async def _claims_of(self, pod: PodSandbox) -> list[Claim]:
+        """The pod's claims on our devices."""
         used = await self._pods.claims_of(pod)
-        planned = []
-        for name in sorted(used.names) if used is not None else ():
+        if used is None:
+            return []
+        self.blind = not used.known
+        claims = []
+        for name in sorted(used.names):
             found = await self._claims.get(ClaimRef(uid="", namespace=pod.namespace, name=name))
-            if found is None or pod.uid not in found.pod_uids:
-                continue
-            claim = found.of_driver(self._driver)
-            if not claim.devices:
-                continue
-            if claim.uid in self._journal.bookings or await self._is_prepared(claim, pod):
-                planned.append(claim)
-        return planned
+            if found is not None and pod.uid in found.pod_uids:
+                claims.append(found.of_driver(self._driver))
+        return [claim for claim in claims if claim.devices]
 
-    async def _is_prepared(self, claim: Claim, pod: PodSandbox) -> bool:
-        """Plan a claim; one that cannot be planned any more is told, and left alone."""
+    async def _planned(self, claim: Claim, pod: PodSandbox) -> Booking | None:
+        """Plan a running pod's claim; one that cannot be planned any more is told."""
         at = {"claim": claim.name, "namespace": claim.namespace, "pod": pod.name}
         try:
-            await self._prepare(claim.ref)
-        except (RequestError, HostError, NotBegunError) as error:
+            await self._plan(claim.ref)
+        except (RequestError, NotBegunError) as error:
             explain("adopt.failed", error, **at)
-            await self._unprepare(claim.ref)
-            return False
-        log.warning("adopt.done", **at)
-        return True
+            return None
+        log.info("adopt.done", **at)
+        return self._journal.bookings.get(claim.uid)  # kubelet may have released it by now
 
 
-def _leases(
+def _attachments(
     booking: Booking, ready: Mapping[DeviceKey, ReportedDevice], pod: PodSandbox
-) -> list[Lease]:
-    plans = booking.prepared.plans if booking.prepared is not None else ()
-    return [
-        Lease(
-            Attachment(plan, pod, _interface(each), data=each.data),
-            state="attached",
-        )
-        for plan in plans
-        if plan.network is not None and (each := ready.get(plan.device.key)) is not None
-    ]
+) -> Iterator[Attachment]:
+    for plan in booking.prepared.plans if booking.prepared is not None else ():
+        reported = ready.get(plan.device.key)
+        if plan.network is not None and reported is not None:
+            yield Attachment(plan, pod, _interface(reported), data=reported.data)
 
 
 def _report(booking: Booking, ready: Mapping[DeviceKey, ReportedDevice]) -> Report:

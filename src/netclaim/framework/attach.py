@@ -124,16 +124,38 @@ class Attacher:
                 here = self._journal.leases_of_sandbox(sandbox_id)
                 await self._undo(le for le in here if le.attachment.plan.claim.uid == claim_uid)
 
-    async def release_lost(self, offered: Collection[str]) -> tuple[PodSandbox, ...]:
-        """Detach what went with a device that is not among those `offered`; the pods it was in."""
-        lost = []
-        for lease in tuple(self._journal.leases.values()):
-            attachment = lease.attachment
-            if lease.state == "attached" and attachment.plan.device.device not in offered:
-                async with self._locks.hold(attachment.pod.id):
-                    if await self._undo_if_lost(attachment):
-                        lost.append(attachment.pod)
-        return tuple(lost)
+    def holders(self, *, beyond: Collection[str]) -> tuple[PodSandbox, ...]:
+        """The sandboxes that have a device which is not among these."""
+        held = (lease.attachment for lease in self._journal.leases.values() if _is_done(lease))
+        pods = {each.pod.id: each.pod for each in held if each.plan.device.device not in beyond}
+        return tuple(pods.values())
+
+    async def give_up_lost(self, sandbox_id: str) -> bool:
+        """Take note of interfaces that are no longer in the pod; whether there are any.
+
+        The next attach of the sandbox, or a sweep, undoes what is left of them.
+        """
+        async with self._locks.hold(sandbox_id):
+            lost = [
+                lease.attachment
+                for lease in self._journal.leases_of_sandbox(sandbox_id)
+                if _is_done(lease) and not await self._driver.is_attached(lease.attachment)
+            ]
+            await self._journal.put_leases(Lease(each, "detaching") for each in lost)
+        for each in lost:
+            device = each.plan.device
+            log.warning("attach.lost", pod=each.pod.name, at=_where(each.plan))
+            text = f"the interface on {device.device} is no longer in the pod"
+            self._reports.touch(each.plan.claim.uid, {device.key: text})
+        return bool(lost)
+
+    async def take_over(self, pod: PodSandbox, attachments: Iterable[Attachment]) -> None:
+        """Know of attachments again that the pod still has. Again: nothing."""
+        async with self._locks.hold(pod.id):
+            unknown = [a for a in attachments if a.key not in self._journal.leases]
+            there = [a for a in unknown if await self._driver.is_attached(a)]
+            await self._journal.put_leases(Lease(attachment, "attached") for attachment in there)
+        self.count()
 
     async def sweep(self) -> None:
         """Undo whatever was begun and not finished. Raises DetachError if something is left."""
@@ -165,10 +187,10 @@ class Attacher:
         async with asyncio.TaskGroup() as group:
             for attachment in begun:
                 group.create_task(self._attach_one(attachment, done, errors))
-        await self._journal.put_leases(Lease(attachment, "attached") for attachment in done)
-        for key, error in errors.items():
-            if isinstance(error, NotBegunError):
-                await self._journal.drop_lease(key)
+        await self._journal.put_leases(
+            (Lease(attachment, "attached") for attachment in done),
+            dropped=(key for key, error in errors.items() if isinstance(error, NotBegunError)),
+        )
         self.count()
         if errors:
             failed = [(a.plan, errors[a.key]) for a in begun if a.key in errors]
@@ -191,17 +213,6 @@ class Attacher:
         else:
             # Plan and pod are ours: what is undone later is what was begun.
             done.append(msgspec.structs.replace(attachment, plan=plan, pod=pod))
-
-    async def _undo_if_lost(self, attachment: Attachment) -> bool:
-        lease = self._journal.leases.get(attachment.key)
-        if lease is None or lease.state != "attached" or await self._driver.is_attached(attachment):
-            return False
-        device = attachment.plan.device
-        log.warning("attach.lost", pod=attachment.pod.name, at=_where(attachment.plan))
-        await self._undo([lease])
-        text = f"the interface is gone with the device {device.device}, which the node has lost"
-        self._reports.touch(attachment.plan.claim.uid, {device.key: text})
-        return True
 
     async def _undo(self, leases: Iterable[Lease]) -> None:
         """Detach, all at a time; those that fail stay in the journal as `detaching`."""
@@ -275,6 +286,10 @@ def _failures(
         key = (plan.claim.uid, pod.id, plan.device.key)
         failures[plan.claim.uid][plan.device.key] = str(own.get(key, shared))
     return failures
+
+
+def _is_done(lease: Lease) -> bool:
+    return lease.state == "attached"
 
 
 def _sandboxes(leases: Iterable[Lease]) -> list[str]:

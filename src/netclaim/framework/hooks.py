@@ -12,7 +12,7 @@ from typing import Final
 
 import structlog
 
-from netclaim.errors import PeerError
+from netclaim.errors import NetclaimError, PeerError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.repair import Repairer
@@ -40,7 +40,6 @@ class RuntimeHooks:
         self._attacher = attacher
         self._adopter = adopter
         self._repairer = repairer
-        self._complete: set[str] = set()  # sandboxes known to have all their interfaces
 
     async def configure(self, runtime: RuntimeInfo) -> None:
         """Look at how long the runtime waits. Again: the same."""
@@ -59,7 +58,6 @@ class RuntimeHooks:
         deadline_s: float,  # noqa: ARG002 (answered at once: the whole node waits)
     ) -> None:
         """Note what runs; the work is done later. Again: noted anew."""
-        self._complete &= {pod.id for pod in pods}
         self._repairer.note_running(pods)
 
     async def run_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
@@ -82,8 +80,6 @@ class RuntimeHooks:
         deadline_s: float,
     ) -> None:
         """Refuse a container while its pod lacks an interface. Again: the same."""
-        if pod.id in self._complete:
-            return
         try:
             await self._attach(pod, self._adopter.take_over, deadline_s)
         except Exception as error:
@@ -121,10 +117,8 @@ class RuntimeHooks:
         except BaseException:  # cancelled too: the runtime hung up, and the pod may go on
             self._repairer.wake()
             raise
-        self._complete.add(pod.id)
 
     async def _end(self, sandbox_id: str, deadline_s: float) -> None:
-        self._complete.discard(sandbox_id)
         self._repairer.forget(sandbox_id)
         await self._release(sandbox_id, deadline_s)
 
@@ -133,6 +127,6 @@ class RuntimeHooks:
         try:
             async with asyncio.timeout_at(deadline_s):
                 await self._attacher.release_sandbox(sandbox_id)
-        except (PeerError, TimeoutError) as error:
+        except (NetclaimError, TimeoutError) as error:
             log.warning("detach.postponed", sandbox=sandbox_id, error=str(error))
             self._repairer.note_gone(sandbox_id)

@@ -24,6 +24,7 @@ from netclaim.model.attachment import AttachmentKey
 
 __all__ = ["Journal", "open_journal"]
 
+INSERT_META: Final = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 INSERT_LEASE: Final = "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_REPORT: Final = (
     "INSERT OR REPLACE INTO reports"
@@ -115,14 +116,24 @@ class Journal:
             forget,
         )
 
-    async def put_leases(self, leases: Iterable[Lease]) -> None:
-        """Write leases, all or none, each in place of an earlier one of its key."""
+    async def put_leases(
+        self, leases: Iterable[Lease], *, dropped: Iterable[AttachmentKey] = ()
+    ) -> None:
+        """Write leases, in place of earlier ones of their keys, and forget some: all or none."""
         batch = {lease.attachment.key: lease for lease in leases}
-        await self._write(_lease_rows(batch), lambda: self._leases.update(batch))
+        forgotten = tuple(dropped)
+
+        def remember() -> None:
+            self._leases.update(batch)
+            for key in forgotten:
+                self._leases.pop(key, None)
+
+        drops = [(DELETE_LEASE, _columns(key)) for key in forgotten]
+        await self._write([*_lease_rows(batch), *drops], remember)
 
     async def drop_lease(self, key: AttachmentKey) -> None:
         """Forget a lease. Again: nothing."""
-        await self._write([(DELETE_LEASE, _columns(key))], lambda: self._leases.pop(key, None))
+        await self.put_leases((), dropped=[key])
 
     async def put_report(self, report: Report) -> None:
         """Write what a claim's status says or will say. For a claim that is dropped: nothing."""
@@ -139,7 +150,7 @@ class Journal:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
         self._waiting.append(_Write(statements, remember, done))
-        if self._committing is None:
+        if self._committing is None:  # a task of nobody's: the write outlives whoever asked for it
             self._committing = loop.create_task(self._commit_waiting())
         await done
 
@@ -181,16 +192,22 @@ class Journal:
             reports = [_REPORT.decode(v) for v in store.rows("SELECT value FROM reports")]
         except msgspec.DecodeError as error:
             raise JournalError(f"the journal holds what no driver wrote: {error}") from error
-        rebooted = store.rows("SELECT value FROM meta WHERE key = 'boot_id'") != [boot_id]
+        boots = store.rows("SELECT value FROM meta WHERE key = 'boot_id'")
+        rebooted = boots != [boot_id]
         if rebooted:  # what drivers did to the node ended with the boot
             bookings = [msgspec.structs.replace(booking, ready=False) for booking in bookings]
         inherited = [_inherit(lease, rebooted=rebooted) for lease in leases]
         self._bookings = {booking.claim.uid: booking for booking in bookings}
         self._leases = {lease.attachment.key: lease for lease in inherited}
         self._reports = {report.claim.uid: report for report in reports}
-        self._complete = store.rows("SELECT value FROM meta WHERE key = 'complete'") == ["yes"]
-        remember_boot = ("INSERT OR REPLACE INTO meta VALUES ('boot_id', ?)", (boot_id,))
-        store.commit([*map(_booking_row, bookings), *_lease_rows(self._leases), remember_boot])
+        complete = store.rows("SELECT value FROM meta WHERE key = 'complete'")
+        # A file from before there was this entry has seen all that runs; only a new one has not.
+        self._complete = complete == ["yes"] or (not complete and bool(boots))
+        remembered: list[Statement] = [
+            (INSERT_META, ("boot_id", boot_id)),
+            (INSERT_META, ("complete", "yes" if self._complete else "no")),
+        ]
+        store.commit([*map(_booking_row, bookings), *_lease_rows(self._leases), *remembered])
 
 
 @asynccontextmanager

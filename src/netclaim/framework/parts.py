@@ -112,14 +112,10 @@ def build(
             netns_exists=_exists,
         )
 
-        # The preparer is made below: it needs the plugin, which needs these.
-        async def prepare(ref: ClaimRef) -> None:
-            await preparer.prepare(ref)
+        async def plan(ref: ClaimRef) -> None:
+            await preparer.adopt(ref)  # made below: it needs the plugin, which needs the adopter
 
-        async def unprepare(ref: ClaimRef) -> None:
-            await preparer.unprepare(ref)
-
-        adopter = Adopter(driver.name, journal, claims, pods, prepare=prepare, unprepare=unprepare)
+        adopter = Adopter(driver.name, journal, attacher, claims, pods, plan=plan)
         repairer = Repairer(attacher, adopter, journal, clock, _exists)
         plugin = Plugin(
             RuntimeHooks(attacher, adopter, repairer),

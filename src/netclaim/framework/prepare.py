@@ -93,6 +93,18 @@ class Preparer:
         async with self._locks.hold(ref.uid):
             return await self._prepare(ref)
 
+    async def adopt(self, ref: ClaimRef) -> None:
+        """Plan a claim that was prepared before, as far as one knows; or leave no trace of it."""
+        async with self._locks.hold(ref.uid):
+            known = ref.uid in self._journal.bookings
+            try:
+                await self._prepare(ref)
+            except NetclaimError:
+                booking = self._journal.bookings.get(ref.uid)
+                if booking is not None and not known:
+                    await self._release(booking)
+                raise
+
     async def unprepare(self, ref: ClaimRef) -> None:
         """Undo everything of the claim. Again, or for an unknown one: nothing."""
         async with self._locks.hold(ref.uid):

@@ -12,10 +12,10 @@ from typing import Final
 
 import structlog
 
-from netclaim.errors import NetclaimError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.clock import Clock
+from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.supervise import Backoff
 from netclaim.model.pod import PodSandbox
@@ -47,7 +47,7 @@ class Repairer:
         self._running: dict[str, PodSandbox] = {}  # to be completed
         self._gone: set[str] = set()  # to be released
         self._listed = False  # whether the runtime has said what runs
-        self._offered: frozenset[str] | None = None  # devices, once they are known
+        self._to_check: dict[str, PodSandbox] = {}  # whether they still have what they had
         self._work = asyncio.Event()
         self._idle = asyncio.Event()
         self.wake()  # a restart may have left something in the journal
@@ -63,6 +63,7 @@ class Repairer:
         held = {lease.attachment.pod.id for lease in self._journal.leases.values()}
         self._gone = held - self._running.keys()
         self._listed = True
+        self._to_check = {pod.id: pod for pod in self._attacher.holders(beyond=())}
         self.wake()
 
     def note_gone(self, sandbox_id: str) -> None:
@@ -72,7 +73,8 @@ class Repairer:
 
     def note_offered(self, devices: Iterable[str]) -> None:
         """The node has these devices, and no others. Again: the same."""
-        self._offered = frozenset(devices)
+        offered = frozenset(devices)
+        self._to_check |= {pod.id: pod for pod in self._attacher.holders(beyond=offered)}
         self.wake()
 
     def forget(self, sandbox_id: str) -> None:
@@ -91,38 +93,61 @@ class Repairer:
                 self._work.clear()
                 if await self._repair():
                     break
-                await self._clock.sleep(delay_s)
+                await self._pause(delay_s)
             if not self._work.is_set():
                 self._idle.set()
 
+    async def _pause(self, delay_s: float) -> None:
+        """Wait before the next attempt, or until there is something new to do."""
+        waiting = {
+            asyncio.ensure_future(self._clock.sleep(delay_s)),
+            asyncio.ensure_future(self._work.wait()),
+        }
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waiting:
+                each.cancel()
+
     async def _repair(self) -> bool:
-        """Try everything once. Whether all of it succeeded."""
-        gone = [await self._step(self._release(each)) for each in tuple(self._gone)]
-        gone.append(await self._step(self._find_lost()))
-        running = [await self._step(self._complete(each)) for each in tuple(self._running)]
-        swept = await self._step(self._attacher.sweep())
-        done = all(gone) and all(running) and swept
-        if done and self._listed and not self._journal.complete:
-            await self._journal.mark_complete()
-        return done
+        """Try everything once. Whether nothing is left to do."""
+        steps = [
+            *[await self._step(self._release(each)) for each in tuple(self._gone)],
+            *[await self._step(self._check(each)) for each in tuple(self._to_check)],
+            *[await self._step(self._complete(each)) for each in tuple(self._running)],
+            await self._step(self._attacher.sweep()),
+        ]
+        left = self._gone or self._to_check or self._running  # noted meanwhile
+        if all(steps) and not left and self._listed and not self._adopter.blind:
+            steps.append(await self._step(self._mark_complete()))
+        return all(steps)
 
     async def _step(self, work: Awaitable[None]) -> bool:
         try:
             async with asyncio.timeout(STEP_S):
                 await work
-        except (NetclaimError, TimeoutError) as error:
-            log.warning("repair.failed", error=str(error))
+        except TimeoutError:
+            log.warning("repair.failed", error=f"not done in {STEP_S:g} s")
+            return False
+        except Exception as error:  # noqa: BLE001 (the driver's code, too; tried again)
+            explain("repair.failed", error)
             return False
         return True
+
+    async def _mark_complete(self) -> None:
+        if not self._journal.complete:
+            await self._journal.mark_complete()
 
     async def _release(self, sandbox_id: str) -> None:
         await self._attacher.release_sandbox(sandbox_id)
         self._gone.discard(sandbox_id)
 
-    async def _find_lost(self) -> None:
-        if self._offered is not None:
-            lost = await self._attacher.release_lost(self._offered)
-            self._running.update({pod.id: pod for pod in lost})
+    async def _check(self, sandbox_id: str) -> None:
+        """See whether a sandbox still has what it had; what went is attached again."""
+        pod = self._to_check[sandbox_id]
+        if await self._attacher.give_up_lost(sandbox_id):
+            self._running[sandbox_id] = pod
+        self._to_check.pop(sandbox_id, None)
 
     async def _complete(self, sandbox_id: str) -> None:
         pod = self._running.get(sandbox_id)

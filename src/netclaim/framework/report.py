@@ -15,6 +15,7 @@ import structlog
 
 from netclaim.errors import HostError, NetclaimError
 from netclaim.framework.clock import Clock
+from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.locks import KeyedLock
 from netclaim.framework.metrics import Metrics
@@ -93,13 +94,16 @@ class Reporter:
     async def _deliver(self, claim_uid: str) -> None:
         async with self._locks.hold(claim_uid):
             self._dirty.discard(claim_uid)  # from here on a change is another delivery
-            await retry(
-                "report",
-                lambda: self._attempt(claim_uid),
-                backoff=RETRIES,
-                clock=self._clock,
-                retried=(*TRANSIENT, HostError),
-            )
+            try:
+                await retry(
+                    "report",
+                    lambda: self._attempt(claim_uid),
+                    backoff=RETRIES,
+                    clock=self._clock,
+                    retried=(*TRANSIENT, HostError),
+                )
+            except Exception as error:  # noqa: BLE001 (the driver's data, say; the others go on)
+                explain("report.failed", error, uid=claim_uid)
             self._metrics.pending_reports.set(len(self._dirty))
 
     async def _attempt(self, claim_uid: str) -> None:

@@ -125,21 +125,36 @@ def _interfaces(
         status = claim.get("status", {})
         reported = {_key(device): device for device in status.get("devices", ())}
         results = status.get("allocation", {}).get("devices", {}).get("results", ())
+        alone = _running_users(store, claim) <= 1
         for result in results:
             if result["driver"] in drivers:
                 report = reported.get(_key(result), {})
-                shown = list(_shown(report, pod["metadata"]["uid"], name))
+                shown = list(_shown(report, pod["metadata"]["uid"], name, alone=alone))
                 found += shown
                 if not shown or not _is_ready(report):
                     missing = f"claim {name} reports no interface for {result['device']} yet"
     return tuple(found), missing
 
 
-def _shown(report: JsonObject, pod_uid: str, claim: str) -> Iterator[Interface]:
-    """The interface of a report; where pods share a claim, this pod's own."""
+def _running_users(store: Store, claim: JsonObject) -> int:
+    """How many of the pods that a claim is reserved for run."""
+    users = claim.get("status", {}).get("reservedFor", ())
+    namespace = claim.get("metadata", {}).get("namespace", "")
+    pods = (store.get(POD, user["name"], namespace) for user in users)
+    return sum(pod is not None and is_running(pod) for pod in pods)
+
+
+def _shown(report: JsonObject, pod_uid: str, claim: str, *, alone: bool) -> Iterator[Interface]:
+    """The interface of a report; where pods share a claim, this pod's own.
+
+    A report without a list of pods is about one of them: whose, is known if only one runs.
+    """
     shared = report.get("data", {}).get("pods")
-    entries = [one for one in shared if one.get("uid") == pod_uid] if shared else []
-    for network in entries or [report.get("networkData")]:
+    if shared:
+        entries = [one for one in shared if one.get("uid") == pod_uid]
+    else:
+        entries = [report.get("networkData")] if alone else []
+    for network in entries:
         if network:
             yield Interface(
                 name=network.get("interfaceName", ""),

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from netclaim.cni import Chain, Endpoint, NetworkList, Result, pod_args
 from netclaim.framework.contract import NetworkDriver
-from netclaim.kernel import Link, Monitor, open_netns
+from netclaim.kernel import Link, Monitor, NamespaceGoneError, open_netns
 from netclaim.model import Attachment, Claim, Device, Interface, Plan, PodSandbox, Prepared
 from netclaim.network.dad import DadHold
 from netclaim.network.device import find_by_device
@@ -111,8 +111,11 @@ class LinkDriver(NetworkDriver):
     async def is_attached(self, attachment: Attachment) -> bool:
         """See whether the pod has its interface; with its link, most kinds of interface go too."""
         netns = attachment.pod.netns
-        name = read_plan(attachment.plan).if_name
-        return netns is not None and await self._links.pod_has(netns, name)
+        try:
+            name = read_plan(attachment.plan).if_name
+            return netns is not None and await self._links.pod_has(netns, name)
+        except NamespaceGoneError:
+            return False
 
     async def _list_devices(self) -> tuple[Device, ...]:
         generic = self._settings.generic_device
