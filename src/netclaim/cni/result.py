@@ -9,22 +9,26 @@ have no place for interfaces.
 
 import ipaddress
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 import msgspec
 
 from netclaim.cni.errors import BadResultError
 from netclaim.cni.version import CHAINING, SPEC_VERSIONS, at_least
 
+KEPT: Final = 1024  # addresses; the same ones pass by many times in a call, and in the next
 _KEYS_BEFORE_1 = ("name", "mac", "sandbox")  # of an interface
 
 
+@lru_cache(maxsize=KEPT)
 def _canonical_ip(text: str) -> str:
     if "%" in text:
         raise ValueError(f"{text!r} has a zone")
     return str(ipaddress.ip_address(text))
 
 
+@lru_cache(maxsize=KEPT)
 def _canonical_cidr(text: str) -> str:
     address, slash, prefix = text.partition("/")
     if not (slash and prefix.isdecimal()):

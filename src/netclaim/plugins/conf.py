@@ -7,6 +7,7 @@ Limit: only reads. What a plugin's own keys mean, its module says.
 
 import ipaddress
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import msgspec
@@ -28,6 +29,7 @@ __all__ = [
     "read_ip",
 ]
 
+KEPT: Final = 1024  # addresses; the same ones pass by many times in a call, and in the next
 IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Interface: TypeAlias = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
@@ -96,6 +98,7 @@ def read_args(args: CniArgs, known: Collection[str]) -> dict[str, str]:
     return {key: value for key, value in said.items() if key in known}
 
 
+@lru_cache(maxsize=KEPT)
 def read_ip(written: str) -> IpAddress:
     """Read an address; one that is IPv4 in the clothes of IPv6 is IPv4."""
     if "%" not in written:
@@ -108,6 +111,7 @@ def read_ip(written: str) -> IpAddress:
     raise PluginError(f"{written!r} is not an IP address")
 
 
+@lru_cache(maxsize=KEPT)
 def read_cidr(written: str) -> Interface:
     """Read an address with the length of its prefix; IPv4 in the clothes of IPv6 is IPv4."""
     address, slash, prefix = written.partition("/")

@@ -17,6 +17,7 @@ from netclaim.kernel.link_identity import LinkIdentity
 from netclaim.kernel.link_requests import set_link
 from netclaim.kernel.sysctl import SysctlError, read_sysctl, try_sysctl, write_sysctl
 from netclaim.kernel.waiting import wait_addresses_settled
+from netclaim.plugins.conf import read_cidr, read_ip
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.pod import Pod
 
@@ -64,7 +65,7 @@ def announcing(ifname: str) -> tuple[tuple[str, str], ...]:
 
 def interfaces_of(ips: Sequence[IPConfig]) -> list[Interface]:
     """Return the addresses of a result as values that can be reckoned with."""
-    return [ipaddress.ip_interface(ip.address) for ip in ips]
+    return [read_cidr(ip.address) for ip in ips]
 
 
 def _gateways(ips: Sequence[IPConfig]) -> dict[int, IpAddress]:
@@ -72,7 +73,7 @@ def _gateways(ips: Sequence[IPConfig]) -> dict[int, IpAddress]:
     found: dict[int, IpAddress] = {}
     for ip in ips:
         if ip.gateway:
-            gateway = ipaddress.ip_address(ip.gateway)
+            gateway = read_ip(ip.gateway)
             found.setdefault(gateway.version, gateway)
     return found
 
