@@ -48,7 +48,8 @@ def _tell(kubectl: Kubectl) -> None:
     _title("The request: a macvlan on eth1, for each of 15 pods")
     show("label", "namespace", "default", "resource.kubernetes.io/admin-access=true")
     show("apply", "-f", str(MANIFEST))
-    show("wait", "deployment/demo-application", "--for=condition=Available", "--timeout=180s")
+    everyone = "--for=jsonpath={.status.availableReplicas}=15"  # Available: three quarters would do
+    show("wait", "deployment/demo-application", everyone, "--timeout=180s")
     _title("All of them are where the link is")
     show("get", "pods", "-o", "wide", APP)
     _title("Each has a claim of its own, allocated and reserved")

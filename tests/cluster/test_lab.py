@@ -50,7 +50,7 @@ def test_resource_api_is_served(admin: Kubectl, version: str) -> None:
 def test_fifteen_plain_pods(kubectl: Kubectl) -> None:
     """A Deployment of 15 pods becomes available; exec and logs answer; pods reach each other."""
     kubectl.apply(deployment("plain", 15))
-    kubectl.wait("deployment/plain", "condition=Available")
+    kubectl.wait("deployment/plain", "jsonpath={.status.availableReplicas}=15")
     pods = kubectl.items("pods")
     assert len({pod["status"]["podIP"] for pod in pods}) == 15
     name = pods[0]["metadata"]["name"]
@@ -72,7 +72,7 @@ def test_pods_reach_the_api(kubectl: Kubectl) -> None:
 def test_reboot_brings_the_node_back_with_its_pods(lab: Lab, kubectl: Kubectl) -> None:
     """A rebooted node has a new boot id and an empty /run, and starts its pods again."""
     kubectl.apply(deployment("steady", 3, node="kind-worker"))
-    kubectl.wait("deployment/steady", "condition=Available")
+    kubectl.wait("deployment/steady", "jsonpath={.status.availableReplicas}=3")
     names = {pod["metadata"]["name"] for pod in kubectl.items("pods")}
     boot = in_node(lab, "kind-worker", "cat", "/proc/sys/kernel/random/boot_id")
     in_node(lab, "kind-worker", "touch", "/run/lost", "/var/lib/kept")
@@ -109,7 +109,7 @@ def test_killed_component_comes_back(lab: Lab, kubectl: Kubectl) -> None:
 def test_restarted_runtime_keeps_its_pods(lab: Lab, kubectl: Kubectl) -> None:
     """Containerd restarted under running pods leaves them running."""
     kubectl.apply(deployment("lasting", 2, node="kind-worker2"))
-    kubectl.wait("deployment/lasting", "condition=Available")
+    kubectl.wait("deployment/lasting", "jsonpath={.status.availableReplicas}=2")
     lab.restart("kind-worker2/containerd")
     kubectl.apply(deployment("later", 1, node="kind-worker2"))
     kubectl.wait("deployment/later", "condition=Available")
