@@ -137,7 +137,9 @@ def kill_driver_after_prepare(lab: Lab, kubectl: Kubectl, manifest: dict[str, An
                 return
         finally:
             os.kill(containerd.pid, signal.SIGCONT)
-        kubectl("delete", "pod", manifest["metadata"]["name"])
+        # With a grace period kubelet says when it is done. Should it end a pod later, it would
+        # release the claim that its successor has by then: it does not look whose claim it is.
+        kubectl("delete", "pod", manifest["metadata"]["name"], "--grace-period=1")
     raise AssertionError("kubelet never prepared the claim")
 
 
