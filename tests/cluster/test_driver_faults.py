@@ -203,6 +203,7 @@ def test_pod_that_cannot_do_without_the_driver(
     lab.restart(DRIVER_COMPONENT)
     drivers.wait_ready(driver, NODE)
     kubectl.wait("pod/strict", "condition=Ready")
+    assert len(addresses(kubectl, "strict", "net1")) == 1
     check_all_gone(lab, kubectl, "strict")
 
 
