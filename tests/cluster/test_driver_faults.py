@@ -1,5 +1,6 @@
 """No pod of ours runs without its interface, whatever fails, and nothing is lost or left over."""
 
+import asyncio
 import os
 import shutil
 import signal
@@ -14,6 +15,9 @@ from lab.cluster import Lab
 from lab.driver_set import DriverSet
 from lab.drivers import DEFAULT_DRIVER, is_ready
 from lab.kubectl import Kubectl
+from netclaim.kubelet.client import DraClient, RegisteredDriver
+from netclaim.kubelet.dra_api import DRA_APIS
+from netclaim.model import ClaimRef
 from tests.cluster.claims import claim, macvlan, parameters, pod, request, simple_claim
 from tests.cluster.drivers import (
     addresses,
@@ -205,6 +209,27 @@ def test_pod_that_cannot_do_without_the_driver(
     kubectl.wait("pod/strict", "condition=Ready")
     assert len(addresses(kubectl, "strict", "net1")) == 1
     check_all_gone(lab, kubectl, "strict")
+
+
+def test_claim_released_under_a_running_pod(lab: Lab, kubectl: Kubectl, driver: str) -> None:
+    """Kubelet may release a claim for a pod that ended, and whose successor has it by now."""
+    kubectl.apply(simple_claim("heir"), pod("heir", "heir"))
+    kubectl.wait("pod/heir", "condition=Ready")
+    before = addresses(kubectl, "heir", "net1")
+    uid = kubectl.get("resourceclaim", "heir")["metadata"]["uid"]
+    ref = ClaimRef(uid=uid, namespace=kubectl.namespace, name="heir")
+    assert asyncio.run(unprepare(lab, driver, ref)) is None
+    assert addresses(kubectl, "heir", "net1") == before
+    assert reserved_addresses(lab, NODE, "heir") == {before[0].partition("/")[0]}
+    check_all_gone(lab, kubectl, "heir")
+
+
+async def unprepare(lab: Lab, driver: str, ref: ClaimRef) -> str | None:
+    """Release a claim as kubelet does; the driver's complaint, if it has one."""
+    socket = lab.root(NODE) / "var/lib/kubelet/plugins" / driver / "dra.sock"
+    registered = RegisteredDriver(driver, socket, DRA_APIS[0], (DRA_APIS[0].version,))
+    async with DraClient(registered) as kubelet:
+        return (await kubelet.unprepare([ref]))[ref.uid]
 
 
 def load_as(lab: Lab, name: str) -> None:

@@ -279,6 +279,11 @@ class Stage:
             DRIVER, journal, self.attacher, self.claims, self.pods, plan=self.preparer.adopt
         )
 
+    def end(self, pod: PodSandbox) -> None:
+        """The sandbox ends without our being told."""
+        assert pod.netns is not None
+        self.gone.add(pod.netns)
+
     def netns_exists(self, path: str) -> bool:
         """Every namespace exists unless it is said to be gone."""
         return path not in self.gone
@@ -286,6 +291,10 @@ class Stage:
     async def wait_hooked(self) -> None:
         """Wait for `hooked`."""
         await self.hooked.wait()
+
+    def users(self, claim_uid: str) -> tuple[PodSandbox, ...]:
+        """The attacher's own."""
+        return self.attacher.users(claim_uid)
 
     async def release_claim(self, claim_uid: str) -> None:
         """The attacher's own."""

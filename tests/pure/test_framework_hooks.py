@@ -37,7 +37,12 @@ class Node:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.repairer = Repairer(
-            stage.attacher, stage.adopter, stage.journal, stage.clock, stage.netns_exists
+            stage.attacher,
+            stage.adopter,
+            stage.journal,
+            stage.clock,
+            stage.netns_exists,
+            release=stage.preparer.unprepare,
         )
         self.hooks = RuntimeHooks(stage.attacher, stage.adopter, self.repairer)
 
@@ -237,6 +242,66 @@ async def test_stop_that_fails_is_finished_later(tmp_path: Path) -> None:
         await node.repairer.wait_idle()
         assert node.stage.states() == {}
         assert node.stage.driver.calls.count("detach eth1") == 4
+
+
+@pytest.mark.asyncio
+async def test_claim_that_is_released_too_early(tmp_path: Path) -> None:
+    """A claim released under a running pod is undone when the pod has ended, and not before."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of())
+        await node.stage.preparer.unprepare(RED.ref)
+        await node.create(pod_of())
+        assert node.stage.driver.calls == ["attach eth1"]
+        await node.stop(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.driver.calls == ["attach eth1", "detach eth1", "unprepare red"]
+        assert node.stage.journal.bookings == {}
+
+
+@pytest.mark.asyncio
+async def test_claim_released_too_early_has_two_pods(tmp_path: Path) -> None:
+    """It is undone with the last of its pods."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(claim_of("red", pods=("pod-1", "pod-2")))
+        pods = pod_of("pod-1", "s1"), pod_of("pod-2", "s2")
+        for pod in pods:
+            await node.run(pod)
+        await node.stage.preparer.unprepare(RED.ref)
+        await node.stop(pods[0])
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {"s2/eth1": "attached"}
+        await node.stop(pods[1])
+        await node.repairer.wait_idle()
+        assert node.stage.driver.calls[-1] == "unprepare red"
+
+
+@pytest.mark.asyncio
+async def test_claim_released_too_early_is_prepared_again(tmp_path: Path) -> None:
+    """Prepared again, it is kubelet's to release."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of())
+        await node.stage.preparer.unprepare(RED.ref)
+        await node.stage.preparer.prepare(RED.ref)
+        await node.stop(pod_of())
+        await node.repairer.wait_idle()
+        assert "uid-red" in node.stage.journal.bookings
+
+
+@pytest.mark.asyncio
+async def test_claim_released_too_early_and_a_driver_that_was_away(tmp_path: Path) -> None:
+    """A restart remembers what is to be undone; the pod ended meanwhile."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.run(pod_of())
+        await node.stage.preparer.unprepare(RED.ref)
+    async with node_in(tmp_path) as node:
+        node.stage.end(pod_of())
+        await node.synchronize()
+        await node.repairer.wait_idle()
+        assert node.stage.driver.calls == ["detach eth1", "unprepare red"]
+        assert node.stage.journal.bookings == {}
 
 
 @pytest.mark.asyncio

@@ -102,6 +102,7 @@ class Life(RuleBasedStateMachine):
         self.directory = TemporaryDirectory()
         self.machine = Machine()
         self.boot = 1
+        self.ended: set[str] = set()  # namespaces
         self.start()
 
     def start(self) -> None:
@@ -113,6 +114,7 @@ class Life(RuleBasedStateMachine):
             driver=self.machine,
         )
         self.stage = self.run_in_loop(self.context.__aenter__())
+        self.stage.gone = self.ended
 
     def stop(self) -> None:
         """It ends."""
@@ -146,14 +148,26 @@ class Life(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(sorted(CLAIMS)), fate=FATES)
     def unprepare(self, name: str, fate: str) -> None:
-        """Kubelet releases a claim."""
+        """Kubelet releases a claim; pods that run with it keep what they have."""
+        uid = CLAIMS[name].uid
+        used = self.used(uid)
         if self.attempt(self.stage.preparer.unprepare(CLAIMS[name].ref), fate):
-            assert CLAIMS[name].uid not in self.machine.prepared
+            if used:
+                assert used <= self.machine.attached
+            else:
+                assert uid not in self.machine.prepared
+
+    def used(self, claim_uid: str) -> set[AttachmentKey]:
+        """What pods that have not ended have of a claim."""
+        done = {key for key, le in self.stage.journal.leases.items() if le.state == "attached"}
+        running = {key for key in done if f"/run/netns/{key[1]}" not in self.ended}
+        return {key for key in running & self.machine.attached if key[0] == claim_uid}
 
     @rule(uid=PODS, sandbox=SANDBOXES, fate=FATES)
     def attach(self, uid: str, sandbox: str, fate: str) -> None:
         """The runtime makes a sandbox."""
         pod = pod_of(uid, f"{uid}-{sandbox}")
+        self.ended.discard(f"/run/netns/{pod.id}")
         if self.attempt(self.stage.attacher.attach(pod), fate):
             for booking in self.stage.journal.bookings.values():
                 if uid in booking.pods:
@@ -166,6 +180,11 @@ class Life(RuleBasedStateMachine):
         sandbox_id = f"{uid}-{sandbox}"
         if self.attempt(self.stage.attacher.release_sandbox(sandbox_id), fate):
             assert not [key for key in self.machine.attached if key[1] == sandbox_id]
+
+    @rule(uid=PODS, sandbox=SANDBOXES)
+    def end(self, uid: str, sandbox: str) -> None:
+        """A sandbox ends without our being told."""
+        self.stage.end(pod_of(uid, f"{uid}-{sandbox}"))
 
     @rule(fate=FATES)
     def sweep(self, fate: str) -> None:

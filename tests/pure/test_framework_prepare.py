@@ -182,6 +182,7 @@ async def test_unprepare(tmp_path: Path) -> None:
         await stage.attacher.attach(pod_of())
         stage.claims.claims.clear()
         stage.driver.calls.clear()
+        stage.end(pod_of())
         await stage.preparer.unprepare(RED.ref)
         assert stage.driver.calls == ["detach eth1", "unprepare red"]
         assert (stage.journal.bookings, stage.journal.leases) == ({}, {})
@@ -205,6 +206,7 @@ async def test_failed_release_keeps_the_claim(tmp_path: Path, call: str) -> None
     async with stage_in(tmp_path) as stage:
         await stage.prepare(RED)
         await stage.attacher.attach(pod_of())
+        stage.end(pod_of())
         stage.driver.fail(call, UNREACHABLE)
         with pytest.raises(PeerError):
             await stage.preparer.unprepare(RED.ref)

@@ -204,6 +204,7 @@ async def test_released_claim(tmp_path: Path) -> None:
         bench.statuses.faults = [UNREACHABLE]
         await attach(bench)
         await bench.statuses.asked.wait()
+        bench.stage.end(pod_of())
         await bench.stage.preparer.unprepare(RED.ref)
         bench.statuses.before_write.set()
         await bench.stage.prepare(claim_of("blue"))

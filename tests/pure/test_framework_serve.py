@@ -136,6 +136,7 @@ async def test_restart_keeps_pods_attached(root: Path) -> None:
                 await kubelet.prepare([RED.ref])
                 await runtime.create_container(pod, CONTAINER)
                 assert driver.calls == []
+                await runtime.stop_pod_sandbox(pod)
                 assert await kubelet.unprepare([RED.ref]) == {"uid-red": None}
                 assert driver.calls == ["detach eth1", "unprepare red"]
 

@@ -124,6 +124,12 @@ class Attacher:
                 here = self._journal.leases_of_sandbox(sandbox_id)
                 await self._undo(le for le in here if le.attachment.plan.claim.uid == claim_uid)
 
+    def users(self, claim_uid: str) -> tuple[PodSandbox, ...]:
+        """The sandboxes that have something of the claim, and have not ended."""
+        held = (le.attachment for le in self._journal.leases_of_claim(claim_uid) if _is_done(le))
+        pods = {each.pod.id: each.pod for each in held}
+        return tuple(pod for pod in pods.values() if self._has_netns(pod))
+
     def holders(self, *, beyond: Collection[str]) -> tuple[PodSandbox, ...]:
         """The sandboxes that have a device which is not among these."""
         held = (lease.attachment for lease in self._journal.leases.values() if _is_done(lease))
@@ -246,11 +252,13 @@ class Attacher:
 
     def _as_it_is(self, attachment: Attachment) -> Attachment:
         """The attachment with no namespace if that has gone since."""
-        netns = attachment.pod.netns
-        if netns is None or self._netns_exists(netns):
+        if self._has_netns(attachment.pod):
             return attachment
         pod = msgspec.structs.replace(attachment.pod, netns=None)
         return msgspec.structs.replace(attachment, pod=pod)
+
+    def _has_netns(self, pod: PodSandbox) -> bool:
+        return pod.netns is not None and self._netns_exists(pod.netns)
 
     def _is_attached(self, plan: Plan, pod: PodSandbox) -> bool:
         lease = self._journal.leases.get((plan.claim.uid, pod.id, plan.device.key))

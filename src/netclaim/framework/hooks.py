@@ -121,6 +121,7 @@ class RuntimeHooks:
     async def _end(self, sandbox_id: str, deadline_s: float) -> None:
         self._repairer.forget(sandbox_id)
         await self._release(sandbox_id, deadline_s)
+        self._repairer.note_ended()
 
     async def _release(self, sandbox_id: str, deadline_s: float) -> None:
         """Undo as much as time allows; the rest goes on in the background."""

@@ -24,6 +24,7 @@ from netclaim.framework.slices import Pool
 from netclaim.kube import DraApi
 from netclaim.kubelet import HealthBoard
 from netclaim.model.device import Device
+from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 from netclaim.nri import Plugin
 
@@ -42,6 +43,10 @@ class Network:
         """Return once the runtime tells us of every pod it starts."""
         await self.plugin.wait_connected()
 
+    def users(self, claim_uid: str) -> tuple[PodSandbox, ...]:
+        """The running sandboxes that have something of the claim."""
+        return self.attacher.users(claim_uid)
+
     async def release_claim(self, claim_uid: str) -> None:
         """Detach everything of the claim."""
         await self.attacher.release_claim(claim_uid)
@@ -52,6 +57,10 @@ class ContainersOnly:
 
     async def wait_hooked(self) -> None:
         """Nothing to wait for."""
+
+    def users(self, claim_uid: str) -> tuple[PodSandbox, ...]:  # noqa: ARG002 (nobody ever)
+        """Nobody: what is prepared is in containers alone."""
+        return ()
 
     async def release_claim(self, claim_uid: str) -> None:
         """Nothing to detach."""
@@ -115,8 +124,11 @@ def build(
         async def plan(ref: ClaimRef) -> None:
             await preparer.adopt(ref)  # made below: it needs the plugin, which needs the adopter
 
+        async def release(ref: ClaimRef) -> None:
+            await preparer.unprepare(ref)
+
         adopter = Adopter(driver.name, journal, attacher, claims, pods, plan=plan)
-        repairer = Repairer(attacher, adopter, journal, clock, _exists)
+        repairer = Repairer(attacher, adopter, journal, clock, _exists, release=release)
         plugin = Plugin(
             RuntimeHooks(attacher, adopter, repairer),
             name=driver.name,

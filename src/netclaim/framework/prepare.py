@@ -2,12 +2,12 @@
 
 Promise: the plan is in the journal before anybody hears of success; a second call returns the saved
 plan and disturbs nothing; a device that another claim holds is not given away. Releasing detaches
-first, works without the claim object, and succeeds for a claim that was never prepared. Limit: one
-attempt a call; `answer` retries.
+first, works without the claim object, and succeeds for a claim that was never prepared; under a pod
+that still runs it is put off until the pod has ended. Limit: one attempt a call; `answer` retries.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -24,6 +24,7 @@ from netclaim.framework.pod_plans import Claims
 from netclaim.framework.records import Booking
 from netclaim.model.claim import Claim, DeviceKey
 from netclaim.model.plan import Prepared
+from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef, PrepareAnswer, PreparedDevice
 
 __all__ = ["Attachments", "ContainerFiles", "DeviceBusyError", "DriverError", "Preparer"]
@@ -36,6 +37,10 @@ class Attachments(Protocol):
 
     async def wait_hooked(self) -> None:
         """Return once a pod that starts would be noticed; else it would start without."""
+        ...
+
+    def users(self, claim_uid: str) -> Sequence[PodSandbox]:
+        """The running sandboxes that have something of the claim."""
         ...
 
     async def release_claim(self, claim_uid: str) -> None:
@@ -106,12 +111,25 @@ class Preparer:
                 raise
 
     async def unprepare(self, ref: ClaimRef) -> None:
-        """Undo everything of the claim. Again, or for an unknown one: nothing."""
+        """Undo everything of the claim. Again, or for an unknown one: nothing.
+
+        Kubelet asks for it once a pod has ended, also when the claim is another pod's by then: one
+        that named the same claim and took the ended pod's place. That one keeps its interface.
+        """
         async with self._locks.hold(ref.uid):
             booking = self._journal.bookings.get(ref.uid)
-            if booking is not None:
-                await self._release(booking)
-                log.info("unprepare.done", claim=ref.name, namespace=ref.namespace)
+            if booking is None:
+                return
+            users = self._attachments.users(ref.uid)
+            if users:
+                names = [pod.name for pod in users]
+                log.warning(
+                    "unprepare.postponed", claim=ref.name, namespace=ref.namespace, pods=names
+                )
+                await self._journal.put_booking(msgspec.structs.replace(booking, ending=True))
+                return
+            await self._release(booking)
+            log.info("unprepare.done", claim=ref.name, namespace=ref.namespace)
 
     def report_failure(self, ref: ClaimRef, message: str) -> None:
         """Show on the claim why it is not prepared; one that was prepared before stays ready."""
@@ -136,6 +154,7 @@ class Preparer:
             prepared=prepared,
             ready=True,
             pods=booking.pods | claim.pod_uids,
+            ending=False,
         )
         if done != booking:
             await self._journal.put_booking(done)

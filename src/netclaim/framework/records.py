@@ -18,7 +18,8 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
     Written before the driver is called, so that what a crash leaves behind can be undone and no
     other claim takes the devices meanwhile. `pods` are the users known so far; a claim that is not
     `owner_pod_uid`'s alone may have got more since. `ready` is whether the plans hold: not before
-    they are made, nor once their release has begun, nor after a reboot.
+    they are made, nor once their release has begun, nor after a reboot. `ending` is whether kubelet
+    released the claim under a pod that still runs: it is undone with that pod's sandbox.
     """
 
     claim: ClaimRef
@@ -27,6 +28,7 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
     owner_pod_uid: str | None = None
     prepared: Prepared | None = None
     ready: bool = False
+    ending: bool = False
 
 
 class Lease(msgspec.Struct, frozen=True):

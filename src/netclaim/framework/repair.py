@@ -1,9 +1,10 @@
 """Bring journal and runtime into line: after a restart of either, and after anything cut short.
 
 Promise: a running sandbox that lacks an interface gets it, also one that lost it with its device;
-one that a lost journal knew is known again; an attachment whose sandbox is gone is undone; all are
-tried until they succeed. Limit: knows only what the runtime lists when the plugin connects and what
-the hooks pass on; a sandbox that ends unseen is cleaned up by unprepare.
+one that a lost journal knew is known again; an attachment whose sandbox is gone is undone, and then
+a claim that was released too early; all are tried until they succeed. Limit: knows only what the
+runtime lists when the plugin connects and what the hooks pass on; a sandbox that ends unseen is
+cleaned up by unprepare.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.supervise import Backoff
 from netclaim.model.pod import PodSandbox
+from netclaim.model.prepared import ClaimRef
 
 __all__ = ["Repairer"]
 
@@ -38,12 +40,16 @@ class Repairer:
         journal: Journal,
         clock: Clock,
         netns_exists: Callable[[str], bool],
+        *,
+        release: Callable[[ClaimRef], Awaitable[None]],
     ) -> None:
+        """`release` undoes a claim, unless a sandbox still has something of it."""
         self._attacher = attacher
         self._adopter = adopter
         self._journal = journal
         self._clock = clock
         self._netns_exists = netns_exists
+        self._release_claim = release
         self._running: dict[str, PodSandbox] = {}  # to be completed
         self._gone: set[str] = set()  # to be released
         self._listed = False  # whether the runtime has said what runs
@@ -81,6 +87,11 @@ class Repairer:
         """This sandbox is ending: do not complete it any more. Again: nothing."""
         self._running.pop(sandbox_id, None)
 
+    def note_ended(self) -> None:
+        """A sandbox has ended. Again: the same."""
+        if self._ended_claims():
+            self.wake()
+
     async def wait_idle(self) -> None:
         """Return once nothing is left to repair."""
         await self._idle.wait()
@@ -116,6 +127,7 @@ class Repairer:
             *[await self._step(self._check(each)) for each in tuple(self._to_check)],
             *[await self._step(self._complete(each)) for each in tuple(self._running)],
             await self._step(self._attacher.sweep()),
+            *[await self._step(self._release_claim(each)) for each in self._ended_claims()],
         ]
         left = self._gone or self._to_check or self._running  # noted meanwhile
         if all(steps) and not left and self._listed and not self._adopter.blind:
@@ -133,6 +145,11 @@ class Repairer:
             explain("repair.failed", error)
             return False
         return True
+
+    def _ended_claims(self) -> list[ClaimRef]:
+        """The claims that were released under a sandbox which is gone by now."""
+        ending = (b.claim for b in self._journal.bookings.values() if b.ending)
+        return [claim for claim in ending if not self._attacher.users(claim.uid)]
 
     async def _mark_complete(self) -> None:
         if not self._journal.complete:
