@@ -5,11 +5,8 @@ container from its first moment, with its name, MAC and MTU.
 Limit: what kind of link, the plugin says.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-
 from netclaim.kernel import Rtnl, find_link, find_link_at, list_routes
+from netclaim.kernel.closing import Closing
 from netclaim.kernel.link_identity import link_index
 from netclaim.plugins.conf import Mtu, NetConf
 from netclaim.plugins.errors import PluginError
@@ -26,12 +23,29 @@ class StackedConf(NetConf, frozen=True):
     link_in_container: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Closing):
     """The container, and the namespace where its link's master is: the host, or itself."""
 
-    pod: Pod
-    of_master: Rtnl
+    def __init__(self, pod: Pod, *, master_inside: bool) -> None:
+        """Take over `pod`."""
+        self.pod = pod
+        self._master_inside = master_inside
+        self._host: Rtnl | None = None
+
+    def close(self) -> None:
+        """Let go of both. Again: does nothing."""
+        if self._host is not None:
+            self._host.close()
+        self.pod.close()
+
+    @property
+    def of_master(self) -> Rtnl:
+        """A netlink socket where the master is."""
+        if self._master_inside:
+            return self.pod.rtnl
+        if self._host is None:
+            self._host = Rtnl.open()
+        return self._host
 
     async def master_index(self, name: str, *, mtu: int = 0) -> int:
         """Look the master up, and see that it is at least as wide as what shall stand on it."""
@@ -47,15 +61,9 @@ class Place:
         return link.index
 
 
-@contextmanager
-def open_place(netns: str, conf: StackedConf) -> Iterator[Place]:
-    """Open the container's namespace and the master's."""
-    with open_pod(netns) as pod:
-        if conf.link_in_container:
-            yield Place(pod, pod.rtnl)
-        else:
-            with Rtnl.open() as host:
-                yield Place(pod, host)
+def open_place(netns: str, conf: StackedConf) -> Place:
+    """Open the container's namespace, from which or from the host the master is reached."""
+    return Place(open_pod(netns), master_inside=conf.link_in_container)
 
 
 async def default_link(rtnl: Rtnl) -> str:
