@@ -39,8 +39,10 @@ def add_address(index: int, address: Interface, *, flags: int = 0) -> Request:
     payload = _address_payload(index, address)
     if flags:
         payload += u32(uapi.IFA_FLAGS, flags)
-    if address.version == 4 and address.network.prefixlen < 31:
-        payload += attribute(uapi.IFA_BROADCAST, address.network.broadcast_address.packed)
+    host_bits = address.max_prefixlen - address.network.prefixlen
+    if address.version == 4 and host_bits > 1:
+        last = int(address) | (1 << host_bits) - 1
+        payload += attribute(uapi.IFA_BROADCAST, last.to_bytes(4, "big"))
     return Request(
         uapi.RTM_NEWADDR,
         payload,

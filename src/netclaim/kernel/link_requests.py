@@ -7,6 +7,7 @@ Limit: of each kind of link only the settings that we use.
 
 import socket
 import struct
+from functools import cache, lru_cache
 from typing import Final
 
 import msgspec
@@ -49,6 +50,7 @@ class LinkKind(msgspec.Struct, frozen=True):
     data: bytes = b""
 
 
+@cache
 def macvlan(mode: str = "bridge", *, broadcast_queue: int = 0) -> LinkKind:
     """A link of its own MAC on a parent; `mode` is a key of MACVLAN_MODES."""
     data = u32(uapi.IFLA_MACVLAN_MODE, MACVLAN_MODES[mode])
@@ -104,6 +106,7 @@ def vrf(table: int) -> LinkKind:
     return LinkKind("vrf", u32(uapi.IFLA_VRF_TABLE, table))
 
 
+@lru_cache(maxsize=256)  # the links of a node's pods are much alike
 def create_link(
     name: str,
     kind: LinkKind,

@@ -8,6 +8,7 @@ and the link does detection. That takes one to two seconds.
 import asyncio
 import ipaddress
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from netclaim.cni import IPConfig, Result, Route
@@ -55,6 +56,7 @@ async def configure(
     await pod.rtnl.batch([*requests, *then])
 
 
+@lru_cache(maxsize=256)
 def announcing(ifname: str) -> tuple[tuple[str, str], ...]:
     """Have the kernel tell the neighbours of a link's addresses when it is switched on."""
     return (

@@ -7,6 +7,8 @@ Limit: one plugin type; who serves which type, a `PluginsByType` knows.
 """
 
 import os
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -80,8 +82,14 @@ class InProcess:
 
 def read_call(call: CniCall, *, oldest: str = NO_VERSION) -> Invocation:
     """Take a call apart; PluginError where the protocol does not allow it."""
+    raw = _network(call.config)
+    return Invocation(call, _version(call.command, raw, _spoken(oldest)), raw)
+
+
+@lru_cache(maxsize=256)  # a node has few networks, and calls for each of its pods
+def _network(config: bytes) -> Mapping[str, Any]:
     try:
-        raw = msgspec.json.decode(call.config)
+        raw: Any = msgspec.json.decode(config)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise PluginError(f"the configuration is not JSON: {error}", code=UNDECODABLE) from error
     if not isinstance(raw, dict) or not isinstance(raw.get("name", ""), str):
@@ -91,10 +99,10 @@ def read_call(call: CniCall, *, oldest: str = NO_VERSION) -> Invocation:
     if not PLAIN_NAME.fullmatch(raw["name"]):
         message = "the network's name has characters that it must not have"
         raise PluginError(message, code=BAD_NETWORK, details=raw["name"])
-    return Invocation(call, _version(call.command, raw, _spoken(oldest)), raw)
+    return raw
 
 
-def _version(command: Command, raw: dict[str, Any], spoken: tuple[str, ...]) -> str:
+def _version(command: Command, raw: Mapping[str, Any], spoken: tuple[str, ...]) -> str:
     version = raw.get("cniVersion") or NO_VERSION
     if not isinstance(version, str):
         raise PluginError("cniVersion must be a string", code=UNDECODABLE)
@@ -145,6 +153,7 @@ def _versions(oldest: str) -> bytes:
     return msgspec.json.encode({"cniVersion": LATEST, "supportedVersions": _spoken(oldest)})
 
 
+@cache
 def _spoken(oldest: str) -> tuple[str, ...]:
     return SPEC_VERSIONS[SPEC_VERSIONS.index(oldest) :]
 

@@ -12,7 +12,7 @@ from netclaim.cni import Route
 from netclaim.cni.version import CHAINING, at_least
 from netclaim.plugins.conf import Conf, IpAddress, read_args, read_cidr, read_ip
 from netclaim.plugins.errors import PluginError
-from netclaim.plugins.plugin import Invocation
+from netclaim.plugins.plugin import Invocation, conf_of
 from netclaim.plugins.ranges import RangeConf, RangeSet, check_apart, read_range_set
 
 __all__ = ["HostLocalConf", "read_host_local"]
@@ -72,26 +72,30 @@ class HostLocalConf:
 
 def read_host_local(invocation: Invocation) -> HostLocalConf:
     """Read the configuration of a call."""
-    written = invocation.conf(Written)
+    endpoint = invocation.call.endpoint
+    by_argument = read_args(endpoint.args, {"IP"}).get("IP", "") if endpoint is not None else ""
+    return _read(invocation.call.config, invocation.version, by_argument)
+
+
+@lru_cache(maxsize=128)  # networks on one host; the same few are read for every container
+def _read(config: bytes, version: str, by_argument: str) -> HostLocalConf:
+    written = conf_of(config, Written)
     if written.ipam is None:
         raise PluginError("ipam is missing")
     return HostLocalConf(
         network=written.name,
-        sets=_sets(_listed(written, written.ipam), invocation.version),
-        requested=_requested(written, invocation),
+        sets=_sets(_listed(written, written.ipam), version),
+        requested=_requested(written, by_argument),
         routes=written.ipam.routes,
         data_dir=written.ipam.data_dir,
         resolv_conf=written.ipam.resolv_conf,
     )
 
 
-def _requested(written: Written, invocation: Invocation) -> tuple[IpAddress, ...]:
+def _requested(written: Written, by_argument: str) -> tuple[IpAddress, ...]:
     """Collect the addresses that are asked for, each with or without a prefix."""
-    asked = [*written.args.cni.ips, *written.runtime_config.ips]
-    if invocation.call.endpoint is not None:
-        by_argument = read_args(invocation.endpoint.args, {"IP"}).get("IP")
-        if by_argument:
-            asked.insert(0, by_argument)
+    asked = [by_argument] if by_argument else []
+    asked += [*written.args.cni.ips, *written.runtime_config.ips]
     return tuple(dict.fromkeys(_address(one) for one in asked))
 
 
@@ -104,7 +108,6 @@ def _listed(written: Written, ipam: IpamKeys) -> RangesConf:
     return (*written.runtime_config.ip_ranges, *flat, *ipam.ranges)
 
 
-@lru_cache(maxsize=128)  # networks on one host; the same few are read for every container
 def _sets(listed: RangesConf, version: str) -> tuple[RangeSet, ...]:
     if not listed:
         raise PluginError("ipam has no ranges")

@@ -39,7 +39,9 @@ def mac_of_args(endpoint: Endpoint) -> str:
 def chosen_mac(*written: str) -> str:
     """Return the last MAC that is written, in the kernel's form; empty: the kernel shall choose."""
     said = next((mac for mac in reversed(written) if mac), "")
-    if said and not FORMS.fullmatch(said):
+    if not said:
+        return ""
+    if not FORMS.fullmatch(said):
         raise PluginError(f"{said!r} is not a MAC address")
     digits = re.sub(r"[:.-]", "", said).lower()
     return ":".join(digits[at : at + 2] for at in range(0, len(digits), 2))

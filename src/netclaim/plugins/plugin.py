@@ -20,7 +20,7 @@ from netclaim.cni.version import NO_VERSION
 from netclaim.plugins.conf import Conf, lowered, read_conf
 from netclaim.plugins.errors import BAD_NETWORK, UNDECODABLE, PluginError
 
-__all__ = ["Invocation", "Plugin"]
+__all__ = ["Invocation", "Plugin", "conf_of"]
 
 C = TypeVar("C", bound=Conf)
 
@@ -44,7 +44,7 @@ class Invocation:
 
     def conf(self, kind: type[C]) -> C:
         """Read the configuration as that of one plugin."""
-        conf: C = _conf(self.call.config, kind)
+        conf: C = conf_of(self.call.config, kind)
         return conf
 
     def previous(self) -> Result | None:
@@ -82,7 +82,8 @@ class Invocation:
 
 
 @lru_cache(maxsize=256)  # a node has few networks, and calls for each of its pods
-def _conf(config: bytes, kind: type[C]) -> C:
+def conf_of(config: bytes, kind: type[C]) -> C:
+    """Read a configuration as that of one plugin."""
     raw = msgspec.json.decode(config)
     return read_conf(lowered({key: raw[key] for key in raw if key != PREVIOUS}), kind)
 
