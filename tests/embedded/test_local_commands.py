@@ -131,6 +131,13 @@ def test_demo_as_another_user() -> None:
     check_demo(done)
 
 
+def test_shared_link() -> None:
+    """Six pods on one link, which the command line says may be shared."""
+    done = netclaim("try", "-f", str(EXAMPLES / "shared-link.yaml"), "--shared-link", "eth1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(set(re.findall(r"net1 (10\.30\.0\.\d+)/24", done.stdout))) == 6
+
+
 @pytest.mark.parametrize("example", ["poc-demo-a.yaml", "poc-framework.yaml", "kubecon-demo.yaml"])
 def test_seeds_run_unchanged(example: str) -> None:
     """Each of the seeds' manifests runs as it is, under the driver's name it was written for."""

@@ -85,6 +85,16 @@ async def test_the_generic_device_leads_and_the_lent_ones_end_the_list() -> None
 
 
 @pytest.mark.asyncio
+async def test_links_that_many_claims_may_have() -> None:
+    """They are named by patterns; the others are for one claim at a time."""
+    links = SomeLinks(link_of("eth1", 2), link_of("ens1", 3), link_of("ens2", 4))
+    devices = await list_devices(links, tuple, generic=False, shared=("eth1", "ens*"))
+    assert [d.allow_multiple_allocations for d in devices] == [True, True, True]
+    devices = await list_devices(links, tuple, generic=False, shared=("ens1",))
+    assert [d.name for d in devices if d.allow_multiple_allocations] == ["ens1"]
+
+
+@pytest.mark.asyncio
 async def test_a_link_that_is_there_counts_more_than_the_memory_of_it() -> None:
     """A lent device that came home is described as it is now."""
     links = SomeLinks(link_of("eth1", mtu=9000))

@@ -1,8 +1,10 @@
 """How a network's configuration and the allocated link come together."""
 
 import contextlib
+import dataclasses
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,6 +62,23 @@ def test_another_link_than_the_allocated_one_is_refused() -> None:
     assert str(caught.value) == (
         f"{PLUGIN}.master: names the link 'eth2', but 'eth1' was allocated: "
         f"leave it out, or select 'eth2' in the request"
+    )
+
+
+def test_a_shared_link_is_not_taken_away() -> None:
+    """host-device needs a link of its own; what stands on a link does not."""
+
+    def shared(plugin: str) -> InterfaceRequest:
+        request = request_of({"type": plugin})
+        device = msgspec.structs.replace(request.device, share_id="a-share")
+        return dataclasses.replace(request, device=device)
+
+    assert with_link(shared("macvlan"), ETH1).plugins[0].to_dict()["master"] == "eth1"
+    with pytest.raises(RequestError) as caught:
+        with_link(shared("host-device"), ETH1)
+    assert str(caught.value) == (
+        f"{PLUGIN}: host-device would take the shared link 'eth1' away from other claims: "
+        f"put a macvlan or ipvlan on it, or select a link that is not shared"
     )
 
 

@@ -93,6 +93,17 @@ PodNetwork: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+SharedLink: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        envvar="NETCLAIM_SHARED_LINK",
+        metavar="NAME",
+        help="A link, or a pattern such as `ens*`, that any number of claims may have at a time: "
+        "each puts a macvlan, ipvlan or vlan of its own on it. May be given several times. "
+        "Needs Kubernetes 1.36, or the feature DRAConsumableCapacity.",
+        show_default=False,
+    ),
+]
 GenericDevice: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -138,6 +149,7 @@ def command(
     exec_plugins: ExecPlugins = "",
     cni_timeout: CniTimeout = LINK_DEFAULTS.add_s,
     pod_network: PodNetwork = None,
+    shared_link: SharedLink = None,
     generic_device: GenericDevice = LINK_DEFAULTS.generic_device,
     http_address: HttpAddress = DEFAULTS.http_address,
     prepare_budget: PrepareBudget = DEFAULTS.prepare_budget_s,
@@ -171,6 +183,7 @@ def command(
         exec_plugins=_plugin_types(exec_plugins),
         add_s=_seconds("--cni-timeout", cni_timeout),
         pod_networks=tuple(map(_network, pod_network or ())),
+        shared_links=tuple(shared_link or ()),
         generic_device=generic_device,
     )
     serve(link_driver(link_settings), settings)

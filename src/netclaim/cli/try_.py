@@ -38,6 +38,13 @@ def command(
         ),
     ] = None,
     timeout: Annotated[float, typer.Option(help="How many seconds pods may take to start.")] = 60.0,
+    shared_link: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A link, or a pattern of links, that any number of claims may have at a time.",
+        ),
+    ] = None,
     keep: Annotated[
         bool, typer.Option("--keep", help="Leave the cluster up, with hints what to look at.")
     ] = False,
@@ -76,6 +83,7 @@ def command(
         manifests=manifests,
         driver_names=drivers,
         cni_bin_dirs=tuple(path.absolute() for path in cni_bin_dir or ()),
+        shared_links=tuple(shared_link or ()),
         timeout_s=timeout,
         keep=keep,
     )

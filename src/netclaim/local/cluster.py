@@ -106,6 +106,7 @@ async def embedded_cluster(
     driver_names: Sequence[str],
     *,
     cni_bin_dirs: Sequence[Path] = (),
+    shared_links: Sequence[str] = (),
     pace: Pace | None = None,
 ) -> AsyncIterator[EmbeddedCluster]:
     """Lend a cluster that is ready. The calling process must be alone in its namespaces."""
@@ -132,7 +133,9 @@ async def embedded_cluster(
                 running.append(tasks.create_task(node.runtime.serve(listener)))
                 running.append(tasks.create_task(node.kubelet.run()))
                 for name in driver_names:
-                    options = DriverOptions(name, KUBECONFIG, tuple(cni_bin_dirs))
+                    options = DriverOptions(
+                        name, KUBECONFIG, tuple(cni_bin_dirs), tuple(shared_links)
+                    )
                     running.append(tasks.create_task(_run_driver(node, options)))
             try:
                 async with asyncio.timeout(START_S):

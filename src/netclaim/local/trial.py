@@ -42,12 +42,18 @@ class Trial:
     manifests: Manifests
     driver_names: tuple[str, ...]
     cni_bin_dirs: tuple[Path, ...] = ()
+    shared_links: tuple[str, ...] = ()
     timeout_s: float = 60.0
     keep: bool = False
 
     def cluster(self) -> AbstractAsyncContextManager[EmbeddedCluster]:
         """The cluster to try it on."""
-        return embedded_cluster(self.topology, self.driver_names, cni_bin_dirs=self.cni_bin_dirs)
+        return embedded_cluster(
+            self.topology,
+            self.driver_names,
+            cni_bin_dirs=self.cni_bin_dirs,
+            shared_links=self.shared_links,
+        )
 
 
 async def run_trial(trial: Trial, screen: Screen) -> int:

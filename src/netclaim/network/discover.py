@@ -6,7 +6,8 @@ none. A link that a pod has taken stays a device as it was. Limit: what the kern
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+import fnmatch
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection
 from typing import Final, Protocol
 
 import msgspec
@@ -68,12 +69,17 @@ async def _until_quiet(announced: AsyncIterator[object]) -> None:
 
 
 async def list_devices(
-    links: Links, lent: Callable[[], tuple[Device, ...]], *, generic: bool
+    links: Links,
+    lent: Callable[[], tuple[Device, ...]],
+    *,
+    generic: bool,
+    shared: Collection[str] = (),
 ) -> tuple[Device, ...]:
     """List everything there is to publish, in the order in which to offer it.
 
     The scheduler takes the first device that fits. The generic one comes first, so that a claim
-    that asks for no particular link does not take one away from those that do.
+    that asks for no particular link does not take one away from those that do. `shared` are
+    patterns of the names of links that any number of claims may have.
     """
     snapshot = await links.snapshot()
     first = (generic_device(),) if generic else ()
@@ -81,7 +87,7 @@ async def list_devices(
     devices = list(first)
     for device in (*await snapshot.describe(snapshot.offered), *lent()):
         if device.name not in taken:
-            devices.append(device)
+            devices.append(_shareable(device) if _is_any(device, shared) else device)
             taken.add(device.name)
     return tuple(devices)
 
@@ -94,8 +100,14 @@ def generic_device() -> Device:
     """
     nothing = Link(index=0, name=GENERIC, arphrd=0, flags=0)
     device = device_of(nothing, (), SysfsFacts(virtual=True), default_route=False)
-    return msgspec.structs.replace(
-        device,
-        attributes={**device.attributes, "ifName": "", "kind": "generic"},
-        allow_multiple_allocations=True,
-    )
+    attributes = {**device.attributes, "ifName": "", "kind": "generic"}
+    return _shareable(msgspec.structs.replace(device, attributes=attributes))
+
+
+def _is_any(device: Device, patterns: Collection[str]) -> bool:
+    name = str(device.attributes.get("name", device.name))
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _shareable(device: Device) -> Device:
+    return msgspec.structs.replace(device, allow_multiple_allocations=True)

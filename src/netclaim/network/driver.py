@@ -118,8 +118,12 @@ class LinkDriver(NetworkDriver):
             return False
 
     async def _list_devices(self) -> tuple[Device, ...]:
-        generic = self._settings.generic_device
-        return await list_devices(self._links, self._lent.devices, generic=generic)
+        return await list_devices(
+            self._links,
+            self._lent.devices,
+            generic=self._settings.generic_device,
+            shared=self._settings.shared_links,
+        )
 
     def _allocated(self, request: InterfaceRequest, links: Iterable[Link]) -> Link | None:
         """Find the allocated link; None for the device that is no particular one."""

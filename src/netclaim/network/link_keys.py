@@ -37,6 +37,12 @@ def with_link(request: InterfaceRequest, link: Link) -> NetworkList:
     """Return the network on its allocated link."""
     network = request.network
     for index, key, config, field in _linked(request):
+        if network.plugins[index].type == TAKES_LINK and request.device.share_id is not None:
+            raise RequestError(
+                f"{TAKES_LINK} would take the shared link {link.name!r} away from other claims: "
+                f"put a macvlan or ipvlan on it, or select a link that is not shared",
+                field=field,
+            )
         for other in OTHER_KEYS if key == LINK_KEYS[TAKES_LINK] else ():
             if config.get(other):
                 raise RequestError(

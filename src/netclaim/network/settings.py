@@ -31,6 +31,10 @@ class LinkSettings:
     generic_device: bool = True
     """Whether to offer the device that is no particular link, for claims that ask for none."""
 
+    shared_links: tuple[str, ...] = ()
+    """Patterns of links' names that any number of claims may have at a time, each with something
+    of its own on the link. The others are for one claim at a time: a claim may take a link away."""
+
     pod_networks: tuple[Network, ...] = ()
     """The addresses of this node's pods, if known: links that have one of them are not offered."""
 

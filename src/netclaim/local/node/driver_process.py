@@ -33,6 +33,7 @@ class DriverOptions:
     name: str
     kubeconfig: Path
     cni_bin_dirs: tuple[Path, ...] = ()
+    shared_links: tuple[str, ...] = ()
 
     def command(self, place: NodePlace, pod_subnet: str) -> list[str]:
         """The driver's command line on a node."""
@@ -49,6 +50,7 @@ class DriverOptions:
             f"--pod-network={pod_subnet}",
             "--log-format=text",
             *(f"--cni-bin-dir={directory}" for directory in self.cni_bin_dirs),
+            *(f"--shared-link={link}" for link in self.shared_links),
         ]  # fmt: skip
 
 
