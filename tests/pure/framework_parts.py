@@ -17,6 +17,7 @@ from netclaim.framework.metrics import Metrics
 from netclaim.framework.pod_plans import PodClaims, PodPlans
 from netclaim.framework.prepare import Preparer
 from netclaim.framework.records import Booking, DeviceReport, Lease, Report
+from netclaim.framework.released import ReleasedLately
 from netclaim.framework.testing import FakeClock
 from netclaim.model import (
     AllocatedDevice,
@@ -254,6 +255,7 @@ class Stage:
         self.files = FakeFiles()
         self.clock = FakeClock()
         self.metrics = Metrics(DRIVER, self.clock)
+        self.released = ReleasedLately(self.clock)
         self.gone: set[str] = set()  # namespaces that do not exist
         self.hooked = asyncio.Event()
         self.hooked.set()
@@ -272,11 +274,21 @@ class Stage:
             attachments=self,
             files=self.files,
             reports=self.reports,
+            released=self.released,
             metrics=self.metrics,
         )
 
+        async def plan(ref: ClaimRef) -> None:
+            await self.preparer.adopt(ref, ending=journal.complete)
+
         self.adopter = Adopter(
-            DRIVER, journal, self.attacher, self.claims, self.pods, plan=self.preparer.adopt
+            DRIVER,
+            journal,
+            self.attacher,
+            self.claims,
+            self.pods,
+            released=self.released,
+            plan=plan,
         )
 
     def end(self, pod: PodSandbox) -> None:

@@ -152,10 +152,14 @@ class Life(RuleBasedStateMachine):
         uid = CLAIMS[name].uid
         used = self.used(uid)
         if self.attempt(self.stage.preparer.unprepare(CLAIMS[name].ref), fate):
-            if used:
-                assert used <= self.machine.attached
-            else:
+            assert used <= self.machine.attached
+            if not self.begun(uid):
                 assert uid not in self.machine.prepared
+
+    def begun(self, claim_uid: str) -> list[AttachmentKey]:
+        """What was begun for a claim, and not undone, in sandboxes that have not ended."""
+        leases = self.stage.journal.leases
+        return [k for k in leases if k[0] == claim_uid and f"/run/netns/{k[1]}" not in self.ended]
 
     def used(self, claim_uid: str) -> set[AttachmentKey]:
         """What pods that have not ended have of a claim."""

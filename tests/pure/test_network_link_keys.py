@@ -1,10 +1,8 @@
 """How a network's configuration and the allocated link come together."""
 
 import contextlib
-import dataclasses
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,20 +64,20 @@ def test_another_link_than_the_allocated_one_is_refused() -> None:
 
 
 def test_a_shared_link_is_not_taken_away() -> None:
-    """host-device needs a link of its own; what stands on a link does not."""
-
-    def shared(plugin: str) -> InterfaceRequest:
-        request = request_of({"type": plugin})
-        device = msgspec.structs.replace(request.device, share_id="a-share")
-        return dataclasses.replace(request, device=device)
-
-    assert with_link(shared("macvlan"), ETH1).plugins[0].to_dict()["master"] == "eth1"
-    with pytest.raises(RequestError) as caught:
-        with_link(shared("host-device"), ETH1)
-    assert str(caught.value) == (
-        f"{PLUGIN}: host-device would take the shared link 'eth1' away from other claims: "
-        f"put a macvlan or ipvlan on it, or select a link that is not shared"
-    )
+    """host-device and passthru need a link of their own; what stands on a link does not."""
+    standing = with_link(request_of({"type": "macvlan"}), ETH1, shared=True)
+    assert standing.plugins[0].to_dict()["master"] == "eth1"
+    for greedy, name in (
+        ({"type": "host-device"}, "host-device"),
+        ({"type": "macvlan", "mode": "passthru"}, "macvlan in mode passthru"),
+    ):
+        with_link(request_of(greedy), ETH1)
+        with pytest.raises(RequestError) as caught:
+            with_link(request_of(greedy), ETH1, shared=True)
+        assert str(caught.value) == (
+            f"{PLUGIN}: {name} would take the shared link 'eth1' away from other claims: put a "
+            f"macvlan of another mode on it, or select a link that is not shared"
+        )
 
 
 @pytest.mark.parametrize("key", ["hwaddr", "kernelpath", "pciBusID"])

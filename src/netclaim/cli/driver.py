@@ -98,9 +98,9 @@ SharedLink: TypeAlias = Annotated[
     typer.Option(
         envvar="NETCLAIM_SHARED_LINK",
         metavar="NAME",
-        help="A link, or a pattern such as `ens*`, that any number of claims may have at a time: "
-        "each puts a macvlan, ipvlan or vlan of its own on it. May be given several times. "
-        "Needs Kubernetes 1.36, or the feature DRAConsumableCapacity.",
+        help="A link by its kernel name, or a pattern such as `ens*`, that any number of claims "
+        "may have at a time: each puts a link of its own on it, as macvlan does. May be given "
+        "several times. Needs Kubernetes 1.36, or the feature DRAConsumableCapacity.",
         show_default=False,
     ),
 ]

@@ -42,7 +42,8 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A link, or a pattern of links, that any number of claims may have at a time.",
+            help="A link, or a pattern of links, that any number of claims may have at a time. May "
+            "be given several times.",
         ),
     ] = None,
     keep: Annotated[

@@ -4,11 +4,11 @@ The journal is on the node's disk, and a disk can be lost: an emptied state dire
 was installed without one that lasts. What it knew is in the claims, too: their allocation, and in
 their status what was attached.
 
-Promise: until the journal is complete, the claims of a pod that is not known are looked up before
-anything is decided about it; a running sandbox that still has what its claim's status says is taken
-to have it from us. Pods that cannot have claims, or no interfaces, wait for nobody. Limit: what
-ended while nobody knew of it is not undone; a claim that cannot be planned any more, or whose link
-is away, is told and left alone.
+Promise: until the journal is complete, and for a while after the release of a claim that a pod may
+name, the claims of a pod that is not known are looked up before anything is decided about it; a
+running sandbox that still has what its claim's status says is taken to have it from us. Pods that
+cannot have claims, or no interfaces, wait for nobody. Limit: what ended while nobody knew of it is
+not undone; a claim that cannot be planned any more, or whose link is away, is told and left alone.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -24,6 +24,7 @@ from netclaim.framework.journal import Journal
 from netclaim.framework.locks import KeyedLock
 from netclaim.framework.pod_plans import Claims, Pods
 from netclaim.framework.records import Booking, DeviceReport, Report
+from netclaim.framework.released import ReleasedLately
 from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.claim import Claim, DeviceKey, ReportedDevice
 from netclaim.model.pod import PodSandbox
@@ -49,6 +50,7 @@ class Adopter:
         claims: Claims,
         pods: Pods,
         *,
+        released: ReleasedLately,
         plan: Callable[[ClaimRef], Awaitable[None]],
     ) -> None:
         """`plan` prepares a claim, or raises and leaves no trace."""
@@ -57,6 +59,7 @@ class Adopter:
         self._attacher = attacher
         self._claims = claims
         self._pods = pods
+        self._released = released
         self._plan = plan
         self._known: set[str] = set()  # UIDs of pods that were looked up
         self._locks = KeyedLock()
@@ -88,7 +91,9 @@ class Adopter:
 
     def _is_known(self, pod: PodSandbox) -> bool:
         of_api = pod.annotations.get(SOURCE, API) == API
-        return self._journal.complete or pod.uid in self._known or pod.netns is None or not of_api
+        if pod.netns is None or not of_api or pod.uid in self._known:
+            return True
+        return self._journal.complete and not self._released.has(pod.namespace)
 
     def _note(self, pod: PodSandbox) -> None:
         if not self.blind:

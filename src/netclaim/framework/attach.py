@@ -125,9 +125,9 @@ class Attacher:
                 await self._undo(le for le in here if le.attachment.plan.claim.uid == claim_uid)
 
     def users(self, claim_uid: str) -> tuple[PodSandbox, ...]:
-        """The sandboxes that have something of the claim, and have not ended."""
-        held = (le.attachment for le in self._journal.leases_of_claim(claim_uid) if _is_done(le))
-        pods = {each.pod.id: each.pod for each in held}
+        """The sandboxes that have, or are getting, something of the claim, and have not ended."""
+        leases = self._journal.leases_of_claim(claim_uid)
+        pods = {lease.attachment.pod.id: lease.attachment.pod for lease in leases}
         return tuple(pod for pod in pods.values() if self._has_netns(pod))
 
     def holders(self, *, beyond: Collection[str]) -> tuple[PodSandbox, ...]:

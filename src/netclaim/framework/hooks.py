@@ -67,6 +67,7 @@ class RuntimeHooks:
             await self._attach(pod, self._adopter.book, deadline_s - left_s * ROLLBACK_SHARE)
         except Exception as error:
             await self._release(pod.id, deadline_s)
+            self._repairer.note_ended()
             log.warning("attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error))
             raise
         finally:

@@ -17,6 +17,7 @@ from netclaim.framework.metrics import Metrics
 from netclaim.framework.pod_plans import PodPlans
 from netclaim.framework.prepare import Attachments, Preparer
 from netclaim.framework.publish import Publisher
+from netclaim.framework.released import ReleasedLately
 from netclaim.framework.repair import Repairer
 from netclaim.framework.report import Reporter
 from netclaim.framework.settings import Settings
@@ -109,6 +110,7 @@ def build(
         metrics,
         subject="NetworkInterface" if isinstance(driver, NetworkDriver) else "Device",
     )
+    released = ReleasedLately(clock)
     network = None
     if isinstance(driver, NetworkDriver):
         pods = KubePods(api)
@@ -122,12 +124,15 @@ def build(
         )
 
         async def plan(ref: ClaimRef) -> None:
-            await preparer.adopt(ref)  # made below: it needs the plugin, which needs the adopter
+            # Made below: it needs the plugin, which needs the adopter.
+            await preparer.adopt(ref, ending=journal.complete)
 
         async def release(ref: ClaimRef) -> None:
-            await preparer.unprepare(ref)
+            await preparer.release_ended(ref)
 
-        adopter = Adopter(driver.name, journal, attacher, claims, pods, plan=plan)
+        adopter = Adopter(
+            driver.name, journal, attacher, claims, pods, released=released, plan=plan
+        )
         repairer = Repairer(attacher, adopter, journal, clock, _exists, release=release)
         plugin = Plugin(
             RuntimeHooks(attacher, adopter, repairer),
@@ -145,6 +150,7 @@ def build(
         attachments=attachments,
         files=CdiDirectory(settings.cdi_dir, driver.name),
         reports=reporter,
+        released=released,
         metrics=metrics,
     )
     preparer.count()

@@ -22,6 +22,7 @@ from netclaim.framework.locks import KeyedLock
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.pod_plans import Claims
 from netclaim.framework.records import Booking
+from netclaim.framework.released import ReleasedLately
 from netclaim.model.claim import Claim, DeviceKey
 from netclaim.model.plan import Prepared
 from netclaim.model.pod import PodSandbox
@@ -80,6 +81,7 @@ class Preparer:
         attachments: Attachments,
         files: ContainerFiles,
         reports: Reports,
+        released: ReleasedLately,
         metrics: Metrics,
     ) -> None:
         self._driver = driver
@@ -88,6 +90,7 @@ class Preparer:
         self._attachments = attachments
         self._files = files
         self._reports = reports
+        self._released = released
         self._metrics = metrics
         self._locks = KeyedLock()
         self._booking = asyncio.Lock()
@@ -96,17 +99,20 @@ class Preparer:
         """Plan the claim, write the plan down, answer. Again: the saved plan."""
         await self._attachments.wait_hooked()
         async with self._locks.hold(ref.uid):
-            return await self._prepare(ref)
+            return await self._prepare(ref, ending=False)
 
-    async def adopt(self, ref: ClaimRef) -> None:
-        """Plan a claim that was prepared before, as far as one knows; or leave no trace of it."""
+    async def adopt(self, ref: ClaimRef, *, ending: bool) -> None:
+        """Plan a claim that was prepared before, as far as one knows; or leave no trace of it.
+
+        `ending`: unless it is known, kubelet has released it already, and will not again.
+        """
         async with self._locks.hold(ref.uid):
-            known = ref.uid in self._journal.bookings
+            known = self._journal.bookings.get(ref.uid)
             try:
-                await self._prepare(ref)
+                await self._prepare(ref, ending=ending if known is None else known.ending)
             except NetclaimError:
                 booking = self._journal.bookings.get(ref.uid)
-                if booking is not None and not known:
+                if booking is not None and known is None:
                     await self._release(booking)
                 raise
 
@@ -121,6 +127,8 @@ class Preparer:
             if booking is None:
                 return
             users = self._attachments.users(ref.uid)
+            if users and booking.ending:
+                return
             if users:
                 names = [pod.name for pod in users]
                 log.warning(
@@ -129,7 +137,17 @@ class Preparer:
                 await self._journal.put_booking(msgspec.structs.replace(booking, ending=True))
                 return
             await self._release(booking)
+            if booking.owner_pod_uid is None:
+                self._released.note(ref.namespace)
             log.info("unprepare.done", claim=ref.name, namespace=ref.namespace)
+
+    async def release_ended(self, ref: ClaimRef) -> None:
+        """Undo a claim whose release was put off, if that is still wanted. Again: nothing."""
+        async with self._locks.hold(ref.uid):
+            booking = self._journal.bookings.get(ref.uid)
+            if booking is not None and booking.ending and not self._attachments.users(ref.uid):
+                await self._release(booking)
+                log.info("unprepare.done", claim=ref.name, namespace=ref.namespace)
 
     def report_failure(self, ref: ClaimRef, message: str) -> None:
         """Show on the claim why it is not prepared; one that was prepared before stays ready."""
@@ -137,7 +155,7 @@ class Preparer:
         if booking is not None and not booking.ready:
             self._reports.touch(ref.uid, {device.key: message for device in booking.devices})
 
-    async def _prepare(self, ref: ClaimRef) -> PrepareAnswer:
+    async def _prepare(self, ref: ClaimRef, *, ending: bool) -> PrepareAnswer:
         claim = await self._read(ref)
         saved = self._journal.bookings.get(claim.uid)
         if saved is not None and saved.devices != claim.devices:
@@ -154,7 +172,7 @@ class Preparer:
             prepared=prepared,
             ready=True,
             pods=booking.pods | claim.pod_uids,
-            ending=False,
+            ending=ending,
         )
         if done != booking:
             await self._journal.put_booking(done)

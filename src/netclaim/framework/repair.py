@@ -3,8 +3,8 @@
 Promise: a running sandbox that lacks an interface gets it, also one that lost it with its device;
 one that a lost journal knew is known again; an attachment whose sandbox is gone is undone, and then
 a claim that was released too early; all are tried until they succeed. Limit: knows only what the
-runtime lists when the plugin connects and what the hooks pass on; a sandbox that ends unseen is
-cleaned up by unprepare.
+runtime lists when the plugin connects and what the hooks pass on. A sandbox that ends unseen is
+cleaned up by unprepare, or if that was put off, when the next one ends.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class Repairer:
         *,
         release: Callable[[ClaimRef], Awaitable[None]],
     ) -> None:
-        """`release` undoes a claim, unless a sandbox still has something of it."""
+        """`release` undoes a claim whose release was put off, if it still is."""
         self._attacher = attacher
         self._adopter = adopter
         self._journal = journal

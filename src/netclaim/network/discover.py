@@ -17,7 +17,7 @@ from netclaim.model import Device
 from netclaim.network.device import device_of
 from netclaim.network.node import Snapshot
 
-__all__ = ["GENERIC", "Links", "follow", "generic_device", "list_devices"]
+__all__ = ["GENERIC", "Links", "follow", "generic_device", "is_named", "list_devices"]
 
 QUIET_S: Final = 0.05  # making a link and setting it up takes several announcements, 1 ms apart
 GATHER_MAX_S: Final = 0.6  # a node that starts pods is never quiet; changes are due in a second
@@ -87,7 +87,8 @@ async def list_devices(
     devices = list(first)
     for device in (*await snapshot.describe(snapshot.offered), *lent()):
         if device.name not in taken:
-            devices.append(_shareable(device) if _is_any(device, shared) else device)
+            name = str(device.attributes.get("name", device.name))
+            devices.append(_shareable(device) if is_named(name, shared) else device)
             taken.add(device.name)
     return tuple(devices)
 
@@ -104,9 +105,9 @@ def generic_device() -> Device:
     return _shareable(msgspec.structs.replace(device, attributes=attributes))
 
 
-def _is_any(device: Device, patterns: Collection[str]) -> bool:
-    name = str(device.attributes.get("name", device.name))
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+def is_named(link: str, patterns: Collection[str]) -> bool:
+    """Whether one of the patterns is for this link."""
+    return any(fnmatch.fnmatchcase(link, pattern) for pattern in patterns)
 
 
 def _shareable(device: Device) -> Device:

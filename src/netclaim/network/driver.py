@@ -14,7 +14,7 @@ from netclaim.kernel import Link, Monitor, NamespaceGoneError, open_netns
 from netclaim.model import Attachment, Claim, Device, Interface, Plan, PodSandbox, Prepared
 from netclaim.network.dad import DadHold
 from netclaim.network.device import find_by_device
-from netclaim.network.discover import GENERIC, follow, list_devices
+from netclaim.network.discover import GENERIC, follow, is_named, list_devices
 from netclaim.network.errors import LinkGoneError, NameTakenError
 from netclaim.network.lent import LentDevices
 from netclaim.network.link_keys import takes_link, with_link, without_link
@@ -62,7 +62,11 @@ class LinkDriver(NetworkDriver):
         leaving: list[Link] = []
         for request in requests:
             link = self._allocated(request, links)
-            network = without_link(request, links) if link is None else with_link(request, link)
+            network = (
+                without_link(request, links)
+                if link is None
+                else with_link(request, link, shared=self._is_shared(request, link))
+            )
             self._check_plugins(network)
             if link is not None and takes_link(network):
                 leaving.append(link)
@@ -134,6 +138,11 @@ class LinkDriver(NetworkDriver):
         if link is None:
             raise LinkGoneError(device)
         return link
+
+    def _is_shared(self, request: InterfaceRequest, link: Link) -> bool:
+        """Whether other claims may have the link, also where the cluster lets only one have it."""
+        by_name = is_named(link.name, self._settings.shared_links)
+        return by_name or request.device.share_id is not None
 
     def _check_plugins(self, network: NetworkList) -> None:
         """See now that all programs are there, rather than in the runtime's hook."""

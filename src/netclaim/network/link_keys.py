@@ -5,7 +5,7 @@ and no other. Left out, the link is filled in; another one is refused with the p
 Limit: pure, and knows the reference plugins only. What other plugins do with a link is theirs.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from netclaim.cni import NetworkList
@@ -33,16 +33,12 @@ def takes_link(network: NetworkList) -> bool:
     return any(plugin.type == TAKES_LINK for plugin in network.plugins)
 
 
-def with_link(request: InterfaceRequest, link: Link) -> NetworkList:
-    """Return the network on its allocated link."""
+def with_link(request: InterfaceRequest, link: Link, *, shared: bool = False) -> NetworkList:
+    """Return the network on its allocated link, which may be `shared` with other claims."""
     network = request.network
     for index, key, config, field in _linked(request):
-        if network.plugins[index].type == TAKES_LINK and request.device.share_id is not None:
-            raise RequestError(
-                f"{TAKES_LINK} would take the shared link {link.name!r} away from other claims: "
-                f"put a macvlan or ipvlan on it, or select a link that is not shared",
-                field=field,
-            )
+        if shared:
+            _check_leaves_link(network.plugins[index].type, config, link, field)
         for other in OTHER_KEYS if key == LINK_KEYS[TAKES_LINK] else ():
             if config.get(other):
                 raise RequestError(
@@ -58,6 +54,18 @@ def with_link(request: InterfaceRequest, link: Link) -> NetworkList:
             )
         network = network.with_keys(index, {key: link.name})
     return network
+
+
+def _check_leaves_link(plugin: str, config: Mapping[str, Any], link: Link, field: str) -> None:
+    """Refuse what would take a shared link away from the others that have it."""
+    greedy = plugin == "macvlan" and config.get("mode") == "passthru"
+    if plugin == TAKES_LINK or greedy:
+        raise RequestError(
+            f"{plugin}{' in mode passthru' if greedy else ''} would take the shared link "
+            f"{link.name!r} away from other claims: put a macvlan of another mode on it, or select "
+            f"a link that is not shared",
+            field=field,
+        )
 
 
 def without_link(request: InterfaceRequest, links: Collection[Link]) -> NetworkList:

@@ -72,6 +72,8 @@ class HostLocalConf:
 
 def read_host_local(invocation: Invocation) -> HostLocalConf:
     """Read the configuration of a call."""
+    if invocation.conf(Written).ipam is None:
+        raise PluginError("ipam is missing")
     endpoint = invocation.call.endpoint
     by_argument = read_args(endpoint.args, {"IP"}).get("IP", "") if endpoint is not None else ""
     return _read(invocation.call.config, invocation.version, by_argument)
@@ -80,8 +82,7 @@ def read_host_local(invocation: Invocation) -> HostLocalConf:
 @lru_cache(maxsize=128)  # networks on one host; the same few are read for every container
 def _read(config: bytes, version: str, by_argument: str) -> HostLocalConf:
     written = conf_of(config, Written)
-    if written.ipam is None:
-        raise PluginError("ipam is missing")
+    assert written.ipam is not None, "the caller has seen it"
     return HostLocalConf(
         network=written.name,
         sets=_sets(_listed(written, written.ipam), version),
@@ -108,6 +109,7 @@ def _listed(written: Written, ipam: IpamKeys) -> RangesConf:
     return (*written.runtime_config.ip_ranges, *flat, *ipam.ranges)
 
 
+@lru_cache(maxsize=128)
 def _sets(listed: RangesConf, version: str) -> tuple[RangeSet, ...]:
     if not listed:
         raise PluginError("ipam has no ranges")

@@ -141,7 +141,10 @@ class Pod(Closing):
             if error.errno != errno.EEXIST or await find_link(self.rtnl, name) is not None:
                 raise
             passing = random_name()
-            await maker.call(request(passing))
+            try:
+                await maker.call(request(passing))
+            except KernelError:
+                raise error from None  # it is not the name that is taken
             async with self.removed_on_failure(passing):
                 link = await self.link(passing)
                 await self.rtnl.call(set_link(link.index, name=name))
