@@ -19,6 +19,13 @@ NAME = "a name of at most {} lower-case letters, digits, '-' and '.'"
         (["--prepare-budget", "-1"], "--prepare-budget: -1 is not more than 0 seconds"),
         (["--pod-network", "10.244.1.7/24"], "--pod-network: 10.244.1.7/24 has host bits set"),
         (
+            ["--shared-link", "eth0", "--shared-link", "eth1,eth2"],
+            (
+                "--shared-link: 'eth1,eth2' is not the name of a link, such as eth1 or ens*; "
+                "give the option once for each"
+            ),
+        ),
+        (
             ["--metrics-address", "9178"],
             "--http-address: '9178' is not an address such as 127.0.0.1:9178",
         ),

@@ -13,6 +13,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 import typer
 
+from netclaim.cli.link_patterns import link_patterns
 from netclaim.errors import RequestError
 from netclaim.framework import Settings, serve
 from netclaim.model.device import DNS_SUBDOMAIN, DOMAIN_MAX
@@ -183,7 +184,7 @@ def command(
         exec_plugins=_plugin_types(exec_plugins),
         add_s=_seconds("--cni-timeout", cni_timeout),
         pod_networks=tuple(map(_network, pod_network or ())),
-        shared_links=tuple(shared_link or ()),
+        shared_links=link_patterns(shared_link or ()),
         generic_device=generic_device,
     )
     serve(link_driver(link_settings), settings)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from netclaim.cli.file_options import Files, MoreFiles, Recursive, named
+from netclaim.cli.link_patterns import link_patterns
 from netclaim.errors import RequestError
 from netclaim.local.driver_names import driver_names, unserved
 from netclaim.local.machine import contained
@@ -84,7 +85,7 @@ def command(
         manifests=manifests,
         driver_names=drivers,
         cni_bin_dirs=tuple(path.absolute() for path in cni_bin_dir or ()),
-        shared_links=tuple(shared_link or ()),
+        shared_links=link_patterns(shared_link or ()),
         timeout_s=timeout,
         keep=keep,
     )

@@ -22,7 +22,7 @@ from netclaim.framework.contract import NotBegunError
 from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.locks import KeyedLock
-from netclaim.framework.pod_plans import Claims, Pods
+from netclaim.framework.pod_plans import PODS_KEPT, Claims, Pods
 from netclaim.framework.records import Booking, DeviceReport, Report
 from netclaim.framework.released import ReleasedLately
 from netclaim.model.attachment import Attachment, Interface
@@ -61,7 +61,7 @@ class Adopter:
         self._pods = pods
         self._released = released
         self._plan = plan
-        self._known: set[str] = set()  # UIDs of pods that were looked up
+        self._known: dict[str, None] = {}  # UIDs of pods that were looked up; oldest first
         self._locks = KeyedLock()
         self.blind = False  # whether a pod may not be read: then it cannot be known what runs
 
@@ -97,7 +97,9 @@ class Adopter:
 
     def _note(self, pod: PodSandbox) -> None:
         if not self.blind:
-            self._known.add(pod.uid)
+            self._known[pod.uid] = None
+        if len(self._known) > PODS_KEPT:
+            del self._known[next(iter(self._known))]
 
     async def _claims_of(self, pod: PodSandbox) -> list[Claim]:
         """The pod's claims on our devices."""

@@ -67,7 +67,6 @@ class RuntimeHooks:
             await self._attach(pod, self._adopter.book, deadline_s - left_s * ROLLBACK_SHARE)
         except Exception as error:
             await self._release(pod.id, deadline_s)
-            self._repairer.note_ended()
             log.warning("attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error))
             raise
         finally:
@@ -122,7 +121,6 @@ class RuntimeHooks:
     async def _end(self, sandbox_id: str, deadline_s: float) -> None:
         self._repairer.forget(sandbox_id)
         await self._release(sandbox_id, deadline_s)
-        self._repairer.note_ended()
 
     async def _release(self, sandbox_id: str, deadline_s: float) -> None:
         """Undo as much as time allows; the rest goes on in the background."""
@@ -132,3 +130,4 @@ class RuntimeHooks:
         except (NetclaimError, TimeoutError) as error:
             log.warning("detach.postponed", sandbox=sandbox_id, error=str(error))
             self._repairer.note_gone(sandbox_id)
+        self._repairer.note_ended()

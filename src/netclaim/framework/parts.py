@@ -124,7 +124,8 @@ def build(
         )
 
         async def plan(ref: ClaimRef) -> None:
-            # Made below: it needs the plugin, which needs the adopter.
+            # The preparer is made below: it needs the plugin, which needs the adopter. A journal
+            # that is complete would know the claim, had kubelet not released it.
             await preparer.adopt(ref, ending=journal.complete)
 
         async def release(ref: ClaimRef) -> None:

@@ -19,7 +19,7 @@ from netclaim.model.plan import Plan
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["Claims", "NotPreparedError", "PodClaims", "PodPlans", "Pods"]
+__all__ = ["PODS_KEPT", "Claims", "NotPreparedError", "PodClaims", "PodPlans", "Pods"]
 
 PODS_KEPT: Final = 2048  # several times what a node has; those beyond are asked for again
 

@@ -109,7 +109,7 @@ def _listed(written: Written, ipam: IpamKeys) -> RangesConf:
     return (*written.runtime_config.ip_ranges, *flat, *ipam.ranges)
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=128)  # the same for calls that differ in the address they ask for
 def _sets(listed: RangesConf, version: str) -> tuple[RangeSet, ...]:
     if not listed:
         raise PluginError("ipam has no ranges")

@@ -1,0 +1,171 @@
+"""A driver whose journal was lost knows the node's pods again from their claims."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from netclaim.errors import RequestError
+from netclaim.model import Claim
+from netclaim.model.claim import ReportedDevice
+from tests.pure.framework_node import RED, node_in
+from tests.pure.framework_parts import (
+    DRIVER,
+    UNREACHABLE,
+    claim_of,
+    device_of,
+    pod_of,
+)
+
+
+def reported(claim: Claim) -> Claim:
+    """The claim with a status that says that its devices are attached."""
+    ready = tuple(
+        ReportedDevice(
+            driver=DRIVER,
+            key=device.key,
+            since="2026-01-01T00:00:00Z",
+            interface_name=f"net-{device.device}",
+            ips=("192.0.2.9/24",),
+        )
+        for device in claim.devices
+    )
+    return msgspec.structs.replace(claim, reported=ready)
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_knows_running_pods_again(tmp_path: Path) -> None:
+    """What a claim's status says is attached is taken over as it is, and undone with the pod."""
+    async with node_in(tmp_path, complete=False) as node:
+        stage = node.stage
+        stage.claims.claims["red"] = reported(RED)
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert stage.states() == {"sandbox-1/eth1": "attached"}
+        assert stage.journal.reports["uid-red"].devices[0].since == "2026-01-01T00:00:00Z"
+        assert stage.journal.complete
+        await node.create(pod_of())
+        await node.stop(pod_of())
+        assert stage.driver.calls == ["prepare red", "detach eth1"]
+        assert stage.states() == {}
+    async with node_in(tmp_path, complete=False) as node:
+        assert node.stage.journal.complete
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_knows_all_pods_of_a_shared_claim(tmp_path: Path) -> None:
+    """Each pod of a claim is taken over, though the first one's look planned the claim."""
+    async with node_in(tmp_path, complete=False) as node:
+        shared = reported(claim_of("red", pods=("pod-1", "pod-2")))
+        node.stage.claims.claims["red"] = shared
+        await node.synchronize(pod_of("pod-1", "s1"), pod_of("pod-2", "s2"))
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {"s1/eth1": "attached", "s2/eth1": "attached"}
+        assert node.stage.driver.calls == ["prepare red"]
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_completes_what_was_not_attached(tmp_path: Path) -> None:
+    """A running pod whose claim does not say that it has its interface gets it."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = RED
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.driver.calls == ["prepare red", "attach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_attaches_new_sandboxes(tmp_path: Path) -> None:
+    """A sandbox that is made anew needs its interface, whatever the status says of the last one."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = reported(RED)
+        await node.run(pod_of())
+        assert node.stage.driver.calls == ["prepare red", "attach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_leaves_strangers_alone(tmp_path: Path) -> None:
+    """A claim of other drivers, or reserved for another pod, is not taken over."""
+    other = msgspec.structs.replace(device_of(), driver="other.example.com")
+    async with node_in(tmp_path, complete=False) as node:
+        claims = node.stage.claims.claims
+        claims["other"] = claim_of("other", other)
+        claims["foreign"] = claim_of("foreign", pods=("pod-7",))
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.journal.bookings == {}
+        assert node.stage.driver.calls == []
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_goes_on_without_what_cannot_be_planned(tmp_path: Path) -> None:
+    """A claim that was changed into what cannot be does not keep the journal from completion."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = reported(RED)
+        node.stage.driver.fail("prepare red", RequestError("no such key"))
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.journal.complete
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_is_not_complete_without_the_api_server(tmp_path: Path) -> None:
+    """While it cannot be known what runs, it is asked again."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = reported(RED)
+        node.stage.pods.faults = [UNREACHABLE, UNREACHABLE]
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.pods.gets == ["pod-1"] * 3
+        assert node.stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_does_not_take_the_status_for_the_pod(tmp_path: Path) -> None:
+    """A sandbox that has not got what the status says, of an earlier one, say, gets it."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = reported(RED)
+        node.stage.driver.lost = {"eth1"}
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.driver.calls == ["prepare red", "attach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_refuses_sandboxes_that_cannot_be_planned(tmp_path: Path) -> None:
+    """A new sandbox is not let through without what its claim asks for."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = RED
+        node.stage.driver.fail("prepare red", RequestError("no such key"))
+        with pytest.raises(RequestError, match="no such key"):
+            await node.run(pod_of())
+        assert node.stage.journal.bookings == {}
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_holds_up_nobody_who_has_no_claims(tmp_path: Path) -> None:
+    """Pods of the node's own disk or network start without the API server."""
+    static = {"kubernetes.io/config.source": "file"}
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.pods.faults = [UNREACHABLE]
+        for pod in (pod_of(netns=None), pod_of(annotations=static)):
+            await node.run(pod)
+            await node.create(pod)
+        assert node.stage.pods.gets == []
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_is_not_complete_unless_pods_may_be_read(tmp_path: Path) -> None:
+    """Without the right to read pods nobody is held up, and nothing is taken for known."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = reported(RED)
+        node.stage.pods.forbidden = True
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        await node.create(pod_of())
+        assert node.stage.states() == {}
+        node.stage.pods.forbidden = False
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert node.stage.journal.complete
+        assert node.stage.states() == {"sandbox-1/eth1": "attached"}
