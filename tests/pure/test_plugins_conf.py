@@ -1,5 +1,6 @@
 """How plugins read their configuration and arguments."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,45 @@ def test_keys_are_found_in_any_case_and_null_is_absent() -> None:
     assert conf.link_in_container
     assert conf.mtu == 0
     assert conf.nested.ipam.type == "static"
+
+
+@pytest.mark.parametrize(
+    ("raw", "spellings"),
+    [
+        ({"mtu": 1500, "MTU": 9000}, ("'mtu'", "'MTU'")),
+        ({"mtu": 1500, "Mtu": None}, ("'mtu'", "'Mtu'")),
+        ({"nested": {"dns": {}, "Dn\u017f": {}}}, ("'dns'", r"'Dn\u017f'")),
+        ({"any": [{"lin\u212a": 1, "link": 2}]}, (r"'lin\u212a'", "'link'")),
+    ],
+)
+def test_two_spellings_of_a_key_are_refused(
+    raw: dict[str, Any], spellings: tuple[str, str]
+) -> None:
+    """Wherever they stand, both are named, in letters that cannot be mistaken for others."""
+    with pytest.raises(PluginError) as caught:
+        lowered(raw)
+    assert f"the keys {spellings[0]} and {spellings[1]}" in str(caught.value)
+
+
+def test_a_letter_that_go_takes_for_another_is_that_letter() -> None:
+    """A plugin in process sees the key that a plugin written in Go sees."""
+    assert read_conf(lowered({"lin\u212aInContainer": True}), Sample).link_in_container
+    assert lowered({"ma\u017fter": "eth0"}) == {"master": "eth0"}
+
+
+def test_settings_of_the_kernel_keep_their_keys() -> None:
+    """Under `sysctl` stand names of links, of which two may differ in case alone."""
+    settings = {"net.ipv4.conf.A.forwarding": "1", "net.ipv4.conf.a.forwarding": "0"}
+    assert lowered({"SysCtl": settings}) == {"sysctl": settings}
+
+
+@pytest.mark.parametrize("opening", ['{"a":', "["])
+def test_a_configuration_that_is_nested_without_end_is_refused(opening: str) -> None:
+    """It is an error of the plugin, not of the interpreter."""
+    closing = "}" if opening.startswith("{") else "]"
+    raw = json.loads(f"{opening * 900}1{closing * 900}")
+    with pytest.raises(PluginError, match="too deeply"):
+        lowered(raw)
 
 
 def test_a_value_of_the_wrong_type_is_named_by_its_key() -> None:

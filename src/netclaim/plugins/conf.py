@@ -1,7 +1,8 @@
 """Read plugin configuration as the reference plugins do.
 
 Promise: keys are found in whatever case they are written and null means absent, as in Go; a value
-of the wrong type is a PluginError that names the key. Unknown keys are passed over.
+of the wrong type is a PluginError that names the key. Unknown keys are passed over. Where Go would
+take the last of two spellings of a key, whichever that is, both are refused.
 Limit: only reads. What a plugin's own keys mean, its module says.
 """
 
@@ -13,6 +14,7 @@ from typing import Annotated, Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from netclaim.cni import DNS, CniArgs
+from netclaim.cni.folding import fold, same_keys
 from netclaim.plugins.errors import PluginError
 
 __all__ = [
@@ -35,6 +37,11 @@ Interface: TypeAlias = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
 U32 = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]  # the kernel's messages have room for these
 Mtu = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 32)]  # from 0 down: the kernel chooses
+
+DEPTH_MAX: Final = 50  # objects in objects; plugins know of five, the interpreter of a thousand
+NESTED: Final = frozenset({dict, list})  # what JSON has inside of other things
+# Its keys are settings, not configuration: they have the names of links, whose case counts.
+AS_WRITTEN: Final = "sysctl"
 
 MAPPED_BITS: Final = 96  # before an IPv4 address in an IPv6 one
 TRUTH: Final = {"1": True, "true": True, "0": False, "false": False}
@@ -66,13 +73,32 @@ class NetConf(Conf, frozen=True):
     dns: DNS = DNS()
 
 
-def lowered(value: Any) -> Any:
-    """Return decoded JSON with all keys in lower case, and without what is null."""
+def lowered(value: Any, depth: int = DEPTH_MAX) -> Any:
+    """Return decoded JSON with all keys folded (`isgateway`), and without what is null.
+
+    An object with two spellings of a key is refused, also where one of them is null.
+    """
+    if depth == 0:
+        raise PluginError("the configuration is nested too deeply")
     if isinstance(value, dict):
-        return {key.lower(): lowered(item) for key, item in value.items() if item is not None}
+        # Most keys are ASCII; a function called for each would take longer than all the rest.
+        folded = {key.lower() if key.isascii() else fold(key): value[key] for key in value}
+        if len(folded) < len(value):
+            raise _two_spellings(value)
+        return {
+            key: lowered(item, depth - 1) if type(item) in NESTED and key != AS_WRITTEN else item
+            for key, item in folded.items()
+            if item is not None
+        }
     if isinstance(value, list):
-        return [lowered(item) for item in value if item is not None]
+        return [lowered(item, depth - 1) for item in value if item is not None]
     return value
+
+
+def _two_spellings(raw: dict[str, Any]) -> PluginError:
+    both = same_keys(raw)
+    assert both is not None, "the caller has counted them"
+    return PluginError(f"the keys {both[0]!a} and {both[1]!a} are the same one; remove one of them")
 
 
 def read_conf(raw: object, kind: type[C]) -> C:
