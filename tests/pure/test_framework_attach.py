@@ -77,6 +77,53 @@ async def test_pods_of_others(tmp_path: Path) -> None:
         assert (stage.claims.gets, stage.driver.calls, stage.states()) == ([], [], {})
 
 
+FORGED = claim_of("forged", pods=("attacker",), owner="victim")
+
+
+@pytest.mark.asyncio
+async def test_forged_owner(tmp_path: Path) -> None:
+    """A claim that names another pod as its owner gives that pod nothing, and its own pod all."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(FORGED)
+        await stage.attacher.attach(pod_of("victim", "s1"))
+        assert stage.states() == {}
+        await stage.attacher.attach(pod_of("attacker", "s2"))
+        assert stage.states() == {"s2/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_forged_owner_in_the_journal(tmp_path: Path) -> None:
+    """A row of an earlier driver that believed the claim's author is read without believing him."""
+    row = booking_of(FORGED)
+    assert row.owner_pod_uid == "victim"
+    async with stage_in(tmp_path) as stage:
+        await stage.journal.put_booking(row)
+    async with stage_in(tmp_path, FORGED) as stage:
+        await stage.attacher.attach(pod_of("victim", "s1"))
+        await stage.attacher.attach(pod_of("attacker", "s2"))
+        assert stage.states() == {"s2/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_forged_owner_of_a_claim_that_is_not_prepared(tmp_path: Path) -> None:
+    """The pod whose claim it is does not start without; the pod that it names is not held up."""
+    async with stage_in(tmp_path, FORGED) as stage:
+        await stage.journal.put_booking(booking_of(FORGED, prepared=False))
+        await stage.attacher.attach(pod_of("victim", "s1"))
+        with pytest.raises(NotPreparedError):
+            await stage.attacher.attach(pod_of("attacker", "s2"))
+
+
+@pytest.mark.asyncio
+async def test_owner_that_shares_its_claim(tmp_path: Path) -> None:
+    """A claim that is reserved for its owner and another pod is looked up for further ones."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(claim_of("red", pods=("pod-1", "pod-2"), owner="pod-1"))
+        stage.claims.claims["red"] = claim_of("red", pods=("pod-2", "pod-3"), owner="pod-1")
+        await stage.attacher.attach(pod_of("pod-3", "s3"))
+        assert stage.states() == {"s3/eth1": "attached"}
+
+
 @pytest.mark.asyncio
 async def test_second_pod_of_a_shared_claim(tmp_path: Path) -> None:
     """A pod that came after prepare is found by reading the claim again, once."""

@@ -83,6 +83,16 @@ async def test_again_learns_of_new_pods(tmp_path: Path) -> None:
 
 
 @pytest.mark.asyncio
+async def test_again_forgets_pods_that_are_done(tmp_path: Path) -> None:
+    """Pods that the claim is no longer reserved for are forgotten: the list does not grow."""
+    async with stage_in(tmp_path, RED) as stage:
+        await stage.preparer.prepare(RED.ref)
+        stage.claims.claims["red"] = claim_of("red", pods=("pod-9",))
+        await stage.preparer.prepare(RED.ref)
+        assert stage.journal.bookings["uid-red"].pods == {"pod-9"}
+
+
+@pytest.mark.asyncio
 async def test_reboot_prepares_anew(tmp_path: Path) -> None:
     """After a reboot the driver is called again: what it did to the node is gone."""
     async with stage_in(tmp_path, RED) as stage:

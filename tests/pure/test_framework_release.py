@@ -100,6 +100,18 @@ async def test_pods_are_not_looked_up_for_ever(tmp_path: Path) -> None:
 
 
 @pytest.mark.asyncio
+async def test_forged_owner_does_not_hide_a_release(tmp_path: Path) -> None:
+    """A claim is one pod's own if it is reserved for that one; else its pods are looked up."""
+    forged = claim_of("red", owner="pod-7")
+    async with node_in(tmp_path) as node:
+        await node.synchronize()
+        await node.stage.prepare(forged)
+        await node.stage.preparer.unprepare(forged.ref)
+        await node.run(pod_of())
+        assert node.stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+@pytest.mark.asyncio
 async def test_claim_prepared_again_while_its_release_is_due(tmp_path: Path) -> None:
     """The repairer undoes only what is still to be undone when its turn comes."""
     red, blue = claim_of("red"), claim_of("blue", device_of("eth2"))

@@ -16,7 +16,6 @@ SEED: dict[str, Any] = {
         "name": "demo-macvlan",
         "namespace": "default",
         "uid": "80067ad8",
-        "annotations": {"resource.kubernetes.io/pod-claim-name": "macvlan-eth1-attachment"},
         "ownerReferences": [
             {
                 "apiVersion": "v1",
@@ -65,10 +64,7 @@ SEED: dict[str, Any] = {
                 ],
             }
         },
-        "reservedFor": [
-            {"resource": "pods", "name": "demo", "uid": "a2735b69"},
-            {"resource": "podgroups", "apiGroup": "scheduling.k8s.io", "name": "g", "uid": "g1"},
-        ],
+        "reservedFor": [{"resource": "pods", "name": "demo", "uid": "a2735b69"}],
     },
 }
 
@@ -87,7 +83,6 @@ def test_allocation() -> None:
     assert gpu.consumed_capacity == {"memory": "1Gi"}
     assert claim.pod_uids == {"a2735b69"}
     assert claim.owner_pod_uid == "a2735b69"
-    assert claim.pod_claim_name == "macvlan-eth1-attachment"
 
 
 def test_of_driver() -> None:
@@ -123,7 +118,30 @@ def test_owner_that_does_not_control() -> None:
     """An owner that only keeps the claim from outliving it does not make the claim its own."""
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "demo", "uid": "a2735b69"}
     meta = SEED["metadata"] | {"ownerReferences": [owner]}
-    assert parse_claim({"metadata": meta}).owner_pod_uid is None
+    assert parse_claim(SEED | {"metadata": meta}).owner_pod_uid is None
+
+
+POD = {"resource": "pods", "name": "demo", "uid": "a2735b69"}
+OTHER_POD = {"resource": "pods", "name": "other", "uid": "99999999"}
+GROUP = {"resource": "podgroups", "apiGroup": "scheduling.k8s.io", "name": "g", "uid": "g1"}
+
+
+@pytest.mark.parametrize(
+    ("consumers", "pods"),
+    [
+        ([], set()),
+        ([OTHER_POD], {"99999999"}),
+        ([POD, OTHER_POD], {"a2735b69", "99999999"}),
+        ([POD, GROUP], {"a2735b69"}),
+        ([POD | {"apiGroup": "example.com"}], set()),
+    ],
+    ids=["nobody", "another pod", "several pods", "a group, too", "pods of another group"],
+)
+def test_owner_that_is_not_confirmed(consumers: list[dict[str, str]], pods: set[str]) -> None:
+    """An owner counts only if the claim is reserved for that very pod, and for nobody else."""
+    claim = parse_claim(SEED | {"status": SEED["status"] | {"reservedFor": consumers}})
+    assert claim.owner_pod_uid is None
+    assert claim.pod_uids == pods
 
 
 def test_without_status() -> None:

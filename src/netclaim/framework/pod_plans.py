@@ -3,8 +3,10 @@
 Promise: complete, or an error. A pod is looked for among the claims that are prepared on this node
 in its own namespace; there are no others it could use. Only where some of those may be shared, and
 kubelet does not tell the driver about a second pod, the API server is asked, once for each pod:
-which claims it uses does not change while it lives. Limit: claims reserved for something else than
-pods are not understood.
+which claims it uses does not change while it lives. Whose a claim is, is what the control plane
+reserved it for; an owner that the claim names by itself is not believed. Limit: claims reserved for
+something else than pods are not understood; a second pod that names a claim which was made for
+another pod alone, from a template, is not looked for.
 """
 
 from typing import Final, Protocol
@@ -73,8 +75,8 @@ class PodPlans:
 
     async def _serves(self, booking: Booking, pod: PodSandbox) -> bool:
         uid = booking.claim.uid
-        if booking.owner_pod_uid is not None:
-            return pod.uid == booking.owner_pod_uid
+        if booking.sole_pod_uid is not None:
+            return pod.uid == booking.sole_pod_uid
         if pod.uid in booking.pods or pod.uid in self._later_pods.get(uid, ()):
             return True
         if not (await self._claims_of(pod)).may_have(booking.claim.name):

@@ -137,7 +137,7 @@ class Preparer:
                 await self._journal.put_booking(msgspec.structs.replace(booking, ending=True))
                 return
             await self._release(booking)
-            if booking.owner_pod_uid is None:
+            if booking.sole_pod_uid is None:
                 self._released.note(ref.namespace)
             log.info("unprepare.done", claim=ref.name, namespace=ref.namespace)
 
@@ -171,7 +171,8 @@ class Preparer:
             booking,
             prepared=prepared,
             ready=True,
-            pods=booking.pods | claim.pod_uids,
+            pods=claim.pod_uids,
+            owner_pod_uid=claim.owner_pod_uid,
             ending=ending,
         )
         if done != booking:

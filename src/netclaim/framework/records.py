@@ -16,10 +16,12 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
     """A claim that holds devices of ours: being prepared, or prepared.
 
     Written before the driver is called, so that what a crash leaves behind can be undone and no
-    other claim takes the devices meanwhile. `pods` are the users known so far; a claim that is not
-    `owner_pod_uid`'s alone may have got more since. `ready` is whether the plans hold: not before
-    they are made, nor once their release has begun, nor after a reboot. `ending` is whether kubelet
-    released the claim under a pod that still runs: it is undone with that pod's sandbox.
+    other claim takes the devices meanwhile. `pods` are those the claim was reserved for when it was
+    last read; one that is not `sole_pod_uid`'s alone may have got more since. `owner_pod_uid` is
+    the claim's owner as it was read: rows of earlier versions hold what the claim's author wrote,
+    so that only `sole_pod_uid` says whose the claim is. `ready` is whether the plans hold: not
+    before they are made, nor once their release has begun, nor after a reboot. `ending` is whether
+    kubelet released the claim under a pod that still runs: it is undone with that pod's sandbox.
     """
 
     claim: ClaimRef
@@ -29,6 +31,11 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
     prepared: Prepared | None = None
     ready: bool = False
     ending: bool = False
+
+    @property
+    def sole_pod_uid(self) -> str | None:
+        """The pod that the claim was made for, if it is reserved for that one and no other."""
+        return self.owner_pod_uid if self.pods == {self.owner_pod_uid} else None
 
 
 class Lease(msgspec.Struct, frozen=True):

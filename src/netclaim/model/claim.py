@@ -1,12 +1,13 @@
 """A ResourceClaim as a driver needs it: what was allocated, with which configuration, for whom.
 
 Promise: reads the object of every served API version, since `status.allocation` has one JSON form
-in all of them, and tolerates what it does not know. Limit: of the spec only the requests' names
-are kept; everything a driver acts on is in the allocation.
+in all of them, and tolerates what it does not know. Whose a claim is, is read from what the control
+plane wrote: metadata is whatever the claim's author put there, owners included. Limit: of the spec
+only the requests' names are kept; everything a driver acts on is in the allocation.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -27,8 +28,6 @@ __all__ = [
 
 JsonObject: TypeAlias = dict[str, Any]
 DeviceKey: TypeAlias = tuple[str, str, str]  # pool, device, share id or ""
-
-POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 
 
 class ClaimError(RequestError):
@@ -72,11 +71,17 @@ class OpaqueConfig(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Consumer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Whom the claim is reserved for; `resource` is "pods" except for alpha features."""
+    """Whom the claim is reserved for; "pods" of the core group except for alpha features."""
 
     resource: str
     name: str
     uid: str
+    api_group: str = ""
+
+    @property
+    def is_pod(self) -> bool:
+        """Whether it is a pod, and not something of another group that is called so."""
+        return self.resource == "pods" and not self.api_group
 
 
 class ReportedDevice(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -95,8 +100,9 @@ class ReportedDevice(msgspec.Struct, frozen=True, omit_defaults=True):
 class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     """One claim, by its UID: a claim made again under the same name is another claim.
 
-    `owner_pod_uid` is set when the claim was made for one pod, from a template or by the scheduler;
-    it is then taken to be that pod's alone. `pod_claim_name` is how that pod calls it.
+    `owner_pod_uid` is set when the claim was made for one pod, from a template or by the scheduler,
+    and is reserved for that pod and nobody else; it is then taken to be that pod's alone. An owner
+    that the control plane does not confirm is left out: anybody can write any owner into a claim.
     """
 
     uid: str
@@ -108,7 +114,6 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     configs: tuple[OpaqueConfig, ...] = ()
     reserved_for: tuple[Consumer, ...] = ()
     owner_pod_uid: str | None = None
-    pod_claim_name: str | None = None
     reported: tuple[ReportedDevice, ...] = ()
 
     @property
@@ -119,7 +124,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def pod_uids(self) -> frozenset[str]:
         """The pods the claim is reserved for."""
-        return frozenset(c.uid for c in self.reserved_for if c.resource == "pods")
+        return frozenset(c.uid for c in self.reserved_for if c.is_pod)
 
     def of_driver(self, driver: str) -> "Claim":
         """The claim with only one driver's devices and configuration."""
@@ -148,7 +153,7 @@ def _parse(obj: Mapping[str, Any]) -> Claim:
     status = obj.get("status") or {}
     allocation = status.get("allocation")
     devices = (allocation or {}).get("devices") or {}
-    owners = [o for o in meta.get("ownerReferences") or () if o.get("controller")]
+    consumers = tuple(map(_consumer, status.get("reservedFor") or ()))
     spec_devices = (obj.get("spec") or {}).get("devices") or {}
     return Claim(
         uid=meta["uid"],
@@ -158,14 +163,29 @@ def _parse(obj: Mapping[str, Any]) -> Claim:
         requests=tuple(r["name"] for r in spec_devices.get("requests") or ()),
         devices=tuple(_device(result) for result in devices.get("results") or ()),
         configs=tuple(_config(c) for c in devices.get("config") or () if c.get("opaque")),
-        reserved_for=tuple(
-            Consumer(resource=c["resource"], name=c["name"], uid=c["uid"])
-            for c in status.get("reservedFor") or ()
-        ),
-        owner_pod_uid=next((o["uid"] for o in owners if o["kind"] == "Pod"), None),
-        pod_claim_name=(meta.get("annotations") or {}).get(POD_CLAIM_NAME),
+        reserved_for=consumers,
+        owner_pod_uid=_owner_pod_uid(meta.get("ownerReferences") or (), consumers),
         reported=tuple(r for r in map(_reported, status.get("devices") or ()) if r is not None),
     )
+
+
+def _consumer(consumer: Mapping[str, Any]) -> Consumer:
+    return Consumer(
+        resource=consumer["resource"],
+        name=consumer["name"],
+        uid=consumer["uid"],
+        api_group=consumer.get("apiGroup") or "",
+    )
+
+
+def _owner_pod_uid(
+    owners: Sequence[Mapping[str, Any]], consumers: tuple[Consumer, ...]
+) -> str | None:
+    """The controlling pod, if the claim is reserved for that very pod and nobody else."""
+    named = {o["uid"] for o in owners if o.get("controller") and o["kind"] == "Pod"}
+    if len(consumers) != 1 or not consumers[0].is_pod or consumers[0].uid not in named:
+        return None
+    return consumers[0].uid
 
 
 def _device(result: Mapping[str, Any]) -> AllocatedDevice:
