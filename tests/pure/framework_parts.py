@@ -218,6 +218,18 @@ class FakeReports:
         self.looked_at.append(claim_uid)
 
 
+class FakeNamespaces:
+    """Namespaces with the labels that a test gives them."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, dict[str, str]] = {}
+        self.asked: list[str] = []
+
+    async def labels(self, name: str) -> Mapping[str, str]:
+        self.asked.append(name)
+        return self.by_name.get(name, {})
+
+
 class FakeFiles:
     """Container files that are only noted."""
 
@@ -253,6 +265,7 @@ class Stage:
         self.pods = FakePods(self.claims)
         self.reports = FakeReports()
         self.files = FakeFiles()
+        self.namespaces = FakeNamespaces()
         self.clock = FakeClock()
         self.metrics = Metrics(DRIVER, self.clock)
         self.released = ReleasedLately(self.clock)
@@ -271,6 +284,7 @@ class Stage:
             self.driver,
             journal,
             self.claims,
+            self.namespaces,
             attachments=self,
             files=self.files,
             reports=self.reports,

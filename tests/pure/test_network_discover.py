@@ -24,7 +24,7 @@ class SomeLinks:
 
     async def snapshot(self) -> Snapshot:
         """All of them."""
-        return Snapshot(links=self._links, addresses=(), uplinks=frozenset(), withheld={})
+        return Snapshot(links=self._links, addresses=(), uplinks=(), withheld={}, carriers={})
 
 
 class Announcements(AsyncIterator[int]):
@@ -129,5 +129,5 @@ def test_a_withheld_link_is_not_offered() -> None:
     """What the node keeps for itself is in the snapshot and not among what it offers."""
     port, free = link_of("eth1", 2), link_of("eth2", 3)
     withheld = {2: "a port"}
-    snapshot = Snapshot((port, free), addresses=(), uplinks=frozenset(), withheld=withheld)
+    snapshot = Snapshot((port, free), addresses=(), uplinks=(), withheld=withheld, carriers={})
     assert snapshot.offered == (free,)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netclaim.errors import RequestError
-from netclaim.network.link_keys import takes_link, with_link, without_link
+from netclaim.network.link_keys import moves_link, takes_link, with_link, without_link
 from netclaim.network.parameters import InterfaceRequest, read_claim
 from tests.pure.network_parts import TYPED, WHERE, claim_of, config_of, link_of
 
@@ -101,7 +101,7 @@ def test_plugins_that_use_no_link_of_the_node_are_left_alone(plugin: dict[str, A
     """Only what the reference plugins mean by their keys is looked at."""
     request = request_of(plugin)
     assert with_link(request, ETH1) == request.network
-    assert without_link(request, [ETH1]) == request.network
+    assert without_link(request, [ETH1], ETH1, withheld={}) == (request.network, ())
 
 
 def test_every_plugin_of_a_chain_is_looked_at() -> None:
@@ -112,9 +112,26 @@ def test_every_plugin_of_a_chain_is_looked_at() -> None:
 
 @pytest.mark.parametrize("named", ["eth1", "enp3s0f0", "", None])
 def test_without_an_allocated_link_any_may_be_named(named: str | None) -> None:
-    """A request for no particular link keeps the master it names, or the plugin's own default."""
+    """A request for no particular link gets the master it names, or the default route's link."""
     request = request_of({"type": "macvlan"} | ({} if named is None else {"master": named}))
-    assert without_link(request, [ETH1, ETH2]) == request.network
+    network, used = without_link(request, [ETH1, ETH2], ETH2, withheld={})
+    expected = ETH1 if named else ETH2
+    assert network.plugins[0].to_dict()["master"] == expected.name
+    assert used == (expected,)
+
+
+def test_a_link_that_is_not_offered_cannot_be_named() -> None:
+    """Whoever names a link sees no more of the node than what is offered."""
+    with pytest.raises(RequestError) as caught:
+        without_link(
+            request_of({"type": "macvlan", "master": "eth2"}),
+            [ETH1, ETH2],
+            ETH1,
+            withheld={ETH2.index: "leads into a pod"},
+        )
+    assert str(caught.value) == (
+        f"{PLUGIN}.master: the link 'eth2' is not offered to pods: leads into a pod"
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,6 +152,20 @@ def test_without_an_allocated_link_any_may_be_named(named: str | None) -> None:
                 f"allocated: select one in the request net"
             ),
         ),
+        (
+            {"type": "host-device", "device": "eth1", "linkInContainer": True},
+            (
+                f"{PLUGIN}: host-device takes a link away from the node, so the link must be "
+                f"allocated: select one in the request net"
+            ),
+        ),
+        (
+            {"type": "macvlan", "master": "eth1", "mode": "passthru"},
+            (
+                f"{PLUGIN}: macvlan in mode passthru takes a link away from the node, so the link "
+                f"must be allocated: select one in the request net"
+            ),
+        ),
         ({"type": "macvlan", "master": ["eth1"]}, f"{PLUGIN}.master: must be a string"),
     ],
 )
@@ -143,14 +174,17 @@ def test_without_an_allocated_link_some_things_cannot_be(
 ) -> None:
     """A link that is not there cannot be used, and one that was not allocated cannot be taken."""
     with pytest.raises(RequestError) as caught:
-        without_link(request_of(plugin), [ETH1, ETH2])
+        without_link(request_of(plugin), [ETH1, ETH2], ETH1, withheld={})
     assert str(caught.value) == message
 
 
-def test_only_host_device_takes_the_link_itself() -> None:
-    """Every other reference plugin makes something new on the link."""
-    assert takes_link(request_of({"type": "tuning"}, {"type": "host-device"}).network)
-    assert not takes_link(request_of({"type": "macvlan"}).network)
+def test_only_host_device_moves_the_link_itself() -> None:
+    """Every other reference plugin makes something new on the link, and passthru takes it whole."""
+    moved = request_of({"type": "tuning"}, {"type": "host-device"}).network
+    whole = request_of({"type": "macvlan", "mode": "passthru"}).network
+    shared = request_of({"type": "macvlan"}).network
+    assert [moves_link(each) for each in (moved, whole, shared)] == [True, False, False]
+    assert [takes_link(each) for each in (moved, whole, shared)] == [True, True, False]
 
 
 @given(near_plugins)
@@ -162,4 +196,5 @@ def test_a_link_is_used_as_allocated_or_refused(plugin: dict[str, Any]) -> None:
         named = used.to_dict().get("device" if used.type == "host-device" else "master")
         assert named == "eth1" or plugin["type"] == "bridge" or plugin["linkInContainer"] is True
     with contextlib.suppress(RequestError):
-        assert without_link(request, [ETH1]) == request.network
+        network, links = without_link(request, [ETH1], ETH1, withheld={})
+        assert links == (ETH1,) or network == request.network

@@ -217,8 +217,8 @@ MISTAKES = [
         id="unknown kind",
     ),
     pytest.param(
-        TYPED | {"mtu": 9000},
-        f"{WHERE}.mtu: unknown key; known are apiVersion, kind, ifName, config",
+        TYPED | {"queues": 4},
+        f"{WHERE}.queues: unknown key; known are apiVersion, kind, ifName, config, ips, mac, mtu",
         id="unknown key",
     ),
     pytest.param(

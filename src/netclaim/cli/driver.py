@@ -14,6 +14,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 import typer
 
 from netclaim.cli.link_patterns import link_patterns
+from netclaim.cli.policy_options import POLICY_HELP, PolicyName, level_of
 from netclaim.errors import RequestError
 from netclaim.framework import Settings, serve
 from netclaim.model.device import DNS_SUBDOMAIN, DOMAIN_MAX
@@ -112,6 +113,24 @@ GenericDevice: TypeAlias = Annotated[
         help="Offer a device `cni` that is no particular link, for claims that ask for none.",
     ),
 ]
+Policy: TypeAlias = Annotated[PolicyName, typer.Option(envvar="NETCLAIM_POLICY", help=POLICY_HELP)]
+PolicyCeiling: TypeAlias = Annotated[
+    PolicyName,
+    typer.Option(
+        envvar="NETCLAIM_POLICY_CEILING",
+        help="The highest policy level on this node, whatever a namespace's label says.",
+    ),
+]
+ClaimPlugins: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        envvar="NETCLAIM_CLAIM_PLUGINS",
+        metavar="TYPE,…",
+        help="CNI plugin types beyond the driver's own, programs of the node, that claims may name "
+        "below the policy level `privileged`. They run as root on what a claim says.",
+        show_default=False,
+    ),
+]
 HttpAddress: TypeAlias = Annotated[
     str,
     typer.Option(
@@ -152,6 +171,9 @@ def command(
     pod_network: PodNetwork = None,
     shared_link: SharedLink = None,
     generic_device: GenericDevice = LINK_DEFAULTS.generic_device,
+    policy: Policy = "baseline",
+    policy_ceiling: PolicyCeiling = "privileged",
+    claim_plugins: ClaimPlugins = "",
     http_address: HttpAddress = DEFAULTS.http_address,
     prepare_budget: PrepareBudget = DEFAULTS.prepare_budget_s,
     log_format: LogFormat = DEFAULTS.log_format,
@@ -186,6 +208,9 @@ def command(
         pod_networks=tuple(map(_network, pod_network or ())),
         shared_links=link_patterns(shared_link or ()),
         generic_device=generic_device,
+        policy=level_of(policy),
+        policy_ceiling=level_of(policy_ceiling),
+        claim_plugins=frozenset(_listed(claim_plugins)),
     )
     serve(link_driver(link_settings), settings)
 
@@ -204,8 +229,10 @@ def _subdomain(option: str, value: str, longest: int) -> str:
 
 
 def _plugin_types(value: str) -> tuple[str, ...]:
-    if value == "all":
-        return tuple(sorted(PLUGIN_TYPES))
+    return tuple(sorted(PLUGIN_TYPES)) if value == "all" else _listed(value)
+
+
+def _listed(value: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in value.split(",") if name.strip())
 
 

@@ -9,6 +9,7 @@ import typer
 
 from netclaim.cli.file_options import Files, MoreFiles, Recursive, named
 from netclaim.cli.link_patterns import link_patterns
+from netclaim.cli.policy_options import POLICY_HELP, PolicyName, level_of
 from netclaim.errors import RequestError
 from netclaim.local.driver_names import driver_names, unserved
 from netclaim.local.machine import contained
@@ -47,6 +48,7 @@ def command(
             "be given several times.",
         ),
     ] = None,
+    policy: Annotated[PolicyName, typer.Option(help=POLICY_HELP)] = "baseline",
     keep: Annotated[
         bool, typer.Option("--keep", help="Leave the cluster up, with hints what to look at.")
     ] = False,
@@ -86,6 +88,7 @@ def command(
         driver_names=drivers,
         cni_bin_dirs=tuple(path.absolute() for path in cni_bin_dir or ()),
         shared_links=link_patterns(shared_link or ()),
+        policy=level_of(policy),
         timeout_s=timeout,
         keep=keep,
     )

@@ -32,6 +32,7 @@ from netclaim.errors import NetclaimError
 from netclaim.model.attachment import Attachment
 from netclaim.model.claim import Claim
 from netclaim.model.device import Device
+from netclaim.model.node import NodeFacts
 from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox
 
@@ -51,6 +52,16 @@ class Driver(abc.ABC):
     name: str
     """The driver's name, a DNS subdomain of at most 63 bytes: `gpu.example.com`. Claims, slices
     and opaque configuration refer to it."""
+
+    reads_namespace: bool = False
+    """Whether `Claim.namespace_labels` is wanted: what an admin says of a claim's namespace. They
+    are at most ten seconds old."""
+
+    def learn_node(self, node: NodeFacts) -> None:  # noqa: B027 (most need not know)
+        """Hear what the API server says of the node, before anything else is called.
+
+        Again: after each start of the driver.
+        """
 
     @abc.abstractmethod
     def discover(self) -> AsyncIterator[tuple[Device, ...]]:

@@ -1,10 +1,11 @@
 """The stages' seams, filled in with the Kubernetes API."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Final
 
 import structlog
 
+from netclaim.framework.clock import Clock
 from netclaim.framework.pod_plans import PodClaims
 from netclaim.framework.slices import Create, Delete, Operation, Update
 from netclaim.kube import (
@@ -19,11 +20,14 @@ from netclaim.model.claim import Claim, JsonObject, parse_claim
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["KubeClaims", "KubePods", "KubeSlices", "KubeStatuses"]
+__all__ = ["KubeClaims", "KubeNamespaces", "KubePods", "KubeSlices", "KubeStatuses"]
 
 log = structlog.get_logger()
 
 FIELD_MANAGER_MAX: Final = 128  # characters, by the API
+# A burst of pods is one request; an admin who changes a label sees it in effect within seconds.
+LABELS_S: Final = 10.0
+NAMESPACES_KEPT: Final = 256  # more than a node has pods
 
 
 class KubeClaims:
@@ -38,6 +42,32 @@ class KubeClaims:
             return parse_claim(await self._api.get_claim(ref.namespace, ref.name))
         except NotFoundError:
             return None
+
+
+class KubeNamespaces:
+    """Namespaces' labels, as an admin set them a moment ago."""
+
+    def __init__(self, api: DraApi, clock: Clock) -> None:
+        self._api = api
+        self._clock = clock
+        self._kept: dict[str, tuple[float, Mapping[str, str]]] = {}  # when, what; oldest first
+
+    async def labels(self, name: str) -> Mapping[str, str]:
+        """A namespace's labels, at most LABELS_S old. One that is gone has none."""
+        kept = self._kept.get(name)
+        if kept is not None and self._clock.monotonic() - kept[0] < LABELS_S:
+            return kept[1]
+        asked_s = self._clock.monotonic()
+        try:
+            found = await self._api.get_namespace(name)
+        except NotFoundError:
+            return {}
+        labels: Mapping[str, str] = found["metadata"].get("labels") or {}
+        self._kept.pop(name, None)
+        self._kept[name] = (asked_s, labels)
+        if len(self._kept) > NAMESPACES_KEPT:
+            del self._kept[next(iter(self._kept))]
+        return labels
 
 
 class KubePods:

@@ -12,7 +12,13 @@ from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.framework.device_health import device_healths
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.journal import Journal
-from netclaim.framework.kube_api import KubeClaims, KubePods, KubeSlices, KubeStatuses
+from netclaim.framework.kube_api import (
+    KubeClaims,
+    KubeNamespaces,
+    KubePods,
+    KubeSlices,
+    KubeStatuses,
+)
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.pod_plans import PodPlans
 from netclaim.framework.prepare import Attachments, Preparer
@@ -148,6 +154,7 @@ def build(
         driver,
         journal,
         claims,
+        KubeNamespaces(api, clock),
         attachments=attachments,
         files=CdiDirectory(settings.cdi_dir, driver.name),
         reports=reporter,

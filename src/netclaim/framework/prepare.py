@@ -28,7 +28,14 @@ from netclaim.model.plan import Prepared
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef, PrepareAnswer, PreparedDevice
 
-__all__ = ["Attachments", "ContainerFiles", "DeviceBusyError", "DriverError", "Preparer"]
+__all__ = [
+    "Attachments",
+    "ContainerFiles",
+    "DeviceBusyError",
+    "DriverError",
+    "Namespaces",
+    "Preparer",
+]
 
 log = structlog.get_logger()
 
@@ -46,6 +53,14 @@ class Attachments(Protocol):
 
     async def release_claim(self, claim_uid: str) -> None:
         """Detach everything of the claim, or raise."""
+        ...
+
+
+class Namespaces(Protocol):
+    """The API server's namespaces."""
+
+    async def labels(self, name: str) -> Mapping[str, str]:
+        """A namespace's labels, as they were a moment ago."""
         ...
 
 
@@ -77,6 +92,7 @@ class Preparer:
         driver: Driver,
         journal: Journal,
         claims: Claims,
+        namespaces: Namespaces,
         *,
         attachments: Attachments,
         files: ContainerFiles,
@@ -87,6 +103,7 @@ class Preparer:
         self._driver = driver
         self._journal = journal
         self._claims = claims
+        self._namespaces = namespaces
         self._attachments = attachments
         self._files = files
         self._reports = reports
@@ -197,6 +214,9 @@ class Preparer:
                 if claim.allocated
                 else f"claim {ref.namespace}/{ref.name} is no longer allocated"
             )
+        if self._driver.reads_namespace:
+            labels = await self._namespaces.labels(ref.namespace)
+            mine = msgspec.structs.replace(mine, namespace_labels=labels)
         return mine
 
     async def _book(self, claim: Claim) -> Booking:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import structlog
 
@@ -28,6 +29,8 @@ from netclaim.framework.settings import Settings, settings_from_command_line
 from netclaim.framework.supervise import Backoff, retry
 from netclaim.kube import DraApi, connect, load_cluster
 from netclaim.kubelet import PluginSockets, RegistrationVerdict, serve_plugin
+from netclaim.model.claim import JsonObject
+from netclaim.model.node import NodeFacts
 
 __all__ = ["run_driver", "serve"]
 
@@ -72,11 +75,13 @@ async def run_driver(
             backoff=STARTING,
             clock=clock,
         )
-        client = await stack.enter_async_context(connect(load_cluster(settings.kubeconfig)))
+        cluster = load_cluster(settings.kubeconfig)
+        client = await stack.enter_async_context(connect(cluster))
         api = await retry("api", lambda: DraApi.negotiated(client), backoff=STARTING, clock=clock)
         node = await retry(
             "node", lambda: api.get_node(settings.node_name), backoff=STARTING, clock=clock
         )
+        driver.learn_node(await _node_facts(node, cluster.server))
         parts = build(
             driver,
             settings,
@@ -86,6 +91,22 @@ async def run_driver(
             clock=clock,
         )
         await _run(driver, settings, parts, clock, on_ready)
+
+
+async def _node_facts(node: JsonObject, server: str) -> NodeFacts:
+    """What a driver may want to know of its node, and of the way to the API server."""
+    listed = (node.get("status") or {}).get("addresses") or ()
+    host = urlsplit(server).hostname or ""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, None)
+    except OSError as error:  # known by a proxy, say; the node's own addresses are known anyway
+        log.warning("serve.api_unresolved", host=host, error=str(error))
+        found = []
+    return NodeFacts(
+        name=node["metadata"]["name"],
+        addresses=tuple(each["address"] for each in listed if each["type"].endswith("IP")),
+        api_addresses=tuple(sorted({str(address[0]) for *_, address in found})),
+    )
 
 
 async def _run(

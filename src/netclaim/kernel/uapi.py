@@ -140,6 +140,7 @@ RTAX_ADVMSS: Final = 8
 RT_SCOPE_UNIVERSE: Final = 0
 RT_SCOPE_LINK: Final = 253
 RT_SCOPE_HOST: Final = 254
+RT_TABLE_UNSPEC: Final = 0  # in a question: all of them
 RT_TABLE_MAIN: Final = 254
 RTN_UNICAST: Final = 1
 RTM_F_CLONED: Final = 0x200  # on a route: made up for one destination, not one to keep

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from netclaim.kube.client import Client
 from netclaim.kube.conversion import Version, from_v1, to_v1
 from netclaim.kube.errors import InvalidError, NotFoundError, Status
-from netclaim.kube.resource import EVENTS, NODES, PODS, Selection
+from netclaim.kube.resource import EVENTS, NAMESPACES, NODES, PODS, Selection
 from netclaim.kube.versions import dra_resource, negotiate
 from netclaim.kube.watch import Pace, Reflector
 from netclaim.model.claim import JsonObject
@@ -127,6 +127,10 @@ class DraApi:
     async def get_node(self, name: str) -> JsonObject:
         """Return a node; its UID goes into the owner reference of its slices."""
         return await self._client.get(NODES, name)
+
+    async def get_namespace(self, name: str) -> JsonObject:
+        """Return a namespace."""
+        return await self._client.get(NAMESPACES, name)
 
     async def get_pod(self, namespace: str, name: str) -> JsonObject:
         """Return a pod; compare its UID, since a name can come back as another pod."""

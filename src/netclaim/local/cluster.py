@@ -28,6 +28,7 @@ from netclaim.local.node.kubelet import Kubelet, Pace
 from netclaim.local.node.sandboxes import Sandboxes
 from netclaim.local.topology import Topology
 from netclaim.model.claim import JsonObject
+from netclaim.network.policy import Level
 from netclaim.nri import Runtime, RuntimeSettings, listening
 
 __all__ = ["KUBECONFIG", "ClusterNode", "EmbeddedCluster", "SlowStartError", "embedded_cluster"]
@@ -66,6 +67,7 @@ class EmbeddedCluster:
     url: str
     nodes: tuple[ClusterNode, ...]
     driver_names: tuple[str, ...]
+    policy: Level
     host_pid: int  # of process 1, as the rest of the machine sees it
 
     @property
@@ -107,6 +109,7 @@ async def embedded_cluster(
     *,
     cni_bin_dirs: Sequence[Path] = (),
     shared_links: Sequence[str] = (),
+    policy: Level = Level.BASELINE,
     pace: Pace | None = None,
 ) -> AsyncIterator[EmbeddedCluster]:
     """Lend a cluster that is ready. The calling process must be alone in its namespaces."""
@@ -121,7 +124,7 @@ async def embedded_cluster(
         async with AsyncExitStack() as stack:
             url = await stack.enter_async_context(serve_api(verbs, topology.gateway, API_PORT))
             cluster = EmbeddedCluster(
-                topology, verbs, url, tuple(nodes), tuple(driver_names), host_pid
+                topology, verbs, url, tuple(nodes), tuple(driver_names), policy, host_pid
             )
             cluster.add_namespace("default")
             _register_nodes(cluster)
@@ -134,7 +137,7 @@ async def embedded_cluster(
                 running.append(tasks.create_task(node.kubelet.run()))
                 for name in driver_names:
                     options = DriverOptions(
-                        name, KUBECONFIG, tuple(cni_bin_dirs), tuple(shared_links)
+                        name, KUBECONFIG, tuple(cni_bin_dirs), tuple(shared_links), policy
                     )
                     running.append(tasks.create_task(_run_driver(node, options)))
             try:

@@ -22,11 +22,17 @@ from netclaim.local.ping import ping
 from netclaim.local.screen import Screen
 from netclaim.local.trial import ALL_WELL, SOME_FAILED, Trial, quiet_logs, show_outcomes, start_pods
 from netclaim.model.claim import JsonObject
+from netclaim.network.policy import Level
 
 __all__ = ["DEMO", "tell"]
 
 DEMO: Final = Path(__file__).parent / "kubecon-demo.yaml"
 PINGS: Final = 3
+ABOUT_LEVELS: Final = {
+    Level.RESTRICTED: "a claim names its interface; the rest is its DeviceClass's",
+    Level.BASELINE: "a claim may bring its own network, out of reach of the node and other tenants",
+    Level.PRIVILEGED: "a claim may do everything to the node's network",
+}
 
 
 async def tell(trial: Trial, screen: Screen) -> int:
@@ -75,6 +81,7 @@ async def _environment(cluster: EmbeddedCluster, screen: Screen) -> None:
             for node in cluster.store.list(NODE)
         ],
     )
+    screen.line(f"policy level {cluster.policy}: {ABOUT_LEVELS[cluster.policy]}")
     for node in cluster.nodes:
         screen.command(f"nsenter --net={node.place.netns} ip -br link")
         screen.table(("LINK", "STATE", "MAC", "FLAGS"), await ip_links(node.netns))

@@ -18,6 +18,7 @@ from netclaim.local.manifests import Item, Manifests, create_all
 from netclaim.local.outcome import PodOutcome, outcomes, settled
 from netclaim.local.screen import Screen
 from netclaim.local.topology import Topology
+from netclaim.network.policy import Level
 
 __all__ = ["Trial", "run_trial"]
 
@@ -43,6 +44,7 @@ class Trial:
     driver_names: tuple[str, ...]
     cni_bin_dirs: tuple[Path, ...] = ()
     shared_links: tuple[str, ...] = ()
+    policy: Level = Level.BASELINE
     timeout_s: float = 60.0
     keep: bool = False
 
@@ -53,6 +55,7 @@ class Trial:
             self.driver_names,
             cni_bin_dirs=self.cni_bin_dirs,
             shared_links=self.shared_links,
+            policy=self.policy,
         )
 
 

@@ -21,6 +21,7 @@ from netclaim.model.device import (
     ValidRange,
     Version,
 )
+from netclaim.model.node import NodeFacts
 from netclaim.model.plan import ContainerEdits, DeviceNode, Mount, Plan, Prepared
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef, PrepareAnswer, PreparedDevice
@@ -44,6 +45,7 @@ __all__ = [
     "Interface",
     "JsonObject",
     "Mount",
+    "NodeFacts",
     "OpaqueConfig",
     "Plan",
     "PodSandbox",

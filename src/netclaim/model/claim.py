@@ -103,6 +103,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     `owner_pod_uid` is set when the claim was made for one pod, from a template or by the scheduler,
     and is reserved for that pod and nobody else; it is then taken to be that pod's alone. An owner
     that the control plane does not confirm is left out: anybody can write any owner into a claim.
+    `namespace_labels` are there for drivers that ask for them.
     """
 
     uid: str
@@ -115,6 +116,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     reserved_for: tuple[Consumer, ...] = ()
     owner_pod_uid: str | None = None
     reported: tuple[ReportedDevice, ...] = ()
+    namespace_labels: Mapping[str, str] = {}
 
     @property
     def ref(self) -> ClaimRef:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache, netns_alive
 from netclaim.cni.exec import find_plugin
 from netclaim.network.driver import LinkDriver
+from netclaim.network.files import PluginFiles
+from netclaim.network.guard import Guard
 from netclaim.network.lent import LentDevices
 from netclaim.network.node import NodeLinks
 from netclaim.network.pod_namespaces import PodNamespaces
@@ -37,6 +39,8 @@ def link_driver(
         settings,
         links=NodeLinks(PodNamespaces(settings.pod_netns), settings.pod_networks),
         lent=LentDevices(settings.state_dir / "lent"),
+        files=PluginFiles(settings.state_dir / "networks"),
+        guard=Guard(settings),
         chain=Chain(
             plugins=PluginsByType(own, otherwise=programs),
             cache=ResultCache(settings.state_dir / "cni"),

@@ -1,27 +1,33 @@
 """The network driver: links as devices, and claims on them as interfaces in pods by CNI.
 
-Promise: prepare finds every mistake that can be found without the pod, and the plan it makes leaves
-nothing to decide; attach and detach run the plan's plugins and nothing else. Limit: built on the
-framework as any driver is; it knows neither kubelet nor the runtime nor the API server.
+Promise: prepare finds every mistake that can be found without the pod, and everything that the
+claim may not have; the plan it makes leaves nothing to decide. Attach judges the plan once more,
+then runs its plugins and nothing else; detach asks no permission. Limit: built on the framework as
+any driver is; it knows neither kubelet nor the runtime nor the API server.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 
 from netclaim.cni import Chain, Endpoint, NetworkList, Result, pod_args
 from netclaim.framework.contract import NetworkDriver
 from netclaim.kernel import Link, Monitor, NamespaceGoneError, open_netns
 from netclaim.model import Attachment, Claim, Device, Interface, Plan, PodSandbox, Prepared
+from netclaim.model.node import NodeFacts
 from netclaim.network.dad import DadHold
 from netclaim.network.device import find_by_device
-from netclaim.network.discover import GENERIC, follow, is_named, list_devices
+from netclaim.network.discover import GENERIC, follow, list_devices
 from netclaim.network.errors import LinkGoneError, NameTakenError
+from netclaim.network.files import PluginFiles
+from netclaim.network.guard import Guard
 from netclaim.network.lent import LentDevices
-from netclaim.network.link_keys import takes_link, with_link, without_link
-from netclaim.network.node import NodeLinks
+from netclaim.network.link_keys import moves_link, with_link, without_link
+from netclaim.network.node import NodeLinks, Snapshot
 from netclaim.network.parameters import InterfaceRequest, read_claim
-from netclaim.network.plan import InterfacePlan, read_plan
+from netclaim.network.plan import InterfacePlan, planned_network, read_plan
+from netclaim.network.policy import Level
 from netclaim.network.settings import LinkSettings
+from netclaim.network.wishes import with_wishes
 
 __all__ = ["LinkDriver"]
 
@@ -29,12 +35,16 @@ __all__ = ["LinkDriver"]
 class LinkDriver(NetworkDriver):
     """Offers the node's links and wires them into pods."""
 
+    reads_namespace = True  # its label says how far its claims are trusted
+
     def __init__(
         self,
         settings: LinkSettings,
         *,
         links: NodeLinks,
         lent: LentDevices,
+        files: PluginFiles,
+        guard: Guard,
         chain: Chain,
         check_plugin: Callable[[str], None],
     ) -> None:
@@ -43,6 +53,8 @@ class LinkDriver(NetworkDriver):
         self._settings = settings
         self._links = links
         self._lent = lent
+        self._files = files
+        self._guard = guard
         self._chain = chain
         self._check_plugin = check_plugin
         self._dad = DadHold()
@@ -54,25 +66,32 @@ class LinkDriver(NetworkDriver):
             async for devices in follow(monitor, self._list_devices):
                 yield devices
 
+    def learn_node(self, node: NodeFacts) -> None:
+        """Know the node's addresses. Again: those."""
+        self._links.learn_node(node)
+
     async def prepare(self, claim: Claim) -> Prepared:
         """Decide what each device of the claim becomes. Again: decides the same."""
         requests = read_claim(claim)
-        links = await self._links.links()
+        level = self._guard.level_of(claim)
+        snapshot = await self._links.snapshot()
         plans = []
         leaving: list[Link] = []
         for request in requests:
-            link = self._allocated(request, links)
-            network = (
-                without_link(request, links)
-                if link is None
-                else with_link(request, link, shared=self._is_shared(request, link))
-            )
+            link = self._allocated(request, snapshot)
+            if link is None:
+                network, used = self._without_link(request, snapshot, level)
+            else:
+                shared = self._guard.is_shared(request.device, link.name)
+                network, used = with_link(request, link, shared=shared), (link,)
+            self._guard.check(claim, request, used, snapshot)
             self._check_plugins(network)
-            if link is not None and takes_link(network):
+            if not request.trusted:
+                self._files.make_room(claim.namespace, network.name)
+            if link is not None and moves_link(network):
                 leaving.append(link)
-            plans.append(_plan(claim, request, network, link))
+            plans.append(self._plan(claim, request, network, link, level))
         if leaving:
-            snapshot = await self._links.snapshot()
             self._lent.keep(claim.uid, await snapshot.describe(leaving))
         return Prepared(claim=claim.ref, plans=tuple(plans))
 
@@ -83,8 +102,10 @@ class LinkDriver(NetworkDriver):
     async def attach(self, plan: Plan, pod: PodSandbox) -> Attachment:
         """Run the plan's plugins for the pod. Again: only after `detach`."""
         interface = read_plan(plan)
-        network = interface.network
+        network = planned_network(interface)
         assert pod.netns is not None, "the framework's promise"
+        if not self._guard.is_harmless(plan, interface):
+            self._guard.check_plan(plan, interface, await self._links.snapshot())
         with self._only_one(pod.id, interface.if_name):
             if await self._links.pod_has(pod.netns, interface.if_name):
                 raise NameTakenError(interface.if_name)
@@ -107,9 +128,9 @@ class LinkDriver(NetworkDriver):
     async def detach(self, attachment: Attachment) -> None:
         """Run the plugins backwards, which releases addresses too. Again: finds nothing to do."""
         interface = read_plan(attachment.plan)
-        network = interface.network
+        network = planned_network(interface)
         await self._chain.delete(network, _endpoint(interface, attachment.pod))
-        if interface.link and takes_link(network):
+        if interface.link and moves_link(network):
             await self._links.restore(interface.link, up=interface.link_up)
 
     async def is_attached(self, attachment: Attachment) -> bool:
@@ -129,20 +150,48 @@ class LinkDriver(NetworkDriver):
             shared=self._settings.shared_links,
         )
 
-    def _allocated(self, request: InterfaceRequest, links: Iterable[Link]) -> Link | None:
+    def _allocated(self, request: InterfaceRequest, snapshot: Snapshot) -> Link | None:
         """Find the allocated link; None for the device that is no particular one."""
         device = request.device.device
         if device == GENERIC and self._settings.generic_device:
             return None
-        link = find_by_device(links, device)
+        link = find_by_device(snapshot.links, device)
         if link is None:
             raise LinkGoneError(device)
         return link
 
-    def _is_shared(self, request: InterfaceRequest, link: Link) -> bool:
-        """Whether other claims may have the link, also where the cluster lets only one have it."""
-        by_name = is_named(link.name, self._settings.shared_links)
-        return by_name or request.device.share_id is not None
+    def _without_link(
+        self, request: InterfaceRequest, snapshot: Snapshot, level: Level
+    ) -> tuple[NetworkList, tuple[Link, ...]]:
+        """Put a network on the links that it names, as far as its author may know of them."""
+        sees_all = request.trusted or level is Level.PRIVILEGED
+        return without_link(
+            request,
+            snapshot.links,
+            snapshot.default,
+            withheld={} if sees_all else snapshot.withheld,
+        )
+
+    def _plan(
+        self,
+        claim: Claim,
+        request: InterfaceRequest,
+        network: NetworkList,
+        link: Link | None,
+        level: Level,
+    ) -> Plan:
+        interface = InterfacePlan(
+            if_name=request.ifname,
+            config=network.to_dict(),
+            link=link.name if link else "",
+            link_up=link is not None and link.up,
+            level=str(level),
+            trusted=request.trusted,
+            wishes=request.wishes,
+            files=self._files.directory(claim.namespace, trusted=request.trusted),
+        )
+        with_wishes(network, request.wishes, request.wish_fields)
+        return Plan(claim=claim.ref, device=request.device, network=interface.to_json())
 
     def _check_plugins(self, network: NetworkList) -> None:
         """See now that all programs are there, rather than in the runtime's hook."""
@@ -162,16 +211,6 @@ class LinkDriver(NetworkDriver):
             yield
         finally:
             self._attaching.discard(key)
-
-
-def _plan(claim: Claim, request: InterfaceRequest, network: NetworkList, link: Link | None) -> Plan:
-    interface = InterfacePlan(
-        if_name=request.ifname,
-        config=network.to_dict(),
-        link=link.name if link else "",
-        link_up=link is not None and link.up,
-    )
-    return Plan(claim=claim.ref, device=request.device, network=interface.to_json())
 
 
 def _endpoint(interface: InterfacePlan, pod: PodSandbox) -> Endpoint:

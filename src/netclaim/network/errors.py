@@ -2,6 +2,7 @@
 
     RequestError
     ├── ParametersError   a claim's parameters have several mistakes; each is in `faults`
+    ├── PolicyError       a claim asks for more than its namespace's level, or its link, allows
     └── NameTakenError    two interfaces of a pod cannot have one name
     PeerError
     └── LinkGoneError     the allocated link is not on the node now; it may come back
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from netclaim.errors import PeerError, RequestError
 from netclaim.framework.contract import NotBegunError
 
-__all__ = ["LinkGoneError", "NameTakenError", "ParametersError"]
+__all__ = ["LinkGoneError", "NameTakenError", "ParametersError", "PolicyError", "raise_all"]
 
 
 class ParametersError(RequestError):
@@ -24,6 +25,21 @@ class ParametersError(RequestError):
     def __init__(self, faults: Sequence[RequestError]) -> None:
         super().__init__("; ".join(map(str, faults)))
         self.faults = tuple(faults)
+
+
+class PolicyError(RequestError):
+    """A claim asks for what an admin has not allowed it."""
+
+
+def raise_all(faults: Sequence[RequestError]) -> None:
+    """Raise what was found, if anything was: one fault as it is, several as one error."""
+    match faults:
+        case []:
+            return
+        case [only]:
+            raise only
+        case several:
+            raise ParametersError(several)
 
 
 class NameTakenError(NotBegunError, RequestError):

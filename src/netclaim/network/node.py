@@ -19,9 +19,12 @@ from netclaim.kernel import (
     list_routes,
     open_netns,
     read_facts,
+    uapi,
 )
 from netclaim.kernel.link_requests import set_link
 from netclaim.model import Device
+from netclaim.model.node import NodeFacts
+from netclaim.network.carry import carriers
 from netclaim.network.device import device_of
 from netclaim.network.pod_namespaces import PodNamespaces
 from netclaim.network.withhold import NodeView, withheld
@@ -37,14 +40,25 @@ class Snapshot:
 
     links: tuple[Link, ...]
     addresses: tuple[Address, ...]
-    uplinks: frozenset[int]  # indices of the links that a default route leads over
+    uplinks: tuple[int, ...]  # indices of the links that a default route leads over, best first
     withheld: Mapping[int, str]  # index and reason of those that are not offered
+    carriers: Mapping[int, str]  # index and reason of those that the node depends on
 
     @property
     def offered(self) -> tuple[Link, ...]:
         """The links that pods may have, in the order of their indices."""
         there = sorted(self.links, key=lambda link: link.index)
         return tuple(link for link in there if link.index not in self.withheld)
+
+    @property
+    def default(self) -> Link | None:
+        """The link that the node's default route leads over, the first where there are several."""
+        return next((link for link in self.links if link.index in self.uplinks[:1]), None)
+
+    def networks_of(self, link: Link) -> tuple[Network, ...]:
+        """The networks that the node has on a link."""
+        own = (address for address in self.addresses if address.index == link.index)
+        return tuple(ipaddress.ip_interface(str(address)).network for address in own)
 
     async def describe(self, links: Iterable[Link]) -> tuple[Device, ...]:
         """Links as devices. Sysfs is read in a thread: a card's files can take milliseconds."""
@@ -62,27 +76,32 @@ class NodeLinks:
     def __init__(self, pods: PodNamespaces, pod_networks: Iterable[Network]) -> None:
         self._pods = pods
         self._pod_networks = tuple(pod_networks)
+        self._node = NodeFacts()
+
+    def learn_node(self, node: NodeFacts) -> None:
+        """Know the node's addresses from now on. Again: those."""
+        self._node = node
 
     async def snapshot(self) -> Snapshot:
         """Look at all links of the node."""
         with Rtnl.open() as rtnl:
             links = await list_links(rtnl)
             addresses = await list_addresses(rtnl)
-            routes = await list_routes(rtnl)
+            routes = await list_routes(rtnl, uapi.RT_TABLE_UNSPEC)
             # After the list: the kernel gives namespaces their numbers when it describes a link.
             pods = await self._pods.numbers(rtnl)
         view = NodeView(pod_nsids=pods, pod_networks=self._pod_networks)
         return Snapshot(
             links=links,
             addresses=addresses,
-            uplinks=frozenset(route.index for route in routes if route.default),
+            uplinks=tuple(
+                route.index
+                for route in routes
+                if route.default and route.index and route.table == uapi.RT_TABLE_MAIN
+            ),
             withheld=withheld(links, addresses, view),
+            carriers=carriers(links, addresses, routes, self._node),
         )
-
-    async def links(self) -> tuple[Link, ...]:
-        """All links of the node, and no more about them than the kernel says in one list."""
-        with Rtnl.open() as rtnl:
-            return await list_links(rtnl)
 
     async def has(self, name: str) -> bool:
         """Whether the node has a link of this name."""

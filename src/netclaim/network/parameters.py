@@ -8,8 +8,8 @@
 Promise: strict, so that a misspelt key is a message and not a surprise; all mistakes of a claim are
 told at once, each with the path of what to change. The claim's parameters go over its class's, and
 those for an alternative over those for its request, key by key; `config` is one key and is replaced
-whole.
-Limit: pure. Whether the links and plugins it names are there, is asked later.
+whole. Who set what is kept, for `permit` to judge.
+Limit: No I/O. Whether the links and plugins it names are there, is asked later.
 """
 
 import difflib
@@ -18,23 +18,30 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import msgspec
-
 from netclaim.cni import NetworkList, check_ifname, parse_network
 from netclaim.errors import RequestError
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
-from netclaim.network.errors import ParametersError
+from netclaim.network.canonical import canonical
+from netclaim.network.errors import raise_all
+from netclaim.network.policy import ALLOWABLE
+from netclaim.network.wishes import WISHES, Wishes, read_wish
 
 __all__ = ["API_VERSIONS", "KINDS", "InterfaceRequest", "read_claim"]
 
 API_VERSIONS: Final = ("cni.networking.x-k8s.io/v1alpha1", "cni.dra.networking.x-k8s.io/v1alpha1")
 KINDS: Final = ("CNI", "CNIConfig")
 
-TYPED_KEYS: Final = ("apiVersion", "kind", "ifName", "config")
+TYPED_KEYS: Final = ("apiVersion", "kind", "ifName", "config", *WISHES)
+ALLOW: Final = "allow"  # of a class: what its claims may set
 PLAIN_KEYS: Final = ("interface", "config")  # of the first drivers, before there was an apiVersion
 
 # Names that a pod has before any claim: its loopback, and what runtimes call its primary interface.
 TAKEN_IFNAMES: Final = ("lo", "eth0")
+# Names that mean every interface where the kernel's settings are addressed by name.
+COLLECTIVE_IFNAMES: Final = ("all", "default")
+
+
+NO_WISHES: Final = Wishes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +52,25 @@ class InterfaceRequest:
     ifname: str
     network: NetworkList
     plugin_fields: tuple[str, ...]  # for each plugin of the network, where it was written
+    wishes: Wishes = NO_WISHES
+    wish_fields: Mapping[str, str] = field(default_factory=dict)
+    claimed: Mapping[str, str] = field(default_factory=dict)  # what the claim set, and where
+    class_has_config: bool = False
+    allowed: frozenset[str] | None = None  # what the class lets claims set; None: it does not say
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the network is an admin's word: it was not the claim that wrote it."""
+        return "config" not in self.claimed
 
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
     """The parameters of one source: what it sets, and where."""
 
-    values: Mapping[str, Any]  # "ifName" and "config", whatever the dialect calls them
+    values: Mapping[str, Any]  # by the keys of today, whatever the dialect calls them
     fields: Mapping[str, str]
+    of_class: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +92,8 @@ def read_claim(claim: Claim) -> tuple[InterfaceRequest, ...]:
     read = [_read_device(reader, device) for device in _first_of_each(claim.devices)]
     requests = tuple(request for request in read if request is not None)
     _check_unique(reader, requests)
-    match reader.faults:
-        case []:
-            return requests
-        case [only]:
-            raise only
-        case several:
-            raise ParametersError(several)
+    raise_all(reader.faults)
+    return requests
 
 
 def _first_of_each(devices: Iterable[AllocatedDevice]) -> list[AllocatedDevice]:
@@ -129,19 +142,58 @@ def _read_device(reader: _Reader, device: AllocatedDevice) -> InterfaceRequest |
     """Read the configuration of one request; None after a mistake."""
     mistakes_before = len(reader.faults)
     layers = [_read_layer(reader, config, device) for config in _configs(reader, device)]
-    merged: dict[str, tuple[Any, str]] = {}
+    merged: dict[str, tuple[Any, _Layer]] = {}
     for layer in layers:  # the class's first, the most specific last
-        merged |= {key: (value, layer.fields[key]) for key, value in layer.values.items()}
+        merged |= {key: (value, layer) for key, value in layer.values.items()}
     if layers:
         for key, example in (("ifName", "such as net1"), ("config", "a CNI conf or conflist")):
             if key not in merged:
                 reader.fault(f"is missing: {example}", layers[-1].fields[key])
-    ifname = _read_ifname(reader, *merged["ifName"]) if "ifName" in merged else ""
-    parsed = _read_config(reader, *merged["config"]) if "config" in merged else None
+    where = {key: layer.fields[key] for key, (_, layer) in merged.items()}
+    ifname = _read_ifname(reader, merged["ifName"][0], where["ifName"]) if "ifName" in where else ""
+    parsed = (
+        _read_config(reader, merged["config"][0], where["config"]) if "config" in where else None
+    )
+    wishes = _read_wishes(reader, {key: merged[key][0] for key in WISHES if key in merged}, where)
+    of_class = next((layer for layer in layers if layer.of_class), None)
+    allowed = _read_allowed(reader, of_class)
     if parsed is None or len(reader.faults) > mistakes_before:
         return None
     network, plugin_fields = parsed
-    return InterfaceRequest(device, ifname, network, plugin_fields)
+    return InterfaceRequest(
+        device,
+        ifname,
+        network,
+        plugin_fields,
+        wishes=wishes,
+        wish_fields={key: where[key] for key in WISHES if key in where},
+        claimed={key: where[key] for key, (_, layer) in merged.items() if not layer.of_class},
+        class_has_config=of_class is not None and "config" in of_class.values,
+        allowed=allowed,
+    )
+
+
+def _read_wishes(
+    reader: _Reader, written: Mapping[str, object], where: Mapping[str, str]
+) -> Wishes:
+    values: dict[str, Any] = {}
+    for key, value in written.items():
+        try:
+            values[key] = read_wish(key, value, where[key])
+        except RequestError as error:
+            reader.faults.append(error)
+    return Wishes(**values)
+
+
+def _read_allowed(reader: _Reader, of_class: _Layer | None) -> frozenset[str] | None:
+    """Read which keys the class lets its claims set."""
+    if of_class is None or ALLOW not in of_class.values:
+        return None
+    listed = of_class.values[ALLOW]
+    if not isinstance(listed, list) or not all(key in ALLOWABLE for key in listed):
+        reader.fault(f"must be a list of some of {', '.join(ALLOWABLE)}", of_class.fields[ALLOW])
+        return frozenset()
+    return frozenset(listed)
 
 
 def _configs(reader: _Reader, device: AllocatedDevice) -> list[OpaqueConfig]:
@@ -183,7 +235,8 @@ def _specificity(config: OpaqueConfig, device: AllocatedDevice) -> int:
 def _read_layer(reader: _Reader, config: OpaqueConfig, device: AllocatedDevice) -> _Layer:
     """Read the parameters of one source by the dialect that their keys show."""
     parameters = config.parameters
-    if config.source == "FromClass":
+    of_class = config.source == "FromClass"
+    if of_class:
         where = f"DeviceClass({device.base_request}).spec.config.opaque.parameters"
     else:
         by_name = device.request if device.request in config.requests else device.base_request
@@ -192,13 +245,16 @@ def _read_layer(reader: _Reader, config: OpaqueConfig, device: AllocatedDevice) 
     if typed:
         _check_one_of(reader, parameters, "apiVersion", API_VERSIONS, where)
         _check_one_of(reader, parameters, "kind", KINDS, where)
-    known = TYPED_KEYS if typed else PLAIN_KEYS
+    known = (TYPED_KEYS if typed else PLAIN_KEYS) + ((ALLOW,) if typed and of_class else ())
     for key in sorted(parameters.keys() - set(known), key=str):
         reader.fault(f"unknown key{_hint(key, known)}", f"{where}.{key}")
-    names = {"ifName": "ifName" if typed else "interface", "config": "config"}
+    names = {key: key for key in known}
+    if not typed:
+        names = {"ifName": "interface", "config": "config"}
     return _Layer(
         values={ours: parameters[theirs] for ours, theirs in names.items() if theirs in parameters},
         fields={ours: f"{where}.{theirs}" for ours, theirs in names.items()},
+        of_class=of_class,
     )
 
 
@@ -215,6 +271,8 @@ def _hint(key: str, known: tuple[str, ...]) -> str:
     """Say what may have been meant."""
     if key == "interface":
         return ": with an apiVersion it is called ifName"
+    if key == ALLOW:
+        return ": only a DeviceClass can say what claims may set"
     if key == "ifName":
         return f": it needs apiVersion: {API_VERSIONS[0]} and kind: {KINDS[0]} beside it"
     folded = {name.lower(): name for name in known}
@@ -232,6 +290,8 @@ def _read_ifname(reader: _Reader, value: object, where: str) -> str:
         reader.faults.append(error)
     if value in TAKEN_IFNAMES:
         reader.fault(f"{value!r} is what the pod has already: choose another, as net1", where)
+    if value in COLLECTIVE_IFNAMES:
+        reader.fault(f"{value!r} means every interface to the kernel: choose another", where)
     return value
 
 
@@ -239,11 +299,11 @@ def _read_config(
     reader: _Reader, value: object, where: str
 ) -> tuple[NetworkList, tuple[str, ...]] | None:
     try:
-        network = parse_network(value, field=where)
+        written = canonical(value, field=where)
+        network = parse_network(written, field=where)
     except RequestError as error:
         reader.faults.append(error)
         return None
-    written = msgspec.json.decode(value) if isinstance(value, str) else value
     if isinstance(written, dict) and "plugins" not in written:
         return network, (where,)
     return network, tuple(f"{where}.plugins[{index}]" for index in range(len(network.plugins)))

@@ -1,30 +1,36 @@
 """What prepare hands to attach and detach about one interface: the content of `Plan.network`.
 
-Promise: reads back as it was written, after a restart, an upgrade or a reboot. Limit: keys are only
-ever added to it, with a default; plans of an older driver are still in the journal.
+Promise: reads back as it was written, after a restart, an upgrade or a reboot. What a user wrote
+and what the driver adds to it are kept apart, so that the first can be judged again. Limit: keys
+are only ever added to it, with a default; plans of an older driver are still in the journal.
 """
+
+from functools import lru_cache
+from typing import Final
 
 import msgspec
 
 from netclaim.cni import NetworkList, parse_network
 from netclaim.errors import HostError
 from netclaim.model import JsonObject, Plan
+from netclaim.network.wishes import Wishes, with_wishes
 
-__all__ = ["InterfacePlan", "read_plan"]
+__all__ = ["InterfacePlan", "planned_network", "read_plan"]
+
+KEPT: Final = 256  # plans; those of a Deployment's pods are alike, and each is read for ADD and DEL
 
 
 class InterfacePlan(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """One interface to make: its name in the pod and the CNI configuration, nothing left open."""
 
     if_name: str
-    config: JsonObject
-    link: str = ""  # the allocated link; empty where it is no particular one
+    config: JsonObject  # as it was judged
+    link: str = ""  # the link that it stands on; empty where it stands on none
     link_up: bool = False  # whether it was switched on, for when it comes home from a pod
-
-    @property
-    def network(self) -> NetworkList:
-        """The configuration as the CNI runtime takes it."""
-        return parse_network(self.config)
+    level: str = ""  # of the claim's namespace; a plan of an older driver does not say
+    trusted: bool = False  # whether a class wrote the configuration
+    wishes: Wishes = Wishes()
+    files: str = ""  # the directory for plugins that keep files; an older driver left that to them
 
     def to_json(self) -> JsonObject:
         """What to keep."""
@@ -41,3 +47,26 @@ def read_plan(plan: Plan) -> InterfacePlan:
         raise HostError(
             f"the plan of claim {claim.namespace}/{claim.name} was not made by this driver: {error}"
         ) from error
+
+
+def planned_network(interface: InterfacePlan) -> NetworkList:
+    """The configuration as the CNI runtime takes it, with all that the driver adds."""
+    return _finished(msgspec.json.encode(interface.config), interface.wishes, interface.files)
+
+
+@lru_cache(maxsize=KEPT)
+def _finished(config: bytes, wishes: Wishes, files: str) -> NetworkList:
+    network = with_wishes(parse_network(config), wishes, {})
+    return _with_files(network, files) if files else network
+
+
+def _with_files(network: NetworkList, files: str) -> NetworkList:
+    """Say to plugins that keep files where to keep them, unless the configuration says so."""
+    for index, plugin in enumerate(network.plugins):
+        config = plugin.to_dict()
+        if plugin.ipam_type == "host-local" and not config["ipam"].get("dataDir"):
+            ipam = {**config["ipam"], "dataDir": f"{files}/leases"}
+            network = network.with_keys(index, {"ipam": ipam})
+        if plugin.type == "tuning" and not config.get("dataDir"):
+            network = network.with_keys(index, {"dataDir": f"{files}/tuning"})
+    return network

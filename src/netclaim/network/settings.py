@@ -6,6 +6,7 @@ from typing import Final
 
 from netclaim.network.node import Network
 from netclaim.network.pod_namespaces import POD_NETNS
+from netclaim.network.policy import Level
 
 __all__ = ["DRIVER_NAME", "LinkSettings"]
 
@@ -34,6 +35,15 @@ class LinkSettings:
     shared_links: tuple[str, ...] = ()
     """Patterns of links' names that any number of claims may have at a time, each with something
     of its own on the link. The others are for one claim at a time: a claim may take a link away."""
+
+    policy: Level = Level.BASELINE
+    """The policy level of namespaces that have no label for it."""
+
+    policy_ceiling: Level = Level.PRIVILEGED
+    """The highest policy level on this node, whatever a namespace's label says."""
+
+    claim_plugins: frozenset[str] = frozenset()
+    """Plugin types, programs of the node, that claims may name below `privileged`."""
 
     pod_networks: tuple[Network, ...] = ()
     """The addresses of this node's pods, if known: links that have one of them are not offered."""

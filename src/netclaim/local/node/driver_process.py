@@ -15,6 +15,7 @@ from typing import Final
 
 from netclaim.errors import PeerError
 from netclaim.local.machine import NodePlace, enter_node
+from netclaim.network.policy import Level
 
 __all__ = ["DriverEndedError", "DriverOptions", "driver_process"]
 
@@ -34,6 +35,7 @@ class DriverOptions:
     kubeconfig: Path
     cni_bin_dirs: tuple[Path, ...] = ()
     shared_links: tuple[str, ...] = ()
+    policy: Level = Level.BASELINE
 
     def command(self, place: NodePlace, pod_subnet: str) -> list[str]:
         """The driver's command line on a node."""
@@ -48,6 +50,7 @@ class DriverOptions:
             f"--nri-socket={place.nri_socket}",
             f"--cdi-dir={directory / 'cdi'}",
             f"--pod-network={pod_subnet}",
+            f"--policy={self.policy}",
             "--log-format=text",
             *(f"--cni-bin-dir={directory}" for directory in self.cni_bin_dirs),
             *(f"--shared-link={link}" for link in self.shared_links),

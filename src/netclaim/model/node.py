@@ -1,0 +1,13 @@
+"""A node as the API server describes it, as far as a driver needs to know."""
+
+import msgspec
+
+__all__ = ["NodeFacts"]
+
+
+class NodeFacts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """By which addresses a node is reached, and by which it reaches the API server."""
+
+    name: str = ""
+    addresses: tuple[str, ...] = ()  # of the Node object's status, without host names
+    api_addresses: tuple[str, ...] = ()  # of the API server that the driver talks to

@@ -1,0 +1,116 @@
+"""One reading of a configuration: every key in the spelling of the policy's table.
+
+Plugins find keys in whatever case they are written, as Go's JSON does. A check that sees `master`
+and a plugin that reads `MASTER` would be two readings; so what a user wrote is brought into one
+form before anything looks at it, and only that form is checked, kept and run, in process and by
+exec.
+Promise: of two keys that some plugin could take for one, none is chosen: it is refused. What is
+null is left out, as plugins read it. Limit: keys of plugin types that the table does not have stay
+as they are written.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from netclaim.cni.folding import fold
+from netclaim.errors import RequestError
+from netclaim.network.policy import COMMON_KEYS, IPAM_TYPES, NETWORK_KEYS, TYPES, Key, Type
+
+__all__ = ["canonical"]
+
+JsonObject = dict[str, Any]
+DEPTH_MAX: Final = 32  # objects in objects; the deepest configuration in use has eight
+
+
+def canonical(config: object, *, field: str) -> object:
+    """Return a configuration, given as an object or as a string of JSON, in the one form.
+
+    What is no object at all is returned as it is, for whoever reads it to complain of.
+    """
+    if isinstance(config, str):
+        config = _decoded(config, field)
+    if not isinstance(config, dict):
+        return config
+    _check_keys(config, field, DEPTH_MAX)
+    network = _spelt(config, NETWORK_KEYS)
+    plugins = network.get("plugins")
+    if "plugins" not in network:
+        return _plugin(network)
+    if isinstance(plugins, list):
+        network["plugins"] = [_plugin(one) if isinstance(one, dict) else one for one in plugins]
+    return network
+
+
+def _decoded(text: str, field: str) -> object:
+    """Read JSON in which a key may not stand twice: readers differ in what they make of that."""
+
+    def pairs(found: list[tuple[str, object]]) -> dict[str, object]:
+        decoded = dict(found)
+        if len(decoded) < len(found):
+            twice = next(key for n, (key, _) in enumerate(found) if key in dict(found[:n]))
+            raise RequestError(f"the key {twice!r} stands there twice; leave one", field=field)
+        return decoded
+
+    try:
+        msgspec.json.decode(text)  # stricter than the one below, and says where it stopped
+        return json.loads(text, object_pairs_hook=pairs)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise RequestError(f"is not JSON: {error}", field=field) from error
+
+
+def _check_keys(value: object, field: str, depth: int) -> None:
+    """Refuse two keys of one object that a plugin could take for each other."""
+    if depth == 0:
+        raise RequestError("is nested too deeply", field=field)
+    if isinstance(value, dict):
+        seen: dict[str, str] = {}
+        for key, inner in value.items():
+            other = seen.setdefault(fold(key), key)
+            if other != key:
+                raise RequestError(
+                    f"{other!r} and {key!r} are the same key to a CNI plugin; leave one",
+                    field=field,
+                )
+            _check_keys(inner, f"{field}.{key}", depth - 1)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            _check_keys(inner, f"{field}[{number}]", depth - 1)
+
+
+def _plugin(raw: JsonObject) -> JsonObject:
+    plugin = _spelt(raw, COMMON_KEYS)
+    plugin = _spelt(plugin, _keys_of(TYPES, plugin))
+    if isinstance(plugin.get("ipam"), dict):
+        ipam = _spelt(plugin["ipam"], {"type": Key("")})
+        plugin["ipam"] = _spelt(ipam, _keys_of(IPAM_TYPES, ipam))
+    return plugin
+
+
+def _keys_of(types: Mapping[str, Type], raw: JsonObject) -> Mapping[str, Key]:
+    named = raw.get("type")
+    known = types.get(named) if isinstance(named, str) else None
+    return known.keys if known is not None else {}
+
+
+def _spelt(raw: JsonObject, keys: Mapping[str, Key]) -> JsonObject:
+    """Return an object with the keys that are known in their spelling, and without nulls."""
+    names = {fold(name): name for name in keys}
+    found: JsonObject = {}
+    for key, value in raw.items():
+        if value is None:
+            continue
+        name = names.get(fold(key), key)
+        inside = keys[name].inside if name in keys else {}
+        found[name] = _inside(value, inside) if inside else value
+    return found
+
+
+def _inside(value: object, keys: Mapping[str, Key]) -> object:
+    if isinstance(value, dict):
+        return _spelt(value, keys)
+    if isinstance(value, list):
+        return [_inside(one, keys) for one in value]
+    return value

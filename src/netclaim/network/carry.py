@@ -1,0 +1,99 @@
+"""Which links carry the node: without one of them, the node itself would be cut off.
+
+A link carries the node if
+1. a default route leads over it, in whichever routing table;
+2. it has an address by which the cluster knows the node;
+3. the way to the API server leads over it;
+4. such a link stands on it, is its peer, or is joined with it as a port and its bridge are.
+
+Promise: never fewer than these, as the kernel and the Node object say it now. Limit: No I/O.
+Routing rules are not followed: the most specific route of any table counts.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
+
+from netclaim.kernel import Address, Link, Route
+from netclaim.kernel.ip_requests import IpAddress
+from netclaim.model.node import NodeFacts
+
+__all__ = ["carriers"]
+
+FAMILIES: Final = {4: socket.AF_INET, 6: socket.AF_INET6}
+
+
+def carriers(
+    links: Collection[Link],
+    addresses: Iterable[Address],
+    routes: Collection[Route],
+    node: NodeFacts,
+) -> Mapping[int, str]:
+    """Say which links carry the node: index, and the reason in words."""
+    reasons: dict[int, str] = {}
+    for route in routes:
+        if route.default and route.index:
+            reasons.setdefault(route.index, "the node's default route leads over it")
+    known = {ip for ip in map(_read, node.addresses) if ip is not None}
+    for address in addresses:
+        if _read(address.ip) in known:
+            reasons.setdefault(address.index, f"it has the node's address {address.ip}")
+    for server in map(_read, node.api_addresses):
+        for index in _ways_to(server, routes) if server is not None else ():
+            reasons.setdefault(index, "the way to the API server leads over it")
+    loopbacks = {link.index for link in links if link.loopback}
+    found = {index: reason for index, reason in reasons.items() if index not in loopbacks}
+    return _with_neighbours(links, found)
+
+
+def _with_neighbours(links: Collection[Link], found: Mapping[int, str]) -> Mapping[int, str]:
+    """Add what the carrying links depend on, until nothing is left to add."""
+    names = {link.index: link.name for link in links}
+    needs = [(one, other) for one, other in _dependencies(links) if other in names]
+    reasons = dict(found)
+    grown = True
+    while grown:
+        grown = False
+        for one, other in needs:
+            if one in reasons and other not in reasons:
+                reasons[other] = f"{names[one]}, which carries the node, depends on it"
+                grown = True
+    return reasons
+
+
+def _dependencies(links: Iterable[Link]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of links of which the first is lost, or cut off, without the second."""
+    for link in links:
+        if link.master_index:
+            yield link.index, link.master_index
+            yield link.master_index, link.index
+        if link.parent_index and link.parent_nsid is None:  # what it stands on, or its peer
+            yield link.index, link.parent_index
+
+
+def _ways_to(target: IpAddress, routes: Iterable[Route]) -> list[int]:
+    """List the links of the most specific routes to an address."""
+    fitting = [
+        (route.prefix_length, route.index)
+        for route in routes
+        if route.index and target in _network(route, target.version)
+    ]
+    longest = max((length for length, _ in fitting), default=0)
+    return [index for length, index in fitting if length == longest]
+
+
+def _network(
+    route: Route, version: int
+) -> ipaddress.IPv4Network | ipaddress.IPv6Network | tuple[()]:
+    if route.family != FAMILIES[version]:
+        return ()
+    anywhere = str(ipaddress.ip_address(bytes(4 if version == 4 else 16)))
+    return ipaddress.ip_network((route.destination or anywhere, route.prefix_length), strict=False)
+
+
+def _read(written: str) -> IpAddress | None:
+    try:
+        return ipaddress.ip_address(written)
+    except ValueError:
+        return None

@@ -1,0 +1,138 @@
+"""Guard: bring together who asks, on which link, and what the policy says of it.
+
+Promise: what is refused here was not begun. Prepare asks before a plan is made, attach once more
+before it is carried out: a plan may be of an older driver, and a link may have become the node's
+own way out since. Limit: No I/O; it is given what there is to know.
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+from netclaim.cni import parse_network
+from netclaim.errors import RequestError
+from netclaim.framework.contract import NotBegunError
+from netclaim.kernel import Link
+from netclaim.model import AllocatedDevice, Claim, Plan
+from netclaim.network.canonical import canonical
+from netclaim.network.discover import GENERIC, is_named
+from netclaim.network.errors import PolicyError
+from netclaim.network.link_keys import linked_names
+from netclaim.network.node import Snapshot
+from netclaim.network.parameters import InterfaceRequest
+from netclaim.network.permit import Standing, judge, permit
+from netclaim.network.plan import InterfacePlan
+from netclaim.network.policy import LABEL, Level
+from netclaim.network.settings import LinkSettings
+
+__all__ = ["Guard", "PlanRefusedError", "level_named"]
+
+UNKNOWN: Final = "it is not known whose the link is"
+
+
+class PlanRefusedError(NotBegunError, RequestError):
+    """A plan that was made before asks for more than is allowed now."""
+
+
+def level_named(name: str, *, field: str) -> Level:
+    """Return the level of this name."""
+    try:
+        return Level[name.upper()]
+    except KeyError as error:
+        known = ", ".join(map(str, Level))
+        message = f"{name!r} is not a policy level; these are {known}"
+        raise PolicyError(message, field=field) from error
+
+
+class Guard:
+    """Holds claims and plans against the policy of this node."""
+
+    def __init__(self, settings: LinkSettings) -> None:
+        self._settings = settings
+
+    def level_of(self, claim: Claim) -> Level:
+        """Return the level of a claim's namespace, by its label or by default."""
+        label = claim.namespace_labels.get(LABEL)
+        chosen = self._settings.policy
+        if label is not None:
+            where = f"Namespace({claim.namespace}).metadata.labels[{LABEL}]"
+            chosen = level_named(label, field=where)
+        return min(chosen, self._settings.policy_ceiling)
+
+    def is_shared(self, device: AllocatedDevice, link: str) -> bool:
+        """Whether other claims may have the link, also where the cluster lets only one have it."""
+        if device.share_id is not None or device.admin_access:
+            return True
+        return self._is_generic(device) or is_named(link, self._settings.shared_links)
+
+    def check(
+        self, claim: Claim, request: InterfaceRequest, used: Collection[Link], snapshot: Snapshot
+    ) -> None:
+        """Raise unless the claim may have its network on the links that it uses."""
+        level = self.level_of(claim)
+        for link in used or (None,):
+            permit(request, self._standing(level, claim.namespace, request.device, link, snapshot))
+
+    def is_harmless(self, plan: Plan, interface: InterfacePlan) -> bool:
+        """Whether a plan may be carried out whoever else has the link, or lives on it."""
+        standing = Standing(
+            self._level_of(interface),
+            plan.claim.namespace,
+            link=interface.link,
+            shared=UNKNOWN,
+            carries=UNKNOWN,
+            claim_plugins=self._settings.claim_plugins,
+        )
+        return not _faults(interface, standing)
+
+    def check_plan(self, plan: Plan, interface: InterfacePlan, snapshot: Snapshot) -> None:
+        """Raise unless a plan is one that would be made today."""
+        names = linked_names(parse_network(interface.config)) or {interface.link}
+        used = [link for link in snapshot.links if link.name in names]
+        level = self._level_of(interface)
+        for link in used or (None,):
+            standing = self._standing(level, plan.claim.namespace, plan.device, link, snapshot)
+            if faults := _faults(interface, standing):
+                raise PlanRefusedError("; ".join(map(str, faults)))
+
+    def _level_of(self, interface: InterfacePlan) -> Level:
+        """Return the level that a plan was made for; an older driver did not know of any."""
+        made_for = self._settings.policy
+        if interface.level:
+            made_for = level_named(interface.level, field="level")
+        return min(made_for, self._settings.policy_ceiling)
+
+    def _standing(
+        self,
+        level: Level,
+        namespace: str,
+        device: AllocatedDevice,
+        link: Link | None,
+        snapshot: Snapshot,
+    ) -> Standing:
+        """Say where a claim stands on one of its links; None: it uses none of the node's."""
+        if link is None:
+            return Standing(level, namespace, claim_plugins=self._settings.claim_plugins)
+        shared = ""
+        if self._is_generic(device):
+            shared = f"the device {device.device!r} is for any number of claims"
+        elif self.is_shared(device, link.name):
+            shared = f"other claims may have the link {link.name!r} too"
+        carries = snapshot.carriers.get(link.index, "")
+        return Standing(
+            level,
+            namespace,
+            link=link.name,
+            shared=shared,
+            carries=carries,
+            node_networks=snapshot.networks_of(link) if carries else (),
+            claim_plugins=self._settings.claim_plugins,
+        )
+
+    def _is_generic(self, device: AllocatedDevice) -> bool:
+        return device.device == GENERIC and self._settings.generic_device
+
+
+def _faults(interface: InterfacePlan, standing: Standing) -> list[RequestError]:
+    network = parse_network(canonical(interface.config, field="config"))
+    fields = tuple(f"config.plugins[{index}]" for index in range(len(network.plugins)))
+    return judge(network, fields, standing, ifname=interface.if_name, trusted=interface.trusted)
