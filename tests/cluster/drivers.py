@@ -60,11 +60,10 @@ def journal_rows(lab: Lab, node: str, driver: str) -> int:
 
 
 def reserved_addresses(lab: Lab, node: str, network: str) -> set[str]:
-    """The addresses that host-local has given out for a network."""
-    directory = lab.root(node) / "var/lib/cni/networks" / network
-    if not directory.is_dir():
-        return set()
-    return {p.name for p in directory.iterdir() if p.name[0].isdigit()}
+    """The addresses that claims have on a network of this name, of whichever namespace."""
+    directory = lab.root(node) / "var/lib/cni/netclaim"
+    leased = directory.glob(f"*/namespace/*/leases/{network}/*")
+    return {path.name for path in leased if path.name[0].isdigit()}
 
 
 def addresses(kubectl: Kubectl, pod: str, interface: str) -> list[str]:

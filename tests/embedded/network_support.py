@@ -47,7 +47,8 @@ def fresh_node() -> Iterator[Netns]:
 
 def driver_for(state: Path, plugins: Path, **settings: Any) -> LinkDriver:
     """The driver as it is built for a node."""
-    return link_driver(LinkSettings(state_dir=state, cni_path=(str(plugins),), **settings))
+    chosen = {"lease_dir": state / "leases", "cni_path": (str(plugins),), **settings}
+    return link_driver(LinkSettings(state_dir=state, **chosen))
 
 
 def pod_of(netns: Netns | None, name: str = "demo-a", sandbox: str = "5b7c0846") -> PodSandbox:
@@ -56,18 +57,15 @@ def pod_of(netns: Netns | None, name: str = "demo-a", sandbox: str = "5b7c0846")
     return PodSandbox(id=sandbox, uid=f"uid-of-{name}", namespace="default", name=name, netns=path)
 
 
-def host_local(directory: Path) -> dict[str, Any]:
-    """Address management that keeps its leases in a directory of the test's."""
-    return {
-        "type": "host-local",
-        "dataDir": str(directory),
-        "ranges": [[{"subnet": "10.10.1.0/24"}]],
-    }
+def host_local() -> dict[str, Any]:
+    """Address management out of a range."""
+    return {"type": "host-local", "ranges": [[{"subnet": "10.10.1.0/24"}]]}
 
 
-def leases(directory: Path, network: str = "a-network") -> list[str]:
-    """The addresses that are in use."""
-    return sorted(path.name for path in (directory / network).glob("10.*"))
+def leases(state: Path, network: str = "a-network") -> list[str]:
+    """The addresses that claims of the namespace `default` have on a network of their own."""
+    leased = state.glob(f"leases/*/namespace/default/leases/{network}/10.*")
+    return sorted(path.name for path in leased)
 
 
 def claim_for(

@@ -99,8 +99,9 @@ async def links_of(netns: str) -> dict[str, set[str]]:
 def leases(node: str) -> set[str]:
     """The addresses that are given out on a node."""
     number = load_topology(DEFAULT_TOPOLOGY).nodes.index(node)
-    directory = Path(f"/run/{number}/lib/cni/networks/n")
-    return {path.name for path in directory.glob("*") if path.name[0].isdigit()}
+    networks = Path(f"/run/{number}/lib/cni/netclaim").glob("*/namespace/*/leases/n")
+    leased = (path for network in networks for path in network.iterdir())
+    return {path.name for path in leased if path.name[0].isdigit()}
 
 
 def test_slices_show_the_nodes_links() -> None:

@@ -41,15 +41,15 @@ def pod() -> Iterator[Netns]:
 
 
 @pytest.fixture
-def driver(tmp_path: Path, cni_plugins: Path) -> LinkDriver:
-    """The driver of that node."""
-    return driver_for(tmp_path / "state", cni_plugins)
+def state(tmp_path: Path) -> Path:
+    """The driver's own directory."""
+    return tmp_path / "state"
 
 
 @pytest.fixture
-def ipam(tmp_path: Path) -> Path:
-    """Where addresses are leased."""
-    return tmp_path / "leases"
+def driver(state: Path, cni_plugins: Path) -> LinkDriver:
+    """The driver of that node, which lets claims name one program."""
+    return driver_for(state, cni_plugins, claim_plugins=frozenset({"sdn"}))
 
 
 def names(netns: Netns) -> set[str]:
@@ -57,9 +57,9 @@ def names(netns: Netns) -> set[str]:
     return {link["ifname"] for link in ip_json(netns, "link")} - {"lo"}
 
 
-def test_a_macvlan_comes_and_goes(node: Netns, pod: Netns, driver: LinkDriver, ipam: Path) -> None:
+def test_a_macvlan_comes_and_goes(node: Netns, pod: Netns, driver: LinkDriver, state: Path) -> None:
     """Attach makes the interface with its address and says so; detach leaves nothing."""
-    claim = claim_for({"type": "macvlan", "ipam": host_local(ipam)})
+    claim = claim_for({"type": "macvlan", "ipam": host_local()})
 
     async def attach() -> Attachment:
         return await driver.attach(await plan_for(driver, claim), pod_of(pod))
@@ -76,16 +76,16 @@ def test_a_macvlan_comes_and_goes(node: Netns, pod: Netns, driver: LinkDriver, i
         "interfaces": [{"name": "net1", "mac": link["address"], "sandbox": pod.path}],
         "ips": [{"address": "10.10.1.2/24", "gateway": "10.10.1.1", "interface": 0}],
     }
-    assert leases(ipam) == ["10.10.1.2"]
+    assert leases(state) == ["10.10.1.2"]
 
     run_on(node, lambda: driver.detach(attachment))
     assert names(pod) == set()
-    assert leases(ipam) == []
+    assert leases(state) == []
     run_on(node, lambda: driver.detach(attachment))
 
 
 def test_fifteen_claims_on_one_link(
-    node: Netns, driver: LinkDriver, ipam: Path, pod: Netns
+    node: Netns, driver: LinkDriver, state: Path, pod: Netns
 ) -> None:
     """Any number of pods may stand on a link, side by side, each with its own address."""
 
@@ -93,9 +93,7 @@ def test_fifteen_claims_on_one_link(
         plans = [
             await plan_for(
                 driver,
-                claim_for(
-                    {"type": "macvlan", "ipam": host_local(ipam)}, ifname=f"net{n}", uid=f"c{n}"
-                ),
+                claim_for({"type": "macvlan", "ipam": host_local()}, ifname=f"net{n}", uid=f"c{n}"),
             )
             for n in range(1, 16)
         ]
@@ -114,10 +112,10 @@ def _no() -> Interface:
 
 
 def test_a_lease_is_released_with_the_namespace_gone(
-    node: Netns, driver: LinkDriver, ipam: Path
+    node: Netns, driver: LinkDriver, state: Path
 ) -> None:
     """After a reboot there is no namespace, and still the address must come back."""
-    claim = claim_for({"type": "macvlan", "ipam": host_local(ipam)})
+    claim = claim_for({"type": "macvlan", "ipam": host_local()})
     with fresh_netns() as pod:
 
         async def attach() -> Plan:
@@ -126,16 +124,16 @@ def test_a_lease_is_released_with_the_namespace_gone(
             return plan
 
         plan = run_on(node, attach)
-    assert leases(ipam) == ["10.10.1.2"]
+    assert leases(state) == ["10.10.1.2"]
     run_on(node, lambda: driver.detach(Attachment(plan, pod_of(None))))
-    assert leases(ipam) == []
+    assert leases(state) == []
 
 
 def test_what_was_never_attached_can_be_detached(
-    node: Netns, pod: Netns, driver: LinkDriver, ipam: Path
+    node: Netns, pod: Netns, driver: LinkDriver, state: Path
 ) -> None:
     """Detach follows an attach that failed before it did anything."""
-    claim = claim_for({"type": "macvlan", "ipam": host_local(ipam)})
+    claim = claim_for({"type": "macvlan", "ipam": host_local()})
 
     async def detach() -> None:
         await driver.detach(Attachment(await plan_for(driver, claim), pod_of(pod)))
@@ -145,22 +143,23 @@ def test_what_was_never_attached_can_be_detached(
 
 def test_the_plugins_own_words_reach_the_user(node: Netns, pod: Netns, driver: LinkDriver) -> None:
     """A plugin that refuses its configuration is quoted, and nothing is left of the attempt."""
-    claim = claim_for({"type": "macvlan", "mode": "sideways"})
+    unfinished = {"type": "static", "addresses": [{"address": "10.10.1.7"}]}
+    claim = claim_for({"type": "macvlan", "ipam": unfinished})
 
     async def attach() -> None:
         await driver.attach(await plan_for(driver, claim), pod_of(pod))
 
-    with pytest.raises(CniError, match=r"unknown macvlan mode: .sideways."):
+    with pytest.raises(CniError, match=r"'10.10.1.7' is not an address in CIDR notation"):
         run_on(node, attach)
     assert names(pod) == set()
 
 
 def test_a_name_that_the_pod_has_is_refused(
-    node: Netns, pod: Netns, driver: LinkDriver, ipam: Path
+    node: Netns, pod: Netns, driver: LinkDriver, state: Path
 ) -> None:
     """Whoever made an interface of that name, ours does not replace it."""
     ip(pod, "link", "add", "net1", "type", "bridge")
-    claim = claim_for({"type": "macvlan", "ipam": host_local(ipam)})
+    claim = claim_for({"type": "macvlan", "ipam": host_local()})
 
     async def attach() -> None:
         await driver.attach(await plan_for(driver, claim), pod_of(pod))
@@ -170,7 +169,7 @@ def test_a_name_that_the_pod_has_is_refused(
     assert str(caught.value) == (
         "ifName: the pod has an interface 'net1' already: give every claim of the pod another name"
     )
-    assert leases(ipam) == []
+    assert leases(state) == []
 
 
 def test_of_two_claims_with_one_name_one_is_refused(
@@ -218,10 +217,10 @@ def test_a_missing_plugin_is_told_at_prepare(
 
 
 def test_the_generic_device_takes_any_master(
-    node: Netns, pod: Netns, driver: LinkDriver, ipam: Path
+    node: Netns, pod: Netns, driver: LinkDriver, state: Path
 ) -> None:
     """A claim that asks for no particular link names its master itself."""
-    plugin = {"type": "macvlan", "master": "eth2", "ipam": host_local(ipam)}
+    plugin = {"type": "macvlan", "master": "eth2", "ipam": host_local()}
 
     async def attach() -> Attachment:
         plan = await plan_for(driver, claim_for(plugin, device="cni"))
@@ -236,10 +235,10 @@ def test_the_generic_device_takes_any_master(
 
 
 def test_a_link_goes_into_the_pod_and_comes_home(
-    node: Netns, pod: Netns, driver: LinkDriver, ipam: Path
+    node: Netns, pod: Netns, driver: LinkDriver, state: Path
 ) -> None:
     """host-device moves the allocated link itself; detach brings it back as it was."""
-    claim = claim_for({"type": "host-device", "ipam": host_local(ipam)})
+    claim = claim_for({"type": "host-device", "ipam": host_local()})
 
     async def attach() -> Attachment:
         return await driver.attach(await plan_for(driver, claim), pod_of(pod))
@@ -251,14 +250,14 @@ def test_a_link_goes_into_the_pod_and_comes_home(
     assert names(pod) == set()
     (link,) = ip_json(node, "link", "show", "eth1")
     assert "UP" in link["flags"]
-    assert leases(ipam) == []
+    assert leases(state) == []
 
 
 def test_a_link_that_came_home_by_itself_gets_its_name_back(
-    node: Netns, driver: LinkDriver, ipam: Path
+    node: Netns, driver: LinkDriver, state: Path
 ) -> None:
     """The kernel returns hardware of a dead namespace under the name it had in the pod."""
-    claim = claim_for({"type": "host-device", "ipam": host_local(ipam)})
+    claim = claim_for({"type": "host-device", "ipam": host_local()})
     plan = run_on(node, lambda: plan_for(driver, claim))
     for change in (("alias", "eth1"), ("down",), ("name", "net1"), ("up",)):
         ip(node, "link", "set", "net1" if change == ("up",) else "eth1", *change)

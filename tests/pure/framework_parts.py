@@ -226,6 +226,7 @@ class FakeNamespaces:
         self.asked: list[str] = []
 
     async def labels(self, name: str) -> Mapping[str, str]:
+        """Answer, and remember that it was asked."""
         self.asked.append(name)
         return self.by_name.get(name, {})
 

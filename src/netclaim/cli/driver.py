@@ -48,6 +48,15 @@ Kubeconfig: TypeAlias = Annotated[
 StateDir: TypeAlias = Annotated[
     Path, typer.Option(envvar="NETCLAIM_STATE_DIR", help=TEXTS["state_dir"])
 ]
+LeaseDir: TypeAlias = Annotated[
+    Path,
+    typer.Option(
+        envvar="NETCLAIM_LEASE_DIR",
+        help="Where plugins keep the addresses that claims have, in a directory of the driver's "
+        "name. It must survive restarts and reboots, and should not be in the state directory: "
+        "addresses in use stay known should that be lost.",
+    ),
+]
 KubeletDir: TypeAlias = Annotated[
     Path, typer.Option(envvar="NETCLAIM_KUBELET_DIR", help=TEXTS["kubelet_dir"])
 ]
@@ -161,6 +170,7 @@ def command(
     node_name: NodeName = "",
     kubeconfig: Kubeconfig = DEFAULTS.kubeconfig,
     state_dir: StateDir = DEFAULTS.state_dir,
+    lease_dir: LeaseDir = LINK_DEFAULTS.lease_dir,
     kubelet_dir: KubeletDir = DEFAULTS.kubelet_dir,
     nri_socket: NriSocket = DEFAULTS.nri_socket,
     nri_index: NriIndex = DEFAULTS.nri_index,
@@ -202,6 +212,7 @@ def command(
     link_settings = LinkSettings(
         name=name,
         state_dir=state_dir / name,
+        lease_dir=lease_dir,
         cni_path=tuple(map(str, cni_bin_dir or ())) or LINK_DEFAULTS.cni_path,
         exec_plugins=_plugin_types(exec_plugins),
         add_s=_seconds("--cni-timeout", cni_timeout),

@@ -39,7 +39,7 @@ def link_driver(
         settings,
         links=NodeLinks(PodNamespaces(settings.pod_netns), settings.pod_networks),
         lent=LentDevices(settings.state_dir / "lent"),
-        files=PluginFiles(settings.state_dir / "networks"),
+        files=PluginFiles(settings.lease_dir / settings.name),
         guard=Guard(settings),
         chain=Chain(
             plugins=PluginsByType(own, otherwise=programs),

@@ -1,8 +1,8 @@
 """Where plugins keep files for claims: a directory of the driver's own, apart for each namespace.
 
-    STATE/networks/namespace/NAMESPACE/leases/NETWORK/…    of networks that claims write themselves
-    STATE/networks/class/leases/NETWORK/…                  of networks that classes write
-    …/tuning/…                                             how links were before they were tuned
+    ROOT/namespace/NAMESPACE/leases/NETWORK/…    of networks that claims write themselves
+    ROOT/class/leases/NETWORK/…                  of networks that classes write
+    …/tuning/…                                   how links were before they were tuned
 
 So a claim cannot use up, or take over, the addresses of another namespace's network or of an
 admin's by giving its own the same name; and no file of the node is in its reach.

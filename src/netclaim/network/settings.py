@@ -20,6 +20,11 @@ class LinkSettings:
     state_dir: Path
     """A directory of the driver's own that survives restarts: CNI results, devices lent to pods."""
 
+    lease_dir: Path = Path("/var/lib/cni/netclaim")
+    """Where plugins keep leases for claims, in a directory of the driver's name. Apart from the
+    state, so that addresses which pods have stay taken should that be lost; and apart from where
+    the primary network keeps its own."""
+
     name: str = DRIVER_NAME
     """The driver's name, by which classes, claims and slices refer to it."""
 
