@@ -197,6 +197,7 @@ async def test_unprepare(tmp_path: Path) -> None:
         assert stage.driver.calls == ["detach eth1", "unprepare red"]
         assert (stage.journal.bookings, stage.journal.leases) == ({}, {})
         assert stage.files.written == set()
+        assert stage.reports.touched[-1] == ("uid-red", {})
         await stage.preparer.unprepare(RED.ref)
         assert stage.driver.calls == ["detach eth1", "unprepare red"]
 

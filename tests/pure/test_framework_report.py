@@ -11,7 +11,7 @@ from netclaim.errors import HostError, PeerError
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.report import Reporter
 from netclaim.framework.testing import FakeClock
-from netclaim.model import ClaimRef, JsonObject
+from netclaim.model import Claim, ClaimRef, JsonObject
 from tests.pure.framework_parts import (
     DRIVER,
     UNREACHABLE,
@@ -56,13 +56,13 @@ class FakeStatuses:
 class Bench:
     """A stage whose reports go to a reporter at work."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, clock: FakeClock) -> None:
         self.stage = stage
         self.statuses = FakeStatuses()
-        self.clock = FakeClock()
-        metrics = Metrics(DRIVER, self.clock)
+        self.clock = clock
+        self.metrics = Metrics(DRIVER, self.clock)
         self.reporter = Reporter(
-            stage.journal, self.statuses, self.clock, metrics, subject="NetworkInterface"
+            stage.journal, self.statuses, self.clock, self.metrics, subject="NetworkInterface"
         )
 
     async def ready(self) -> str:
@@ -73,10 +73,10 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench_in(directory: Path) -> AsyncIterator[Bench]:
+async def bench_in(directory: Path, *, clock: FakeClock | None = None) -> AsyncIterator[Bench]:
     """A running reporter on a journal."""
     async with stage_in(directory) as stage:
-        bench = Bench(stage)
+        bench = Bench(stage, clock or FakeClock())
         async with asyncio.TaskGroup() as group:
             running = group.create_task(bench.reporter.run())
             yield bench
@@ -227,3 +227,126 @@ async def test_event_for_a_failure(tmp_path: Path) -> None:
         bench.reporter.touch("uid-red", {KEY: "no such link"})
         assert (await bench.statuses.warnings.get())[2] == "no such link"
         assert bench.statuses.warnings.empty()
+
+
+class HeldClock(FakeClock):
+    """Time that stands still until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+        self.go = asyncio.Event()
+
+    async def sleep(self, delay_s: float) -> None:
+        """Wait to be let go."""
+        self.asked.set()
+        await self.go.wait()
+        await super().sleep(delay_s)
+
+
+def message_of(write: tuple[str, Sequence[JsonObject]]) -> str:
+    """What a write says of the first device."""
+    message: str = write[1][0]["conditions"][0]["message"]
+    return message
+
+
+@pytest.mark.asyncio
+async def test_other_words_for_a_failure_wait(tmp_path: Path) -> None:
+    """A failure's new words are written a minute after the last write, and only the latest."""
+    clock = HeldClock()
+    async with bench_in(tmp_path, clock=clock) as bench:
+        await bench.stage.prepare(RED)
+        bench.reporter.touch("uid-red", {KEY: "sandbox 0 failed"})
+        assert message_of(await bench.statuses.writes.get()) == "sandbox 0 failed"
+        for number in range(1, 4):
+            bench.reporter.touch("uid-red", {KEY: f"sandbox {number} failed"})
+            await clock.asked.wait()
+        assert bench.statuses.writes.empty()
+        clock.go.set()
+        assert message_of(await bench.statuses.writes.get()) == "sandbox 3 failed"
+        assert clock.slept_s == [60.0]
+        assert bench.statuses.writes.empty()
+
+
+@pytest.mark.asyncio
+async def test_becoming_ready_does_not_wait(tmp_path: Path) -> None:
+    """Nor does becoming not ready, though other words for a failure are waiting."""
+    clock = HeldClock()
+    async with bench_in(tmp_path, clock=clock) as bench:
+        await bench.stage.prepare(RED)
+        bench.reporter.touch("uid-red", {KEY: "sandbox 0 failed"})
+        assert await bench.ready() == "False"
+        bench.reporter.touch("uid-red", {KEY: "sandbox 1 failed"})
+        await clock.asked.wait()
+        await bench.stage.attacher.attach(pod_of())
+        bench.reporter.touch("uid-red", {})
+        assert await bench.ready() == "True"
+        await bench.stage.attacher.release_sandbox("sandbox-1")
+        bench.reporter.touch("uid-red", {KEY: "sandbox 2 failed"})
+        assert await bench.ready() == "False"
+        assert clock.slept_s == []
+
+
+def many_devices(name: str) -> Claim:
+    """A claim with as many devices as a claim may have."""
+    return claim_of(name, *(device_of(f"{name}-{number}") for number in range(32)))
+
+
+async def fail_all(bench: Bench, claim: Claim) -> None:
+    """Fail each device of a claim in words of its own."""
+    await bench.stage.prepare(claim)
+    bench.reporter.touch(claim.uid, {d.key: f"{d.device} failed" for d in claim.devices})
+
+
+@pytest.mark.asyncio
+async def test_events_of_a_claim_are_limited(tmp_path: Path) -> None:
+    """A claim leaves 25 events at once at most; the others are dropped and counted."""
+    async with bench_in(tmp_path) as bench:
+        await fail_all(bench, many_devices("red"))
+        for _ in range(25):
+            assert (await bench.statuses.warnings.get())[0] == "uid-red"
+        await next_writes(bench)
+        assert await bench.statuses.warnings.get() == (
+            "uid-blue",
+            "NetworkInterfaceNotReady",
+            "failed",
+        )
+        dropped = b'netclaim_dropped_events_total{driver="net.example.com"} 7.0'
+        assert dropped in bench.metrics.exposition()
+
+
+@pytest.mark.asyncio
+async def test_events_of_a_namespace_are_limited(tmp_path: Path) -> None:
+    """Many claims of one namespace leave no more events than a node's pods would, one each."""
+    async with bench_in(tmp_path) as bench:
+        warned = []
+        for name, expected in (("a", 25), ("b", 25), ("c", 25), ("d", 25), ("e", 10), ("f", 0)):
+            await fail_all(bench, many_devices(name))
+            warned += [(await bench.statuses.warnings.get())[0] for _ in range(expected)]
+        assert set(warned) == {"uid-a", "uid-b", "uid-c", "uid-d", "uid-e"}
+        await fail_all(bench, claim_of("other", device_of("other"), namespace="other"))
+        assert (await bench.statuses.warnings.get())[0] == "uid-other"
+
+
+@pytest.mark.asyncio
+async def test_long_failures_are_cut_where_they_come_in(tmp_path: Path) -> None:
+    """Of what a driver says, the journal and the status get so much and no more."""
+    async with bench_in(tmp_path) as bench:
+        await bench.stage.prepare(RED)
+        bench.reporter.touch("uid-red", {KEY: "ä" * 1_000_000})
+        assert len(message_of(await bench.statuses.writes.get()).encode()) == 4096
+        assert len(bench.stage.journal.reports["uid-red"].devices[0].message) == 2048
+
+
+@pytest.mark.asyncio
+async def test_failures_of_a_claim_end_with_it(tmp_path: Path) -> None:
+    """A claim that was released and prepared again does not say what failed before."""
+    async with bench_in(tmp_path) as bench:
+        await bench.stage.prepare(RED)
+        bench.reporter.touch("uid-red", {KEY: "no addresses left"})
+        assert await bench.ready() == "False"
+        await bench.stage.preparer.unprepare(RED.ref)
+        bench.reporter.touch("uid-red", {KEY: "too late"})
+        await bench.stage.prepare(RED)
+        bench.reporter.look_again("uid-red")
+        assert await next_writes(bench) == ["uid-blue"]

@@ -17,7 +17,7 @@ import structlog
 
 from netclaim.errors import PeerError, RequestError
 from netclaim.framework.contract import NetworkDriver, NotBegunError
-from netclaim.framework.faults import explain
+from netclaim.framework.faults import brief, explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.locks import KeyedLock
 from netclaim.framework.metrics import Metrics
@@ -174,7 +174,7 @@ class Attacher:
                 except DetachError as error:
                     errors.append(error)
         if errors:
-            raise DetachError("; ".join(map(str, errors)))
+            raise DetachError(brief("; ".join(map(str, errors))))
 
     async def _attach_missing(self, missing: Iterable[Plan], pod: PodSandbox) -> None:
         if pod.netns is None:
@@ -200,7 +200,7 @@ class Attacher:
         self.count()
         if errors:
             failed = [(a.plan, errors[a.key]) for a in begun if a.key in errors]
-            text = "; ".join(f"{_where(plan)}: {error}" for plan, error in failed)
+            text = brief("; ".join(f"{_where(plan)}: {error}" for plan, error in failed))
             raise AttachError(errors, text) from ExceptionGroup(text, list(errors.values()))
         log.info("attach.done", pod=pod.name, namespace=pod.namespace, devices=len(done))
 
@@ -235,7 +235,7 @@ class Attacher:
             if any(le.state == "attached" for le in self._journal.leases_of_claim(claim_uid)):
                 self._reports.look_again(claim_uid)  # other pods still use the claim
         if errors:
-            text = "; ".join(map(str, errors))
+            text = brief("; ".join(map(str, errors)))
             raise DetachError(text) from ExceptionGroup(text, errors)
 
     async def _detach_one(self, attachment: Attachment, errors: list[Exception]) -> None:
@@ -292,7 +292,7 @@ def _failures(
     failures: defaultdict[str, dict[DeviceKey, str]] = defaultdict(dict)
     for plan in plans:
         key = (plan.claim.uid, pod.id, plan.device.key)
-        failures[plan.claim.uid][plan.device.key] = str(own.get(key, shared))
+        failures[plan.claim.uid][plan.device.key] = brief(str(own.get(key, shared)))
     return failures
 
 

@@ -1,14 +1,15 @@
 """What the driver counts, under the names of the verbs.
 
-`netclaim_<verb>_seconds{driver, outcome}` for every verb that does something, and gauges for what
-is there now. One registry for one driver, so that several fit in one process.
+`netclaim_<verb>_seconds{driver, outcome}` for every verb that does something, gauges for what is
+there now, and counters for what was left out. One registry for one driver, so that several fit in
+one process.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from netclaim.framework.clock import Clock
 
@@ -54,6 +55,9 @@ class Metrics:
         self.pending_reports = self._gauge(
             "netclaim_pending_reports", "Claims whose device status is not written yet."
         )
+        self.dropped_events = self._counter(
+            "netclaim_dropped_events", "Warnings that claims got too many of to be left as events."
+        )
 
     @contextmanager
     def timed(self, verb: str) -> Iterator[None]:
@@ -70,6 +74,10 @@ class Metrics:
     def exposition(self) -> bytes:
         """Everything, in Prometheus' text form."""
         return generate_latest(self._registry)
+
+    def _counter(self, name: str, text: str) -> Counter:
+        counter = Counter(name, text, ["driver"], registry=self._registry)
+        return counter.labels(self._driver)
 
     def _gauge(self, name: str, text: str) -> Gauge:
         gauge = Gauge(name, text, ["driver"], registry=self._registry)

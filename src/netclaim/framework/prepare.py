@@ -253,6 +253,7 @@ class Preparer:
         await self._driver.unprepare(booking.prepared or Prepared(claim=booking.claim))
         await self._files.remove(uid)
         await self._journal.drop_booking(uid)
+        self._reports.touch(uid, {})  # what was kept of it is not needed any more
         self.count()
 
     def count(self) -> None:

@@ -23,14 +23,11 @@ class ReleasedLately:
 
     def note(self, namespace: str) -> None:
         """A claim of the namespace was released."""
-        self._since[namespace] = self._clock.monotonic()
+        now_s = self._clock.monotonic()
+        recent = {ns: at_s for ns, at_s in self._since.items() if now_s - at_s <= LATELY_S}
+        self._since = recent | {namespace: now_s}
 
     def has(self, namespace: str) -> bool:
         """Whether that was a moment ago."""
-        since = self._since.get(namespace)
-        if since is None:
-            return False
-        if self._clock.monotonic() - since > LATELY_S:
-            del self._since[namespace]
-            return False
-        return True
+        since_s = self._since.get(namespace, float("-inf"))
+        return self._clock.monotonic() - since_s <= LATELY_S

@@ -3,7 +3,10 @@
 Promise: written off every hook's path and retried until it is there; all devices of a claim in one
 write; what changes while a write is under way is written next, and only the latest; survives a
 restart. Nothing is written about a claim that is released, gone or replaced. A failure also leaves
-an event at the claim, once for each new message.
+an event at the claim, once for each new message. However often a claim fails, and with however
+different words, writes, events and memory are bounded: whether a device is ready is written at
+once, other words for the same failure only now and then, and of too many events some are dropped
+and counted.
 """
 
 import asyncio
@@ -15,11 +18,12 @@ import structlog
 
 from netclaim.errors import HostError, NetclaimError
 from netclaim.framework.clock import Clock
-from netclaim.framework.faults import explain
+from netclaim.framework.faults import brief, explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.locks import KeyedLock
 from netclaim.framework.metrics import Metrics
-from netclaim.framework.records import Report
+from netclaim.framework.rates import Buckets, Rate
+from netclaim.framework.records import DeviceReport, Report
 from netclaim.framework.status import compose, device_statuses
 from netclaim.framework.supervise import TRANSIENT, Backoff, retry
 from netclaim.model.claim import DeviceKey, JsonObject
@@ -31,6 +35,14 @@ log = structlog.get_logger()
 
 WRITES_MAX: Final = 4  # at a time: a node that starts a hundred pods stays polite
 RETRIES: Final = Backoff(max_s=10.0)  # somebody waits for the status when the API server is back
+# Between writes that only change a failure's words. Kubelet tries a pod about every ten seconds,
+# and an error may name the sandbox or how long it took; a reader of the claim looks less often.
+WORDS_S: Final = 60.0
+# For one claim, what client-go allows a component for one object, and kubelet thus for a pod.
+CLAIM_EVENTS: Final = Rate(burst=25, per_s=1 / 300)
+# For a namespace, one each for the pods of a full node that fail together; then four a minute, so
+# that of the events that the API server keeps (for an hour) this node made some 350 at most.
+NAMESPACE_EVENTS: Final = Rate(burst=110, per_s=1 / 15)
 
 
 class Statuses(Protocol):
@@ -62,7 +74,11 @@ class Reporter:
         self._subject = subject
         self._clock = clock
         self._metrics = metrics
-        self._failures: dict[str, Mapping[DeviceKey, str]] = {}
+        self._failures: dict[str, Mapping[DeviceKey, str]] = {}  # of claims that hold devices
+        self._written_s: dict[str, float] = {}  # of claims that hold devices
+        self._postponed: set[str] = set()
+        self._claim_events = Buckets(CLAIM_EVENTS, clock)
+        self._namespace_events = Buckets(NAMESPACE_EVENTS, clock)
         self._dirty: set[str] = set()
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         self._locks = KeyedLock()
@@ -70,8 +86,8 @@ class Reporter:
 
     def touch(self, claim_uid: str, failures: Mapping[DeviceKey, str]) -> None:
         """The claim is now as the journal has it, and these devices failed. Again: the same."""
-        if failures:
-            self._failures[claim_uid] = failures
+        if failures and claim_uid in self._journal.bookings:
+            self._failures[claim_uid] = {key: brief(text) for key, text in failures.items()}
         else:
             self._failures.pop(claim_uid, None)
         self.look_again(claim_uid)
@@ -92,10 +108,11 @@ class Reporter:
                 group.create_task(self._deliver(await self._queue.get()))
 
     async def _deliver(self, claim_uid: str) -> None:
+        wait_s = 0.0
         async with self._locks.hold(claim_uid):
             self._dirty.discard(claim_uid)  # from here on a change is another delivery
             try:
-                await retry(
+                wait_s = await retry(
                     "report",
                     lambda: self._attempt(claim_uid),
                     backoff=RETRIES,
@@ -105,13 +122,19 @@ class Reporter:
             except Exception as error:  # noqa: BLE001 (the driver's data, say; the others go on)
                 explain("report.failed", error, uid=claim_uid)
             self._metrics.pending_reports.set(len(self._dirty))
+        if wait_s and claim_uid not in self._postponed:
+            self._postponed.add(claim_uid)
+            await self._clock.sleep(wait_s)
+            self._postponed.discard(claim_uid)
+            self.look_again(claim_uid)
 
-    async def _attempt(self, claim_uid: str) -> None:
-        """Write the claim's status as it should be now."""
+    async def _attempt(self, claim_uid: str) -> float:
+        """Write the claim's status as it should be now, or say in how long that may be done."""
         booking = self._journal.bookings.get(claim_uid)
         if booking is None:
             self._failures.pop(claim_uid, None)
-            return
+            self._written_s.pop(claim_uid, None)
+            return 0.0
         previous = self._journal.reports.get(claim_uid)
         report = compose(
             booking,
@@ -122,7 +145,11 @@ class Reporter:
         )
         written = msgspec.structs.replace(report, written=True)
         if not report.devices or previous == written:
-            return
+            return 0.0
+        if previous is not None and previous.written and _only_words(previous, report):
+            since_s = self._clock.monotonic() - self._written_s.get(claim_uid, float("-inf"))
+            if since_s < WORDS_S:
+                return WORDS_S - since_s
         await self._journal.put_report(report)  # keeps its transition times if we are killed
         async with self._writes:
             with self._metrics.timed("report"):
@@ -130,16 +157,42 @@ class Reporter:
                     booking.claim, device_statuses(report, self._subject)
                 ):
                     log.info("report.gone", claim=booking.claim.name, uid=claim_uid)
-                    return
+                    return 0.0
+        self._written_s[claim_uid] = self._clock.monotonic()
         await self._journal.put_report(written)
         log.info("report.done", claim=booking.claim.name, namespace=booking.claim.namespace)
         await self._warn(booking.claim, report, previous)
+        return 0.0
 
     async def _warn(self, claim: ClaimRef, report: Report, previous: Report | None) -> None:
         """Say new failures as an event; an event that cannot be left is not worth a retry."""
         told = {d.message for d in previous.devices if not d.ready} if previous else set()
         for message in sorted({d.message for d in report.devices if not d.ready} - told):
+            if not self._may_warn(claim):
+                self._metrics.dropped_events.inc()
+                continue
             try:
                 await self._statuses.warn(claim, f"{self._subject}NotReady", message)
             except NetclaimError as error:
                 log.warning("report.event_failed", claim=claim.name, error=str(error))
+
+    def _may_warn(self, claim: ClaimRef) -> bool:
+        """Whether neither the claim nor its namespace has had too many events; counts this one."""
+        claims, namespaces = self._claim_events, self._namespace_events
+        if claims.level(claim.uid) < 1 or namespaces.level(claim.namespace) < 1:
+            return False
+        claims.take(claim.uid)
+        namespaces.take(claim.namespace)
+        return True
+
+
+def _only_words(previous: Report, report: Report) -> bool:
+    """Whether nothing but the messages of devices that are not ready differs."""
+    return _without_words(previous) == _without_words(report)
+
+
+def _without_words(report: Report) -> list[DeviceReport]:
+    return [
+        device if device.ready else msgspec.structs.replace(device, message="")
+        for device in report.devices
+    ]

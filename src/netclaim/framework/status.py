@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from netclaim.framework.faults import brief, cut
 from netclaim.framework.records import Booking, DeviceReport, Lease, Report
 from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
@@ -23,7 +24,6 @@ DATA_MAX: Final = 10 * 1024
 IPS_MAX: Final = 16
 INTERFACE_NAME_MAX: Final = 256
 HARDWARE_ADDRESS_MAX: Final = 128
-MESSAGE_MAX: Final = 4096  # of 32768: what a plugin prints when it fails, not a whole log
 
 
 def compose(
@@ -73,7 +73,7 @@ def _device_report(
     return DeviceReport(
         device=device,
         ready=ready,
-        message=_ready_text(interface) if failure is None else _cut(failure, MESSAGE_MAX),
+        message=_ready_text(interface) if failure is None else brief(failure),
         since=before.since if before is not None and same else now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         interface=interface,
         data=_data(attachments),
@@ -140,8 +140,8 @@ def _network_data(interface: Interface | None) -> JsonObject:
     if interface is None:
         return {}
     named: JsonObject = {
-        "interfaceName": _cut(interface.name, INTERFACE_NAME_MAX),
-        "hardwareAddress": _cut(interface.hardware_address, HARDWARE_ADDRESS_MAX),
+        "interfaceName": cut(interface.name, INTERFACE_NAME_MAX),
+        "hardwareAddress": cut(interface.hardware_address, HARDWARE_ADDRESS_MAX),
         "ips": list(dict.fromkeys(map(_canonical, interface.ips)))[:IPS_MAX],
     }
     return {key: value for key, value in named.items() if value}
@@ -150,8 +150,3 @@ def _network_data(interface: Interface | None) -> JsonObject:
 def _canonical(ip: str) -> str:
     """Address and prefix length in the one spelling the API takes."""
     return str(ipaddress.ip_interface(ip))
-
-
-def _cut(text: str, limit: int) -> str:
-    """Cut to so many bytes, between characters."""
-    return text.encode()[:limit].decode(errors="ignore")
