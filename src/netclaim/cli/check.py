@@ -15,12 +15,15 @@ import typer
 from netclaim.cli.check_finding import Finding, Severity, count
 from netclaim.cli.check_objects import read_document
 from netclaim.cli.check_parameters import check_claim, check_class, our_drivers
+from netclaim.cli.check_policy import check_namespace
 from netclaim.cli.check_references import check_references
 from netclaim.cli.check_subject import CLAIM_SPECS, Index, Subject
 from netclaim.cli.file_options import Files, MoreFiles, Recursive, named
+from netclaim.cli.policy_options import POLICY_HELP, PolicyName, level_of
 from netclaim.errors import RequestError
 from netclaim.kube.manifest import ManifestError
 from netclaim.kube.manifest_files import ManifestFile, raise_faults, read_files
+from netclaim.network.policy import Level
 
 __all__ = ["Report", "check_files", "command"]
 
@@ -55,12 +58,13 @@ def command(
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FORMAT", help="text or json.")
     ] = "text",
+    policy: Annotated[PolicyName, typer.Option(help=POLICY_HELP)] = "baseline",
 ) -> None:
     r"""Find mistakes in claims and their network parameters.
 
     Looks at DeviceClasses, ResourceClaims and ResourceClaimTemplates of any version, at the pods
-    that use them and at what they say of each other. Needs no cluster. Prints what it finds to
-    stdout and the sum to stderr.
+    that use them and at what they say of each other, and says what the drivers' policy would
+    refuse. Needs no cluster. Prints what it finds to stdout and the sum to stderr.
 
     Exits with 0 if there is no mistake, with 1 if there is one, and with 2 if a file cannot be
     read. Warnings are what files alone cannot answer; they change no exit code.
@@ -69,11 +73,13 @@ def command(
     Examples:
       netclaim check -f claim.yaml
       netclaim check -R -f manifests/ -o json
+      netclaim check -f claim.yaml --policy restricted
       helm template chart | netclaim check -f -
     """
     if output not in FORMATS:
         raise RequestError(f"{output!r} is no format: write {' or '.join(FORMATS)}", field="-o")
-    report = check_files(read_files(named(files, more_files), recursive=recursive))
+    manifests = read_files(named(files, more_files), recursive=recursive)
+    report = check_files(manifests, policy=level_of(policy))
     if output == "json":
         sys.stdout.write(_json(report))
     else:
@@ -84,8 +90,8 @@ def command(
         raise typer.Exit(MISTAKES)
 
 
-def check_files(files: Sequence[ManifestFile]) -> Report:
-    """Check files as one set of objects.
+def check_files(files: Sequence[ManifestFile], *, policy: Level = Level.BASELINE) -> Report:
+    """Check files as one set of objects; `policy` is for namespaces that have no label for it.
 
     What cannot be read is a ManifestError, or an ExceptionGroup of several.
     """
@@ -101,13 +107,13 @@ def check_files(files: Sequence[ManifestFile]) -> Report:
         except ManifestError as error:
             unreadable.append(error)
     raise_faults(unreadable)
-    findings += _check_together(subjects)
+    findings += _check_together(subjects, policy)
     order = {file.name: number for number, file in enumerate(files)}
     ordered = sorted(dict.fromkeys(findings), key=lambda one: (order[one.file], one.line))
     return Report(tuple(ordered), len(subjects), len(files))
 
 
-def _check_together(subjects: Sequence[Subject]) -> Iterator[Finding]:
+def _check_together(subjects: Sequence[Subject], policy: Level) -> Iterator[Finding]:
     """What shows only when objects are seen beside each other."""
     index = Index(subjects)
     drivers = our_drivers(subjects)
@@ -115,8 +121,10 @@ def _check_together(subjects: Sequence[Subject]) -> Iterator[Finding]:
     for subject in subjects:
         if subject.kind == "DeviceClass":
             yield from check_class(subject, drivers)
+        elif subject.kind == "Namespace":
+            yield from check_namespace(subject)
         elif subject.kind in CLAIM_SPECS:
-            judged = check_claim(subject, index, drivers)
+            judged = check_claim(subject, index, drivers, policy)
             ifnames[subject] = judged.ifnames
             yield from judged.findings
     yield from check_references(subjects, index, ifnames)

@@ -10,10 +10,11 @@ what a claim leaves out, so that is a warning then; a request's driver is known 
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from netclaim.cli.check_finding import Finding
+from netclaim.cli.check_policy import level_in, policy_faults
 from netclaim.cli.check_subject import CLAIM_SPECS, Index, Subject, Wanted, inside, steps, wanted
 from netclaim.errors import RequestError
 from netclaim.kube.fields import Path
@@ -22,7 +23,8 @@ from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
 from netclaim.model.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.network.errors import ParametersError
-from netclaim.network.parameters import read_claim
+from netclaim.network.parameters import InterfaceRequest, read_claim
+from netclaim.network.policy import Level
 
 __all__ = ["Judged", "check_claim", "check_class", "our_drivers"]
 
@@ -63,6 +65,7 @@ class _StandIn:
     wanted: tuple[Wanted, ...]
     configs: tuple[_Config, ...]  # of the driver, the classes' too
     sure: frozenset[str]  # requests whose class is in the files
+    level: Level | None = None  # of the claim's namespace; None: do not ask
 
     def claim(self) -> Claim:
         devices = tuple(
@@ -97,12 +100,19 @@ def check_class(subject: Subject, drivers: frozenset[str]) -> Iterator[Finding]:
                 yield finding
 
 
-def check_claim(subject: Subject, index: Index, drivers: frozenset[str]) -> Judged:
-    """Judge the parameters of a claim or template, with those of its classes."""
+def check_claim(
+    subject: Subject, index: Index, drivers: frozenset[str], policy: Level | None = None
+) -> Judged:
+    """Judge the parameters of a claim or template, with those of its classes.
+
+    `policy` is the level of namespaces that have no label; None leaves the policy out.
+    """
+    level = None if policy is None else level_in(subject, index, policy)
     findings: dict[Finding, None] = {}
     ifnames: set[str] = set()
     for driver in sorted(_drivers_meant(subject, index) & drivers):
-        for stand_in in _stand_ins(subject, index, driver):
+        for unjudged in _stand_ins(subject, index, driver):
+            stand_in = replace(unjudged, level=level)
             found, names = _read(stand_in)
             findings |= {finding: None for finding, _ in found}
             ifnames |= names
@@ -165,7 +175,16 @@ def _read(stand_in: _StandIn) -> tuple[list[tuple[Finding, Path]], frozenset[str
         return [_located(stand_in, fault) for fault in error.faults], frozenset()
     except RequestError as error:
         return [_located(stand_in, error)], frozenset()
-    return [], frozenset(request.ifname for request in requests)
+    found = [_located(stand_in, fault) for fault in _refusals(stand_in, requests)]
+    return found, frozenset(request.ifname for request in requests)
+
+
+def _refusals(stand_in: _StandIn, requests: Iterable[InterfaceRequest]) -> Iterator[RequestError]:
+    """What the driver would refuse by its policy."""
+    if stand_in.level is not None:
+        for request in requests:
+            one = _wanted(stand_in, request.device.base_request)
+            yield from policy_faults(request, one, stand_in.subject, stand_in.level)
 
 
 def _located(stand_in: _StandIn, fault: RequestError) -> tuple[Finding, Path]:

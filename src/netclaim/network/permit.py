@@ -28,7 +28,6 @@ from netclaim.network.policy import (
     TYPES,
     Key,
     Level,
-    Type,
 )
 from netclaim.plugins.conf import read_cidr
 from netclaim.plugins.errors import PluginError
@@ -110,7 +109,7 @@ def judge(
         return faults
     if len(network.plugins) > PLUGINS_MAX:
         message = f"has {len(network.plugins)} plugins, a claim's network may have {PLUGINS_MAX}"
-        return [*faults, PolicyError(message, field="config.plugins")]
+        return [*faults, PolicyError(message, field=fields[PLUGINS_MAX])]
     for plugin, where in zip(network.plugins, fields, strict=True):
         faults += _plugin_faults(plugin, where, standing, ifname)
     return faults
@@ -149,8 +148,13 @@ def _plugin_faults(
     known = TYPES.get(plugin.type)
     if known is None:
         yield from _program_faults(plugin.type, f"{where}.type", standing)
-    else:
-        yield from _type_faults(known, plugin.type, where, standing)
+    elif known.level > Level.BASELINE:
+        what = f"the plugin {plugin.type} ({known.about})"
+        yield _needs(known.level, f"{where}.type", standing, what)
+        return
+    elif known.own and standing.not_own:
+        what = f"the plugin {plugin.type} ({known.about})"
+        yield _needs_own(f"{where}.type", standing, what)
     for key, value in config.items():
         rule = COMMON_KEYS.get(key) or (known.keys.get(key) if known is not None else None)
         if rule is not None:
@@ -178,13 +182,6 @@ def _ipam_faults(ipam: Mapping[str, Any], where: str, standing: Standing) -> Ite
     for address, path in _addresses(ipam, where):
         if fault := _address_fault(address, path, standing):
             yield fault
-
-
-def _type_faults(known: Type, name: str, where: str, standing: Standing) -> Iterator[RequestError]:
-    if known.level > Level.BASELINE:
-        yield _needs(known.level, f"{where}.type", standing, f"the plugin {name} ({known.about})")
-    elif known.own and standing.not_own:
-        yield _needs_own(f"{where}.type", standing, f"the plugin {name} ({known.about})")
 
 
 def _program_faults(name: str, where: str, standing: Standing) -> Iterator[RequestError]:

@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""Write what is made from the policy's table (`netclaim.network.policy`), or check it.
+
+    python scripts/policy_files.py           writes both
+    python scripts/policy_files.py --check   writes nothing; names what is stale and exits 1
+
+`docs/security.md` shows the table between two marks; `deploy/claim-admission.yaml` says the same to
+the API server, so that tenants hear it when they apply a claim.
+Promise: the table is the one source. Limit: of the admission policy's expressions see `_policy`:
+they let pass what only the driver can know.
+"""
+
+import argparse
+import json
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from netclaim.network.policy import (
+    COMMON_KEYS,
+    IPAM_TYPES,
+    LABEL,
+    PARAMETERS,
+    SYSCTLS,
+    TYPES,
+    Key,
+    Level,
+    Type,
+)
+from netclaim.network.settings import DRIVER_NAME
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "security.md"
+MANIFEST = ROOT / "deploy" / "claim-admission.yaml"
+BEGIN, END = "<!-- the policy's table: begin -->\n", "<!-- the policy's table: end -->\n"
+
+
+def stale() -> list[str]:
+    """The files that are not what the table says."""
+    wanted = {PAGE: page(), MANIFEST: manifest()}
+    return [path.name for path, text in wanted.items() if path.read_text() != text]
+
+
+def page() -> str:
+    """The page with the table as it is now."""
+    text = PAGE.read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+
+
+def table() -> str:
+    """The whole policy in Markdown."""
+    parts = [
+        "Parameters of a claim:",
+        _rows(("Key", "A claim needs", "About"), _keys(PARAMETERS)),
+        "Keys of every plugin in `config`:",
+        _rows(("Key", "A claim needs", "About"), _keys(COMMON_KEYS)),
+        "Plugins, and their own keys:",
+        _rows(("Plugin", "Key", "A claim needs", "About"), _types(TYPES)),
+        "Address management (`ipam`), and its keys:",
+        _rows(("Type", "Key", "A claim needs", "About"), _types(IPAM_TYPES)),
+        "Sysctls that a claim at baseline may set with `tuning`; `IFNAME` is its own interface:",
+        "\n".join(f"- `{name}`" for name in SYSCTLS),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _rows(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _types(types: Mapping[str, Type]) -> Iterator[tuple[str, ...]]:
+    for name, rule in types.items():
+        needs = _needs(Key("", rule.level, own=rule.own))
+        yield f"`{name}`", "", needs, rule.about
+        if rule.level is Level.BASELINE:
+            yield from (("", *row) for row in _keys(rule.keys))
+
+
+def _keys(keys: Mapping[str, Key]) -> Iterator[tuple[str, ...]]:
+    for name, key in keys.items():
+        yield f"`{name}`", _needs(key), key.about
+
+
+def _needs(key: Key) -> str:
+    needs = str(key.level)
+    if key.own:
+        needs += ", a link of its own"
+    if key.values:
+        needs += f": {', '.join(key.values)}"
+    if key.own_values:
+        needs += f"; on a link of its own also {', '.join(key.own_values)}"
+    return needs
+
+
+def manifest() -> str:
+    """The admission policy and its binding, as YAML."""
+    return HEAD + _policy() + BINDING
+
+
+HEAD = f"""\
+# What a claim may set (docs/security.md), said at `kubectl apply`. Made from the driver's own table
+# by scripts/policy_files.py. The drivers judge every claim themselves and do not rely on this:
+# whose link a claim gets, what its class allows, and a configuration written as a string, only they
+# can know.
+#
+# If the drivers have another name, another default level (--policy) or further programs for claims
+# (--claim-plugins), say so in the first three variables.
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata:
+  name: netclaim-claims
+spec:
+  failurePolicy: Ignore # what cannot be evaluated is for the driver to judge
+  matchConstraints:
+    resourceRules:
+    - apiGroups: [resource.k8s.io]
+      apiVersions: [v1, v1beta2, v1beta1]
+      operations: [CREATE] # their specs cannot change
+      resources: [resourceclaims, resourceclaimtemplates]
+  variables:
+  - name: drivers
+    expression: "['{DRIVER_NAME}']"
+  - name: defaultLevel
+    expression: "'{Level.BASELINE}'"
+  - name: claimPlugins
+    expression: "[]"
+"""
+
+BINDING = """\
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata:
+  name: netclaim-claims
+spec:
+  policyName: netclaim-claims
+  validationActions: [Deny]
+"""
+
+GRANT = (
+    "leave it out, or ask an admin of the cluster to set it in the DeviceClass or to label the "
+    f"namespace {LABEL}={Level.PRIVILEGED}"
+)
+
+
+# What is empty or off means the same as leaving it out, to the driver too.
+_WRONG_KEY = "!(k.lowerAscii() in variables.keys[p.type]) && !(p[k] in variables.nothing)"
+_WRONG_IPAM_KEY = (
+    "!(k.lowerAscii() in variables.ipamKeys[p.ipam.type]) && !(p.ipam[k] in variables.nothing)"
+)
+
+
+def _policy() -> str:
+    """The variables that take a claim apart, and what is asked of its parts.
+
+    Each variable lists what is wrong, in words; the claim passes if all lists are empty.
+    """
+    variables = {
+        "level": f"namespaceObject.metadata.?labels[?'{LABEL}'].orValue(variables.defaultLevel)",
+        "spec": "object.kind == 'ResourceClaim' ? object.spec : object.spec.spec",
+        "networks": (
+            "variables.spec.?devices.?config.orValue([]).filter(c, has(c.opaque) && "
+            "c.opaque.driver in variables.drivers && has(c.opaque.parameters.config) && "
+            "type(c.opaque.parameters.config) == map)"
+            ".map(c, c.opaque.parameters.config)"
+        ),
+        "plugins": (
+            "variables.networks.filter(n, has(n.plugins)).map(n, n.plugins)"
+            ".map(list, list.filter(p, type(p) == map && has(p.type))) + "
+            "[variables.networks.filter(n, !has(n.plugins) && has(n.type))]"
+        ),
+        "nothing": "[dyn(null), dyn(false), dyn(''), dyn(0)]",
+        "keys": _cel(_allowed(TYPES, COMMON_KEYS)),
+        "ipamKeys": _cel(_allowed(IPAM_TYPES, {"type": Key("")})),
+        "modes": _cel({name: _modes(rule) for name, rule in TYPES.items() if _modes(rule)}),
+        "sysctls": f"'{_sysctl_pattern()}'",
+        "wrongTypes": _each_plugin(
+            "!(p.type in variables.keys) && !(p.type in variables.claimPlugins)", "p.type"
+        ),
+        "wrongKeys": _each_plugin(
+            f"p.type in variables.keys && p.exists(k, {_WRONG_KEY})",
+            f"p.type + '.' + p.filter(k, {_WRONG_KEY})[0]",
+        ),
+        "wrongIpam": _each_plugin(
+            "has(p.ipam) && type(p.ipam) == map && has(p.ipam.type) && (p.ipam.type in "
+            f"variables.ipamKeys ? p.ipam.exists(k, {_WRONG_IPAM_KEY}) : "
+            "!(p.ipam.type in variables.claimPlugins))",
+            f"p.ipam.type in variables.ipamKeys ? 'ipam.' + p.ipam.filter(k, {_WRONG_IPAM_KEY})[0]"
+            " : 'ipam.type ' + p.ipam.type",
+        ),
+        "wrongModes": _each_plugin(
+            "p.type in variables.modes && has(p.mode) && !(p.mode in variables.modes[p.type])",
+            "p.type + ' mode ' + string(p.mode)",
+        ),
+        "wrongSysctls": _each_plugin(
+            "p.type == 'tuning' && has(p.sysctl) && type(p.sysctl) == map && "
+            "p.sysctl.exists(k, !k.matches(variables.sysctls))",
+            "'sysctl ' + p.sysctl.filter(k, !k.matches(variables.sysctls))[0]",
+        ),
+    }
+    refusals = {
+        "wrongTypes": "the CNI plugin",
+        "wrongKeys": "the key",
+        "wrongIpam": "the key",
+        "wrongModes": "the plugin",
+        "wrongSysctls": "the",
+    }
+    lines = []
+    for name, expression in variables.items():
+        lines += [f"  - name: {name}", *_folded("    expression", expression)]
+    lines.append("  validations:")
+    levels = _cel([str(level) for level in Level])
+    lines += _validation(
+        f"variables.level in {levels}",
+        f"'the label {LABEL} of the namespace is ' + variables.level + ', which is not a policy "
+        f"level; these are {', '.join(map(str, Level))}'",
+    )
+    for name, what in refusals.items():
+        lines += _validation(
+            f"variables.level == '{Level.PRIVILEGED}' || size(variables.{name}) == 0",
+            f"'{what} ' + variables.{name}[0] + ' in the parameters needs the policy level "
+            f"{Level.PRIVILEGED}, and the namespace has ' + variables.level + ': {GRANT}'",
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _validation(expression: str, message: str) -> list[str]:
+    return [
+        *_folded("  - expression", expression),
+        *_folded("    messageExpression", message),
+        "    reason: Forbidden",
+    ]
+
+
+def _folded(key: str, text: str) -> list[str]:
+    """A long line as YAML folds it; the spaces that it is broken at stay spaces."""
+    lines = textwrap.wrap(text, width=94, break_long_words=False, break_on_hyphens=False)
+    return [f"{key}: >-", *(f"      {line}" for line in lines)]
+
+
+def _each_plugin(condition: str, shown: str) -> str:
+    """A CEL list of what is wrong with the plugins of a claim."""
+    return (
+        f"variables.plugins.filter(list, list.exists(p, {condition}))"
+        f".map(list, list.filter(p, {condition}).map(p, {shown})[0])"
+    )
+
+
+def _allowed(types: Mapping[str, Type], common: Mapping[str, Key]) -> dict[str, list[str]]:
+    """The keys that a claim may set, in lower case, of each type that it may name."""
+    return {
+        name: [key.lower() for key, rule in {**common, **known.keys}.items() if _is_baseline(rule)]
+        for name, known in types.items()
+        if known.level is Level.BASELINE
+    }
+
+
+def _sysctl_pattern() -> str:
+    """A regular expression of the sysctls in the list, whatever the interface is called."""
+    named = "|".join(name.replace("IFNAME", "[^./]+").replace(".", "[./]") for name in SYSCTLS)
+    return f"^({named})$".replace("[^[./]/]", "[^./]")
+
+
+def _is_baseline(rule: Key) -> bool:
+    return rule.level <= Level.BASELINE
+
+
+def _modes(rule: Type) -> list[str]:
+    mode = rule.keys.get("mode")
+    return [*mode.values, *mode.own_values] if mode is not None else []
+
+
+def _cel(value: object) -> str:
+    """A literal; CEL writes these as JSON does, but for the quotes."""
+    return json.dumps(value).replace('"', "'")
+
+
+def main() -> int:
+    """Write, or say what is stale."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if stale")
+    if parser.parse_args().check:
+        found = stale()
+        print("\n".join(found), file=sys.stderr)
+        return 1 if found else 0
+    PAGE.write_text(page())
+    MANIFEST.write_text(manifest())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
