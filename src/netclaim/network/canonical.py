@@ -70,8 +70,9 @@ def _check_keys(value: object, field: str, depth: int) -> None:
         for key, inner in value.items():
             other = seen.setdefault(fold(key), key)
             if other != key:
+                one, two = sorted((other, key))
                 raise RequestError(
-                    f"{other!r} and {key!r} are the same key to a CNI plugin; leave one",
+                    f"{one!r} and {two!r} are the same key to a CNI plugin; leave one",
                     field=field,
                 )
             _check_keys(inner, f"{field}.{key}", depth - 1)
