@@ -14,6 +14,7 @@ import msgspec
 from aiohttp import web
 
 from netclaim.framework import Driver, Settings, run_driver
+from netclaim.framework.clock import Clock
 from netclaim.kubelet import DraClient, PluginSockets, register
 from netclaim.model import Claim, JsonObject
 from netclaim.nri import Runtime, RuntimeSettings, listening
@@ -159,10 +160,12 @@ def settings_in(root: Path, api: ApiServer, **changes: Any) -> Settings:
 
 
 @asynccontextmanager
-async def served(driver: Driver, settings: Settings) -> AsyncIterator[DraClient]:
+async def served(
+    driver: Driver, settings: Settings, *, clock: Clock | None = None
+) -> AsyncIterator[DraClient]:
     """A running driver that kubelet has registered; stopped as by SIGTERM at the end."""
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(run_driver(driver, settings))
+        running = group.create_task(run_driver(driver, settings, clock=clock))
         sockets = PluginSockets.under(settings.kubelet_dir, driver.name)
         registered = await register(sockets.registration)
         async with DraClient(registered) as kubelet:

@@ -34,7 +34,13 @@ class Node:
             stage.netns_exists,
             release=stage.preparer.release_ended,
         )
-        self.hooks = RuntimeHooks(stage.attacher, stage.adopter, self.repairer)
+        self.hooks = RuntimeHooks(
+            stage.attacher,
+            stage.adopter,
+            self.repairer,
+            hook_time=stage.hook_time,
+            clock=stage.clock,
+        )
 
     async def run(self, pod: PodSandbox, *, within_s: float = 60.0) -> None:
         """RunPodSandbox."""

@@ -1,7 +1,7 @@
 """What the framework's tests share: claims, pods, a scripted driver, an API server's stand-ins."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,9 @@ from netclaim.errors import PeerError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.contract import NetworkDriver
+from netclaim.framework.fairness import HookTime
 from netclaim.framework.journal import Journal, open_journal
+from netclaim.framework.limits import Limits
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.pod_plans import PodClaims, PodPlans
 from netclaim.framework.prepare import Preparer
@@ -188,10 +190,13 @@ class FakePods:
         self.faults: list[Exception] = []
         self.gone: set[str] = set()  # UIDs
         self.forbidden = False
+        self.before: Callable[[], Awaitable[None]] | None = None  # what an answer waits for
 
     async def claims_of(self, pod: PodSandbox) -> PodClaims | None:
         """The next fault if there is one, else what the claims say."""
         self.gets.append(pod.name)
+        if self.before is not None:
+            await self.before()
         if self.faults:
             raise self.faults.pop(0)
         if pod.uid in self.gone:
@@ -259,6 +264,7 @@ class Stage:
         journal: Journal,
         *claims: Claim,
         driver: ScriptedDriver | None = None,
+        limits: Limits,
     ) -> None:
         self.journal = journal
         self.driver = driver or ScriptedDriver()
@@ -270,6 +276,7 @@ class Stage:
         self.clock = FakeClock()
         self.metrics = Metrics(DRIVER, self.clock)
         self.released = ReleasedLately(self.clock)
+        self.hook_time = HookTime(self.clock)
         self.gone: set[str] = set()  # namespaces that do not exist
         self.hooked = asyncio.Event()
         self.hooked.set()
@@ -279,6 +286,8 @@ class Stage:
             PodPlans(journal, self.claims, self.pods),
             reports=self.reports,
             metrics=self.metrics,
+            hook_time=self.hook_time,
+            limits=limits,
             netns_exists=self.netns_exists,
         )
         self.preparer = Preparer(
@@ -291,6 +300,7 @@ class Stage:
             reports=self.reports,
             released=self.released,
             metrics=self.metrics,
+            limits=limits,
         )
 
         async def plan(ref: ClaimRef) -> None:
@@ -346,11 +356,15 @@ class Stage:
 
 @asynccontextmanager
 async def stage_in(
-    directory: Path, *claims: Claim, boot_id: str = BOOT, driver: ScriptedDriver | None = None
+    directory: Path,
+    *claims: Claim,
+    boot_id: str = BOOT,
+    driver: ScriptedDriver | None = None,
+    limits: Limits | None = None,
 ) -> AsyncIterator[Stage]:
     """A stage on a journal of its own; entered again, on the journal as it was left."""
     async with open_journal(directory / "journal.db", boot_id) as journal:
-        yield Stage(journal, *claims, driver=driver)
+        yield Stage(journal, *claims, driver=driver, limits=limits or Limits())
 
 
 def booking_of(claim: Claim, *, prepared: bool = True) -> Booking:

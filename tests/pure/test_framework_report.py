@@ -289,7 +289,8 @@ async def test_becoming_ready_does_not_wait(tmp_path: Path) -> None:
 
 def many_devices(name: str) -> Claim:
     """A claim with as many devices as a claim may have."""
-    return claim_of(name, *(device_of(f"{name}-{number}") for number in range(32)))
+    devices = (device_of(f"{name}-{number}") for number in range(32))
+    return claim_of(name, *devices, pods=(f"pod-of-{name}",))
 
 
 async def fail_all(bench: Bench, claim: Claim) -> None:

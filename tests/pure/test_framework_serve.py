@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from netclaim.framework import run_driver
+from netclaim.framework.clock import SystemClock
 from netclaim.kubelet import DeviceHealth, DraClient, Health, PluginSockets, register
 from netclaim.model import Device, PodSandbox
 from netclaim.nri import Container, StatusError
@@ -90,6 +91,14 @@ async def test_pod_that_joins_a_shared_claim(root: Path) -> None:
     assert driver.calls == ["prepare red", "attach eth1"]
 
 
+class IdealMachine(SystemClock):
+    """A machine on which nothing takes any time, however busy the one of the test is."""
+
+    def monotonic(self) -> float:
+        """Always the same."""
+        return 0.0
+
+
 @pytest.mark.asyncio
 async def test_failed_attach_fails_the_pod(root: Path) -> None:
     """The driver's error reaches the runtime's user, and the claim shows it."""
@@ -99,7 +108,10 @@ async def test_failed_attach_fails_the_pod(root: Path) -> None:
     async with api_server() as api:
         settings = settings_in(root, api)
         api.put_claim(RED)
-        async with runtime_at(settings) as runtime, served(driver, settings) as kubelet:
+        async with (
+            runtime_at(settings) as runtime,
+            served(driver, settings, clock=IdealMachine()) as kubelet,
+        ):
             await kubelet.prepare([RED.ref])
             with pytest.raises(StatusError, match="out of reach"):
                 await runtime.run_pod_sandbox(pod)

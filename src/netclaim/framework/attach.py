@@ -2,14 +2,16 @@
 
 Promise: every attachment is in the journal before the driver is called for it and until the driver
 has undone it; the driver's calls for one sandbox never overlap; may be called twice. Decides
-nothing: prepare already did. Limit: knows no deadline; whoever calls cancels in time, and what that
-leaves behind is undone by the next call for the sandbox or by `sweep`. Nor does it know whether a
-failure is rolled back; whoever does calls `tell_failure` afterwards.
+nothing, prepare already did; but a claim whose failures held up the node has to wait. Limit: knows
+no deadline; whoever calls cancels in time, and what that leaves behind is undone by the next call
+for the sandbox or by `sweep`. Nor does it know whether a failure is rolled back; whoever does calls
+`tell_failure` afterwards.
 """
 
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import msgspec
@@ -17,8 +19,10 @@ import structlog
 
 from netclaim.errors import PeerError, RequestError
 from netclaim.framework.contract import NetworkDriver, NotBegunError
+from netclaim.framework.fairness import HookTime, NotYetError
 from netclaim.framework.faults import brief, explain
 from netclaim.framework.journal import Journal
+from netclaim.framework.limits import Limits
 from netclaim.framework.locks import KeyedLock
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.pod_plans import PodPlans
@@ -67,6 +71,36 @@ class DetachError(PeerError):
     """Attachments could not be undone; they are kept, to be undone later."""
 
 
+@dataclass(slots=True)
+class _Attempt:
+    """An attach of what a sandbox has not got yet, and how far it got."""
+
+    missing: list[Plan]
+    begun: bool = False  # whether the driver was called
+    done: list[Attachment] = field(default_factory=list)
+    errors: dict[AttachmentKey, Exception] = field(default_factory=dict)
+
+    def claims(self) -> frozenset[str]:
+        """The claims of what was missing."""
+        return frozenset(plan.claim.uid for plan in self.missing)
+
+    def blamed(self) -> frozenset[str]:
+        """The claims whose own devices failed or were cut off."""
+        if not self.begun:
+            return frozenset()
+        done = {(each.plan.claim.uid, each.plan.device.key) for each in self.done}
+        wanted = {(plan.claim.uid, plan.device.key) for plan in self.missing}
+        return frozenset(claim_uid for claim_uid, _ in wanted - done)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """What the claims are to say of a failed attach, and the claims to blame; None: not tried."""
+
+    texts: Mapping[str, Mapping[DeviceKey, str]]  # by claim
+    blamed: frozenset[str] | None
+
+
 class Attacher:
     """Puts devices into sandboxes and takes them out again."""
 
@@ -78,6 +112,8 @@ class Attacher:
         *,
         reports: Reports,
         metrics: Metrics,
+        hook_time: HookTime,
+        limits: Limits,
         netns_exists: Callable[[str], bool],
     ) -> None:
         self._driver = driver
@@ -85,32 +121,47 @@ class Attacher:
         self._plans = plans
         self._reports = reports
         self._metrics = metrics
+        self._hook_time = hook_time
+        self._limits = limits
         self._netns_exists = netns_exists
         self._locks = KeyedLock()
-        self._failures: dict[str, Mapping[str, Mapping[DeviceKey, str]]] = {}  # sandbox, claim
+        self._failures: dict[str, _Failure] = {}  # by sandbox, until they are told
 
-    async def attach(self, pod: PodSandbox) -> None:
+    async def attach(self, pod: PodSandbox, *, hooked: bool = False) -> None:
         """Attach whatever the pod has not got yet. Again: returns at once.
 
-        Raises AttachError with the devices that succeeded still attached; `release_sandbox`
-        rolls them back, and `tell_failure` shows the reason on the claims.
+        `hooked`: the runtime waits, so that a claim which failed at its cost lately is refused with
+        NotYetError. Raises AttachError with the devices that succeeded still attached;
+        `release_sandbox` rolls them back, and `tell_failure` shows the reason on the claims.
         """
         async with self._locks.hold(pod.id):
-            missing = [p for p in await self._plans.of(pod) if not self._is_attached(p, pod)]
-            if not missing:
-                return
-            try:
-                await self._attach_missing(missing, pod)
-            except BaseException as error:
-                self._failures[pod.id] = _failures(missing, pod, error)
-                raise
-            for claim_uid in {plan.claim.uid for plan in missing}:
+            plans = await self._plans.of(pod)
+            attempt = _Attempt([plan for plan in plans if not self._is_attached(plan, pod)])
+            if attempt.missing:
+                if hooked:
+                    self._check_time(attempt, pod)
+                try:
+                    self._limits.check_pod(pod, len(plans))
+                    await self._attach_missing(attempt, pod)
+                except BaseException as error:
+                    texts = _texts(attempt.missing, pod, error)
+                    self._failures[pod.id] = _Failure(texts, attempt.blamed())
+                    raise
+            self._hook_time.note_success((pod.uid, *attempt.claims()))
+            for claim_uid in attempt.claims():
                 self._reports.touch(claim_uid, {})
 
-    def tell_failure(self, sandbox_id: str) -> None:
-        """Have the claims say why the last attach of a sandbox failed. Again: nothing."""
-        for claim_uid, by_device in self._failures.pop(sandbox_id, {}).items():
+    def tell_failure(self, sandbox_id: str) -> frozenset[str] | None:
+        """Have the claims say why the last attach of a sandbox failed. Again: nothing.
+
+        The claims whose own devices failed; None if nothing was tried.
+        """
+        failure = self._failures.pop(sandbox_id, None)
+        if failure is None:
+            return None
+        for claim_uid, by_device in failure.texts.items():
             self._reports.touch(claim_uid, by_device)
+        return failure.blamed
 
     async def release_sandbox(self, sandbox_id: str) -> None:
         """Detach everything of a sandbox. Again, or for an unknown one: nothing."""
@@ -176,20 +227,36 @@ class Attacher:
         if errors:
             raise DetachError(brief("; ".join(map(str, errors))))
 
-    async def _attach_missing(self, missing: Iterable[Plan], pod: PodSandbox) -> None:
+    def _check_time(self, attempt: _Attempt, pod: PodSandbox) -> None:
+        """Refuse claims that have to wait; those that say nothing about it yet are to say so."""
+        try:
+            self._hook_time.check_claims(
+                pod, {uid: self._is_ready(uid) for uid in attempt.claims()}
+            )
+        except NotYetError as error:
+            silent = [p for p in attempt.missing if p.claim.uid not in self._journal.reports]
+            self._failures[pod.id] = _Failure(_texts(silent, pod, error), blamed=None)
+            raise
+
+    def _is_ready(self, claim_uid: str) -> bool:
+        """Whether the last that was reported of all the claim's devices is success."""
+        report = self._journal.reports.get(claim_uid)
+        return report is not None and all(device.ready for device in report.devices)
+
+    async def _attach_missing(self, attempt: _Attempt, pod: PodSandbox) -> None:
         if pod.netns is None:
             raise HostNetworkError
         for sandbox_id in self._earlier_sandboxes(pod):
             await self.release_sandbox(sandbox_id)
         await self._undo(self._unfinished(pod.id))
         with self._metrics.timed("attach"):
-            await self._attach_all(missing, pod)
+            await self._attach_all(attempt, pod)
 
-    async def _attach_all(self, plans: Iterable[Plan], pod: PodSandbox) -> None:
-        begun = [Attachment(plan=plan, pod=pod) for plan in plans]
+    async def _attach_all(self, attempt: _Attempt, pod: PodSandbox) -> None:
+        begun = [Attachment(plan=plan, pod=pod) for plan in attempt.missing]
         await self._journal.put_leases(Lease(attachment, "attaching") for attachment in begun)
-        done: list[Attachment] = []
-        errors: dict[AttachmentKey, Exception] = {}
+        attempt.begun = True
+        done, errors = attempt.done, attempt.errors
         async with asyncio.TaskGroup() as group:
             for attachment in begun:
                 group.create_task(self._attach_one(attachment, done, errors))
@@ -281,7 +348,7 @@ class Attacher:
         self._metrics.pending_detaches.set(states.count("detaching"))
 
 
-def _failures(
+def _texts(
     plans: Iterable[Plan], pod: PodSandbox, error: BaseException
 ) -> Mapping[str, Mapping[DeviceKey, str]]:
     """Why each device is not there, by claim: its own error, or that it shares another's."""

@@ -4,10 +4,13 @@ Promise: a pod does not run without its interfaces. The runtime takes silence fo
 answer is an error before its deadline rather than nothing; a sandbox that slipped through while the
 driver was away is completed after the next Synchronize, and until then its containers are refused.
 A pod on the host's network has no namespace of its own, and is refused if it claims an interface.
+All pods of the node wait while a hook runs: one that failed lately at their cost is refused at once
+for a while, and what can be undone later does not hold up anybody where that has happened often.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 import structlog
@@ -15,6 +18,8 @@ import structlog
 from netclaim.errors import NetclaimError, PeerError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
+from netclaim.framework.clock import Clock
+from netclaim.framework.fairness import HookTime, NotYetError
 from netclaim.framework.repair import Repairer
 from netclaim.model.pod import PodSandbox
 from netclaim.nri import Container, RuntimeInfo
@@ -36,10 +41,20 @@ class AttachTimeoutError(PeerError):
 class RuntimeHooks:
     """What the NRI plugin calls."""
 
-    def __init__(self, attacher: Attacher, adopter: Adopter, repairer: Repairer) -> None:
+    def __init__(
+        self,
+        attacher: Attacher,
+        adopter: Adopter,
+        repairer: Repairer,
+        *,
+        hook_time: HookTime,
+        clock: Clock,
+    ) -> None:
         self._attacher = attacher
         self._adopter = adopter
         self._repairer = repairer
+        self._hook_time = hook_time
+        self._clock = clock
 
     async def configure(self, runtime: RuntimeInfo) -> None:
         """Look at how long the runtime waits. Again: the same."""
@@ -63,14 +78,15 @@ class RuntimeHooks:
     async def run_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
         """Attach, or take everything back and answer with an error. Again: nothing to do."""
         left_s = deadline_s - asyncio.get_running_loop().time()
-        try:
-            await self._attach(pod, self._adopter.book, deadline_s - left_s * ROLLBACK_SHARE)
-        except Exception as error:
-            await self._release(pod.id, deadline_s)
-            log.warning("attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error))
-            raise
-        finally:
-            self._attacher.tell_failure(pod.id)
+        with self._accounted(pod):
+            try:
+                await self._attach(pod, self._adopter.book, deadline_s - left_s * ROLLBACK_SHARE)
+            except Exception as error:
+                await self._release(pod, deadline_s)
+                log.warning(
+                    "attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error)
+                )
+                raise
 
     async def create_container(
         self,
@@ -80,35 +96,52 @@ class RuntimeHooks:
         deadline_s: float,
     ) -> None:
         """Refuse a container while its pod lacks an interface. Again: the same."""
-        try:
-            await self._attach(pod, self._adopter.take_over, deadline_s)
-        except Exception as error:
-            log.warning(
-                "attach.container_refused",
-                pod=pod.name,
-                namespace=pod.namespace,
-                container=container.name,
-                error=str(error),
-            )
-            raise
-        finally:
-            self._attacher.tell_failure(pod.id)
+        with self._accounted(pod):
+            try:
+                await self._attach(pod, self._adopter.take_over, deadline_s)
+            except Exception as error:
+                log.warning(
+                    "attach.container_refused",
+                    pod=pod.name,
+                    namespace=pod.namespace,
+                    container=container.name,
+                    error=str(error),
+                )
+                raise
 
     async def stop_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
         """Detach while the namespace is still there. Again: nothing to do."""
-        await self._end(pod.id, deadline_s)
+        await self._end(pod, deadline_s)
 
     async def remove_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
         """Detach what Stop did not. Again: nothing to do."""
-        await self._end(pod.id, deadline_s)
+        await self._end(pod, deadline_s)
+
+    @contextmanager
+    def _accounted(self, pod: PodSandbox) -> Iterator[None]:
+        """Have the claims say why the block failed, and account for the time that it took.
+
+        What was refused at once took none. Being cancelled, as the runtime hung up, is a failure.
+        """
+        started_s = self._clock.monotonic()
+        try:
+            yield
+        except BaseException as error:
+            blamed = self._attacher.tell_failure(pod.id)
+            if not isinstance(error, NotYetError):
+                took_s = self._clock.monotonic() - started_s
+                text = str(error) or "cut off before the runtime's deadline"
+                self._hook_time.note_failure(pod, blamed, took_s, text)
+            raise
 
     async def _attach(
         self, pod: PodSandbox, adopt: Callable[[PodSandbox], Awaitable[object]], deadline_s: float
     ) -> None:
+        self._hook_time.check_pod(pod)
         try:
             async with asyncio.timeout_at(deadline_s):
                 await adopt(pod)
-                await self._attacher.attach(pod)
+                await self._attacher.attach(pod, hooked=True)
         except TimeoutError as error:
             self._repairer.wake()
             raise AttachTimeoutError(
@@ -118,16 +151,26 @@ class RuntimeHooks:
             self._repairer.wake()
             raise
 
-    async def _end(self, sandbox_id: str, deadline_s: float) -> None:
-        self._repairer.forget(sandbox_id)
-        await self._release(sandbox_id, deadline_s)
+    async def _end(self, pod: PodSandbox, deadline_s: float) -> None:
+        self._repairer.forget(pod.id)
+        if self._repairer.is_at(pod.id):
+            return
+        if not self._hook_time.may_wait(pod.namespace):
+            self._repairer.note_gone(pod.id)
+            return
+        started_s = self._clock.monotonic()
+        if not await self._release(pod, deadline_s):
+            self._hook_time.draw(pod.namespace, self._clock.monotonic() - started_s)
 
-    async def _release(self, sandbox_id: str, deadline_s: float) -> None:
-        """Undo as much as time allows; the rest goes on in the background."""
+    async def _release(self, pod: PodSandbox, deadline_s: float) -> bool:
+        """Undo as much as time allows; the rest goes on in the background. Whether all is done."""
+        done = False
         try:
             async with asyncio.timeout_at(deadline_s):
-                await self._attacher.release_sandbox(sandbox_id)
+                await self._attacher.release_sandbox(pod.id)
+            done = True
         except (NetclaimError, TimeoutError) as error:
-            log.warning("detach.postponed", sandbox=sandbox_id, error=str(error))
-            self._repairer.note_gone(sandbox_id)
+            log.warning("detach.postponed", sandbox=pod.id, error=str(error))
+            self._repairer.note_gone(pod.id)
         self._repairer.note_ended()
+        return done

@@ -10,6 +10,7 @@ from netclaim.framework.cdi import CdiDirectory
 from netclaim.framework.clock import Clock
 from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.framework.device_health import device_healths
+from netclaim.framework.fairness import HookTime
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.journal import Journal
 from netclaim.framework.kube_api import (
@@ -19,6 +20,7 @@ from netclaim.framework.kube_api import (
     KubeSlices,
     KubeStatuses,
 )
+from netclaim.framework.limits import Limits
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.pod_plans import PodPlans
 from netclaim.framework.prepare import Attachments, Preparer
@@ -117,15 +119,19 @@ def build(
         subject="NetworkInterface" if isinstance(driver, NetworkDriver) else "Device",
     )
     released = ReleasedLately(clock)
+    limits = Limits()
     network = None
     if isinstance(driver, NetworkDriver):
         pods = KubePods(api)
+        hook_time = HookTime(clock)
         attacher = Attacher(
             driver,
             journal,
             PodPlans(journal, claims, pods),
             reports=reporter,
             metrics=metrics,
+            hook_time=hook_time,
+            limits=limits,
             netns_exists=_exists,
         )
 
@@ -142,7 +148,7 @@ def build(
         )
         repairer = Repairer(attacher, adopter, journal, clock, _exists, release=release)
         plugin = Plugin(
-            RuntimeHooks(attacher, adopter, repairer),
+            RuntimeHooks(attacher, adopter, repairer, hook_time=hook_time, clock=clock),
             name=driver.name,
             index=settings.nri_index,
             socket_path=settings.nri_socket,
@@ -160,6 +166,7 @@ def build(
         reports=reporter,
         released=released,
         metrics=metrics,
+        limits=limits,
     )
     preparer.count()
     return Parts(

@@ -1,14 +1,15 @@
 """Prepare: a claim into plans, and its release.
 
 Promise: the plan is in the journal before anybody hears of success; a second call returns the saved
-plan and disturbs nothing; a device that another claim holds is not given away. Releasing detaches
+plan and disturbs nothing; a device that another claim holds is not given away, nor more than a pod
+or a namespace may have; of a claim that is refused for that nothing is written. Releasing detaches
 first, works without the claim object, and succeeds for a claim that was never prepared; under a pod
 that still runs it is put off until the pod has ended. Limit: one attempt a call; `answer` retries.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 import structlog
@@ -18,6 +19,7 @@ from netclaim.framework.attach import Reports
 from netclaim.framework.contract import Driver
 from netclaim.framework.exclusive import holder
 from netclaim.framework.journal import Journal
+from netclaim.framework.limits import Limits, NamespaceFullError
 from netclaim.framework.locks import KeyedLock
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.pod_plans import Claims
@@ -38,6 +40,10 @@ __all__ = [
 ]
 
 log = structlog.get_logger()
+
+# Claims of a full namespace that are looked up at each refusal, for some that kubelet forgot: a few
+# requests each time kubelet comes back, and all of them within an hour.
+LOOKED_UP: Final = 8
 
 
 class Attachments(Protocol):
@@ -99,6 +105,7 @@ class Preparer:
         reports: Reports,
         released: ReleasedLately,
         metrics: Metrics,
+        limits: Limits,
     ) -> None:
         self._driver = driver
         self._journal = journal
@@ -109,8 +116,10 @@ class Preparer:
         self._reports = reports
         self._released = released
         self._metrics = metrics
+        self._limits = limits
         self._locks = KeyedLock()
         self._booking = asyncio.Lock()
+        self._looked_up = 0
 
     async def prepare(self, ref: ClaimRef) -> PrepareAnswer:
         """Plan the claim, write the plan down, answer. Again: the saved plan."""
@@ -221,21 +230,34 @@ class Preparer:
 
     async def _book(self, claim: Claim) -> Booking:
         """Write down that the claim takes its devices, unless another claim has one of them."""
-        async with self._booking:
-            other = holder(claim, self._journal.bookings.values())
-            if other is None:
-                booking = Booking(
-                    claim=claim.ref,
-                    devices=claim.devices,
-                    pods=claim.pod_uids,
-                    owner_pod_uid=claim.owner_pod_uid,
-                )
-                await self._journal.put_booking(booking)
-                return booking
+        try:
+            async with self._booking:
+                other = holder(claim, self._journal.bookings.values())
+                if other is None:
+                    self._limits.check_claim(claim, self._journal.bookings.values())
+                    booking = Booking(
+                        claim=claim.ref,
+                        devices=claim.devices,
+                        pods=claim.pod_uids,
+                        owner_pod_uid=claim.owner_pod_uid,
+                    )
+                    await self._journal.put_booking(booking)
+                    return booking
+        except NamespaceFullError:
+            await self._release_some_stale(claim.namespace)
+            raise
         await self._release_if_stale(other.claim)
         raise DeviceBusyError(
             f"a device is still held by claim {other.claim.namespace}/{other.claim.name}"
         )
+
+    async def _release_some_stale(self, namespace: str) -> None:
+        """Look a few claims of a full namespace up, and at the next call the next ones."""
+        refs = [b.claim for b in self._journal.bookings.values() if b.claim.namespace == namespace]
+        first = self._looked_up % len(refs)
+        self._looked_up += LOOKED_UP
+        for ref in (refs[first:] + refs[:first])[:LOOKED_UP]:
+            await self._release_if_stale(ref)
 
     async def _release_if_stale(self, ref: ClaimRef) -> None:
         """Release a claim that kubelet forgot: it is gone, replaced or no longer allocated."""

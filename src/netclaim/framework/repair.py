@@ -83,6 +83,10 @@ class Repairer:
         self._to_check |= {pod.id: pod for pod in self._attacher.holders(beyond=offered)}
         self.wake()
 
+    def is_at(self, sandbox_id: str) -> bool:
+        """Whether this sandbox is to be released already, and nobody needs to wait for it."""
+        return sandbox_id in self._gone
+
     def forget(self, sandbox_id: str) -> None:
         """This sandbox is ending: do not complete it any more. Again: nothing."""
         self._running.pop(sandbox_id, None)
