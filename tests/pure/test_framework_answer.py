@@ -1,6 +1,7 @@
 """Kubelet gets an answer for every claim, in its time."""
 
 import asyncio
+from collections import Counter
 
 import pytest
 
@@ -65,6 +66,106 @@ async def test_passing_faults_are_retried() -> None:
     service, clock = answers(Work(red=[UNREACHABLE] * 6))
     assert await service.prepare([RED]) == {"uid-red": READY}
     assert clock.slept_s == [0.25, 0.5, 1.0, 2.0, 4.0, 5.0]
+
+
+class Slow(Work):
+    """Takes until it is let go; notes who is being worked on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.busy: Counter[str] = Counter()
+        self.most: Counter[str] = Counter()
+        self.go = asyncio.Event()
+        self._begun = asyncio.Event()
+
+    async def wait_busy(self, count: int) -> None:
+        """Return once so many of the bad namespace are being worked on."""
+        while self.busy["bad"] < count:
+            self._begun.clear()
+            await self._begun.wait()
+
+    async def unprepare(self, ref: ClaimRef) -> None:
+        """Wait to be let go."""
+        self.busy[ref.namespace] += 1
+        self.most |= self.busy
+        self._begun.set()
+        try:
+            if ref.namespace == "bad":
+                await self.go.wait()
+        finally:
+            self.busy[ref.namespace] -= 1
+
+
+def refs_in(namespace: str, count: int) -> list[ClaimRef]:
+    """So many claims of a namespace."""
+    return [ClaimRef(f"uid-{namespace}-{n}", namespace, f"c{n}") for n in range(count)]
+
+
+@pytest.mark.parametrize("verb", ["prepare", "unprepare"])
+@pytest.mark.asyncio
+async def test_slow_claims_of_a_namespace(verb: str) -> None:
+    """Eight of two hundred are worked on at a time; another namespace's claims do not wait."""
+    work = Slow()
+    service, _ = answers(work)
+    async with asyncio.TaskGroup() as group:
+        bad = group.create_task(getattr(service, verb)(refs_in("bad", 200)))
+        await work.wait_busy(8)
+        good = await getattr(service, verb)(refs_in("good", 20))
+        assert (len(good), work.busy["bad"], bad.done()) == (20, 8, False)
+        work.go.set()
+    assert len(bad.result()) == 200
+    assert work.most["bad"] == 8
+
+
+@pytest.mark.asyncio
+async def test_releases_do_not_wait_for_prepares() -> None:
+    """A claim that is to be released gets its turn, though prepares have all of the places."""
+    work = Slow()
+    service, _ = answers(work)
+    async with asyncio.TaskGroup() as group:
+        preparing = group.create_task(service.prepare(refs_in("bad", 20)))
+        await work.wait_busy(8)
+        releasing = group.create_task(service.unprepare(refs_in("bad", 1)))
+        await work.wait_busy(9)
+        work.go.set()
+    assert (preparing.done(), releasing.done()) == (True, True)
+
+
+@pytest.mark.asyncio
+async def test_claims_that_wait_for_their_next_attempt_take_no_place() -> None:
+    """However many fail again and again, one that would succeed is prepared among them."""
+
+    class Failing(Work):
+        async def unprepare(self, ref: ClaimRef) -> None:
+            """Fail, but for one."""
+            if ref.name != "c199":
+                raise UNREACHABLE
+
+    class Asleep(FakeClock):
+        async def sleep(self, delay_s: float) -> None:
+            """For ever."""
+            self.slept_s.append(delay_s)
+            await asyncio.Event().wait()
+
+    clock = Asleep()
+    service = ClaimAnswers(Failing(), clock, Metrics("d", clock), budget_s=40.0)
+    bad = asyncio.ensure_future(service.prepare(refs_in("bad", 199)))
+    assert await service.prepare(refs_in("bad", 200)[199:]) == {"uid-bad-199": READY}
+    bad.cancel()
+    await asyncio.gather(bad, return_exceptions=True)
+
+
+@pytest.mark.asyncio
+async def test_claim_that_never_had_its_turn_is_told_why() -> None:
+    """Kubelet hears that others came first, not that something was tried."""
+    work = Slow()
+    service, _ = answers(work, budget_s=0.0)
+    given = await service.prepare(refs_in("bad", 9))
+    texts = Counter(answer.error for answer in given.values())
+    assert texts == {
+        "prepare not done in 0 s: it is still under way": 8,
+        "prepare not done in 0 s: other claims of namespace bad came first": 1,
+    }
 
 
 @pytest.mark.asyncio

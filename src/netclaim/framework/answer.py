@@ -1,8 +1,10 @@
 """Answer kubelet: every claim of a call, each on its own, before kubelet stops waiting.
 
 Promise: faults that may pass are retried within the budget, since kubelet itself would come back
-only after a minute; what does not get done in time is answered with the last fault. Calls for one
-claim wait for each other. Limit: knows nothing of what is done for a claim; `ClaimWork` does.
+only after a minute; what does not get done in time is answered with the last fault. Only so many
+are worked on at a time, and namespaces take turns: however many claims of one are slow or fail, the
+others' are prepared. A claim that waits for its next attempt takes no place. Limit: knows nothing
+of what is done for a claim; `ClaimWork` does.
 """
 
 import asyncio
@@ -13,6 +15,7 @@ from netclaim.errors import PeerError
 from netclaim.framework.clock import Clock
 from netclaim.framework.faults import explain
 from netclaim.framework.metrics import Metrics
+from netclaim.framework.places import Places
 from netclaim.framework.supervise import TRANSIENT, Backoff, retry
 from netclaim.model.prepared import ClaimRef, PrepareAnswer
 
@@ -21,6 +24,10 @@ __all__ = ["ClaimAnswers", "ClaimWork"]
 T = TypeVar("T")
 
 BACKOFF: Final = Backoff(first_s=0.25, max_s=5.0)  # a dozen attempts in kubelet's budget
+# Claims that are worked on at a time, in all and of one namespace. One waits some 20 ms for the API
+# server and the disk, so that eight get through the claims of a full node in a second or two.
+PLACES: Final = 32
+NAMESPACE_PLACES: Final = 8
 
 
 class ClaimWork(Protocol):
@@ -47,6 +54,10 @@ class ClaimAnswers:
         self._clock = clock
         self._metrics = metrics
         self._budget_s = budget_s
+        # Apart: a prepare may wait for a device that an unprepare releases.
+        self._places = {
+            verb: Places(total=PLACES, each=NAMESPACE_PLACES) for verb in ("prepare", "unprepare")
+        }
 
     async def prepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, PrepareAnswer]:
         """Prepare each claim. Again: the same answers."""
@@ -84,12 +95,15 @@ class ClaimAnswers:
         self, verb: str, ref: ClaimRef, work: Callable[[ClaimRef], Awaitable[T]]
     ) -> T:
         """Do the work, again and again if it fails in passing, and give up in time to say so."""
-        fault = "it is still under way"
+        fault = ""
+        state = f"other claims of namespace {ref.namespace} came first"
 
         async def attempt() -> T:
-            nonlocal fault
+            nonlocal fault, state
             try:
-                return await work(ref)
+                async with self._places[verb].hold(ref.namespace):
+                    state = "it is still under way"
+                    return await work(ref)
             except TRANSIENT as error:
                 fault = str(error)
                 raise
@@ -99,7 +113,7 @@ class ClaimAnswers:
                 async with asyncio.timeout(self._budget_s):
                     return await retry(verb, attempt, backoff=BACKOFF, clock=self._clock)
         except TimeoutError as error:
-            raise PeerError(f"{verb} not done in {self._budget_s:g} s: {fault}") from error
+            raise PeerError(f"{verb} not done in {self._budget_s:g} s: {fault or state}") from error
 
 
 def _names(ref: ClaimRef) -> dict[str, str]:
