@@ -1,11 +1,12 @@
 """DRA drivers on the lab's nodes: one process a node, with that node's own credentials.
 
-Stands in for a DaemonSet: the token is a service account's, bound to the node, with the rights of
-`deploy/rbac.yaml` and no more. Each driver gets a port on its node's loopback address for health
+Stands in for a DaemonSet: the token is a service account's, bound to the node, with the rights that
+`deploy/` gives and no more. Each driver gets a port on its node's loopback address for health
 and metrics. A killed driver stays dead, as fault tests want it; a rebooted node starts its own.
 """
 
 import http.client
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +30,7 @@ __all__ = [
 
 DEFAULT_DRIVER = "cni.dra.networking.x-k8s.io"
 CHECKOUT = Path(__file__).parent.parent
-RBAC = CHECKOUT / "deploy" / "rbac.yaml"
+RIGHTS = [CHECKOUT / "deploy" / name for name in ("rbac.yaml", "node-admission.yaml")]
 ACCOUNT, NAMESPACE = "netclaim-driver", "netclaim-system"
 TOKEN_LIFE = "48h"  # longer than any lab is up
 
@@ -46,12 +47,20 @@ def program_driver(name: str, program: Path) -> DriverRecord:
 
 
 def grant(kubectl: Kubectl, drivers: Sequence[str]) -> None:
-    """Give the service account its rights, for all drivers of the lab."""
-    documents = list(yaml.safe_load_all(RBAC.read_text()))
+    """Give the service account its rights, for all drivers of the lab.
+
+    The API server takes a changed policy up within seconds; drivers repeat what it refuses till
+    then.
+    """
+    names = sorted(set(drivers))
+    documents = [each for file in RIGHTS for each in yaml.safe_load_all(file.read_text())]
     for document in documents:
         for rule in document.get("rules", ()):
             if "resourceclaims/driver" in rule["resources"]:
-                rule["resourceNames"] = sorted(set(drivers))
+                rule["resourceNames"] = names
+        for variable in document.get("spec", {}).get("variables", ()):
+            if variable["name"] == "drivers":
+                variable["expression"] = json.dumps(names)  # CEL writes a list of strings so too
     kubectl("apply", "--filename=-", stdin=yaml.safe_dump_all(documents))
 
 
