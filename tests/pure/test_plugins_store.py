@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 
 from netclaim.cni import AttachmentKey, CniError, Plugins
 from netclaim.errors import HostError
-from netclaim.plugins.lease_store import MANY, Leases, LeaseStore
+from netclaim.plugins.lease_files import Leases
+from netclaim.plugins.lease_store import MANY, LeaseStore
 from tests.pure.plugin_calls import call_of, host_local, server
 
 KEY = AttachmentKey("c0ffee", "net1")
@@ -30,6 +32,11 @@ def held(directory: Path) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
+
+
+def store_of(directory: Path) -> LeaseStore:
+    """Make a store with a thread of its own."""
+    return LeaseStore(str(directory), ThreadPoolExecutor(1))
 
 
 async def lock_is_free(store: LeaseStore) -> None:
@@ -58,8 +65,8 @@ async def test_a_lock_that_another_has_holds_up_nobody_else(tmp_path: Path, own:
 
 @pytest.mark.asyncio
 async def test_a_cancelled_wait_does_not_keep_the_lock(tmp_path: Path) -> None:
-    """A thread that gets the lock after nobody wants it any more lets it go."""
-    store = LeaseStore(tmp_path / "net")
+    """Who was waiting for the lock and is cancelled does not get it later."""
+    store = store_of(tmp_path / "net")
     with held(tmp_path / "net"):
         task = asyncio.ensure_future(lock_is_free(store))
         for _ in range(20):
@@ -68,13 +75,13 @@ async def test_a_cancelled_wait_does_not_keep_the_lock(tmp_path: Path) -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
     await lock_is_free(store)
-    await lock_is_free(LeaseStore(tmp_path / "net"))
+    await lock_is_free(store_of(tmp_path / "net"))
 
 
 @pytest.mark.asyncio
 async def test_many_leases_are_read_in_a_thread(tmp_path: Path) -> None:
     """With more files than are read at once, the event loop goes on, and the lock holds."""
-    store = LeaseStore(tmp_path)
+    store = store_of(tmp_path)
     for number in range(MANY + 10):
         (tmp_path / f"10.9.{number // 250}.{number % 250 + 1}").write_text("other\r\nnet1")
     entered, leave = asyncio.Event(), asyncio.Event()
@@ -101,7 +108,7 @@ async def test_a_cancelled_transaction_keeps_the_lock_until_its_thread_is_done(
     tmp_path: Path,
 ) -> None:
     """Nobody changes the store while a thread whose caller is gone still works on it."""
-    store = LeaseStore(tmp_path)
+    store = store_of(tmp_path)
     for number in range(MANY + 1):
         (tmp_path / f"10.9.{number // 250}.{number % 250 + 1}").write_text("other\r\nnet1")
     entered, leave = asyncio.Event(), asyncio.Event()
@@ -188,7 +195,7 @@ async def test_a_lease_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None
     """What lies in an address's place and is no file has that address."""
     (tmp_path / "10.9.0.2").mkdir()
     address = ip_address("10.9.0.2")
-    store = LeaseStore(tmp_path)
+    store = store_of(tmp_path)
     assert not await store.transact(lambda leases: leases.reserve(address, KEY, 0))
 
 
@@ -197,7 +204,7 @@ async def test_a_store_that_cannot_be_made_is_the_hosts_fault(tmp_path: Path) ->
     """A file where the directory should be is told as such."""
     (tmp_path / "file").touch()
     with pytest.raises(HostError, match="leases"):
-        await lock_is_free(LeaseStore(tmp_path / "file" / "net"))
+        await lock_is_free(store_of(tmp_path / "file" / "net"))
 
 
 @pytest.mark.asyncio

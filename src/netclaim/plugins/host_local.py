@@ -6,15 +6,19 @@ can be asked for by capability (`ips`), in `args.cni.ips` and CNI_ARGS (IP); ran
 (`ipRanges`).
 """
 
+import asyncio
 from collections.abc import Callable
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
+from weakref import WeakValueDictionary
 
-from netclaim.cni import AttachmentKey, IPConfig, Result
+from netclaim.cni import DNS, AttachmentKey, IPConfig, Result
+from netclaim.cni.conflist import PLAIN_NAME
 from netclaim.plugins.conf import IpAddress
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.host_local_conf import HostLocalConf, read_host_local
-from netclaim.plugins.lease_store import Leases, LeaseStore
+from netclaim.plugins.lease_files import Leases
+from netclaim.plugins.lease_store import LOCK_S, LeaseStore
 from netclaim.plugins.plugin import Invocation, Plugin
 from netclaim.plugins.ranges import RangeSet
 from netclaim.plugins.resolv_conf import read_resolv_conf
@@ -25,18 +29,28 @@ __all__ = ["HostLocal"]
 T = TypeVar("T")
 
 DATA_DIR: Final = "/var/lib/cni/networks"
+# Threads for stores with many files: a second one, so that one slow disk does not hold up all.
+STORE_THREADS: Final = 2
+# And for resolvConf: a file system that never answers keeps a thread, and no store waits for it.
+FILE_THREADS: Final = 2
+RESOLV_CONF_S: Final = 2.0  # how long a file may take; a disk that has to wake up takes one
 
 
 class HostLocal(Plugin):
     """The plugin type host-local."""
 
-    def __init__(self) -> None:
-        self._stores: dict[str, LeaseStore] = {}  # one for each network, for its turns
+    def __init__(self, *, lock_s: float = LOCK_S) -> None:
+        """`lock_s` is how long to wait for the lock of a network's leases."""
+        self._lock_s = lock_s
+        # One store for each network that is in use at this moment, for its turns.
+        self._stores: WeakValueDictionary[str, LeaseStore] = WeakValueDictionary()
+        self._store_threads = ThreadPoolExecutor(STORE_THREADS, "host-local-leases")
+        self._file_threads = ThreadPoolExecutor(FILE_THREADS, "host-local-resolv-conf")
 
     async def add(self, invocation: Invocation) -> Result:
         """Lease an address out of each set of ranges, or none."""
         conf = read_host_local(invocation)
-        dns = read_resolv_conf(conf.resolv_conf) if conf.resolv_conf else Result().dns
+        dns = await self._name_servers(conf.resolv_conf) if conf.resolv_conf else DNS()
         key = invocation.endpoint.key
         ips = await self._in_store(conf, lambda leases: _lease(leases, conf, key))
         return Result(ips=ips, routes=conf.routes, dns=dns)
@@ -62,11 +76,25 @@ class HostLocal(Plugin):
 
     async def _in_store(self, conf: HostLocalConf, action: Callable[[Leases], T]) -> T:
         """Do something with the locked leases of a network."""
+        if not PLAIN_NAME.fullmatch(conf.network):  # the caller has seen to it; it is a path here
+            raise PluginError(f"{conf.network!r} cannot be the name of a network")
         directory = f"{conf.data_dir or DATA_DIR}/{conf.network}"
         store = self._stores.get(directory)
         if store is None:
-            store = self._stores[directory] = LeaseStore(Path(directory))
+            store = LeaseStore(directory, self._store_threads, lock_s=self._lock_s)
+            self._stores[directory] = store
         return await store.transact(action)
+
+    async def _name_servers(self, path: str) -> DNS:
+        """Read name servers from a file, off the event loop."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(RESOLV_CONF_S):
+                return await loop.run_in_executor(self._file_threads, read_resolv_conf, path)
+        except TimeoutError as error:
+            raise PluginError(
+                f"resolvConf: {path!r} was not read within {RESOLV_CONF_S:g} s"
+            ) from error
 
 
 def _lease(leases: Leases, conf: HostLocalConf, key: AttachmentKey) -> tuple[IPConfig, ...]:
