@@ -7,7 +7,12 @@ import pytest
 from netclaim.cni import CniCall, Command, Endpoint
 from netclaim.plugins.engine import read_call
 from netclaim.plugins.errors import PluginError
-from netclaim.plugins.tuning_sysctls import check_allowed, read_sysctls, sysctl_path
+from netclaim.plugins.tuning_sysctls import (
+    check_allowed,
+    read_sysctls,
+    sysctl_path,
+    sysctls_by_path,
+)
 
 
 def sysctls_of(config: str) -> dict[str, str]:
@@ -42,6 +47,7 @@ def test_a_key_that_is_there_twice_is_refused() -> None:
         ("net/ipv4/conf/IFNAME/arp_filter", "net/ipv4/conf/eth0.5/arp_filter"),
         ("net.core.somaxconn", "net/core/somaxconn"),
         ("net.ipv4...conf", "net/ipv4/conf"),
+        ("net/../kernel/msgmax", "net/kernel/msgmax"),
     ],
 )
 def test_a_key_names_a_file(key: str, path: str) -> None:
@@ -49,11 +55,98 @@ def test_a_key_names_a_file(key: str, path: str) -> None:
     assert sysctl_path(key, "eth0.5") == path
 
 
-@pytest.mark.parametrize("key", ["kernel.msgmax", "net", "", "netx.core", "/etc/passwd", "net.\0"])
+@pytest.mark.parametrize(
+    "config",
+    [
+        '{"name": "n", "sysctl": {"net.a": "1"}, "SYSCTL": {"net.b": "1"}}',
+        '{"name": "n", "sysctl": {"net.a": "1"}, "sysctl": {"net.b": "1"}}',
+        '{"name": "n", "sysctl": {"net.a": "1"}, "\\u017fy\\u017fctl": {"net.a": "2"}}',
+        '{"name": "n", "sysctl": null, "Sysctl": {"net.a": "1"}}',
+        '{"name": "n", "args": {}, "ARGS": {"cni": {"sysctl": {"net.a": "1"}}}}',
+        '{"name": "n", "args": {"cni": {}, "Cni": {"sysctl": {"net.a": "1"}}}}',
+        '{"name": "n", "args": {"cni": {"sysctl": {}, "sysctL": {"net.a": "1"}}}}',
+    ],
+)
+def test_two_places_for_the_same_settings_are_refused(config: str) -> None:
+    """Whether they are spelled alike or not, and whichever of them is empty."""
+    with pytest.raises(PluginError, match="are the same one"):
+        sysctls_of(config)
+
+
+def test_settings_are_found_where_go_finds_them() -> None:
+    """A long s is an s; no plugin that is written in Go sees what we pass over."""
+    assert sysctls_of('{"name": "n", "\\u017fysctl": {"net.a": "1"}}') == {"net.a": "1"}
+
+
+@pytest.mark.parametrize(
+    "args", ['{"sysctl": {"net.a": "1", "net.a": "2"}}', '{"SYSCTL": {"net.a": "1", "net.a": "1"}}']
+)
+def test_a_key_that_is_there_twice_in_the_arguments_is_refused(args: str) -> None:
+    """Where the reference takes the last one."""
+    with pytest.raises(PluginError, match="duplicated"):
+        sysctls_of(f'{{"name": "n", "args": {{"cni": {args}}}}}')
+
+
+@pytest.mark.parametrize(
+    "settings", ['["abc"]', '[["net.a", "1"]]', '"net.a"', '{"net.a": 1}', "7"]
+)
+def test_settings_that_are_none_are_refused(settings: str) -> None:
+    """A list that looks like pairs of keys and values is none either."""
+    with pytest.raises(PluginError, match="sysctl"):
+        sysctls_of(f'{{"name": "n", "sysctl": {settings}}}')
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("net.core.somaxconn", "net/core/somaxconn"),
+        ("net.core.somaxconn", "net..core.somaxconn"),
+        ("net.ipv4.conf.IFNAME.arp_filter", "net/ipv4/conf/net1/arp_filter"),
+    ],
+)
+def test_two_keys_for_one_setting_are_refused(one: str, other: str) -> None:
+    """Which of the values counts would be a matter of chance."""
+    with pytest.raises(PluginError, match="the same setting") as caught:
+        sysctls_by_path({one: "1", other: "2"}, "net1")
+    assert one in str(caught.value)
+    assert other in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "kernel.msgmax",
+        "net",
+        "",
+        "netx.core",
+        "/etc/passwd",
+        "net.\0",
+        "../../etc/passwd",
+        "net.core.somaxconn\n",
+        "Net.core.somaxconn",
+        "IFNAME.core.somaxconn",
+        "net/",
+    ],
+)
 def test_nothing_outside_the_network_is_named(key: str) -> None:
     """A setting that is not the network's is refused, however it is written."""
     with pytest.raises(PluginError, match="invalid net sysctl key"):
         sysctl_path(key, "net1")
+
+
+@pytest.mark.parametrize("ifname", ["..", "."])
+def test_the_links_name_does_not_lead_elsewhere(ifname: str) -> None:
+    """No link has such a name, and no container may be told one; the path is safe without that."""
+    for key in ("net/IFNAME/kernel/msgmax", "net.ipv4.IFNAME", "net/ipv4/conf/IFNAME/../x"):
+        with pytest.raises(PluginError, match="invalid net sysctl key"):
+            sysctl_path(key, ifname)
+
+
+@pytest.mark.parametrize("ifname", ["eth0.5", "..a", "a..", ".a", "IFNAME", "net.x"])
+def test_the_links_name_is_one_part_of_the_path(ifname: str) -> None:
+    """Its dots are no separators, and it is put in once."""
+    path = sysctl_path("net.ipv4.conf.IFNAME.arp_filter", ifname)
+    assert path == f"net/ipv4/conf/{ifname}/arp_filter"
 
 
 def test_an_owner_without_a_list_allows_everything(tmp_path: Path) -> None:

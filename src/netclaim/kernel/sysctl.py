@@ -1,10 +1,12 @@
 """The kernel's settings under /proc/sys, as they are in one network namespace.
 
-Promise: a name is a path with slashes, so that a link's name may hold dots.
+Promise: a name is a path with slashes, so that a link's name may hold dots. It leads to nothing
+outside of /proc/sys.
 Limit: what `net/` leads to is decided by the calling thread's namespace when a file is opened; for
 another namespace call these inside `call_in`.
 """
 
+import errno
 import os
 from pathlib import Path
 
@@ -27,7 +29,7 @@ class SysctlError(HostError):
 def read_sysctl(name: str) -> str:
     """Read a setting."""
     try:
-        return Path(ROOT, name).read_text().strip()
+        return Path(_path(name)).read_text(errors="replace").strip()
     except OSError as error:
         raise SysctlError(name, error) from error
 
@@ -35,7 +37,7 @@ def read_sysctl(name: str) -> str:
 def write_sysctl(name: str, value: str) -> None:
     """Change a setting."""
     try:
-        fd = os.open(f"{ROOT}/{name}", os.O_WRONLY | os.O_CLOEXEC)
+        fd = os.open(_path(name), os.O_WRONLY | os.O_CLOEXEC)
         try:
             os.write(fd, value.encode())
         finally:
@@ -51,3 +53,9 @@ def try_sysctl(name: str, value: str) -> bool:
     except SysctlError:
         return False
     return True
+
+
+def _path(name: str) -> str:
+    if ".." in name.split("/") or "\0" in name:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), name)
+    return f"{ROOT}/{name}"

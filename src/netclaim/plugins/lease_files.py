@@ -46,12 +46,15 @@ class OpenStore:
 
     def copy(self) -> "OpenStore":
         """Return descriptors that somebody else can close."""
-        directory = os.dup(self.directory)
+        opened: list[int] = []
         try:
-            return OpenStore(self.path, directory, os.dup(self.lock))
-        except OSError:
-            os.close(directory)
-            raise
+            opened.append(os.dup(self.directory))
+            opened.append(os.dup(self.lock))
+        except OSError as error:
+            for fd in opened:
+                os.close(fd)
+            raise HostError(f"cannot open the leases in {self.path}: {error}") from error
+        return OpenStore(self.path, *opened)
 
     def close(self) -> None:
         """Close this copy."""

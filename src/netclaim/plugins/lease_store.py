@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 MANY: Final = 400  # entries; reading one takes 2.5 us: with more, a thread keeps the loop free
 # As many as there are IPv4 addresses in a /16, while a node has 110 pods unless told otherwise.
-# A thread reads them in a quarter of a second.
+# A thread reads them in half a second.
 ENTRIES_MAX: Final = 1 << 16
 # Whoever has the lock reads a directory, which takes milliseconds. One who has it for so long
 # hangs, and the pod's start is too late in any case.
@@ -49,6 +49,7 @@ class LeaseStore:
         self._lock_s = lock_s
         self._entries_max = entries_max
         self._turn = asyncio.Lock()
+        self._users = 0  # tasks that have their turn, or wait for it
 
     async def transact(self, action: Callable[[Leases], T]) -> T:
         """Do something with the leases while nobody else does; makes the store if there is none.
@@ -56,23 +57,30 @@ class LeaseStore:
         Cancelled in a thread: that works to its end, and holds the lock until then.
         """
         deadline = asyncio.get_running_loop().time() + self._lock_s
-        await self._take_turn(deadline)
+        self._users += 1
         try:
-            store = open_store(self._directory)
+            await self._take_turn(deadline)
             try:
-                if not store.try_lock():
-                    await self._wait_locked(store, deadline)
-                names = store.names(MANY)
-                if names is not None:
-                    return action(store.read(names))
-                return await self._in_thread(store, action)
+                return await self._locked(deadline, action)
             finally:
-                store.close()
+                self._turn.release()
         finally:
-            self._turn.release()
+            self._users -= 1
+
+    async def _locked(self, deadline: float, action: Callable[[Leases], T]) -> T:
+        store = open_store(self._directory)
+        try:
+            if not store.try_lock():
+                await self._wait_locked(store, deadline)
+            names = store.names(MANY)
+            if names is not None:
+                return action(store.read(names))
+            return await self._in_thread(store, action)
+        finally:
+            store.close()
 
     async def _take_turn(self, deadline: float) -> None:
-        if not self._turn.locked():
+        if self._users == 1:  # the common case: a timer would take longer than all of this
             await self._turn.acquire()
             return
         try:

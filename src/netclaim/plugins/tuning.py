@@ -22,7 +22,12 @@ from netclaim.plugins.mac import MacOffer, chosen_mac, mac_of_args
 from netclaim.plugins.plugin import Invocation, Plugin
 from netclaim.plugins.pod import Pod, open_pod
 from netclaim.plugins.tuning_backup import Backup, LinkTuning
-from netclaim.plugins.tuning_sysctls import ALLOWLIST, check_allowed, read_sysctls, sysctl_path
+from netclaim.plugins.tuning_sysctls import (
+    ALLOWLIST,
+    check_allowed,
+    read_sysctls,
+    sysctls_by_path,
+)
 
 __all__ = ["Tuning"]
 
@@ -73,7 +78,7 @@ class Tuning(Plugin):
         wanted = _wanted(invocation)
         previous = invocation.required_previous()
         endpoint = invocation.endpoint
-        by_path = {sysctl_path(key, endpoint.ifname): value for key, value in sysctls.items()}
+        by_path = sysctls_by_path(sysctls, endpoint.ifname)
         with open_pod(endpoint.netns) as pod:
             pod.inside(lambda: _set_sysctls(by_path))
             if wanted != LinkTuning():
@@ -94,7 +99,7 @@ class Tuning(Plugin):
         wanted = _wanted(invocation)
         invocation.required_previous()
         ifname = invocation.endpoint.ifname
-        by_path = {sysctl_path(key, ifname): value for key, value in sysctls.items()}
+        by_path = sysctls_by_path(sysctls, ifname)
         with open_pod(invocation.endpoint.netns) as pod:
             pod.inside(lambda: _check_sysctls(by_path))
             link = await pod.link(ifname)
@@ -108,7 +113,7 @@ class Tuning(Plugin):
 
 def _backup(invocation: Invocation) -> Backup:
     directory = invocation.conf(BackupConf).data_dir or DATA_DIR
-    return Backup(Path(directory), invocation.endpoint.key)
+    return Backup(directory, invocation.endpoint.key)
 
 
 def _wanted(invocation: Invocation) -> LinkTuning:

@@ -2,21 +2,40 @@
 
     DIRECTORY/CONTAINER-ID_IFNAME.json    as the reference plugin writes it, and reads it
 
-Promise: only what was tuned is kept, and put back.
+Promise: only what was tuned is kept, and put back. A file is there whole or not at all. What is no
+regular file, or makes no sense as a link's settings, counts as absent: a container must be able to
+go.
 Limit: for as long as the machine runs, by default; links do not survive it either.
 """
 
+import errno
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from netclaim.cni import AttachmentKey
+from netclaim.cni.plain_files import (
+    made_directory,
+    opened_directory,
+    read_plain,
+    remove_plain,
+    replace_plain,
+)
 from netclaim.errors import HostError
 from netclaim.kernel import Link, Request, uapi
 from netclaim.kernel.link_requests import set_link
+from netclaim.plugins.conf import U32
+from netclaim.plugins.errors import PluginError
+from netclaim.plugins.mac import chosen_mac
 
 __all__ = ["Backup", "LinkTuning"]
+
+BYTES_MAX: Final = 4096  # five settings take a hundred
+# What says that a path leads to no directory of ours, so that nothing was ever kept there.
+NOWHERE: Final = frozenset(
+    {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL}
+)
 
 
 class LinkTuning(
@@ -26,9 +45,9 @@ class LinkTuning(
 
     mac: str = ""
     promisc: bool | None = None
-    mtu: int = 0
+    mtu: U32 = 0
     allmulti: bool | None = None
-    txqlen: int | None = None
+    txqlen: U32 | None = None
 
     def now(self, link: Link, *, promiscuous: bool) -> "LinkTuning":
         """Return the same settings, with the values that they have now."""
@@ -68,32 +87,36 @@ class LinkTuning(
 class Backup:
     """The file of one attachment."""
 
-    directory: Path
+    directory: str
     key: AttachmentKey
 
     def keep(self, before: LinkTuning) -> None:
         """Write down how the link is. Again: replaces what is written."""
         try:
-            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._path.touch(mode=0o600)
-            self._path.write_text(before.written())
+            with made_directory(self.directory, 0o700) as directory:
+                replace_plain(self._name, before.written().encode(), dir_fd=directory)
         except OSError as error:
             raise HostError(f"cannot keep how {self.key.ifname} is: {error}") from error
 
     def read(self) -> LinkTuning | None:
         """Return how the link was; None where nothing was tuned, or nobody can read it any more."""
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=LinkTuning)
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            with opened_directory(self.directory) as directory:
+                content = read_plain(self._name, dir_fd=directory, size_max=BYTES_MAX)
+            before = msgspec.json.decode(content, type=LinkTuning)
+            return msgspec.structs.replace(before, mac=chosen_mac(before.mac))
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, PluginError):
             return None
 
     def drop(self) -> None:
         """Forget it. Again: does nothing."""
         try:
-            self._path.unlink(missing_ok=True)
+            with opened_directory(self.directory) as directory:
+                remove_plain(self._name, dir_fd=directory)
         except OSError as error:
-            raise HostError(f"cannot forget how {self.key.ifname} was: {error}") from error
+            if error.errno not in NOWHERE:
+                raise HostError(f"cannot forget how {self.key.ifname} was: {error}") from error
 
     @property
-    def _path(self) -> Path:
-        return self.directory / f"{self.key.container_id}_{self.key.ifname}.json"
+    def _name(self) -> str:
+        return f"{self.key.container_id}_{self.key.ifname}.json"
