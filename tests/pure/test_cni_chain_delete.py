@@ -45,17 +45,28 @@ async def test_before_0_4_0_delete_tells_no_result(machine: Machine) -> None:
 
 
 @pytest.mark.asyncio
-async def test_delete_stops_at_a_failure_and_keeps_the_result(machine: Machine) -> None:
-    """The next DEL is told the same result."""
+async def test_delete_goes_on_after_a_failure_and_keeps_the_result(machine: Machine) -> None:
+    """One plugin that fails keeps no other from undoing; the next DEL is told the same result."""
     await machine.chain.add(network("a", "b"), ENDPOINT)
     machine.fail("b", "DEL")
     machine.calls()
     with pytest.raises(CniError):
         await machine.chain.delete(network("a", "b"), ENDPOINT)
-    assert machine.calls() == ["DEL b"]
+    assert machine.calls() == ["DEL b", "DEL a"]
     machine.mend("b", "DEL")
     await machine.chain.delete(network("a", "b"), ENDPOINT)
     assert machine.told("a", "DEL")["prevResult"] == made_by("b").to_dict("1.0.0")
+
+
+@pytest.mark.asyncio
+async def test_delete_raises_every_failure(machine: Machine) -> None:
+    """Who has to act hears of all that is left."""
+    await machine.chain.add(network("a", "b"), ENDPOINT)
+    for plugin in ("a", "b"):
+        machine.fail(plugin, "DEL")
+    with pytest.raises(CniGroupError) as caught:
+        await machine.chain.delete(network("a", "b"), ENDPOINT)
+    assert [getattr(each, "plugin", "") for each in caught.value.exceptions] == ["b", "a"]
 
 
 @pytest.mark.asyncio

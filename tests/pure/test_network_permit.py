@@ -168,7 +168,7 @@ def test_a_refusal_names_key_level_and_who_can_grant_it() -> None:
 
 def test_all_refusals_are_told_at_once() -> None:
     """Nobody has to find out one key at a time."""
-    said = refused(of({"type": "macvlan", "bcqueuelen": 9}, {"type": "bridge"}), OWN)
+    said = refused(of({"type": "macvlan", "bcqueuelen": 9}, {"type": "sdn"}), OWN)
     assert len(said) == 2
 
 
@@ -182,7 +182,7 @@ def test_programs_need_the_admins_list() -> None:
 
 def test_a_chain_has_an_end() -> None:
     """A claim's network may have eight plugins."""
-    many = [{"type": "tuning"}] * 9
+    many = [{"type": "macvlan"}, *[{"type": "tuning"}] * 8]
     (said,) = refused(of(*many), OWN)
     assert said == f"{WHERE}.config.plugins[8]: has 9 plugins, a claim's network may have 8"
     assert refused(of(*many), PRIVILEGED) == []
@@ -265,3 +265,14 @@ def test_wishes_beside_a_network_of_ones_own() -> None:
     assert refused(asked(taken), SHARED) == []
     (said,) = refused(asked(taken), UPLINK)
     assert said.startswith(f"{WHERE}.ips: 172.18.0.1/32 overlaps 172.18.0.0/16")
+
+
+def test_one_plugin_makes_the_interface() -> None:
+    """A second one would fail, and undoing it would remove what the first has made or moved."""
+    (said,) = refused(of({"type": "host-device"}, {"type": "tap"}), OWN)
+    assert said == (
+        f"{WHERE}.config.plugins[1].type: tap makes an interface, which host-device before it has "
+        f"made: leave one of them"
+    )
+    assert len(refused(of({"type": "tuning"}, {"type": "macvlan"}), OWN)) == 1
+    assert refused(of({"type": "macvlan"}, {"type": "tuning"}, {"type": "sbr"}), OWN) == []

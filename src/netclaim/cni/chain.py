@@ -82,16 +82,27 @@ class Chain:
             raise
 
     async def delete(self, network: NetworkList, endpoint: Endpoint) -> None:
-        """Detach, with what the cache knows of the ADD; stops at the first plugin that fails.
+        """Detach, with what the cache knows of the ADD.
 
-        Works with the namespace gone. Again, or without an ADD before: succeeds.
+        A plugin that fails keeps none of the others from undoing their part: a link comes home even
+        if what was tuned on it cannot be put back. Then what failed is raised, and the saved
+        result stays for the next attempt. Works with the namespace gone. Again, or without an ADD
+        before: succeeds.
         """
         alive = self.netns_alive(endpoint.netns)
         target = endpoint if alive else replace(endpoint, netns="")
         added = self._previous(network, endpoint)
+        failed: list[NetclaimError] = []
         for plugin in reversed(network.plugins):
             if alive or plugin.type not in NEEDS_NETNS:
-                await self._delete_one(network, plugin, target, added)
+                try:
+                    await self._delete_one(network, plugin, target, added)
+                except NetclaimError as error:
+                    failed.append(error)
+        if len(failed) > 1:
+            raise CniGroupError("; ".join(map(str, failed)), failed)
+        if failed:
+            raise failed[0]
         self.cache.drop(network.name, endpoint.key)
 
     async def check(self, network: NetworkList, endpoint: Endpoint) -> bool:

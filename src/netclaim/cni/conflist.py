@@ -189,6 +189,8 @@ def _plugin(raw: object, field: str) -> PluginConf:
     ipam = raw.get("ipam") or {}
     if not isinstance(ipam, dict):
         raise RequestError("must be an object", field=f"{field}.ipam")
+    if not isinstance(ipam.get("type", ""), str):
+        raise RequestError("must be a string", field=f"{field}.ipam.type")
     return PluginConf(
         type=_plain_name(raw, "type", field),
         config=msgspec.json.encode(raw),

@@ -129,9 +129,11 @@ class LinkDriver(NetworkDriver):
         """Run the plugins backwards, which releases addresses too. Again: finds nothing to do."""
         interface = read_plan(attachment.plan)
         network = planned_network(interface)
-        await self._chain.delete(network, _endpoint(interface, attachment.pod))
-        if interface.link and moves_link(network):
-            await self._links.restore(interface.link, up=interface.link_up)
+        try:
+            await self._chain.delete(network, _endpoint(interface, attachment.pod))
+        finally:
+            if interface.link and moves_link(network):
+                await self._links.restore(interface.link, up=interface.link_up)
 
     async def is_attached(self, attachment: Attachment) -> bool:
         """See whether the pod has its interface; with its link, most kinds of interface go too."""

@@ -110,9 +110,22 @@ def judge(
     if len(network.plugins) > PLUGINS_MAX:
         message = f"has {len(network.plugins)} plugins, a claim's network may have {PLUGINS_MAX}"
         return [*faults, PolicyError(message, field=fields[PLUGINS_MAX])]
+    faults += _order_faults(network, fields)
     for plugin, where in zip(network.plugins, fields, strict=True):
         faults += _plugin_faults(plugin, where, standing, ifname)
     return faults
+
+
+def _order_faults(network: NetworkList, fields: tuple[str, ...]) -> Iterator[RequestError]:
+    """Refuse a second plugin that makes the interface: to undo it would undo the first one's."""
+    for plugin, where in list(zip(network.plugins, fields, strict=True))[1:]:
+        known = TYPES.get(plugin.type)
+        if known is not None and not known.follows:
+            yield PolicyError(
+                f"{plugin.type} makes an interface, which {network.plugins[0].type} before it has "
+                f"made: leave one of them",
+                field=f"{where}.type",
+            )
 
 
 def _parameter_faults(request: InterfaceRequest, standing: Standing) -> Iterator[RequestError]:

@@ -68,12 +68,17 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A plugin type: what a claim needs in order to name it, and its keys."""
+    """A plugin type: what a claim needs in order to name it, and its keys.
+
+    `follows`: it changes an interface that another plugin made, and comes after that one. All
+    others make the interface, so that a claim's network has one of them, at its beginning.
+    """
 
     about: str
     keys: Mapping[str, Key]
     level: Level = Level.BASELINE
     own: bool = False
+    follows: bool = False
 
 
 def _plain(*names: str) -> dict[str, Key]:
@@ -189,11 +194,15 @@ TYPES: Final[Mapping[str, Type]] = {
             "txQLen": Key("of the interface", own=True),
             "dataDir": _FILES,
         },
+        follows=True,
     ),
-    "sbr": Type("routing by source, in the pod", {"table": Key("a routing table of the pod")}),
+    "sbr": Type(
+        "routing by source, in the pod", {"table": Key("a routing table of the pod")}, follows=True
+    ),
     "vrf": Type(
         "a routing domain in the pod",
         {"vrfname": Key("its name"), "table": Key("a routing table of the pod")},
+        follows=True,
     ),
     "bandwidth": Type(
         "makes links and queues on the node",
@@ -204,6 +213,7 @@ TYPES: Final[Mapping[str, Type]] = {
             "egressBurst": Key("bits", Level.PRIVILEGED),
         },
         level=Level.PRIVILEGED,
+        follows=True,
     ),
     "bridge": Type(
         "makes bridges on the node, gives them addresses, has the node forward",

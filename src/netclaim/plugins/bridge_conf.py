@@ -7,7 +7,7 @@ Limit: pure.
 from netclaim.cni.call import check_ifname
 from netclaim.kernel.bridge_requests import PortVlan
 from netclaim.plugins.conf import Conf, Mtu
-from netclaim.plugins.errors import PluginError
+from netclaim.plugins.errors import ConfError
 from netclaim.plugins.mac import MacOffer
 from netclaim.plugins.masquerade import MasqueradeConf
 from netclaim.plugins.plugin import Invocation
@@ -74,16 +74,16 @@ def read_bridge(invocation: Invocation) -> BridgeConf:
     check_ifname(conf.bridge, field="bridge")  # of some names the kernel would make others
     port_vlans(conf)
     if conf.ipam.type and conf.disable_container_interface:
-        raise PluginError("disableContainerInterface leaves the link down: drop it or ipam")
+        raise ConfError("disableContainerInterface leaves the link down: drop it or ipam")
     if conf.hairpin_mode and conf.promisc_mode:
-        raise PluginError("hairpinMode and promiscMode exclude each other")
+        raise ConfError("hairpinMode and promiscMode exclude each other")
     return conf
 
 
 def port_vlans(conf: BridgeConf) -> list[PortVlan]:
     """Return the VLANs of the container's port, the native one among them."""
     if not 0 <= conf.vlan <= VLAN_ID_MAX:
-        raise PluginError(f"vlan {conf.vlan} is not between 0 and {VLAN_ID_MAX}")
+        raise ConfError(f"vlan {conf.vlan} is not between 0 and {VLAN_ID_MAX}")
     trunk = sorted({vlan for item in conf.vlan_trunk or () for vlan in _trunk(item)})
     native = conf.vlan or (NATIVE_VLAN if trunk else 0)
     if not native:
@@ -98,11 +98,11 @@ def _trunk(item: TrunkConf) -> set[int]:
     vlans: set[int] = set()
     if (item.min_id is None) is not (item.max_id is None):
         missing = "minID" if item.min_id is None else "maxID"
-        raise PluginError(f"vlanTrunk: minID and maxID go together, {missing} is missing")
+        raise ConfError(f"vlanTrunk: minID and maxID go together, {missing} is missing")
     if item.min_id is not None and item.max_id is not None:
         first, last = _vlan_id(item.min_id, "minID"), _vlan_id(item.max_id, "maxID")
         if last < first:
-            raise PluginError("vlanTrunk: minID is above maxID")
+            raise ConfError("vlanTrunk: minID is above maxID")
         vlans.update(range(first, last + 1))
     if item.id is not None:
         vlans.add(_vlan_id(item.id, "id"))
@@ -111,5 +111,5 @@ def _trunk(item: TrunkConf) -> set[int]:
 
 def _vlan_id(number: int, key: str) -> int:
     if not 0 < number <= VLAN_ID_MAX:
-        raise PluginError(f"vlanTrunk: {key} {number} is not between 1 and {VLAN_ID_MAX}")
+        raise ConfError(f"vlanTrunk: {key} {number} is not between 1 and {VLAN_ID_MAX}")
     return number

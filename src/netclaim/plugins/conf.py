@@ -15,7 +15,7 @@ import msgspec
 
 from netclaim.cni import DNS, CniArgs
 from netclaim.cni.folding import fold, same_keys
-from netclaim.plugins.errors import PluginError
+from netclaim.plugins.errors import ConfError
 
 __all__ = [
     "U32",
@@ -79,7 +79,7 @@ def lowered(value: Any, depth: int = DEPTH_MAX) -> Any:
     An object with two spellings of a key is refused, also where one of them is null.
     """
     if depth == 0:
-        raise PluginError("the configuration is nested too deeply")
+        raise ConfError("the configuration is nested too deeply")
     if isinstance(value, dict):
         # Most keys are ASCII; a function called for each would take longer than all the rest.
         folded = {key.lower() if key.isascii() else fold(key): value[key] for key in value}
@@ -95,10 +95,10 @@ def lowered(value: Any, depth: int = DEPTH_MAX) -> Any:
     return value
 
 
-def _two_spellings(raw: dict[str, Any]) -> PluginError:
+def _two_spellings(raw: dict[str, Any]) -> ConfError:
     both = same_keys(raw)
     assert both is not None, "the caller has counted them"
-    return PluginError(f"the keys {both[0]!a} and {both[1]!a} are the same one; remove one of them")
+    return ConfError(f"the keys {both[0]!a} and {both[1]!a} are the same one; remove one of them")
 
 
 def read_conf(raw: object, kind: type[C]) -> C:
@@ -106,7 +106,7 @@ def read_conf(raw: object, kind: type[C]) -> C:
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        raise PluginError(f"the configuration cannot be read: {error}") from error
+        raise ConfError(f"the configuration cannot be read: {error}") from error
 
 
 def read_args(args: CniArgs, known: Collection[str]) -> dict[str, str]:
@@ -117,10 +117,10 @@ def read_args(args: CniArgs, known: Collection[str]) -> dict[str, str]:
     said = dict(args)
     ignore = said.pop("IgnoreUnknown", "0")
     if ignore.lower() not in TRUTH:
-        raise PluginError(f"CNI_ARGS: IgnoreUnknown must be 1 or 0, not {ignore!r}")
+        raise ConfError(f"CNI_ARGS: IgnoreUnknown must be 1 or 0, not {ignore!r}")
     unknown = said.keys() - set(known)
     if unknown and not TRUTH[ignore.lower()]:
-        raise PluginError(f"CNI_ARGS: unknown arguments {', '.join(sorted(unknown))}")
+        raise ConfError(f"CNI_ARGS: unknown arguments {', '.join(sorted(unknown))}")
     return {key: value for key, value in said.items() if key in known}
 
 
@@ -134,7 +134,7 @@ def read_ip(written: str) -> IpAddress:
             pass
         else:
             return getattr(address, "ipv4_mapped", None) or address
-    raise PluginError(f"{written!r} is not an IP address")
+    raise ConfError(f"{written!r} is not an IP address")
 
 
 @lru_cache(maxsize=KEPT)
@@ -150,4 +150,4 @@ def read_cidr(written: str) -> Interface:
             return ipaddress.ip_interface((mapped, interface.network.prefixlen - MAPPED_BITS))
         except ValueError:
             pass
-    raise PluginError(f"{written!r} is not an address in CIDR notation")
+    raise ConfError(f"{written!r} is not an address in CIDR notation")

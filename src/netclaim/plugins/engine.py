@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
+import structlog
 
 from netclaim.cni import CniCall, CniError, Command, PluginMissingError, Result
 from netclaim.cni.conflist import PLAIN_NAME
@@ -24,11 +25,14 @@ from netclaim.plugins.errors import (
     INCOMPATIBLE_VERSION,
     INTERNAL,
     UNDECODABLE,
+    ConfError,
     PluginError,
 )
 from netclaim.plugins.plugin import Invocation, Plugin
 
 __all__ = ["InProcess"]
+
+log = structlog.get_logger(__name__)
 
 BEFORE_CHAINS = frozenset(SPEC_VERSIONS[: SPEC_VERSIONS.index(CHAINING)])
 # The oldest version that has the command; all have ADD, DEL and VERSION.
@@ -70,7 +74,7 @@ class InProcess:
             case Command.ADD:
                 return _written(await plugin.add(invocation), invocation.version)
             case Command.DEL:
-                await plugin.delete(invocation)
+                await self._delete(invocation)
             case Command.CHECK:
                 await plugin.check(invocation)
             case Command.STATUS:
@@ -78,6 +82,13 @@ class InProcess:
             case Command.GC:
                 await plugin.gc(invocation)
         return b""
+
+    async def _delete(self, invocation: Invocation) -> None:
+        """Undo what there is; a container must be able to go, whatever its configuration says."""
+        try:
+            await self._plugin.delete(invocation)
+        except ConfError as error:
+            log.info("cni.nothing_to_delete", plugin=invocation.call.plugin, why=str(error))
 
 
 def read_call(call: CniCall, *, oldest: str = NO_VERSION) -> Invocation:

@@ -2,6 +2,7 @@
 
     NetclaimError
     └── PluginError    becomes the CniError of the call that was served
+        └── ConfError  the configuration makes no sense: an ADD with it has done nothing
 
 `code` is CNI's: what the reference plugins answer in the same case. They answer INTERNAL for nearly
 everything that is not the protocol itself, and so do we.
@@ -18,6 +19,7 @@ __all__ = [
     "INCOMPATIBLE_VERSION",
     "INTERNAL",
     "UNDECODABLE",
+    "ConfError",
     "PluginError",
 ]
 
@@ -36,3 +38,11 @@ class PluginError(NetclaimError):
         super().__init__(message)
         self.code = code
         self.details = details
+
+
+class ConfError(PluginError):
+    """The configuration makes no sense, whatever is on the machine.
+
+    An ADD that is asked with it has refused it before it did anything, so a DEL that is asked with
+    it has nothing to undo.
+    """

@@ -15,8 +15,8 @@ from weakref import WeakValueDictionary
 from netclaim.cni import DNS, AttachmentKey, IPConfig, Result
 from netclaim.cni.conflist import PLAIN_NAME
 from netclaim.plugins.conf import IpAddress
-from netclaim.plugins.errors import PluginError
-from netclaim.plugins.host_local_conf import HostLocalConf, read_host_local
+from netclaim.plugins.errors import ConfError, PluginError
+from netclaim.plugins.host_local_conf import HostLocalConf, StoreConf, read_host_local
 from netclaim.plugins.lease_files import Leases
 from netclaim.plugins.lease_store import LOCK_S, LeaseStore
 from netclaim.plugins.plugin import Invocation, Plugin
@@ -52,33 +52,43 @@ class HostLocal(Plugin):
         conf = read_host_local(invocation)
         dns = await self._name_servers(conf.resolv_conf) if conf.resolv_conf else DNS()
         key = invocation.endpoint.key
-        ips = await self._in_store(conf, lambda leases: _lease(leases, conf, key))
+        ips = await self._in_store(
+            self._directory(conf.network, conf.data_dir), lambda leases: _lease(leases, conf, key)
+        )
         return Result(ips=ips, routes=conf.routes, dns=dns)
 
     async def delete(self, invocation: Invocation) -> None:
         """Release all that the attachment has. Again: finds nothing."""
-        conf = read_host_local(invocation)
+        conf = invocation.conf(StoreConf)
         key = invocation.endpoint.key
-        await self._in_store(conf, lambda leases: _release(leases, key))
+        directory = self._directory(conf.name, conf.ipam.data_dir)
+        await self._in_store(directory, lambda leases: _release(leases, key))
 
     async def check(self, invocation: Invocation) -> None:
         """See that the attachment has an address, whichever."""
         conf = read_host_local(invocation)
         key = invocation.endpoint.key
-        if not await self._in_store(conf, lambda leases: leases.of(key)):
+        if not await self._in_store(
+            self._directory(conf.network, conf.data_dir), lambda leases: leases.of(key)
+        ):
             raise PluginError(f"container {key.container_id} has no lease")
 
     async def gc(self, invocation: Invocation) -> None:
         """Release what belongs to no valid attachment of the network."""
         conf = read_host_local(invocation)
         valid = invocation.valid_attachments()
-        await self._in_store(conf, lambda leases: _collect(leases, valid))
+        await self._in_store(
+            self._directory(conf.network, conf.data_dir), lambda leases: _collect(leases, valid)
+        )
 
-    async def _in_store(self, conf: HostLocalConf, action: Callable[[Leases], T]) -> T:
+    def _directory(self, network: str, data_dir: str) -> str:
+        """Where the leases of a network are."""
+        if not PLAIN_NAME.fullmatch(network):  # the caller has seen to it; it is a path here
+            raise ConfError(f"{network!r} cannot be the name of a network")
+        return f"{data_dir or DATA_DIR}/{network}"
+
+    async def _in_store(self, directory: str, action: Callable[[Leases], T]) -> T:
         """Do something with the locked leases of a network."""
-        if not PLAIN_NAME.fullmatch(conf.network):  # the caller has seen to it; it is a path here
-            raise PluginError(f"{conf.network!r} cannot be the name of a network")
-        directory = f"{conf.data_dir or DATA_DIR}/{conf.network}"
         store = self._stores.get(directory)
         if store is None:
             store = LeaseStore(directory, self._store_threads, lock_s=self._lock_s)

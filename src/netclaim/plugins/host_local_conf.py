@@ -11,11 +11,11 @@ from typing import TypeAlias
 from netclaim.cni import Route
 from netclaim.cni.version import CHAINING, at_least
 from netclaim.plugins.conf import Conf, IpAddress, read_args, read_cidr, read_ip
-from netclaim.plugins.errors import PluginError
+from netclaim.plugins.errors import ConfError, PluginError
 from netclaim.plugins.plugin import Invocation, conf_of
 from netclaim.plugins.ranges import RangeConf, RangeSet, check_apart, read_range_set
 
-__all__ = ["HostLocalConf", "read_host_local"]
+__all__ = ["HostLocalConf", "StoreConf", "read_host_local"]
 
 
 RangesConf: TypeAlias = tuple[tuple[RangeConf, ...], ...]
@@ -58,6 +58,19 @@ class Written(Conf, frozen=True):
     args: Args = Args()
 
 
+class StoreKeys(Conf, frozen=True):
+    """Of what stands under `ipam`, where the leases are."""
+
+    data_dir: str = ""
+
+
+class StoreConf(Conf, frozen=True):
+    """Of the configuration, what it takes to release: more may make no sense any more."""
+
+    name: str
+    ipam: StoreKeys = StoreKeys()
+
+
 @dataclass(frozen=True, slots=True)
 class HostLocalConf:
     """What host-local is asked for."""
@@ -73,7 +86,7 @@ class HostLocalConf:
 def read_host_local(invocation: Invocation) -> HostLocalConf:
     """Read the configuration of a call."""
     if invocation.conf(Written).ipam is None:
-        raise PluginError("ipam is missing")
+        raise ConfError("ipam is missing")
     endpoint = invocation.call.endpoint
     by_argument = read_args(endpoint.args, {"IP"}).get("IP", "") if endpoint is not None else ""
     return _read(invocation.call.config, invocation.version, by_argument)
@@ -112,15 +125,15 @@ def _listed(written: Written, ipam: IpamKeys) -> RangesConf:
 @lru_cache(maxsize=128)  # the same for calls that differ in the address they ask for
 def _sets(listed: RangesConf, version: str) -> tuple[RangeSet, ...]:
     if not listed:
-        raise PluginError("ipam has no ranges")
+        raise ConfError("ipam has no ranges")
     sets = []
     for n, one in enumerate(listed):
         try:
             sets.append(read_range_set(one))
         except PluginError as error:
-            raise PluginError(f"range set {n}: {error}") from error
+            raise ConfError(f"range set {n}: {error}") from error
     families = [each.version for each in sets]
     if len(families) > len(set(families)) and not at_least(version, CHAINING):
-        raise PluginError(f"CNI {version} has room for one address of a family only")
+        raise ConfError(f"CNI {version} has room for one address of a family only")
     check_apart(tuple(sets))
     return tuple(sets)

@@ -10,7 +10,7 @@ from typing import Final
 
 from netclaim.cni import Endpoint
 from netclaim.plugins.conf import Conf, read_args
-from netclaim.plugins.errors import PluginError
+from netclaim.plugins.errors import ConfError
 
 __all__ = ["MacOffer", "chosen_mac", "mac_of_args"]
 
@@ -42,6 +42,6 @@ def chosen_mac(*written: str) -> str:
     if not said:
         return ""
     if not FORMS.fullmatch(said):
-        raise PluginError(f"{said!r} is not a MAC address")
+        raise ConfError(f"{said!r} is not a MAC address")
     digits = re.sub(r"[:.-]", "", said).lower()
     return ":".join(digits[at : at + 2] for at in range(0, len(digits), 2))

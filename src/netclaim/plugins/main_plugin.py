@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from netclaim.errors import NetclaimError
 from netclaim.plugins.conf import NetConf
+from netclaim.plugins.errors import ConfError
 from netclaim.plugins.ipam import Ipam
 from netclaim.plugins.plugin import Invocation, Plugin
 from netclaim.plugins.pod import delete_link
@@ -33,8 +34,10 @@ class MainPlugin(Plugin):
                 await step(invocation)
             except NetclaimError as error:
                 failed.append(error)
+        # What the configuration cannot mean was not done; what else went wrong has to be told.
+        real = [error for error in failed if not isinstance(error, ConfError)]
         if failed:
-            first, *others = failed
+            first, *others = real or failed
             for other in others:
                 first.add_note(f"also: {other}")
             raise first

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from netclaim.plugins.conf import Conf, IpAddress, read_cidr, read_ip
-from netclaim.plugins.errors import PluginError
+from netclaim.plugins.errors import ConfError
 
 __all__ = ["Range", "RangeConf", "RangeSet", "check_apart", "read_range_set"]
 
@@ -93,14 +93,14 @@ class RangeSet:
 def read_range_set(written: tuple[RangeConf, ...]) -> RangeSet:
     """Read a set; PluginError says what is wrong with it."""
     if not written:
-        raise PluginError("it is empty")
+        raise ConfError("it is empty")
     ranges = tuple(_read_range(each) for each in written)
     if len({each.subnet.version for each in ranges}) > 1:
-        raise PluginError("it has both address families")
+        raise ConfError("it has both address families")
     for n, one in enumerate(ranges):
         for two in ranges[n + 1 :]:
             if one.overlaps(two):
-                raise PluginError(f"{one} and {two} overlap")
+                raise ConfError(f"{one} and {two} overlap")
     return RangeSet(ranges)
 
 
@@ -109,23 +109,23 @@ def check_apart(sets: tuple[RangeSet, ...]) -> None:
     for n, one in enumerate(sets):
         for m, two in enumerate(sets[n + 1 :], n + 1):
             if one.overlaps(two):
-                raise PluginError(f"range sets {n} and {m} overlap")
+                raise ConfError(f"range sets {n} and {m} overlap")
 
 
 def _read_range(written: RangeConf) -> Range:
     interface = read_cidr(written.subnet)
     subnet = interface.network
     if subnet.max_prefixlen - subnet.prefixlen < HOST_BITS_MIN:
-        raise PluginError(f"subnet {subnet} is too small")
+        raise ConfError(f"subnet {subnet} is too small")
     if interface.ip != subnet.network_address:
-        raise PluginError(f"subnet {interface} has host bits: write {subnet}")
+        raise ConfError(f"subnet {interface} has host bits: write {subnet}")
     first = subnet.network_address + 1
     # The last address of an IPv4 subnet is its broadcast address; IPv6 has none.
     last = subnet[-2] if subnet.version == 4 else subnet[-1]
     start = _inside(subnet, written.range_start, "rangeStart") or first
     end = _inside(subnet, written.range_end, "rangeEnd") or last
     if int(end) < int(start):
-        raise PluginError(f"rangeEnd {end} is before rangeStart {start}")
+        raise ConfError(f"rangeEnd {end} is before rangeStart {start}")
     return Range(subnet, start, end, read_ip(written.gateway) if written.gateway else first)
 
 
@@ -134,7 +134,7 @@ def _inside(subnet: Subnet, written: str, key: str) -> IpAddress | None:
         return None
     address = read_ip(written)
     if address not in subnet:
-        raise PluginError(f"{key} {address} is outside of {subnet}")
+        raise ConfError(f"{key} {address} is outside of {subnet}")
     return address
 
 

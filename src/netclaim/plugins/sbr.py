@@ -24,7 +24,7 @@ from netclaim.kernel.ip_requests import Interface, IpAddress, Network, add_route
 from netclaim.kernel.route_copies import TakenRoute, take_routes
 from netclaim.kernel.rule_requests import add_rule, delete_rule, list_rules
 from netclaim.plugins.conf import Conf
-from netclaim.plugins.errors import PluginError
+from netclaim.plugins.errors import ConfError, PluginError
 from netclaim.plugins.plugin import Invocation, Plugin
 from netclaim.plugins.pod import Pod, open_pod
 
@@ -54,7 +54,7 @@ class Sbr(Plugin):
         """Have packets from the link's addresses routed over the link."""
         table = invocation.conf(SbrConf).table
         if table is not None and not 0 <= table < TABLES:
-            raise PluginError(f"table {table} is not between 0 and {TABLES - 1}")
+            raise ConfError(f"table {table} is not between 0 and {TABLES - 1}")
         previous = invocation.required_previous()
         ips = _own_ips(previous, invocation.endpoint.ifname)
         async with self._turn:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from netclaim.cni.folding import fold
-from netclaim.plugins.errors import PluginError
+from netclaim.plugins.errors import ConfError, PluginError
 from netclaim.plugins.plugin import Invocation
 
 __all__ = ["ALLOWLIST", "check_allowed", "read_sysctls", "sysctl_path", "sysctls_by_path"]
@@ -36,7 +36,7 @@ def sysctls_by_path(sysctls: Mapping[str, str], ifname: str) -> dict[str, str]:
     for key in sysctls:
         path = sysctl_path(key, ifname)
         if path in found:
-            raise PluginError(f"the sysctl keys {found[path]!a} and {key!a} are the same setting")
+            raise ConfError(f"the sysctl keys {found[path]!a} and {key!a} are the same setting")
         found[path] = key
     return {path: sysctls[key] for path, key in found.items()}
 
@@ -47,7 +47,7 @@ def sysctl_path(key: str, ifname: str) -> str:
     parts = [part for part in written.split("/") if part]
     sound = written.isprintable() and not {".", ".."} & set(parts)
     if not sound or len(parts) == 1 or parts[:1] != ["net"]:
-        raise PluginError(f"invalid net sysctl key: {key!r}")
+        raise ConfError(f"invalid net sysctl key: {key!r}")
     return "/".join(parts)
 
 
@@ -70,7 +70,7 @@ def _decode(config: bytes) -> Any:
     try:
         return json.loads(config, object_pairs_hook=tuple)
     except (ValueError, RecursionError) as error:
-        raise PluginError(f"the configuration cannot be read: {error}") from error
+        raise ConfError(f"the configuration cannot be read: {error}") from error
 
 
 def _at(raw: Any, *path: str) -> Any:
@@ -81,7 +81,7 @@ def _at(raw: Any, *path: str) -> Any:
         found = [(name, value) for name, value in raw if fold(name) == key]
         if len(found) > 1:
             names = " and ".join(ascii(name) for name, _ in found[:2])
-            raise PluginError(f"the keys {names} are the same one; remove one of them")
+            raise ConfError(f"the keys {names} are the same one; remove one of them")
         raw = found[0][1] if found else None
     return raw
 
@@ -91,9 +91,9 @@ def _settings(raw: Any) -> dict[str, str]:
         return {}
     written = dict(raw) if isinstance(raw, tuple) else raw
     if isinstance(raw, tuple) and len(written) < len(raw):
-        raise PluginError("duplicated sysctl keys are not allowed")
+        raise ConfError("duplicated sysctl keys are not allowed")
     try:
         settings = msgspec.convert(written, dict[str, str | None])
     except msgspec.ValidationError as error:
-        raise PluginError(f"sysctl: {error}") from error
+        raise ConfError(f"sysctl: {error}") from error
     return {key: value for key, value in settings.items() if value is not None}

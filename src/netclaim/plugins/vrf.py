@@ -30,7 +30,7 @@ from netclaim.kernel.removal import remove_link
 from netclaim.kernel.route_copies import take_routes
 from netclaim.kernel.waiting import wait_addresses_settled
 from netclaim.plugins.conf import U32, Conf
-from netclaim.plugins.errors import PluginError
+from netclaim.plugins.errors import ConfError, PluginError
 from netclaim.plugins.plugin import Invocation, Plugin
 from netclaim.plugins.pod import Pod, open_pod
 
@@ -104,7 +104,7 @@ class Vrf(Plugin):
 def _conf(invocation: Invocation) -> VrfConf:
     conf = invocation.conf(VrfConf)
     if not conf.vrfname:
-        raise PluginError("configuration is expected to have a valid vrf name")
+        raise ConfError("configuration is expected to have a valid vrf name")
     return conf
 
 
