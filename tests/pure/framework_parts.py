@@ -346,6 +346,16 @@ class Stage:
         self.claims.gets.clear()
         self.reports.touched.clear()
 
+    async def sweep(self) -> None:
+        """Finish what was begun in any sandbox; the first error if there are some."""
+        outcomes = [
+            await asyncio.gather(self.attacher.finish(pod.id), return_exceptions=True)
+            for pod in self.attacher.unfinished()
+        ]
+        for (outcome,) in outcomes:
+            if outcome is not None:
+                raise outcome
+
     def states(self) -> dict[str, str]:
         """The journal's leases as `sandbox/device: state`."""
         return {

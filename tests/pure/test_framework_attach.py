@@ -15,7 +15,6 @@ from tests.pure.framework_parts import (
     booking_of,
     claim_of,
     device_of,
-    lease_of,
     plan_of,
     pod_of,
     stage_in,
@@ -197,7 +196,7 @@ async def test_refused_attach_is_not_undone(tmp_path: Path) -> None:
         stage.driver.fail("attach eth2", TakenError("the name is taken"))
         with pytest.raises(AttachError, match="the name is taken"):
             await stage.attacher.attach(pod_of())
-        await stage.attacher.sweep()
+        await stage.sweep()
         assert stage.states() == {"sandbox-1/eth1": "attached"}
         assert "detach eth2" not in stage.driver.calls
 
@@ -293,7 +292,7 @@ async def test_cut_off(tmp_path: Path) -> None:
         assert stage.states() == {"sandbox-1/eth1": "attaching"}
         stage.attacher.tell_failure("sandbox-1")
         assert "cut off" in next(iter(stage.reports.touched[0][1].values()))
-        await stage.attacher.sweep()
+        await stage.sweep()
         assert stage.states() == {}
         assert stage.driver.calls == ["attach eth1", "detach eth1"]
 
@@ -358,7 +357,7 @@ async def test_release_again(tmp_path: Path) -> None:
         for _ in range(2):
             await stage.attacher.release_sandbox("sandbox-1")
             await stage.attacher.release_claim("uid-red")
-            await stage.attacher.sweep()
+            await stage.sweep()
         assert stage.driver.calls == ["attach eth1", "detach eth1"]
 
 
@@ -376,21 +375,8 @@ async def test_failed_detach_keeps_its_lease(tmp_path: Path) -> None:
         assert b'netclaim_pending_detaches{driver="net.example.com"} 1.0' in (
             stage.metrics.exposition()
         )
-        await stage.attacher.sweep()
+        await stage.sweep()
         assert stage.states() == {}
-
-
-@pytest.mark.asyncio
-async def test_sweep_goes_on_after_a_failure(tmp_path: Path) -> None:
-    """One sandbox that cannot be cleaned does not keep the others from being cleaned."""
-    async with stage_in(tmp_path) as stage:
-        await stage.journal.put_leases(
-            [lease_of("red", "s1", "detaching"), lease_of("red", "s2", "detaching")]
-        )
-        stage.driver.fail("detach eth1", UNREACHABLE)
-        with pytest.raises(DetachError):
-            await stage.attacher.sweep()
-        assert stage.states() == {"s1/eth1": "detaching"}
 
 
 @pytest.mark.asyncio

@@ -16,6 +16,7 @@ from tests.pure.framework_parts import (
     UNREACHABLE,
     claim_of,
     device_of,
+    lease_of,
     pod_of,
 )
 
@@ -215,6 +216,42 @@ async def test_repair_does_not_give_up(tmp_path: Path) -> None:
         await node.synchronize(pod_of())
         await node.repairer.wait_idle()
         assert node.stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_repair_goes_on_after_a_failure(tmp_path: Path) -> None:
+    """One sandbox that cannot be cleaned does not keep the others from being cleaned."""
+    async with node_in(tmp_path) as node:
+        leases = [lease_of("red", "s1", "detaching"), lease_of("red", "s2", "detaching")]
+        await node.stage.journal.put_leases(leases)
+        node.stage.driver.fail("detach eth1", UNREACHABLE)
+        await node.synchronize()
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {}
+        assert [attachment.pod.id for attachment in node.stage.driver.detached][:2] == ["s1", "s2"]
+
+
+@pytest.mark.asyncio
+async def test_repairs_of_a_namespace_do_not_hold_up_others(tmp_path: Path) -> None:
+    """While one namespace's devices hang, another one's pods get what they lack, and lose it."""
+    bad = claim_of("bad", device_of("eth1"), pods=("pod-1",), namespace="bad")
+    good = claim_of("good", device_of("eth2"), pods=("pod-2",), namespace="good")
+    bad_pod = pod_of("pod-1", "s1", namespace="bad")
+    good_pod = pod_of("pod-2", "s2", namespace="good")
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(bad, good)
+        await node.run(bad_pod)
+        begun, go = node.stage.driver.hold("detach eth1")
+        attached, attach = node.stage.driver.hold("attach eth2")
+        await node.synchronize(good_pod)
+        await begun.wait()
+        await attached.wait()
+        attach.set()
+        await node.stop(good_pod)
+        assert node.stage.states() == {"s1/eth1": "detaching"}
+        go.set()
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {}
 
 
 @pytest.mark.asyncio

@@ -193,7 +193,7 @@ class Life(RuleBasedStateMachine):
     @rule(fate=FATES)
     def sweep(self, fate: str) -> None:
         """What was cut short is undone."""
-        if self.attempt(self.stage.attacher.sweep(), fate):
+        if self.attempt(self.stage.sweep(), fate):
             assert all(le.state == "attached" for le in self.stage.journal.leases.values())
 
     @rule()

@@ -4,8 +4,8 @@ Promise: every attachment is in the journal before the driver is called for it a
 has undone it; the driver's calls for one sandbox never overlap; may be called twice. Decides
 nothing, prepare already did; but a claim whose failures held up the node has to wait. Limit: knows
 no deadline; whoever calls cancels in time, and what that leaves behind is undone by the next call
-for the sandbox or by `sweep`. Nor does it know whether a failure is rolled back; whoever does calls
-`tell_failure` afterwards.
+for the sandbox or by `finish`. Nor does it know whether a failure is rolled back; whoever does
+calls `tell_failure` afterwards.
 """
 
 import asyncio
@@ -190,7 +190,7 @@ class Attacher:
     async def give_up_lost(self, sandbox_id: str) -> bool:
         """Take note of interfaces that are no longer in the pod; whether there are any.
 
-        The next attach of the sandbox, or a sweep, undoes what is left of them.
+        The next attach of the sandbox, or `finish`, undoes what is left of them.
         """
         async with self._locks.hold(sandbox_id):
             lost = [
@@ -214,18 +214,18 @@ class Attacher:
             await self._journal.put_leases(Lease(attachment, "attached") for attachment in there)
         self.count()
 
-    async def sweep(self) -> None:
-        """Undo whatever was begun and not finished. Raises DetachError if something is left."""
-        unfinished = [le for le in self._journal.leases.values() if le.state != "attached"]
-        errors = []
-        for sandbox_id in _sandboxes(unfinished):
-            async with self._locks.hold(sandbox_id):
-                try:
-                    await self._undo(self._unfinished(sandbox_id))
-                except DetachError as error:
-                    errors.append(error)
-        if errors:
-            raise DetachError(brief("; ".join(map(str, errors))))
+    def unfinished(self) -> tuple[PodSandbox, ...]:
+        """The sandboxes in which something was begun and is not done or undone."""
+        leases = [lease for lease in self._journal.leases.values() if not _is_done(lease)]
+        return tuple({le.attachment.pod.id: le.attachment.pod for le in leases}.values())
+
+    async def finish(self, sandbox_id: str) -> None:
+        """Undo whatever was begun in a sandbox and not finished. Again: nothing.
+
+        Raises DetachError if something is left. What is under way is waited for first.
+        """
+        async with self._locks.hold(sandbox_id):
+            await self._undo(self._unfinished(sandbox_id))
 
     def _check_time(self, attempt: _Attempt, pod: PodSandbox) -> None:
         """Refuse claims that have to wait; those that say nothing about it yet are to say so."""

@@ -156,7 +156,7 @@ class RuntimeHooks:
         if self._repairer.is_at(pod.id):
             return
         if not self._hook_time.may_wait(pod.namespace):
-            self._repairer.note_gone(pod.id)
+            self._repairer.note_gone(pod)
             return
         started_s = self._clock.monotonic()
         if not await self._release(pod, deadline_s):
@@ -171,6 +171,6 @@ class RuntimeHooks:
             done = True
         except (NetclaimError, TimeoutError) as error:
             log.warning("detach.postponed", sandbox=pod.id, error=str(error))
-            self._repairer.note_gone(pod.id)
+            self._repairer.note_gone(pod)
         self._repairer.note_ended()
         return done

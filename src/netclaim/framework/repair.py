@@ -2,8 +2,9 @@
 
 Promise: a running sandbox that lacks an interface gets it, also one that lost it with its device;
 one that a lost journal knew is known again; an attachment whose sandbox is gone is undone, and then
-a claim that was released too early; all are tried until they succeed. Limit: knows only what the
-runtime lists when the plugin connects and what the hooks pass on. A sandbox that ends unseen is
+a claim that was released too early; all are tried until they succeed. Each namespace's work goes on
+by itself: one whose devices hang or fail for ever holds up nobody else's. Limit: knows only what
+the runtime lists when the plugin connects and what the hooks pass on. A sandbox that ends unseen is
 cleaned up by unprepare, or if that was put off, when the next one ends.
 """
 
@@ -26,8 +27,10 @@ __all__ = ["Repairer"]
 
 log = structlog.get_logger()
 
-STEP_S: Final = 30.0  # for one sandbox. Nobody waits for it, but the next sandbox does
+STEP_S: Final = 30.0  # for one sandbox. Nobody waits for it, but its namespace's next one does
+STEPS_MAX: Final = 8  # at a time: the hooks of pods that start need the processors, too
 RETRIES: Final = Backoff(max_s=10.0)  # a pod is without its interface meanwhile
+WHOLE_NODE: Final = ""  # in place of a namespace; none has this name
 
 
 class Repairer:
@@ -51,9 +54,11 @@ class Repairer:
         self._netns_exists = netns_exists
         self._release_claim = release
         self._running: dict[str, PodSandbox] = {}  # to be completed
-        self._gone: set[str] = set()  # to be released
+        self._gone: dict[str, str] = {}  # to be released; with their namespaces
         self._listed = False  # whether the runtime has said what runs
         self._to_check: dict[str, PodSandbox] = {}  # whether they still have what they had
+        self._tended: dict[str, asyncio.Event] = {}  # namespaces at work, and news for them
+        self._steps = asyncio.Semaphore(STEPS_MAX)
         self._work = asyncio.Event()
         self._idle = asyncio.Event()
         self.wake()  # a restart may have left something in the journal
@@ -66,15 +71,15 @@ class Repairer:
     def note_running(self, pods: Sequence[PodSandbox]) -> None:
         """These sandboxes exist, and no others. A stopped one has no namespace any more."""
         self._running = {pod.id: pod for pod in pods if pod.netns is not None}
-        held = {lease.attachment.pod.id for lease in self._journal.leases.values()}
-        self._gone = held - self._running.keys()
+        held = [lease.attachment.pod for lease in self._journal.leases.values()]
+        self._gone = {pod.id: pod.namespace for pod in held if pod.id not in self._running}
         self._listed = True
         self._to_check = {pod.id: pod for pod in self._attacher.holders(beyond=())}
         self.wake()
 
-    def note_gone(self, sandbox_id: str) -> None:
+    def note_gone(self, pod: PodSandbox) -> None:
         """This sandbox is to be released. Again: the same."""
-        self._gone.add(sandbox_id)
+        self._gone[pod.id] = pod.namespace
         self.wake()
 
     def note_offered(self, devices: Iterable[str]) -> None:
@@ -102,21 +107,35 @@ class Repairer:
 
     async def run(self) -> None:
         """Repair whenever there is something to repair, until cancelled."""
-        while True:
-            await self._work.wait()
-            for delay_s in RETRIES.delays(self._clock):
+        async with asyncio.TaskGroup() as group:
+            while True:
+                await self._work.wait()
                 self._work.clear()
-                if await self._repair():
-                    break
-                await self._pause(delay_s)
-            if not self._work.is_set():
-                self._idle.set()
+                for namespace in self._with_work():
+                    if namespace in self._tended:
+                        self._tended[namespace].set()
+                    else:
+                        self._tended[namespace] = asyncio.Event()
+                        group.create_task(self._tend(namespace))
+                if not self._tended:
+                    self._idle.set()
 
-    async def _pause(self, delay_s: float) -> None:
-        """Wait before the next attempt, or until there is something new to do."""
+    async def _tend(self, namespace: str) -> None:
+        """Repair a namespace until nothing of what was known of it is left."""
+        news = self._tended[namespace]
+        for delay_s in RETRIES.delays(self._clock):
+            news.clear()
+            if await self._repair(namespace):
+                break
+            await self._pause(delay_s, news)
+        del self._tended[namespace]
+        self._work.set()  # for what was noted at the last moment, and for being idle
+
+    async def _pause(self, delay_s: float, news: asyncio.Event) -> None:
+        """Wait before the next attempt, or until there may be something new to do."""
         waiting = {
             asyncio.ensure_future(self._clock.sleep(delay_s)),
-            asyncio.ensure_future(self._work.wait()),
+            asyncio.ensure_future(news.wait()),
         }
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -124,23 +143,37 @@ class Repairer:
             for each in waiting:
                 each.cancel()
 
-    async def _repair(self) -> bool:
-        """Try everything once. Whether nothing is left to do."""
-        steps = [
-            *[await self._step(self._release(each)) for each in tuple(self._gone)],
-            *[await self._step(self._check(each)) for each in tuple(self._to_check)],
-            *[await self._step(self._complete(each)) for each in tuple(self._running)],
-            await self._step(self._attacher.sweep()),
-            *[await self._step(self._release_claim(each)) for each in self._ended_claims()],
+    def _with_work(self) -> set[str]:
+        """The namespaces with something to do; once there are none, what concerns them all."""
+        noted = {pod.namespace for pod in (*self._to_check.values(), *self._running.values())}
+        unfinished = {pod.namespace for pod in self._attacher.unfinished()}
+        ended = {claim.namespace for claim in self._ended_claims()}
+        namespaces = noted | unfinished | ended | set(self._gone.values())
+        if namespaces or self._tended or not self._listed or self._adopter.blind:
+            return namespaces
+        return set() if self._journal.complete else {WHOLE_NODE}
+
+    async def _repair(self, namespace: str) -> bool:
+        """Try everything of a namespace once. Whether all succeeded."""
+        if namespace == WHOLE_NODE:
+            return await self._step(self._journal.mark_complete())
+        gone = [each for each, of in self._gone.items() if of == namespace]
+        steps = [await self._step(self._release(each)) for each in gone]
+        check = [each.id for each in self._to_check.values() if each.namespace == namespace]
+        steps += [await self._step(self._check(each)) for each in check]
+        running = [each.id for each in self._running.values() if each.namespace == namespace]
+        steps += [await self._step(self._complete(each)) for each in running]
+        unfinished = [
+            each.id for each in self._attacher.unfinished() if each.namespace == namespace
         ]
-        left = self._gone or self._to_check or self._running  # noted meanwhile
-        if all(steps) and not left and self._listed and not self._adopter.blind:
-            steps.append(await self._step(self._mark_complete()))
+        steps += [await self._step(self._attacher.finish(each)) for each in unfinished]
+        ended = [claim for claim in self._ended_claims() if claim.namespace == namespace]
+        steps += [await self._step(self._release_claim(each)) for each in ended]
         return all(steps)
 
     async def _step(self, work: Awaitable[None]) -> bool:
         try:
-            async with asyncio.timeout(STEP_S):
+            async with self._steps, asyncio.timeout(STEP_S):
                 await work
         except TimeoutError:
             log.warning("repair.failed", error=f"not done in {STEP_S:g} s")
@@ -155,17 +188,15 @@ class Repairer:
         ending = (b.claim for b in self._journal.bookings.values() if b.ending)
         return [claim for claim in ending if not self._attacher.users(claim.uid)]
 
-    async def _mark_complete(self) -> None:
-        if not self._journal.complete:
-            await self._journal.mark_complete()
-
     async def _release(self, sandbox_id: str) -> None:
         await self._attacher.release_sandbox(sandbox_id)
-        self._gone.discard(sandbox_id)
+        self._gone.pop(sandbox_id, None)
 
     async def _check(self, sandbox_id: str) -> None:
         """See whether a sandbox still has what it had; what went is attached again."""
-        pod = self._to_check[sandbox_id]
+        pod = self._to_check.get(sandbox_id)
+        if pod is None:  # noted anew since
+            return
         if await self._attacher.give_up_lost(sandbox_id):
             self._running[sandbox_id] = pod
         self._to_check.pop(sandbox_id, None)
@@ -182,5 +213,5 @@ class Repairer:
             finally:
                 self._attacher.tell_failure(sandbox_id)
         else:
-            self.note_gone(sandbox_id)  # ended without our being told
+            self.note_gone(pod)  # ended without our being told
         self._running.pop(sandbox_id, None)
