@@ -305,3 +305,46 @@ def test_a_failed_add_keeps_what_the_attachment_had(ways: Both) -> None:
         return leases(site)
 
     assert ways(act) == [[], ["10.9.0.2"]]
+
+
+@pytest.mark.parametrize("second", ["MTU", "mtU"])
+def test_two_spellings_of_a_key_are_refused(ways: Both, second: str) -> None:
+    """The reference takes the one that comes last; a reader may have looked at the other."""
+
+    def act(site: Site) -> int:
+        config = conf(MACVLAN, mtu=1400) | {second: 1300}
+        if fails(site, "ADD", config):
+            return 0
+        mtu: int = namespace_state(site.pod)["links"]["net1"]["mtu"]
+        return mtu
+
+    assert ways(act) == [1300, 0]
+
+
+def test_a_network_of_leases_is_no_symbolic_link(ways: Both) -> None:
+    """The reference keeps its leases wherever the link leads."""
+    config = conf({"type": "host-local", "ipam": POOL})
+
+    def act(site: Site) -> list[str]:
+        elsewhere = site.directory.parent / f"elsewhere-{site.way}"
+        elsewhere.mkdir()
+        site.directory.mkdir(parents=True, exist_ok=True)
+        (site.directory / "net").symlink_to(elsewhere)
+        fails(site, "ADD", config)
+        return sorted(path.name for path in elsewhere.iterdir())
+
+    assert ways(act) == [["10.9.0.2", "last_reserved_ip.0", "lock"], []]
+
+
+def test_a_lease_that_is_a_symbolic_link_is_nobodys(ways: Both) -> None:
+    """The reference takes what the link leads to for a lease, and so the file's words for an id."""
+    config = conf({"type": "host-local", "ipam": POOL})
+
+    def act(site: Site) -> bool:
+        outside = site.directory.parent / f"outside-{site.way}"
+        outside.write_text("c0ffee\r\nnet1")
+        (site.directory / "net").mkdir(parents=True)
+        (site.directory / "net" / "10.9.0.2").symlink_to(outside)
+        return fails(site, "CHECK", config | {"prevResult": {"cniVersion": "1.1.0"}})
+
+    assert ways(act) == [False, True]

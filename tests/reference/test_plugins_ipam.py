@@ -97,6 +97,8 @@ STORE = [
     host_local("a file that is not there", [NET], ipam={"resolvConf": "DIR/none"}),
     host_local("a route that is none", [NET], ipam={"routes": [{"dst": "home"}]}),
     host_local("one address", [bounded(rangeEnd="10.9.0.2")], steps=("ADD", "CHECK", "DEL")),
+    host_local("keys with letters that Go folds", [{"\u017fUBNET": "10.9.0.0/29"}]),
+    host_local("name servers of another spelling", [NET], ipam={"re\u017folvCONF": "DIR/none"}),
     host_local("readiness", [NET], steps=("STATUS",)),
     case("host-local", "no ipam", says="ipam"),
 ]

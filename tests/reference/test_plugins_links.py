@@ -25,6 +25,10 @@ from tests.reference.plugin_state import differences
 pytestmark = pytest.mark.reference
 
 
+LONG_S = {"ma\u017fter": "eth1"}  # a master, to Go
+CYRILLIC_A = {"m\u0430ster": "eth1"}  # none
+
+
 def macvlan(name: str, **keys: Any) -> Case:
     """Describe a macvlan, on eth1 unless said otherwise."""
     return case("macvlan", name, **({"master": "eth1"} | keys))
@@ -94,7 +98,11 @@ KEYS = [
     macvlan("a queue that no number can be", bcqueuelen=1 << 32, steps=("ADD",)),
     macvlan("a queue below zero", bcqueuelen=-1, steps=("ADD",)),
     macvlan("an MTU that no number can be", mtu=1 << 32, says="MTU"),
-    macvlan("keys in another case, and nulls", MASTER="eth1", Mtu=1300, mode=None, ipam=POOL),
+    case(
+        "macvlan", "keys in another case, and nulls", MASTER="eth1", Mtu=1300, mode=None, ipam=POOL
+    ),
+    case("macvlan", "keys with letters that Go folds", ipam=POOL, **LONG_S),
+    case("macvlan", "keys that only look alike", ipam=POOL, **CYRILLIC_A),
     macvlan("a number where text belongs", mode=7, ipam=POOL, steps=("ADD",)),
 ]
 MACS = [

@@ -70,6 +70,7 @@ def spoilt(by: str) -> tuple[str, ...]:
 
 REFUSED: dict[str, Any] = {"fails": True, "tidy": False}
 FILTER = "net.ipv4.conf.IFNAME.arp_filter"
+LONG_S: dict[str, Any] = {"\u017fy\u017fctl": {FILTER: "1"}}  # sysctl, to Go
 HERE = {"interfaces": [{"name": "net1", "mac": MAC}]}
 KEPT: dict[str, Any] = {  # a link that outlives its tuning
     "base": (),
@@ -98,6 +99,7 @@ TUNING = [
     tuning("no queue", txQLen=0),
     tuning("everything", mtu=1400, mac=MAC, promisc=True, allmulti=True, txQLen=7),
     tuning("keys in another case, and nulls", MTU=1400, mac=None, PROMISC=True, txqlen=9),
+    tuning("keys with letters that Go folds", mTU=1400, **LONG_S),
     tuning("args go over all", mtu=1400, args={"cni": {"mtu": 1300, "promisc": True, "mac": MAC}}),
     tuning("args take a MAC back", mac=MAC, args={"cni": {"mac": ""}}),
     tuning("args set sysctls", sysctl={FILTER: "0"}, args={"cni": {"sysctl": {FILTER: "1"}}}),
