@@ -313,6 +313,7 @@ class Stage:
             self.claims,
             self.pods,
             released=self.released,
+            hook_time=self.hook_time,
             plan=plan,
         )
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from netclaim.errors import NetclaimError, PeerError
-from netclaim.framework.attach import AttachError
+from netclaim.framework.attach import AttachError, DetachError
 from netclaim.framework.fairness import KEPT, HookTime, NotYetError
 from netclaim.framework.hooks import AttachTimeoutError
 from netclaim.framework.records import Booking, Report
@@ -340,6 +340,40 @@ async def test_slow_lookup_is_not_the_namespaces_fault(tmp_path: Path) -> None:
         assert len(pods.gets) == asked
         await node.run(pod_of())
         assert node.stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_slow_planning_counts(tmp_path: Path) -> None:
+    """A claim that has to be planned anew in a hook, and takes its time, pays for it."""
+    claims = claims_of("bad", 20)
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims = {claim.name: claim for claim in claims}
+        tried = 0
+        for claim in claims:
+            node.stage.driver.on[f"prepare {claim.name}"] = [slow(node)]
+            with pytest.raises(PeerError) as caught:
+                await start(node, claim)
+            tried += not isinstance(caught.value, NotYetError)
+        assert tried == 8
+        with pytest.raises(NotYetError):
+            await start(node, claims[0])
+
+
+@pytest.mark.asyncio
+async def test_slow_remains_of_an_earlier_sandbox_count(tmp_path: Path) -> None:
+    """A pod whose last sandbox cannot be undone waits, and its namespace pays."""
+    claims = claims_of("bad", 8)
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(*claims)
+        for claim in claims:
+            await start(node, claim)
+        for claim in claims:
+            (uid,) = claim.pod_uids
+            node.stage.driver.on[f"detach {claim.devices[0].device}"] = [slow(node)]
+            for error in (DetachError, NotYetError):
+                with pytest.raises(error):
+                    await node.run(pod_of(uid, f"new-{claim.name}", namespace="bad"))
+        assert not node.stage.hook_time.may_wait("bad")
 
 
 @pytest.mark.asyncio

@@ -6,6 +6,8 @@
     attach       plans into pods, and back         hooks     the runtime's calls, in its time
     report       outcomes into claims' status      repair    what was cut short, or slipped through
     journal      what must survive                 serve     all of it, until SIGTERM
+    fairness     hooks that failed slowly          places    whose turn it is to be prepared
+    limits       what a pod or namespace may have  rates     how often something may happen
 
 `serve(MyDriver())` is a whole program.
 """

@@ -19,6 +19,7 @@ import structlog
 from netclaim.errors import RequestError
 from netclaim.framework.attach import Attacher
 from netclaim.framework.contract import NotBegunError
+from netclaim.framework.fairness import HookTime
 from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.locks import KeyedLock
@@ -51,6 +52,7 @@ class Adopter:
         pods: Pods,
         *,
         released: ReleasedLately,
+        hook_time: HookTime,
         plan: Callable[[ClaimRef], Awaitable[None]],
     ) -> None:
         """`plan` prepares a claim, or raises and leaves no trace."""
@@ -60,8 +62,10 @@ class Adopter:
         self._claims = claims
         self._pods = pods
         self._released = released
+        self._hook_time = hook_time
         self._plan = plan
         self._known: dict[str, None] = {}  # UIDs of pods that were looked up; oldest first
+        self._planning: dict[str, str] = {}  # by sandbox, the claim that is planned or failed to be
         self._locks = KeyedLock()
         self.blind = False  # whether a pod may not be read: then it cannot be known what runs
 
@@ -71,16 +75,19 @@ class Adopter:
             return
         async with self._locks.hold(pod.uid):
             for claim in await self._claims_of(pod):
-                await self._plan(claim.ref)
+                await self._plan_for(pod, claim, hooked=True)
             self._note(pod)
 
-    async def take_over(self, pod: PodSandbox) -> None:
-        """Know of a running sandbox: its plans, and what it has. Again: nothing."""
+    async def take_over(self, pod: PodSandbox, *, hooked: bool = False) -> None:
+        """Know of a running sandbox: its plans, and what it has. Again: nothing.
+
+        `hooked`: the runtime waits, as it always does in `book`.
+        """
         if self._is_known(pod):
             return
         async with self._locks.hold(pod.uid):
             for claim in await self._claims_of(pod):
-                booking = await self._planned(claim, pod)
+                booking = await self._planned(claim, pod, hooked=hooked)
                 if booking is not None:
                     mine = (each for each in claim.reported if each.driver == self._driver)
                     ready = {each.key: each for each in mine}
@@ -88,6 +95,19 @@ class Adopter:
                     if claim.uid not in self._journal.reports:
                         await self._journal.put_report(_report(booking, ready))
             self._note(pod)
+
+    def pop_failed(self, sandbox_id: str) -> frozenset[str] | None:
+        """The claim whose planning made the last call for a sandbox fail. Again: None."""
+        claim_uid = self._planning.pop(sandbox_id, None)
+        return None if claim_uid is None else frozenset({claim_uid})
+
+    async def _plan_for(self, pod: PodSandbox, claim: Claim, *, hooked: bool) -> None:
+        booking = self._journal.bookings.get(claim.uid)
+        if hooked and not (booking and booking.ready):  # the driver is called
+            self._hook_time.check_claims(pod, {claim.uid: False})
+        self._planning[pod.id] = claim.uid
+        await self._plan(claim.ref)
+        self._planning.pop(pod.id, None)
 
     def _is_known(self, pod: PodSandbox) -> bool:
         of_api = pod.annotations.get(SOURCE, API) == API
@@ -114,12 +134,13 @@ class Adopter:
                 claims.append(found.of_driver(self._driver))
         return [claim for claim in claims if claim.devices]
 
-    async def _planned(self, claim: Claim, pod: PodSandbox) -> Booking | None:
+    async def _planned(self, claim: Claim, pod: PodSandbox, *, hooked: bool) -> Booking | None:
         """Plan a running pod's claim; one that cannot be planned any more is told."""
         at = {"claim": claim.name, "namespace": claim.namespace, "pod": pod.name}
         try:
-            await self._plan(claim.ref)
+            await self._plan_for(pod, claim, hooked=hooked)
         except (RequestError, NotBegunError) as error:
+            self.pop_failed(pod.id)
             explain("adopt.failed", error, **at)
             return None
         log.info("adopt.done", **at)

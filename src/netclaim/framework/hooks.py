@@ -11,6 +11,7 @@ for a while, and what can be undone later does not hold up anybody where that ha
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 import structlog
@@ -98,7 +99,7 @@ class RuntimeHooks:
         """Refuse a container while its pod lacks an interface. Again: the same."""
         with self._accounted(pod):
             try:
-                await self._attach(pod, self._adopter.take_over, deadline_s)
+                await self._attach(pod, partial(self._adopter.take_over, hooked=True), deadline_s)
             except Exception as error:
                 log.warning(
                     "attach.container_refused",
@@ -127,7 +128,9 @@ class RuntimeHooks:
         try:
             yield
         except BaseException as error:
-            blamed = self._attacher.tell_failure(pod.id)
+            unplanned = self._adopter.pop_failed(pod.id)
+            unattached = self._attacher.tell_failure(pod.id)
+            blamed = unplanned if unattached is None else unattached
             if not isinstance(error, NotYetError):
                 took_s = self._clock.monotonic() - started_s
                 text = str(error) or "cut off before the runtime's deadline"

@@ -144,7 +144,14 @@ def build(
             await preparer.release_ended(ref)
 
         adopter = Adopter(
-            driver.name, journal, attacher, claims, pods, released=released, plan=plan
+            driver.name,
+            journal,
+            attacher,
+            claims,
+            pods,
+            released=released,
+            hook_time=hook_time,
+            plan=plan,
         )
         repairer = Repairer(attacher, adopter, journal, clock, _exists, release=release)
         plugin = Plugin(

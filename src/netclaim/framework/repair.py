@@ -211,6 +211,7 @@ class Repairer:
                 await self._adopter.take_over(pod)
                 await self._attacher.attach(pod)
             finally:
+                self._adopter.pop_failed(sandbox_id)
                 self._attacher.tell_failure(sandbox_id)
         else:
             self.note_gone(pod)  # ended without our being told
