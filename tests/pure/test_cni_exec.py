@@ -19,7 +19,7 @@ from netclaim.cni import (
     ExecPlugins,
     PluginMissingError,
 )
-from netclaim.cni.exec import OUTPUT_MAX
+from netclaim.cni.exec import AT_ONCE, MESSAGE_MAX, OUTPUT_MAX
 from netclaim.errors import HostError
 
 AMPLE_S = 60.0  # a deadline that a test which passes never reaches
@@ -50,9 +50,9 @@ def lifeline(tmp_path: Path) -> Path:
     return path
 
 
-def plugins(deadline_s: float = AMPLE_S) -> ExecPlugins:
+def plugins(deadline_s: float = AMPLE_S, at_once: int = AT_ONCE) -> ExecPlugins:
     """Exec plugins that inherit the environment of the tests."""
-    return ExecPlugins(inherited=os.environ, deadline_s=deadline_s)
+    return ExecPlugins(inherited=os.environ, deadline_s=deadline_s, at_once=at_once)
 
 
 def open_files() -> int:
@@ -79,6 +79,41 @@ async def test_a_plugin_sees_cni_variables_and_what_it_inherits(install: Install
     assert await engine.run(add) == b"p ADD net1.\n"
     status = CniCall(Command.STATUS, add.plugin, add.path, b"")
     assert await engine.run(status) == b"p STATUS .\n"
+
+
+@pytest.mark.asyncio
+async def test_a_call_adds_no_variable_and_no_argument_but_cnis(install: Install) -> None:
+    """Whatever an endpoint and a configuration say, their words are values, each in its place."""
+    add = install('echo "$#"; env')
+    args = (("K8S_POD_NAME", "$(id) `id` LD_PRELOAD"), ("LD_PRELOAD", "/x --help"))
+    endpoint = Endpoint("c0ffee", "/run/netns/LD_PRELOAD", "$HOME;id", args)
+    config = b'{"name":"net","env":{"LD_PRELOAD":"/x"},"args":["--help"]}'
+    call = CniCall(Command.ADD, add.plugin, add.path, config, endpoint)
+    engine = ExecPlugins(inherited={"PATH": os.environ["PATH"]}, deadline_s=AMPLE_S)
+    count, *variables = (await engine.run(call)).decode().splitlines()
+    assert count == "0"
+    of_the_shell = {"PWD", "SHLVL", "_", "OLDPWD"}
+    assert {line.partition("=")[0] for line in variables} - of_the_shell == {
+        "PATH",
+        "CNI_COMMAND",
+        "CNI_CONTAINERID",
+        "CNI_NETNS",
+        "CNI_IFNAME",
+        "CNI_ARGS",
+        "CNI_PATH",
+    }
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("plugin", ["../plugin", "/bin/true", "", ".", "..", "a/b", "-v", "a\0"])
+async def test_a_plugin_that_is_a_path_is_not_found(tmp_path: Path, plugin: str) -> None:
+    """A type names a file in one of the directories, and cannot lead out of them."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "plugin").write_text("#!/bin/sh\n")
+    (tmp_path / "plugin").chmod(0o755)
+    with pytest.raises(PluginMissingError):
+        await plugins().run(CniCall(Command.ADD, plugin, (str(inside),), b""))
 
 
 @pytest.mark.asyncio
@@ -157,6 +192,70 @@ async def test_output_up_to_the_bound_is_taken(install: Install) -> None:
     """The bound itself is allowed; what stderr has beyond it is cut without harm."""
     script = f"head -c {OUTPUT_MAX} /dev/zero; head -c {2 * OUTPUT_MAX} /dev/zero >&2"
     assert len(await plugins().run(install(script))) == OUTPUT_MAX
+
+
+@pytest.mark.asyncio
+async def test_of_many_words_the_last_are_kept(install: Install) -> None:
+    """The reason stands at the end of what a plugin says, however much was before."""
+    script = f"head -c {2 * OUTPUT_MAX} /dev/zero >&2; echo the reason >&2; exit 1"
+    with pytest.raises(CniError, match=r"the reason\Z") as caught:
+        await plugins().run(install(script))
+    assert len(caught.value.msg) == MESSAGE_MAX + len("exit status 1: ")
+
+
+@pytest.mark.asyncio
+async def test_a_message_is_no_longer_than_is_worth_showing(
+    install: Install, tmp_path: Path
+) -> None:
+    """A plugin's own error is cut; it goes into objects of the API."""
+    long = "x" * (OUTPUT_MAX // 4)
+    (tmp_path / "error").write_text(f'{{"code": 7, "msg": "{long}", "details": "{long}"}}')
+    with pytest.raises(CniError) as caught:
+        await plugins().run(install(f"cat {tmp_path}/error; exit 1"))
+    assert caught.value.code == 7
+    assert (len(caught.value.msg), len(caught.value.details)) == (MESSAGE_MAX, MESSAGE_MAX)
+
+
+@pytest.mark.asyncio
+async def test_a_program_waits_for_a_place(install: Install, lifeline: Path) -> None:
+    """With one place, the second program begins when the first has ended, and not before."""
+    engine = plugins(at_once=1)
+    call = install(f"read line <{lifeline}; echo $line")
+    async with asyncio.TaskGroup() as group:
+        first, second = (group.create_task(engine.run(call)) for _ in range(2))
+        with await asyncio.to_thread(lifeline.open, "w") as writer:  # one has it open for reading
+            writer.write("one\n")
+        assert await first == b"one\n"
+        assert not second.done()
+        with await asyncio.to_thread(lifeline.open, "w") as writer:
+            writer.write("two\n")
+    assert second.result() == b"two\n"
+
+
+@pytest.mark.asyncio
+async def test_waiting_for_a_place_counts_against_the_deadline(
+    install: Install, tmp_path: Path
+) -> None:
+    """One who never has a place is told so, and nothing of it has run."""
+    call = install(f"touch {tmp_path}/ran")
+    with pytest.raises(CniDeadlineError, match="too many other plugins are running"):
+        await plugins(SOON_S, at_once=0).run(call)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.asyncio
+async def test_a_cancelled_wait_for_a_place_takes_none(install: Install, lifeline: Path) -> None:
+    """Nor does a program keep its place that is cancelled while it runs."""
+    engine = plugins(at_once=1)
+    call = install(f"read line <{lifeline}; echo $line")
+    tasks = [asyncio.ensure_future(engine.run(call)) for _ in range(5)]
+    for _ in range(20):
+        await asyncio.sleep(0)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    assert all(task.cancelled() for task in tasks)
+    assert await engine.run(install("echo free")) == b"free\n"
 
 
 @pytest.mark.asyncio

@@ -1,7 +1,9 @@
 """Run CNI plugins that are programs, as the specification says.
 
 Promise: a call ends within its deadline and a moment for cleaning up, whatever the plugin does; so
-does one that is cancelled. What the plugin started in its process group ends with it.
+does one that is cancelled. What the plugin started in its process group ends with it. Only so many
+run at a time; the others wait, which counts as well. A program gets no arguments, and of variables
+those it inherits and CNI's own: nothing that a claim says chooses the name of one.
 Limit: a descendant that left the group lives on, but cannot hold us up. Programs start in the
 network namespace of the calling thread, which must be the host's.
 
@@ -15,20 +17,27 @@ import os
 import signal
 import subprocess
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from pathlib import Path
 
 import msgspec
 import structlog
 
 from netclaim.cni.call import CniCall
+from netclaim.cni.conflist import PLAIN_NAME
 from netclaim.cni.errors import NO_CODE, CniDeadlineError, CniError, PluginMissingError
 from netclaim.errors import HostError
 
-OUTPUT_MAX = 1 << 20  # bytes; a result with 16 interfaces has four thousand
+# Programs at a time. Each is a Go program that takes some 15 MB and, for some milliseconds, a core:
+# more of them are not done sooner, and half a gigabyte is what a node can spare. Fewer would let a
+# handful of programs that hang hold up all the others until their deadline.
+AT_ONCE = 32
+OUTPUT_MAX = 1 << 18  # bytes; a result with 16 interfaces has four thousand
+WORDS_MAX = 1 << 13  # bytes of stderr that are kept, its last; twice what is shown of it at most
 MESSAGE_MAX = 1000  # characters of a plugin's own words that are worth showing
 BUSY_PAUSE_S = 0.1  # a plugin being installed: libcni asks each second, a hook has but two in all
 REAP_S = 0.25  # SIGKILL takes microseconds, unless the program waits in the kernel for a lock
+
+BUSY = "not begun within {:g} s: too many other plugins are running"
 
 _CHUNK = 1 << 16  # bytes; what a pipe holds
 _TOLD = ("CNI_COMMAND", "CNI_CONTAINERID", "CNI_NETNS", "CNI_IFNAME", "CNI_ARGS", "CNI_PATH")
@@ -44,24 +53,30 @@ class ExecPlugins:
         *,
         inherited: Mapping[str, str],
         deadline_s: float,
+        at_once: int = AT_ONCE,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`inherited` is the environment that plugins see besides CNI's own variables."""
+        """`inherited` is the environment that plugins see besides CNI's own variables.
+
+        `at_once` is how many of them run at the same time.
+        """
         self._inherited = {name: inherited[name] for name in inherited if name not in _TOLD}
         self._deadline_s = deadline_s
+        self._places = asyncio.Semaphore(at_once)
         self._pause = pause
 
     async def run(self, call: CniCall) -> bytes:
         """Run the plugin once and return what it printed."""
         program = find_plugin(call.plugin, call.path)
+        begun = False
         try:
-            async with asyncio.timeout(self._deadline_s):
+            async with asyncio.timeout(self._deadline_s), self._places:
+                begun = True
                 child = await self._execute(program, call)
         except TimeoutError as error:
+            ending = "not done after {:g} s, killed" if begun else BUSY
             raise CniDeadlineError(
-                f"not done after {self._deadline_s:g} s, killed",
-                plugin=call.plugin,
-                command=call.command,
+                ending.format(self._deadline_s), plugin=call.plugin, command=call.command
             ) from error
         if child.flooded or child.status != 0:
             raise _failure(call, child)
@@ -124,12 +139,12 @@ class _Child:
                 self._kill()
             raise
         self._watch(self._pidfd, self._unwatch)
-        for pipe, kept in (
-            (self._process.stdout, self.stdout),
-            (self._process.stderr, self.stderr),
+        for pipe, read in (
+            (self._process.stdout, self._read_answer),
+            (self._process.stderr, self._read_words),
         ):
             assert pipe is not None, "both were asked for"
-            self._watch(pipe.fileno(), partial(self._read, kept))
+            self._watch(pipe.fileno(), read)
 
     async def end(self) -> None:
         """Kill the whole group, and wait a moment for its end."""
@@ -160,22 +175,34 @@ class _Child:
         if not self._watched:
             self.gone.set()
 
-    def _read(self, kept: bytearray, fd: int) -> None:
+    def _read_answer(self, fd: int) -> None:
         data = os.read(fd, _CHUNK)
-        room = OUTPUT_MAX - len(kept)
-        kept += data[:room]
+        room = OUTPUT_MAX - len(self.stdout)
+        self.stdout += data[:room]
         if not data:
             self._unwatch(fd)
-        elif len(data) > room and kept is self.stdout:
+        elif len(data) > room:
             self.flooded = True
             self._kill()
+
+    def _read_words(self, fd: int) -> None:
+        data = os.read(fd, _CHUNK)
+        self.stderr += data
+        del self.stderr[:-WORDS_MAX]
+        if not data:
+            self._unwatch(fd)
 
     def _kill(self) -> None:
         os.killpg(self._process.pid, signal.SIGKILL)
 
 
 def find_plugin(plugin: str, path: tuple[str, ...]) -> Path:
-    """Return the program of a plugin type: the first in the path."""
+    """Return the program of a plugin type: the first in the path.
+
+    The type is a name and not a path, so that the program is in one of the directories themselves.
+    """
+    if not PLAIN_NAME.fullmatch(plugin):
+        raise PluginMissingError(plugin, path)
     for directory in path:
         program = Path(directory) / plugin
         if program.is_file():
@@ -210,9 +237,10 @@ def _failure(call: CniCall, child: _Child) -> CniError:
 
 def _decode_error(output: bytes) -> _WireError | None:
     try:
-        return msgspec.json.decode(output, type=_WireError)
+        wire = msgspec.json.decode(output, type=_WireError)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
+    return _WireError(wire.code, wire.msg[:MESSAGE_MAX], wire.details[:MESSAGE_MAX])
 
 
 def _shown(output: bytearray) -> str:
