@@ -9,6 +9,7 @@ from netclaim.network.driver import LinkDriver
 from netclaim.network.files import PluginFiles
 from netclaim.network.guard import Guard
 from netclaim.network.lent import LentDevices
+from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.node import NodeLinks
 from netclaim.network.pod_namespaces import PodNamespaces
 from netclaim.network.settings import LinkSettings
@@ -35,9 +36,11 @@ def link_driver(
         if plugin not in own:
             find_plugin(plugin, settings.cni_path)
 
+    made = MadeBridges(settings.state_dir / "bridges")
     return LinkDriver(
         settings,
-        links=NodeLinks(PodNamespaces(settings.pod_netns), settings.pod_networks),
+        links=NodeLinks(PodNamespaces(settings.pod_netns), settings.pod_networks, made),
+        made=made,
         lent=LentDevices(settings.state_dir / "lent"),
         files=PluginFiles(settings.lease_dir / settings.name),
         guard=Guard(settings),

@@ -22,6 +22,7 @@ from netclaim.network.files import PluginFiles
 from netclaim.network.guard import Guard
 from netclaim.network.lent import LentDevices
 from netclaim.network.link_keys import moves_link, with_link, without_link
+from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.node import NodeLinks, Snapshot
 from netclaim.network.parameters import InterfaceRequest, read_claim
 from netclaim.network.plan import InterfacePlan, planned_network, read_plan
@@ -42,6 +43,7 @@ class LinkDriver(NetworkDriver):
         settings: LinkSettings,
         *,
         links: NodeLinks,
+        made: MadeBridges,
         lent: LentDevices,
         files: PluginFiles,
         guard: Guard,
@@ -52,6 +54,7 @@ class LinkDriver(NetworkDriver):
         self.name = settings.name
         self._settings = settings
         self._links = links
+        self._made = made
         self._lent = lent
         self._files = files
         self._guard = guard
@@ -88,6 +91,7 @@ class LinkDriver(NetworkDriver):
             self._check_plugins(network)
             if not request.trusted:
                 self._files.make_room(claim.namespace, network.name)
+            self._made.note(network, {each.name for each in snapshot.links})
             if link is not None and moves_link(network):
                 leaving.append(link)
             plans.append(self._plan(claim, request, network, link, level))

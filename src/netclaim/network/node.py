@@ -26,6 +26,7 @@ from netclaim.model import Device
 from netclaim.model.node import NodeFacts
 from netclaim.network.carry import carriers
 from netclaim.network.device import device_of
+from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.pod_namespaces import PodNamespaces
 from netclaim.network.withhold import NodeView, withheld
 
@@ -73,9 +74,12 @@ class Snapshot:
 class NodeLinks:
     """Looks at the links of the node, and at those of a pod."""
 
-    def __init__(self, pods: PodNamespaces, pod_networks: Iterable[Network]) -> None:
+    def __init__(
+        self, pods: PodNamespaces, pod_networks: Iterable[Network], made: MadeBridges
+    ) -> None:
         self._pods = pods
         self._pod_networks = tuple(pod_networks)
+        self._made = made
         self._node = NodeFacts()
 
     def learn_node(self, node: NodeFacts) -> None:
@@ -90,7 +94,7 @@ class NodeLinks:
             routes = await list_routes(rtnl, uapi.RT_TABLE_UNSPEC)
             # After the list: the kernel gives namespaces their numbers when it describes a link.
             pods = await self._pods.numbers(rtnl)
-        view = NodeView(pod_nsids=pods, pod_networks=self._pod_networks)
+        view = NodeView(pods, self._pod_networks, self._made.names())
         return Snapshot(
             links=links,
             addresses=addresses,

@@ -8,10 +8,10 @@ A link is withheld if it
 4. is a port of a bridge, bond or other master, which is offered instead (a VRF is no such master);
 5. has an address of the node's pod network (the primary network's bridge, its tunnel, the host
    ends of its point-to-point links);
-6. has a name that a pod network is known to give its links.
+6. has a name that a pod network is known to give its links;
+7. is a bridge that a plugin made for a claim: the network behind it is that claim's.
 
-Everything else is offered, the uplinks too, and a bridge that a pod's configuration named and the
-plugin made: it is the node's from then on. An uplink that is itself a veth, as in a node that is a
+Everything else is offered, the uplinks too. An uplink that is itself a veth, as in a node that is a
 container, is told from a pod's veth by rule 3: the namespace at its other end is no pod's.
 Promise: who uses a link now does not count, so attaching a pod never withdraws a device.
 Limit: rules 3 and 5 know what they are told; without it only the names of rule 6 are left.
@@ -57,6 +57,7 @@ class NodeView(msgspec.Struct, frozen=True):
 
     pod_nsids: frozenset[int] = frozenset()  # by which the node's namespace knows the pods'
     pod_networks: tuple[Network, ...] = ()  # the node's spec.podCIDRs
+    made_bridges: frozenset[str] = frozenset()  # by plugins, for claims
 
 
 def withheld(
@@ -70,7 +71,7 @@ def withheld(
     reasons = {
         link.index: _reason(link, node)
         or _reason_by_place(link, names, in_pod_network)
-        or _reason_by_name(link)
+        or _reason_by_name(link, node)
         for link in links
     }
     return {index: reason for index, reason in reasons.items() if reason}
@@ -94,7 +95,9 @@ def _reason_by_place(link: Link, names: Mapping[int, str], in_pod_network: Colle
     return ""
 
 
-def _reason_by_name(link: Link) -> str:
+def _reason_by_name(link: Link, node: NodeView) -> str:
+    if link.name in node.made_bridges:
+        return "made for a claim"
     known = any(fnmatch.fnmatchcase(link.name, pattern) for pattern in POD_NETWORK_NAMES)
     return "named as a pod network names its links" if known else ""
 

@@ -1,0 +1,64 @@
+"""Remember the bridges that plugins make for claims, so that they are not offered to others.
+
+A bridge stays when its last pod has gone, as CNI has it, and looks like any other link of the node.
+Were it offered, whoever may claim a link could join the network behind it.
+Promise: known before it is made, and until the node reboots, which ends all bridges. Limit: a
+bridge that was there before is the node's own, and offered like any link.
+"""
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Final
+
+from netclaim.cni import NetworkList
+from netclaim.errors import HostError
+
+__all__ = ["MadeBridges"]
+
+DEFAULT: Final = "cni0"  # what the plugin makes where no name is given
+BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
+
+
+class MadeBridges:
+    """One file for each bridge in `directory`; in it, the boot in which it was made."""
+
+    def __init__(self, directory: Path, boot_id: str = "") -> None:
+        self._directory = directory
+        self._boot_id = boot_id or BOOT_ID.read_text().strip()
+        self._known: set[str] | None = None
+
+    def names(self) -> frozenset[str]:
+        """The bridges that were made since the node was booted."""
+        if self._known is None:
+            self._known = {
+                path.name
+                for path in self._directory.glob("*")
+                if path.read_text(errors="replace") == self._boot_id
+            }
+        return frozenset(self._known)
+
+    def note(self, network: NetworkList, there: Collection[str]) -> None:
+        """Remember the bridges that a network will make, beyond the links that are `there`.
+
+        Again: the same.
+        """
+        for name in _bridges(network):
+            if name not in there and name not in self.names():
+                self._keep(name)
+
+    def _keep(self, name: str) -> None:
+        try:
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (self._directory / name).write_text(self._boot_id)
+        except OSError as error:
+            raise HostError(f"cannot remember the bridge {name}: {error}") from error
+        assert self._known is not None, "names() has read them"
+        self._known.add(name)
+
+
+def _bridges(network: NetworkList) -> Iterable[str]:
+    for plugin in network.plugins:
+        if plugin.type == "bridge":
+            named = plugin.to_dict().get("bridge") or DEFAULT
+            if isinstance(named, str) and "/" not in named and named not in {".", ".."}:
+                yield named
