@@ -18,6 +18,7 @@ from lab.kubectl import Kubectl
 from netclaim.kubelet.client import DraClient, RegisteredDriver
 from netclaim.kubelet.dra_api import DRA_APIS
 from netclaim.model import ClaimRef
+from netclaim.network.policy import LABEL
 from tests.cluster.claims import claim, macvlan, parameters, pod, request, simple_claim
 from tests.cluster.drivers import (
     addresses,
@@ -43,8 +44,9 @@ DAWDLE = "sleep 3"
 
 
 @pytest.fixture
-def mood(lab: Lab, driver: str) -> Iterator[Path]:
-    """A plugin `moody` on the node, and the file that decides its mood."""
+def mood(lab: Lab, kubectl: Kubectl, driver: str) -> Iterator[Path]:
+    """A plugin `moody` on the node that claims may name, and the file that decides its mood."""
+    kubectl("label", "namespace", kubectl.namespace, f"{LABEL}=privileged")
     plugin = lab.root(NODE) / "opt/cni/bin/moody"
     plugin.write_text(MOODY_PLUGIN)
     plugin.chmod(0o755)
