@@ -2,6 +2,8 @@
 
 import base64
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from netclaim.cni import (
+    DNS,
     AttachmentKey,
     Endpoint,
     Interface,
@@ -17,6 +20,8 @@ from netclaim.cni import (
     ResultCache,
     parse_network,
 )
+from netclaim.cni.conflist import NETWORK_NAME_MAX
+from netclaim.cni.exec import OUTPUT_MAX
 from netclaim.errors import HostError
 
 NETWORK = parse_network({"cniVersion": "1.0.0", "name": "net", "type": "macvlan"})
@@ -147,3 +152,77 @@ def test_a_result_of_the_oldest_versions_can_be_kept(tmp_path: Path) -> None:
     saved = cache.load("net", ENDPOINT.key)
     assert saved is not None
     assert saved.result == RESULT
+
+
+def fifo(place: Path, _outside: Path) -> None:
+    """Put a FIFO there, which would keep a reader waiting."""
+    os.mkfifo(place)
+
+
+def symlink(place: Path, outside: Path) -> None:
+    """Put a symbolic link there to a file that is an entry."""
+    place.symlink_to(outside)
+
+
+def device(place: Path, _outside: Path) -> None:
+    """Put a symbolic link there to a device without end."""
+    place.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("trap", [fifo, symlink, device])
+@pytest.mark.parametrize("name", ["net-c0ffee-net1", ".net-c0ffee-net1.draft"])
+def test_what_is_no_file_is_not_read_and_not_written_to(
+    tmp_path: Path, trap: Callable[[Path, Path], None], name: str
+) -> None:
+    """It counts as absent, and a new entry takes its place; what it led to stays as it was."""
+    elsewhere = ResultCache(tmp_path / "elsewhere")
+    elsewhere.save(NETWORK, ENDPOINT, RESULT)
+    outside = tmp_path / "elsewhere" / "results" / "net-c0ffee-net1"
+    before = outside.read_bytes()
+    (tmp_path / "results").mkdir()
+    trap(tmp_path / "results" / name, outside)
+    cache = ResultCache(tmp_path)
+    assert cache.load("net", ENDPOINT.key) is None
+    assert list(cache.entries()) == []
+    cache.save(NETWORK, ENDPOINT, Result())
+    saved = cache.load("net", ENDPOINT.key)
+    assert saved is not None
+    assert saved.result == Result()
+    cache.drop("net", ENDPOINT.key)
+    assert list((tmp_path / "results").iterdir()) == []
+    assert outside.read_bytes() == before
+
+
+def test_a_directory_that_is_a_symbolic_link_is_not_followed(tmp_path: Path) -> None:
+    """Entries are neither read nor dropped nor saved where it leads."""
+    ResultCache(tmp_path / "elsewhere").save(NETWORK, ENDPOINT, RESULT)
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "results").symlink_to(tmp_path / "elsewhere" / "results")
+    cache = ResultCache(tmp_path / "cache")
+    assert cache.load("net", ENDPOINT.key) is None
+    assert list(cache.entries()) == []
+    cache.drop("net", ENDPOINT.key)
+    with pytest.raises(HostError, match="Not a directory"):
+        cache.save(NETWORK, ENDPOINT, RESULT)
+    assert ResultCache(tmp_path / "elsewhere").load("net", ENDPOINT.key) is not None
+
+
+def test_an_entry_without_end_counts_as_absent(tmp_path: Path) -> None:
+    """A file of a terabyte, of which nothing is on disk, is not read into memory."""
+    cache = ResultCache(tmp_path)
+    cache.save(NETWORK, ENDPOINT, RESULT)
+    with (tmp_path / "results" / "net-c0ffee-net1").open("r+b") as file:
+        file.truncate(1 << 40)
+    assert cache.load("net", ENDPOINT.key) is None
+
+
+def test_the_largest_result_of_a_plugin_is_read_back(tmp_path: Path) -> None:
+    """What a program may print, the cache can hold; so it can for the longest names."""
+    cache = ResultCache(tmp_path)
+    network = parse_network({"cniVersion": "1.0.0", "name": "n" * NETWORK_NAME_MAX, "type": "x"})
+    endpoint = Endpoint("c" * 64, "", "i" * 15)
+    huge = Result(dns=DNS(options=("o" * OUTPUT_MAX,)))
+    cache.save(network, endpoint, huge)
+    saved = cache.load(network.name, endpoint.key)
+    assert saved is not None
+    assert saved.result == huge

@@ -2,7 +2,7 @@
 
 Promise: a reader sees a whole entry or none; nobody but root can read one. Only saving can fail:
 an entry that makes no sense is dropped with a log line and counts as absent, as does one that the
-disk does not give, for DEL must work without.
+disk does not give, for DEL must work without. What is no regular file is neither read nor written.
 Limit: not a journal. Entries are not synced to disk: that would cost each attachment two disk
 flushes inside the runtime's hook, and what power loss takes from here (results, for which DEL has
 no need) it has taken from the kernel too. What is owed a DEL, the driver's journal knows.
@@ -10,7 +10,9 @@ no need) it has taken from the kernel too. What is owed a DEL, the driver's jour
 Use a directory of our own: another runtime's garbage collection would take our entries for its own.
 """
 
+import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,9 +22,19 @@ import structlog
 from netclaim.cni.call import AttachmentKey, CniArgs, Endpoint
 from netclaim.cni.conflist import NetworkList
 from netclaim.cni.errors import BadResultError
+from netclaim.cni.plain_files import (
+    made_directory,
+    opened_directory,
+    read_plain,
+    remove_plain,
+    replace_plain,
+)
 from netclaim.cni.result import Result, result_from
 from netclaim.cni.version import LATEST
 from netclaim.errors import HostError, RequestError
+
+ENTRY_MAX = 1 << 20  # bytes; four times what a plugin may print, and a network's JSON beside it
+ENTRIES_MAX = 1 << 16  # a node has 110 pods by default, with a few interfaces each
 
 log = structlog.get_logger(__name__)
 
@@ -67,7 +79,7 @@ class ResultCache:
     """The cached results under `directory`/results, where libcni would look for them too."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory / "results"
+        self._directory = str(directory / "results")
 
     def save(self, network: NetworkList, endpoint: Endpoint, result: Result) -> None:
         """Keep the result of an ADD; again: replaces it."""
@@ -82,63 +94,66 @@ class ResultCache:
             capability_args=dict(endpoint.capability_args),
             raw_result=result.to_dict(network.version),
         )
-        path = self._path(network.name, endpoint.key)
-        draft = path.with_name(f".{path.name}.draft")  # one name, so that a crash leaves one file
         try:
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            draft.touch(mode=0o600)
-            draft.write_bytes(msgspec.json.encode(entry))
-            draft.replace(path)
+            with made_directory(self._directory, 0o700) as directory:
+                name = _name(network.name, endpoint.key)
+                replace_plain(name, msgspec.json.encode(entry), dir_fd=directory)
         except OSError as error:
             raise HostError(f"cannot keep a CNI result: {error}") from error
 
     def load(self, network_name: str, key: AttachmentKey) -> CachedAttachment | None:
         """Return an attachment's entry; None where there is none, or none that can be read."""
-        entry = self._read(self._path(network_name, key))
+        entry = self._read(_name(network_name, key))
         if entry is None or (entry.network_name, entry.endpoint.key) != (network_name, key):
             return None  # a-b and c make the same file name as a and b-c
         return entry
 
     def drop(self, network_name: str, key: AttachmentKey) -> None:
         """Forget an attachment; again: does nothing."""
-        _unlink(self._path(network_name, key))
+        self._remove(_name(network_name, key))
 
     def entries(self) -> Iterator[CachedAttachment]:
         """Yield every attachment of every network, sorted by file name."""
         try:
-            paths = sorted(self._directory.iterdir())
+            with opened_directory(self._directory) as directory, os.scandir(directory) as found:
+                names = [entry.name for entry in islice(found, ENTRIES_MAX)]
         except FileNotFoundError:
             return
         except OSError as error:
-            log.warning("cni.cache_unreadable", path=str(self._directory), error=str(error))
+            log.warning("cni.cache_unreadable", path=self._directory, error=str(error))
             return
-        for path in paths:
-            if not path.name.startswith("."):
-                entry = self._read(path)
+        for name in sorted(names):
+            if not name.startswith("."):
+                entry = self._read(name)
                 if entry is not None:
                     yield entry
 
-    def _path(self, network_name: str, key: AttachmentKey) -> Path:
-        return self._directory / f"{network_name}-{key.container_id}-{key.ifname}"
-
-    def _read(self, path: Path) -> CachedAttachment | None:
+    def _read(self, name: str) -> CachedAttachment | None:
         try:
-            entry = msgspec.json.decode(path.read_bytes(), type=CachedAttachment)
+            with opened_directory(self._directory) as directory:
+                content = read_plain(name, dir_fd=directory, size_max=ENTRY_MAX)
+            entry = msgspec.json.decode(content, type=CachedAttachment)
             _ = entry.endpoint, entry.result  # both must be readable for the entry to be of use
         except FileNotFoundError:
             return None
         except OSError as error:
-            log.warning("cni.cache_unreadable", path=str(path), error=str(error))
+            log.warning("cni.cache_unreadable", path=f"{self._directory}/{name}", error=str(error))
             return None
         except (msgspec.MsgspecError, UnicodeDecodeError, BadResultError, RequestError) as error:
-            log.warning("cni.cache_dropped", path=str(path), error=str(error))
-            _unlink(path)
+            log.warning("cni.cache_dropped", path=f"{self._directory}/{name}", error=str(error))
+            self._remove(name)
             return None
         return entry
 
+    def _remove(self, name: str) -> None:
+        try:
+            with opened_directory(self._directory) as directory:
+                remove_plain(name, dir_fd=directory)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            log.warning("cni.cache_stuck", path=f"{self._directory}/{name}", error=str(error))
 
-def _unlink(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        log.warning("cni.cache_stuck", path=str(path), error=str(error))
+
+def _name(network_name: str, key: AttachmentKey) -> str:
+    return f"{network_name}-{key.container_id}-{key.ifname}"

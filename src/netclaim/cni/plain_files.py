@@ -8,6 +8,7 @@ to disk. Everything raises OSError, with words that the node's owner can use.
 """
 
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from typing import Final
 __all__ = [
     "PLAIN",
     "made_directory",
+    "make_directory",
     "open_directory",
     "opened_directory",
     "read_all",
@@ -31,12 +33,22 @@ __all__ = [
 PLAIN: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN
+NAME_MAX: Final = 255  # bytes of a file's name
 CHUNK: Final = 1 << 16  # bytes; more than nearly all of these files have
 
 
 def open_directory(path: str) -> int:
     """Open a directory, which must be one itself and not a symbolic link to one."""
     return os.open(_sound(path), DIRECTORY)
+
+
+def make_directory(path: str, mode: int) -> int:
+    """Open a directory; makes it, and those above it, where they are missing."""
+    try:
+        return open_directory(path)
+    except FileNotFoundError:
+        os.makedirs(path, mode=mode, exist_ok=True)  # noqa: PTH103 -- as short as the rest
+        return open_directory(path)
 
 
 @contextmanager
@@ -51,10 +63,12 @@ def opened_directory(path: str) -> Iterator[int]:
 
 @contextmanager
 def made_directory(path: str, mode: int) -> Iterator[int]:
-    """The same, with the directory and those above it made where they are missing."""
-    os.makedirs(_sound(path), mode=mode, exist_ok=True)  # noqa: PTH103 -- as short as the rest
-    with opened_directory(path) as fd:
+    """The same, with the directory made where it is missing."""
+    fd = make_directory(path, mode)
+    try:
         yield fd
+    finally:
+        os.close(fd)
 
 
 def read_plain(name: str, *, dir_fd: int, size_max: int) -> bytes:
@@ -70,10 +84,12 @@ def read_plain(name: str, *, dir_fd: int, size_max: int) -> bytes:
 def replace_plain(name: str, content: bytes, *, dir_fd: int) -> None:
     """Write a file that only its owner can read, in place of whatever bears the name.
 
-    A directory of that name is left alone, and an error. One name for all drafts of a file, so that
-    a crash leaves one of them.
+    A directory of that name is left alone, and an error. A file's drafts all have one name, which
+    starts with a dot, so that a crash leaves one of them.
     """
     draft = f".{name}.draft"
+    if len(draft.encode()) > NAME_MAX:
+        draft = f".{hashlib.sha256(name.encode()).hexdigest()}.draft"
     remove_plain(draft, dir_fd=dir_fd)
     fd = os.open(draft, NEW, 0o600, dir_fd=dir_fd)
     try:

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Final
 
 from netclaim.cni import AttachmentKey
-from netclaim.cni.plain_files import PLAIN, open_directory, require_plain
+from netclaim.cni.plain_files import PLAIN, make_directory, require_plain
 from netclaim.errors import HostError
 from netclaim.plugins.conf import IpAddress, read_ip
 from netclaim.plugins.errors import PluginError
@@ -95,11 +95,7 @@ class OpenStore:
 def open_store(path: str) -> OpenStore:
     """Open a store; makes it if there is none."""
     try:
-        try:
-            directory = open_directory(path)
-        except FileNotFoundError:
-            os.makedirs(path, mode=0o755, exist_ok=True)  # noqa: PTH103 -- a Path would be in the way
-            directory = open_directory(path)
+        directory = make_directory(path, 0o755)
         try:
             return OpenStore(path, directory, _open_lock(directory))
         except OSError:

@@ -1,22 +1,37 @@
 """Remember the host's links that are in containers, as they were.
 
 Promise: a link is known here before it leaves the host and until it is whole again, whatever
-becomes of this process. What cannot be read counts as unknown: the link's alias has its name still.
+becomes of this process. What cannot be read, or is no regular file, counts as unknown: the link's
+alias has its name still.
 Limit: for as long as the machine runs. What was lent before a reboot is forgotten: all links are
 home then, and not as this process left them.
 """
 
+import os
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import structlog
 
 from netclaim.cni import AttachmentKey
+from netclaim.cni.plain_files import (
+    made_directory,
+    opened_directory,
+    read_plain,
+    remove_plain,
+    replace_plain,
+)
 from netclaim.errors import HostError
 from netclaim.kernel.address_copies import TakenAddress
 
 __all__ = ["LentLink", "LentLinks"]
+
+SUFFIX: Final = ".json"
+BYTES_MAX: Final = 1 << 18  # an address takes two hundred; no link has a thousand of them
+ENTRIES_MAX: Final = 1 << 14  # more than any machine has links
 
 log = structlog.get_logger(__name__)
 
@@ -56,46 +71,60 @@ class LentLinks:
     """One file for each lent link, in `directory`."""
 
     def __init__(self, directory: Path, *, boot: Callable[[], str] = boot_id) -> None:
-        self._directory = directory
+        self._directory = str(directory)
         self._boot = boot
 
     def keep(self, lent: LentLink) -> None:
         """Remember a link. Again: replaces what was known of it."""
-        path = self._path(lent.key)
-        draft = path.with_suffix(".draft")
+        content = msgspec.json.encode(_File(self._boot(), lent))
         try:
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            draft.write_bytes(msgspec.json.encode(_File(self._boot(), lent)))
-            draft.replace(path)
+            with made_directory(self._directory, 0o700) as directory:
+                replace_plain(_name(lent.key), content, dir_fd=directory)
         except OSError as error:
             raise HostError(f"cannot remember the link {lent.name}: {error}") from error
 
     def find(self, key: AttachmentKey) -> LentLink | None:
         """Return the link that an attachment has, as it was."""
-        return self._read(self._path(key))
+        return self._read(_name(key))
 
     def drop(self, key: AttachmentKey) -> None:
         """Forget a link. Again: does nothing."""
         try:
-            self._path(key).unlink(missing_ok=True)
+            with opened_directory(self._directory) as directory:
+                remove_plain(_name(key), dir_fd=directory)
+        except FileNotFoundError:
+            return
         except OSError as error:
             raise HostError(f"cannot forget a link: {error}") from error
 
     def all(self) -> list[LentLink]:
         """Return every link that is remembered."""
-        read = (self._read(path) for path in sorted(self._directory.glob("*.json")))
+        try:
+            with opened_directory(self._directory) as directory, os.scandir(directory) as found:
+                names = [entry.name for entry in islice(found, ENTRIES_MAX)]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            log.warning("plugins.lent_links_unreadable", path=self._directory, error=str(error))
+            return []
+        ours = (name for name in sorted(names) if name.endswith(SUFFIX) and name[0] != ".")
+        read = (self._read(name) for name in ours)
         return [lent for lent in read if lent is not None]
 
-    def _path(self, key: AttachmentKey) -> Path:
-        # An id cannot hold '@', so no two attachments share a file.
-        return self._directory / f"{key.container_id}@{key.ifname}.json"
-
-    def _read(self, path: Path) -> LentLink | None:
+    def _read(self, name: str) -> LentLink | None:
         try:
-            file = msgspec.json.decode(path.read_bytes(), type=_File)
+            with opened_directory(self._directory) as directory:
+                content = read_plain(name, dir_fd=directory, size_max=BYTES_MAX)
+            file = msgspec.json.decode(content, type=_File)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            log.warning("plugins.lent_link_unreadable", path=str(path), error=str(error))
+            path = f"{self._directory}/{name}"
+            log.warning("plugins.lent_link_unreadable", path=path, error=str(error))
             return None
         return file.lent if file.boot == self._boot() else None
+
+
+def _name(key: AttachmentKey) -> str:
+    # An id cannot hold '@', so no two attachments share a file.
+    return f"{key.container_id}@{key.ifname}{SUFFIX}"
