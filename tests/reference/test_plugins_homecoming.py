@@ -168,21 +168,43 @@ def test_a_name_that_the_container_has_keeps_it_home(site: Site) -> None:
     assert "net1" in namespace_state(site.pod)["links"]
 
 
-@pytest.mark.parametrize("adds", ["reference", "ours"])
-def test_each_can_return_what_the_other_lent(adds: str, cni_plugins: Path, tmp_path: Path) -> None:
-    """The old name is in the alias, where both look for it."""
-
-    def act(site: Site) -> set[str]:
-        config = {key: CONFIG[key] for key in CONFIG if key != "ipam"}
-        own = in_process_plugins(site.plugins, state_dir=tmp_path / "lent")["host-device"]
-        programs, site.plugins = site.plugins, own if adds == "ours" else site.plugins
-        site.call("ADD", config)
-        site.plugins = programs if adds == "ours" else own
-        site.call("DEL", config)
-        return set(namespace_state(site.host)["links"])
-
+def test_the_reference_can_return_what_ours_lent(cni_plugins: Path, tmp_path: Path) -> None:
+    """The old name is in the alias, where the reference looks for it."""
+    config = {key: CONFIG[key] for key in CONFIG if key != "ipam"}
     with site_of("reference", cni_plugins, tmp_path / "both") as site:
-        assert act(site) == {"eth1", "eth1-peer"}
+        programs = site.plugins
+        site.plugins = in_process_plugins(programs, state_dir=tmp_path / "lent")["host-device"]
+        site.call("ADD", config)
+        site.plugins = programs
+        site.call("DEL", config)
+        assert set(namespace_state(site.host)["links"]) == {"eth1", "eth1-peer"}
+
+
+def test_a_link_that_the_container_made_stays_there(cni_plugins: Path, tmp_path: Path) -> None:
+    """An alias alone does not bring a virtual link to the host; the reference moves any link."""
+
+    def act(site: Site) -> bool:
+        ip("-n", site.pod, *["link", "add", "net1", "type", "veth", "peer", "name", "rein"])
+        ip("-n", site.pod, *["link", "set", "net1", "alias", "trojan"])
+        with pytest.raises(CniError, match="net1"):
+            site.call("ADD", CONFIG)
+        site.call("DEL", CONFIG)
+        return "trojan" in namespace_state(site.host)["links"]
+
+    assert both(cni_plugins, tmp_path, act) == [True, False]
+
+
+def test_a_link_of_another_kind_is_not_taken_for_the_lent_one(site: Site) -> None:
+    """Name, alias and MAC a container can choose for links that it makes; the kind tells."""
+    site.call("ADD", CONFIG)
+    (record,) = lent(site).all()
+    ip("-n", site.pod, *["link", "set", "net1", "down"])
+    ip("-n", site.pod, *["link", "set", "net1", "name", "hidden", "address", "02:00:00:00:09:09"])
+    ip("-n", site.pod, *["link", "add", "net1", "link", "hidden", "type", "macvlan"])
+    ip("-n", site.pod, *["link", "set", "net1", "alias", "eth1", "address", record.mac])
+    site.call("DEL", CONFIG)
+    assert seen(site) == (None, None)
+    assert {"net1", "hidden"} <= set(namespace_state(site.pod)["links"])
 
 
 def test_the_reference_returns_it_down_and_without_addresses(

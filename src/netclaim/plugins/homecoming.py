@@ -4,7 +4,7 @@ Promise: name, addresses, MAC, MTU and whether it was up are the old ones, also 
 that lent it has died since, the namespace is gone, or half of this was done before. A link that is
 not the lent one is left alone.
 Limit: routes over the link are not remembered. A link that another program lent has only its name,
-in its alias.
+in its alias; it is returned if it is hardware, since a container can make any other itself.
 """
 
 import asyncio
@@ -13,6 +13,8 @@ from typing import Final
 import structlog
 
 from netclaim.cni import AttachmentKey
+from netclaim.cni.call import check_ifname
+from netclaim.errors import RequestError
 from netclaim.kernel import (
     Link,
     Monitor,
@@ -25,6 +27,7 @@ from netclaim.kernel import (
 from netclaim.kernel.address_copies import give_back
 from netclaim.kernel.link_requests import set_link
 from netclaim.kernel.netns import OWN_NETNS
+from netclaim.plugins.lent_identity import find_lent, is_lent
 from netclaim.plugins.lent_links import LentLink, LentLinks
 from netclaim.plugins.pod import Pod, open_pod
 
@@ -71,15 +74,19 @@ async def _move_out(netns: str, ifname: str, lent: LentLink | None) -> bool:
 
 
 async def _find_inside(pod: Pod, ifname: str, lent: LentLink | None) -> Link | None:
-    """Find the link in the container; under its old name if it could not be given the new one."""
+    """Find the link in the container: by its name there, or by its old one if it still has that.
+
+    Under any other name hardware is found by the address it was made with.
+    """
     if lent is None:
         link = await find_link(pod.rtnl, ifname)
-        return link if link is not None and link.alias else None
+        sound = link is not None and not link.kind and _can_be_named(link.alias)
+        return link if sound else None
     for name in (ifname, lent.name):
         link = await find_link(pod.rtnl, name)
-        if link is not None and _is(link, lent):
+        if link is not None and is_lent(link, lent):
             return link
-    return None
+    return find_lent(await list_links(pod.rtnl), lent) if lent.perm_mac else None
 
 
 async def _wait_home(host: Rtnl, lent: LentLink, patience_s: float) -> Link | None:
@@ -99,16 +106,19 @@ async def _wait_home(host: Rtnl, lent: LentLink, patience_s: float) -> Link | No
 
 
 async def _find_home(host: Rtnl, lent: LentLink) -> Link | None:
-    """Find the link on the host, by its name, or by its alias if the kernel brought it."""
+    """Find the link on the host, by its name, or by what else tells it if the kernel brought it."""
     link = await find_link(host, lent.name)
     if link is not None:
-        return link if _is(link, lent) else None
-    links = await list_links(host)
-    return next((link for link in links if link.alias == lent.name), None)
+        return link if is_lent(link, lent) else None
+    return find_lent(await list_links(host), lent)
 
 
-def _is(link: Link, lent: LentLink) -> bool:
-    return lent.name == link.alias or lent.mac == link.mac
+def _can_be_named(alias: str) -> bool:
+    try:
+        check_ifname(alias)
+    except RequestError:
+        return False
+    return True
 
 
 async def _restore(host: Rtnl, link: Link, lent: LentLink) -> None:

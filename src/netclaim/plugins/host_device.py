@@ -135,4 +135,6 @@ async def _as_it_is(invocation: Invocation, host: Rtnl, link: Link) -> LentLink:
         hardware=not link.kind,
         alias=link.alias,
         addresses=await take_addresses(host, link.index),
+        kind=link.kind,
+        perm_mac=link.perm_mac,
     )

@@ -50,6 +50,8 @@ class LentLink(msgspec.Struct, frozen=True):
     hardware: bool  # the kernel returns it when the namespace ends; others end with it
     alias: str = ""
     addresses: tuple[TakenAddress, ...] = ()
+    kind: str | None = None  # None: remembered by an older version, which did not ask
+    perm_mac: str = ""  # what the hardware was made with, if it says so
 
     @property
     def key(self) -> AttachmentKey:
