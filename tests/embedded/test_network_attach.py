@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from netclaim.cni import CniError, PluginMissingError
+from netclaim.errors import RequestError
 from netclaim.kernel import Netns
 from netclaim.model import Attachment, Interface, Plan
 from netclaim.network import LinkDriver, LinkGoneError, NameTakenError
@@ -48,8 +49,8 @@ def state(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def driver(state: Path, cni_plugins: Path) -> LinkDriver:
-    """The driver of that node, which lets claims name one program."""
-    return driver_for(state, cni_plugins, claim_plugins=frozenset({"sdn"}))
+    """The driver of that node, which lets claims name one program, and share one link."""
+    return driver_for(state, cni_plugins, claim_plugins=frozenset({"sdn"}), shared_links=("eth2",))
 
 
 def names(netns: Netns) -> set[str]:
@@ -216,10 +217,13 @@ def test_a_missing_plugin_is_told_at_prepare(
     assert str(caught.value) == f"CNI plugin 'sdn' is not installed: looked in {cni_plugins}"
 
 
-def test_the_generic_device_takes_any_master(
+def test_the_generic_device_takes_a_shared_master(
     node: Netns, pod: Netns, driver: LinkDriver, state: Path
 ) -> None:
-    """A claim that asks for no particular link names its master itself."""
+    """A claim that asks for no particular link names its master itself, if that is shared."""
+    other = claim_for({"type": "macvlan", "master": "eth1"}, device="cni")
+    with pytest.raises(RequestError, match="'eth1' cannot be named here: a claim can have it to"):
+        run_on(node, lambda: plan_for(driver, other))
     plugin = {"type": "macvlan", "master": "eth2", "ipam": host_local()}
 
     async def attach() -> Attachment:

@@ -130,7 +130,7 @@ def test_a_link_that_is_not_offered_cannot_be_named() -> None:
             withheld={ETH2.index: "leads into a pod"},
         )
     assert str(caught.value) == (
-        f"{PLUGIN}.master: the link 'eth2' is not offered to pods: leads into a pod"
+        f"{PLUGIN}.master: the link 'eth2' cannot be named here: leads into a pod"
     )
 
 

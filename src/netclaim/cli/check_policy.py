@@ -22,7 +22,7 @@ __all__ = ["check_namespace", "level_in", "policy_faults"]
 def check_namespace(subject: Subject) -> Iterator[Finding]:
     """Judge the label of a namespace."""
     label = inside(subject.object, ("metadata", "labels")).get(LABEL)
-    if isinstance(label, str) and label.upper() not in Level.__members__:
+    if isinstance(label, str) and label not in map(str, Level):
         known = ", ".join(map(str, Level))
         message = f"{label!r} is not a policy level; these are {known}"
         yield subject.error(("metadata", "labels", LABEL), message)

@@ -175,7 +175,7 @@ class LinkDriver(NetworkDriver):
             request,
             snapshot.links,
             snapshot.default,
-            withheld={} if sees_all else snapshot.withheld,
+            withheld={} if sees_all else self._guard.unnameable(snapshot),
         )
 
     def _plan(

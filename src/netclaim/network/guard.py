@@ -5,8 +5,11 @@ before it is carried out: a plan may be of an older driver, and a link may have 
 own way out since. Limit: No I/O; it is given what there is to know.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Final
+
+import msgspec
 
 from netclaim.cni import parse_network
 from netclaim.errors import RequestError
@@ -26,6 +29,7 @@ from netclaim.network.settings import LinkSettings
 
 __all__ = ["Guard", "PlanRefusedError", "level_named"]
 
+KEPT: Final = 256  # judgements: a Deployment's pods have the same plan, and each is judged again
 UNKNOWN: Final = "it is not known whose the link is"
 
 
@@ -35,12 +39,11 @@ class PlanRefusedError(NotBegunError, RequestError):
 
 def level_named(name: str, *, field: str) -> Level:
     """Return the level of this name."""
-    try:
-        return Level[name.upper()]
-    except KeyError as error:
-        known = ", ".join(map(str, Level))
-        message = f"{name!r} is not a policy level; these are {known}"
-        raise PolicyError(message, field=field) from error
+    for level in Level:
+        if name == str(level):
+            return level
+    known = ", ".join(map(str, Level))
+    raise PolicyError(f"{name!r} is not a policy level; these are {known}", field=field)
 
 
 class Guard:
@@ -63,6 +66,19 @@ class Guard:
         if device.share_id is not None or device.admin_access:
             return True
         return self._is_generic(device) or is_named(link, self._settings.shared_links)
+
+    def unnameable(self, snapshot: Snapshot) -> Mapping[int, str]:
+        """The links that a claim of the generic device may not name: index, and the reason.
+
+        Those that are not offered, and those that another claim may have to itself. What is left
+        is shared anyway: with the node, or with whoever likes.
+        """
+        reasons = dict(snapshot.withheld)
+        for link in snapshot.offered:
+            shared = is_named(link.name, self._settings.shared_links)
+            if link.index not in snapshot.carriers and not shared:
+                reasons[link.index] = "a claim can have it to itself, so select it in the request"
+        return reasons
 
     def check(
         self, claim: Claim, request: InterfaceRequest, used: Collection[Link], snapshot: Snapshot
@@ -117,6 +133,8 @@ class Guard:
             shared = f"the device {device.device!r} is for any number of claims"
         elif self.is_shared(device, link.name):
             shared = f"other claims may have the link {link.name!r} too"
+        elif above := _standing_on(link, snapshot):
+            shared = f"the link {above!r} stands on {link.name!r}"
         carries = snapshot.carriers.get(link.index, "")
         return Standing(
             level,
@@ -132,7 +150,21 @@ class Guard:
         return device.device == GENERIC and self._settings.generic_device
 
 
-def _faults(interface: InterfacePlan, standing: Standing) -> list[RequestError]:
-    network = parse_network(canonical(interface.config, field="config"))
+def _standing_on(link: Link, snapshot: Snapshot) -> str:
+    """Name a link of the node that would be lost with this one; empty if there is none."""
+    here = (one for one in snapshot.links if one.parent_nsid is None and one.kind != "veth")
+    return next((one.name for one in here if one.parent_index == link.index), "")
+
+
+def _faults(interface: InterfacePlan, standing: Standing) -> tuple[RequestError, ...]:
+    config = msgspec.json.encode(interface.config)
+    return _judged(config, standing, interface.if_name, trusted=interface.trusted)
+
+
+@lru_cache(maxsize=KEPT)
+def _judged(
+    config: bytes, standing: Standing, ifname: str, *, trusted: bool
+) -> tuple[RequestError, ...]:
+    network = parse_network(canonical(config.decode(), field="config"))
     fields = tuple(f"config.plugins[{index}]" for index in range(len(network.plugins)))
-    return judge(network, fields, standing, ifname=interface.if_name, trusted=interface.trusted)
+    return tuple(judge(network, fields, standing, ifname=ifname, trusted=trusted))

@@ -101,7 +101,7 @@ def without_link(
             )
         if link.index in withheld:
             raise RequestError(
-                f"the link {link.name!r} is not offered to pods: {withheld[link.index]}",
+                f"the link {link.name!r} cannot be named here: {withheld[link.index]}",
                 field=f"{field}.{key}",
             )
         network = network.with_keys(index, {key: link.name})
