@@ -397,19 +397,32 @@ async def test_stop_does_not_wait_where_time_is_spent(tmp_path: Path) -> None:
 @pytest.mark.asyncio
 async def test_slow_detaches_count(tmp_path: Path) -> None:
     """A detach that holds up Stop and fails is paid for by its namespace."""
-    claims = claims_of("bad", 20)
+    (claim,) = claims_of("bad", 1)
     async with node_in(tmp_path) as node:
-        await node.stage.prepare(*claims)
-        for claim in claims:
+        await node.stage.prepare(claim)
+        await start(node, claim)
+        node.stage.driver.on[f"detach {claim.devices[0].device}"] = [slow(node, took_s=20.0)]
+        (uid,) = claim.pod_uids
+        await node.stop(pod_of(uid, f"s-{claim.name}", namespace="bad"))
+        assert not node.stage.hook_time.may_wait("bad")
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {}
+
+
+@pytest.mark.asyncio
+async def test_a_namespace_without_budget_is_not_waited_for(tmp_path: Path) -> None:
+    """A detach that is quick is done before Stop returns; one that hangs goes on afterwards."""
+    quick, stuck = claims_of("bad", 2)
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(quick, stuck)
+        for claim in (quick, stuck):
             await start(node, claim)
-            node.stage.driver.on[f"detach {claim.devices[0].device}"] = [slow(node)]
-        held_s = 0.0
-        for claim in claims:
+        node.stage.hook_time.draw("bad", 1000.0)
+        node.stage.driver.hang(f"detach {stuck.devices[0].device}")
+        for claim, left in ((quick, 1), (stuck, 1)):
             (uid,) = claim.pod_uids
-            before_s = node.stage.clock.monotonic()
-            await node.stop(pod_of(uid, f"s-{claim.name}", namespace="bad"))
-            held_s += node.stage.clock.monotonic() - before_s
-        assert held_s < 12
+            await node.stop(pod_of(uid, f"s-{claim.name}", namespace="bad"), within_s=600.0)
+            assert len(node.stage.states()) == left
         await node.repairer.wait_idle()
         assert node.stage.states() == {}
 

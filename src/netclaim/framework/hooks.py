@@ -32,6 +32,8 @@ log = structlog.get_logger()
 # Of a hook's time, what is kept to take back a failed attach: 0.36 s of the usual 1.8 s. A detach
 # by exec takes about 25 ms a device; what does not fit goes on in the background.
 ROLLBACK_SHARE: Final = 0.2
+# For undoing what a namespace has that used up its share of the hooks: ten times what it takes.
+SHORT_S: Final = 0.25
 TIMEOUT_MIN_S: Final = 1.0  # below, a chain of executed plugins on a busy node may not fit
 
 
@@ -159,8 +161,8 @@ class RuntimeHooks:
         if self._repairer.is_at(pod.id):
             return
         if not self._hook_time.may_wait(pod.namespace):
-            self._repairer.note_gone(pod)
-            return
+            # A link that was moved into the pod is lost with the namespace, so try all the same.
+            deadline_s = min(deadline_s, asyncio.get_running_loop().time() + SHORT_S)
         started_s = self._clock.monotonic()
         if not await self._release(pod, deadline_s):
             self._hook_time.draw(pod.namespace, self._clock.monotonic() - started_s)
