@@ -7,7 +7,7 @@ import pytest
 
 from netclaim.kernel import Address, Link, Route, uapi
 from netclaim.model import NodeFacts
-from netclaim.network.carry import carriers
+from netclaim.network.carry import carriers, node_networks
 from tests.pure.network_parts import link_of
 
 LO = link_of("lo", 1)
@@ -84,3 +84,17 @@ def test_the_loopback_and_other_namespaces_are_left_out() -> None:
     away = link_of("eth0", 2, kind="veth", parent_index=3, parent_nsid=0)
     assert carriers((loopback, ETH1), (), [route(1)], NodeFacts()) == {}
     assert set(carriers((away, ETH1), (), [route(2)], NodeFacts())) == {2}
+
+
+def test_the_node_lives_where_its_carriers_and_their_peers_are() -> None:
+    """Networks on carrying links count, gateways beyond them, and the addresses it is known by."""
+    way = Route(socket.AF_INET, "", 0, 2, "192.0.2.1", uapi.RT_TABLE_MAIN, 0, uapi.RTN_UNICAST)
+    there = [address(2, "172.18.0.3"), address(3, "10.0.0.1")]
+    node = NodeFacts(addresses=("198.51.100.7",), api_addresses=("10.96.0.1", "api.example.com"))
+    found = node_networks({2}, there, [way], node)
+    assert [str(each) for each in found] == [
+        "172.18.0.0/24",
+        "192.0.2.1/32",
+        "198.51.100.7/32",
+        "10.96.0.1/32",
+    ]

@@ -276,3 +276,13 @@ def test_one_plugin_makes_the_interface() -> None:
     )
     assert len(refused(of({"type": "tuning"}, {"type": "macvlan"}), OWN)) == 1
     assert refused(of({"type": "macvlan"}, {"type": "tuning"}, {"type": "sbr"}), OWN) == []
+
+
+def test_no_class_allows_the_nodes_own_address() -> None:
+    """A class that lets claims choose their addresses does not mean those of the node."""
+    standing = Standing(Level.RESTRICTED, "a", link="eth1", node_addresses=frozenset({"10.10.1.9"}))
+    allowing = {"config": MACVLAN, "allow": ["ips"]}
+    assert refused(asked({"ips": ["10.10.1.8"]}, allowing), standing) == []
+    assert refused(asked({"ips": ["10.10.1.9/24"]}, allowing), standing) == [
+        f"{WHERE}.ips: 10.10.1.9 is the node's own address on the link 'eth1'; choose another"
+    ]

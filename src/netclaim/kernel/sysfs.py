@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["SysfsFacts", "read_facts"]
+__all__ = ["SysfsFacts", "read_facts", "vf_count"]
 
 SYS: Final = Path("/sys")
 PCI_ADDRESS: Final = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
@@ -57,6 +57,11 @@ def read_facts(name: str, index: int, root: Path = SYS) -> SysfsFacts:
         rdma_devices=_children(device / "infiniband") or _rdma_over(name, root),
     )
     return facts if function is None else _with_pci(facts, function)
+
+
+def vf_count(name: str, root: Path = SYS) -> int:
+    """How many virtual functions a card has in use; 0 for whatever is no such card."""
+    return _at_least_0(root / "class" / "net" / name / "device" / "sriov_numvfs") or 0
 
 
 def _with_pci(facts: SysfsFacts, function: Path) -> SysfsFacts:

@@ -16,10 +16,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from netclaim.kernel import Address, Link, Route
-from netclaim.kernel.ip_requests import IpAddress
+from netclaim.kernel.ip_requests import IpAddress, Network
 from netclaim.model.node import NodeFacts
 
-__all__ = ["carriers"]
+__all__ = ["carriers", "node_networks"]
 
 FAMILIES: Final = {4: socket.AF_INET, 6: socket.AF_INET6}
 
@@ -45,6 +45,24 @@ def carriers(
     loopbacks = {link.index for link in links if link.loopback}
     found = {index: reason for index, reason in reasons.items() if index not in loopbacks}
     return _with_neighbours(links, found)
+
+
+def node_networks(
+    carrying: Collection[int],
+    addresses: Iterable[Address],
+    routes: Iterable[Route],
+    node: NodeFacts,
+) -> tuple[Network, ...]:
+    """The networks that the node lives in: on the links that carry it, and whom it talks to there.
+
+    Somebody else who had one of these addresses on such a link would be taken for the node, for its
+    gateway or for the API server.
+    """
+    on_links = [str(address) for address in addresses if address.index in carrying]
+    gateways = [route.gateway for route in routes if route.index in carrying and route.gateway]
+    written = (*on_links, *gateways, *node.addresses, *node.api_addresses)
+    found = (ipaddress.ip_interface(each) for each in written if _read(each.partition("/")[0]))
+    return tuple(dict.fromkeys(each.network for each in found))
 
 
 def _with_neighbours(links: Collection[Link], found: Mapping[int, str]) -> Mapping[int, str]:

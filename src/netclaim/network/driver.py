@@ -6,6 +6,7 @@ then runs its plugins and nothing else; detach asks no permission. Limit: built 
 any driver is; it knows neither kubelet nor the runtime nor the API server.
 """
 
+import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 
@@ -25,10 +26,10 @@ from netclaim.network.link_keys import moves_link, with_link, without_link
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.node import NodeLinks, Snapshot
 from netclaim.network.parameters import InterfaceRequest, read_claim
-from netclaim.network.plan import InterfacePlan, planned_network, read_plan
+from netclaim.network.plan import InterfacePlan, network_to_undo, planned_network, read_plan
 from netclaim.network.policy import Level
 from netclaim.network.settings import LinkSettings
-from netclaim.network.wishes import with_wishes
+from netclaim.network.wishes import WISHES, with_wishes
 
 __all__ = ["LinkDriver"]
 
@@ -90,7 +91,7 @@ class LinkDriver(NetworkDriver):
             self._guard.check(claim, request, used, snapshot)
             self._check_plugins(network)
             if not request.trusted:
-                self._files.make_room(claim.namespace, network.name)
+                self._files.tidy(claim.namespace, network.name)
             self._made.note(network, {each.name for each in snapshot.links})
             if link is not None and moves_link(network):
                 leaving.append(link)
@@ -106,10 +107,10 @@ class LinkDriver(NetworkDriver):
     async def attach(self, plan: Plan, pod: PodSandbox) -> Attachment:
         """Run the plan's plugins for the pod. Again: only after `detach`."""
         interface = read_plan(plan)
-        network = planned_network(interface)
         assert pod.netns is not None, "the framework's promise"
-        if not self._guard.is_harmless(plan, interface):
+        if not self._guard.is_settled(plan, interface, time.time()):
             self._guard.check_plan(plan, interface, await self._links.snapshot())
+        network = planned_network(interface)
         with self._only_one(pod.id, interface.if_name):
             if await self._links.pod_has(pod.netns, interface.if_name):
                 raise NameTakenError(interface.if_name)
@@ -132,7 +133,7 @@ class LinkDriver(NetworkDriver):
     async def detach(self, attachment: Attachment) -> None:
         """Run the plugins backwards, which releases addresses too. Again: finds nothing to do."""
         interface = read_plan(attachment.plan)
-        network = planned_network(interface)
+        network = network_to_undo(interface)
         try:
             await self._chain.delete(network, _endpoint(interface, attachment.pod))
         finally:
@@ -194,6 +195,10 @@ class LinkDriver(NetworkDriver):
             level=str(level),
             trusted=request.trusted,
             wishes=request.wishes,
+            asked=tuple(
+                key for key in WISHES if key in request.claimed.keys() - (request.allowed or ())
+            ),
+            made=time.time(),
             files=self._files.directory(claim.namespace, trusted=request.trusted),
         )
         with_wishes(network, request.wishes, request.wish_fields)

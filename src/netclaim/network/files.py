@@ -6,7 +6,8 @@
 
 So a claim cannot use up, or take over, the addresses of another namespace's network or of an
 admin's by giving its own the same name; and no file of the node is in its reach.
-Promise: a namespace has a bounded number of networks on a node. Limit: what another process keeps
+Promise: what is kept is bounded by what is in use: a claim can name a new network every time, and
+those that nobody uses any more are forgotten. Limit: what another process keeps
 elsewhere, as the primary network does, is not looked at.
 """
 
@@ -15,11 +16,12 @@ from pathlib import Path
 from typing import Final
 
 from netclaim.errors import HostError
-from netclaim.network.errors import PolicyError
 
 __all__ = ["PluginFiles"]
 
-NETWORKS_MAX: Final = 64  # of one namespace on one node: a claim can name a new one every time
+UNUSED_MAX: Final = (
+    64  # networks of one namespace on one node that are kept without being looked at
+)
 
 
 class PluginFiles:
@@ -34,8 +36,8 @@ class PluginFiles:
             return str(self._root / "class")
         return str(self._root / "namespace" / namespace)
 
-    def make_room(self, namespace: str, network: str) -> None:
-        """See that a namespace may have one more network here, forgetting some that are unused.
+    def tidy(self, namespace: str, network: str) -> None:
+        """Forget networks that a namespace used to have, if there are many, but for one.
 
         Again: the same.
         """
@@ -43,19 +45,12 @@ class PluginFiles:
         try:
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
             there = [path for path in leases.iterdir() if path.is_dir()] if leases.exists() else []
-            if len(there) < NETWORKS_MAX or (leases / network) in there:
-                return
-            unused = [path for path in there if not _is_used(path)]
-            for path in unused:
-                shutil.rmtree(path)
+            if len(there) > UNUSED_MAX:
+                for path in there:
+                    if path.name != network and not _is_used(path):
+                        shutil.rmtree(path)
         except OSError as error:
             raise HostError(f"cannot look after the files of networks: {error}") from error
-        if not unused:
-            raise PolicyError(
-                f"namespace {namespace!r} has addresses of {len(there)} networks in use on this "
-                f"node, and may have {NETWORKS_MAX}: use one of them",
-                field="config.name",
-            )
 
 
 def _is_used(network: Path) -> bool:

@@ -22,14 +22,17 @@ from netclaim.network.errors import PolicyError
 from netclaim.network.link_keys import linked_names
 from netclaim.network.node import Snapshot
 from netclaim.network.parameters import InterfaceRequest
-from netclaim.network.permit import Standing, judge, permit
-from netclaim.network.plan import InterfacePlan
+from netclaim.network.permit import Standing, judge, permit, wish_faults
+from netclaim.network.plan import InterfacePlan, planned_network
 from netclaim.network.policy import LABEL, Level
 from netclaim.network.settings import LinkSettings
 
 __all__ = ["Guard", "PlanRefusedError", "level_named"]
 
 KEPT: Final = 256  # judgements: a Deployment's pods have the same plan, and each is judged again
+# A pod's sandbox follows its claim's preparation within a second or two; a plan that is older is of
+# a sandbox that was made again, or of an earlier driver, and the node may be another by now.
+FRESH_S: Final = 60.0
 UNKNOWN: Final = "it is not known whose the link is"
 
 
@@ -88,8 +91,11 @@ class Guard:
         for link in used or (None,):
             permit(request, self._standing(level, claim.namespace, request.device, link, snapshot))
 
-    def is_harmless(self, plan: Plan, interface: InterfacePlan) -> bool:
-        """Whether a plan may be carried out whoever else has the link, or lives on it."""
+    def is_settled(self, plan: Plan, interface: InterfacePlan, now: float) -> bool:
+        """Whether there is no need to look at the node again before a plan is carried out.
+
+        It was made a moment ago, and may be carried out whoever has the link or lives on it.
+        """
         standing = Standing(
             self._level_of(interface),
             plan.claim.namespace,
@@ -98,16 +104,22 @@ class Guard:
             carries=UNKNOWN,
             claim_plugins=self._settings.claim_plugins,
         )
-        return not _faults(interface, standing)
+        return 0 <= now - interface.made < FRESH_S and not _faults(interface, standing)
 
     def check_plan(self, plan: Plan, interface: InterfacePlan, snapshot: Snapshot) -> None:
         """Raise unless a plan is one that would be made today."""
-        names = linked_names(parse_network(interface.config)) or {interface.link}
+        try:
+            network = planned_network(interface)
+        except RequestError as error:
+            raise PlanRefusedError(str(error)) from error
+        names = linked_names(network) or {interface.link}
         used = [link for link in snapshot.links if link.name in names]
         level = self._level_of(interface)
         for link in used or (None,):
             standing = self._standing(level, plan.claim.namespace, plan.device, link, snapshot)
-            if faults := _faults(interface, standing):
+            asked = {key: key for key in interface.asked}
+            wishes = wish_faults(interface.wishes, asked, standing, vouched=())
+            if faults := [*_faults(interface, standing), *wishes]:
                 raise PlanRefusedError("; ".join(map(str, faults)))
 
     def _level_of(self, interface: InterfacePlan) -> Level:
@@ -135,6 +147,8 @@ class Guard:
             shared = f"other claims may have the link {link.name!r} too"
         elif above := _standing_on(link, snapshot):
             shared = f"the link {above!r} stands on {link.name!r}"
+        elif link.index in snapshot.with_vfs:
+            shared = f"other claims may have the virtual functions of {link.name!r}"
         carries = snapshot.carriers.get(link.index, "")
         return Standing(
             level,
@@ -142,7 +156,8 @@ class Guard:
             link=link.name,
             shared=shared,
             carries=carries,
-            node_networks=snapshot.networks_of(link) if carries else (),
+            node_networks=snapshot.node_networks if carries else (),
+            node_addresses=snapshot.addresses_of(link),
             claim_plugins=self._settings.claim_plugins,
         )
 

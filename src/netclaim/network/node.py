@@ -22,9 +22,10 @@ from netclaim.kernel import (
     uapi,
 )
 from netclaim.kernel.link_requests import set_link
+from netclaim.kernel.sysfs import vf_count
 from netclaim.model import Device
 from netclaim.model.node import NodeFacts
-from netclaim.network.carry import carriers
+from netclaim.network.carry import carriers, node_networks
 from netclaim.network.device import device_of
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.pod_namespaces import PodNamespaces
@@ -44,6 +45,8 @@ class Snapshot:
     uplinks: tuple[int, ...]  # indices of the links that a default route leads over, best first
     withheld: Mapping[int, str]  # index and reason of those that are not offered
     carriers: Mapping[int, str]  # index and reason of those that the node depends on
+    node_networks: tuple[Network, ...] = ()  # where the node lives, on the links that carry it
+    with_vfs: frozenset[int] = frozenset()  # indices of cards whose functions are in use
 
     @property
     def offered(self) -> tuple[Link, ...]:
@@ -56,10 +59,9 @@ class Snapshot:
         """The link that the node's default route leads over, the first where there are several."""
         return next((link for link in self.links if link.index in self.uplinks[:1]), None)
 
-    def networks_of(self, link: Link) -> tuple[Network, ...]:
-        """The networks that the node has on a link."""
-        own = (address for address in self.addresses if address.index == link.index)
-        return tuple(ipaddress.ip_interface(str(address)).network for address in own)
+    def addresses_of(self, link: Link) -> frozenset[str]:
+        """The addresses that the node has on a link."""
+        return frozenset(each.ip for each in self.addresses if each.index == link.index)
 
     async def describe(self, links: Iterable[Link]) -> tuple[Device, ...]:
         """Links as devices. Sysfs is read in a thread: a card's files can take milliseconds."""
@@ -94,6 +96,7 @@ class NodeLinks:
             routes = await list_routes(rtnl, uapi.RT_TABLE_UNSPEC)
             # After the list: the kernel gives namespaces their numbers when it describes a link.
             pods = await self._pods.numbers(rtnl)
+        carrying = carriers(links, addresses, routes, self._node)
         view = NodeView(pods, self._pod_networks, self._made.names())
         return Snapshot(
             links=links,
@@ -104,7 +107,11 @@ class NodeLinks:
                 if route.default and route.index and route.table == uapi.RT_TABLE_MAIN
             ),
             withheld=withheld(links, addresses, view),
-            carriers=carriers(links, addresses, routes, self._node),
+            carriers=carrying,
+            node_networks=node_networks(carrying, addresses, routes, self._node),
+            with_vfs=frozenset(
+                link.index for link in links if not link.kind and vf_count(link.name)
+            ),
         )
 
     async def has(self, name: str) -> bool:

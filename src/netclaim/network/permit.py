@@ -29,10 +29,11 @@ from netclaim.network.policy import (
     Key,
     Level,
 )
+from netclaim.network.wishes import WISHES, Wishes
 from netclaim.plugins.conf import read_cidr
 from netclaim.plugins.errors import PluginError
 
-__all__ = ["Standing", "judge", "permit"]
+__all__ = ["Standing", "judge", "permit", "wish_faults"]
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 OWN_INTERFACE: Final = "IFNAME"  # in a sysctl's name: the interface that is made
@@ -47,7 +48,8 @@ class Standing:
     link: str = ""
     shared: str = ""  # why the link is not the claim's own, in words; empty: it is
     carries: str = ""  # why the node depends on the link; empty: it does not
-    node_networks: tuple[Network, ...] = ()  # that the node has on a link which carries it
+    node_networks: tuple[Network, ...] = ()  # that the node lives in, on a link which carries it
+    node_addresses: frozenset[str] = frozenset()  # that the node has on the link
     claim_plugins: frozenset[str] = frozenset()  # programs that claims may name
 
     @property
@@ -70,16 +72,36 @@ def permit(request: InterfaceRequest, standing: Standing) -> None:
             trusted=request.trusted,
         ),
     ]
-    if standing.level < Level.PRIVILEGED and not _is_vouched(request, "ips"):
-        where = request.claimed.get("ips", "")
-        wished = request.wishes.ips if where else ()
-        found = (_address_fault(_with_prefix(ip), where, standing) for ip in wished)
-        faults += [fault for fault in found if fault is not None]
+    refused = {fault.field for fault in faults}
+    wished = {
+        key: where
+        for key, where in request.claimed.items()
+        if key in WISHES and where not in refused
+    }
+    faults += wish_faults(request.wishes, wished, standing, vouched=request.allowed or ())
     raise_all(faults)
 
 
-def _with_prefix(ip: str) -> str:
-    return str(ipaddress.ip_interface(ip))
+def wish_faults(
+    wishes: Wishes, claimed: Mapping[str, str], standing: Standing, *, vouched: Collection[str]
+) -> Iterator[RequestError]:
+    """Yield what is wrong with the wishes that a claim made, by key and where they were written.
+
+    `vouched` are those that its class allows. No class means the node's own addresses by that.
+    """
+    if standing.level is Level.PRIVILEGED:
+        return
+    if "mac" in claimed and "mac" not in vouched and standing.not_own:
+        yield _needs_own(claimed["mac"], standing)
+    for ip in wishes.ips if "ips" in claimed else ():
+        interface = ipaddress.ip_interface(ip)
+        if str(interface.ip) in standing.node_addresses:
+            message = f"{interface.ip} is the node's own address on the link {standing.link!r}"
+            yield PolicyError(f"{message}; choose another", field=claimed["ips"])
+        elif "ips" not in vouched:
+            fault = _address_fault(str(interface), claimed["ips"], standing)
+            if fault is not None:
+                yield fault
 
 
 def judge(
@@ -144,8 +166,6 @@ def _parameter_faults(request: InterfaceRequest, standing: Standing) -> Iterator
             )
         elif standing.level < PARAMETERS[key].level:
             yield _needs(PARAMETERS[key].level, where, standing)
-        elif PARAMETERS[key].own and standing.not_own:
-            yield _needs_own(where, standing)
 
 
 def _is_vouched(request: InterfaceRequest, key: str) -> bool:

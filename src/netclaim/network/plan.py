@@ -11,11 +11,12 @@ from typing import Final
 import msgspec
 
 from netclaim.cni import NetworkList, parse_network
-from netclaim.errors import HostError
+from netclaim.errors import HostError, RequestError
 from netclaim.model import JsonObject, Plan
+from netclaim.network.canonical import canonical
 from netclaim.network.wishes import Wishes, with_wishes
 
-__all__ = ["InterfacePlan", "planned_network", "read_plan"]
+__all__ = ["InterfacePlan", "network_to_undo", "planned_network", "read_plan"]
 
 KEPT: Final = 256  # plans; those of a Deployment's pods are alike, and each is read for ADD and DEL
 
@@ -30,6 +31,8 @@ class InterfacePlan(msgspec.Struct, frozen=True, omit_defaults=True, rename="cam
     level: str = ""  # of the claim's namespace; a plan of an older driver does not say
     trusted: bool = False  # whether a class wrote the configuration
     wishes: Wishes = Wishes()
+    asked: tuple[str, ...] = ()  # the wishes that are the claim's own, with no class behind them
+    made: float = 0.0  # when, in seconds since 1970; an older driver did not say
     files: str = ""  # the directory for plugins that keep files; an older driver left that to them
 
     def to_json(self) -> JsonObject:
@@ -50,13 +53,25 @@ def read_plan(plan: Plan) -> InterfacePlan:
 
 
 def planned_network(interface: InterfacePlan) -> NetworkList:
-    """The configuration as the CNI runtime takes it, with all that the driver adds."""
+    """The configuration as the CNI runtime takes it, with all that the driver adds.
+
+    RequestError where it is none that can be run.
+    """
     return _finished(msgspec.json.encode(interface.config), interface.wishes, interface.files)
+
+
+def network_to_undo(interface: InterfacePlan) -> NetworkList:
+    """The same for DEL: what cannot be run was not, and still has to be let go."""
+    try:
+        return planned_network(interface)
+    except RequestError:
+        return parse_network(interface.config)
 
 
 @lru_cache(maxsize=KEPT)
 def _finished(config: bytes, wishes: Wishes, files: str) -> NetworkList:
-    network = with_wishes(parse_network(config), wishes, {})
+    network = parse_network(canonical(config.decode(), field="config"))
+    network = with_wishes(network, wishes, {})
     return _with_files(network, files) if files else network
 
 
