@@ -25,6 +25,9 @@ from netclaim.model.pod import PodSandbox
 __all__ = ["HookTime", "NotYetError"]
 
 SHARE: Final = 0.05  # of the hooks' time for one claim's failures, and for those of a namespace
+# A first failure may be bad luck, on a busy node: it pauses for four times as long as it took, as
+# kubelet would anyway. Each further one in a row doubles that, until the share is kept.
+FIRST_PAUSE: Final = 4
 # A failure that took less has no pause of its own: kubelet makes a new sandbox some five to ten
 # seconds later, which is long enough. It counts for its namespace all the same.
 QUICK_S: Final = 0.25
@@ -58,6 +61,7 @@ class _Failure:
     until_s: float
     took_s: float
     text: str
+    in_row: int
 
     def __str__(self) -> str:
         return f"the last attempt took {self.took_s:.1f} s and failed: {self.text}"
@@ -98,12 +102,12 @@ class HookTime:
 
         None: nothing of the pod's own was tried, so that its namespace does not pay for it.
         """
-        pause_s = min(took_s / SHARE, PAUSE_MAX_S) if took_s >= QUICK_S else 0.0
-        until_s = self._clock.monotonic() + pause_s
-        failure = _Failure(until_s, took_s, cut(text, TEXT_MAX))
+        text = cut(text, TEXT_MAX)
         for uid in claims or (pod.uid,):
-            self._failures.pop(uid, None)
-            self._failures[uid] = failure
+            before = self._failures.pop(uid, None)  # so that it is the youngest again
+            in_row = before.in_row + 1 if before else 1
+            until_s = self._clock.monotonic() + _pause_s(took_s, in_row)
+            self._failures[uid] = _Failure(until_s, took_s, text, in_row)
         while len(self._failures) > KEPT:
             del self._failures[next(iter(self._failures))]
         if claims is not None:
@@ -135,3 +139,10 @@ class HookTime:
         wait_s = self._budgets.wait_s(namespace, AGAIN_S if failure else 0.0)
         text = f"failed attaches of namespace {namespace} have held up the node's pods for too long"
         raise NotYetError(wait_s, f"{text}; {failure}" if failure else text)
+
+
+def _pause_s(took_s: float, in_row: int) -> float:
+    if took_s < QUICK_S:
+        return 0.0
+    doubled = FIRST_PAUSE << min(in_row - 1, 8)  # by then the share is the smaller one
+    return min(took_s * min(doubled, 1 / SHARE), PAUSE_MAX_S)
