@@ -20,7 +20,7 @@ from netclaim.kube import Version, from_v1
 from tests.cluster.claims import CLASS, claim
 
 NODE, OTHER_NODE = "kind-worker", "kind-worker2"
-OTHER_DRIVER = "gpu.example.com"
+OTHER_DRIVER = "gpu.elsewhere.example"  # no example's
 ANSWER_S = 30.0  # a busy machine is slow
 
 JSON = "application/json"

