@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from netclaim.cni import CniError
+from netclaim.kernel import call_in, open_netns
+from netclaim.kernel.sysctl import read_sysctl
 from tests.reference.chain_state import link_state, traffic_state
 from tests.reference.cni_site import ip, run
 from tests.reference.plugin_cases import MAC, POOL, link
@@ -47,6 +49,12 @@ def add(site: Site, *chain: dict[str, Any]) -> dict[str, Any]:
     for config in chain:
         result = json.loads(site.call("ADD", conf(config, result)))
     return result
+
+
+def sysctl_in(netns: str, name: str) -> str:
+    """Read a setting in a namespace."""
+    with open_netns(f"/run/netns/{netns}") as opened:
+        return call_in(opened, lambda: read_sysctl(name))
 
 
 def fails(
@@ -90,6 +98,28 @@ def test_sysctls_may_come_by_argument_alone(ways: Ways) -> None:
         return fails(site, "ADD", tuning, add(site, PAIR))
 
     assert ways(act) == [True, False]
+
+
+def test_two_keys_for_one_setting_are_refused(ways: Ways) -> None:
+    """Of two values the reference sets both, in an order that is never the same."""
+    tuning = TUNING | {"sysctl": {FILTER: "1", "net/ipv4/conf/net1/arp_filter": "0"}}
+
+    def act(site: Site) -> bool:
+        return fails(site, "ADD", tuning, add(site, PAIR))
+
+    assert ways(act) == [False, True]
+
+
+def test_sysctls_are_set_in_the_container_alone(ways: Ways) -> None:
+    """The host has a setting of the same name, which stays as it was; in this both are alike."""
+    name = "net/ipv4/conf/all/arp_filter"
+
+    def act(site: Site) -> list[str]:
+        before = sysctl_in(site.host, name)
+        add(site, PAIR, TUNING | {"sysctl": {name: "1"}})
+        return [before, sysctl_in(site.host, name), sysctl_in(site.pod, name)]
+
+    assert ways(act) == [["0", "0", "1"]] * 2
 
 
 def test_a_link_that_refuses_a_setting_has_none_of_them(ways: Ways) -> None:
