@@ -7,6 +7,7 @@ can be asked for by capability (`ips`), in `args.cni.ips` and CNI_ARGS (IP); ran
 """
 
 import asyncio
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
@@ -62,7 +63,8 @@ class HostLocal(Plugin):
         conf = invocation.conf(StoreConf)
         key = invocation.endpoint.key
         directory = self._directory(conf.name, conf.ipam.data_dir)
-        await self._in_store(directory, lambda leases: _release(leases, key))
+        if os.path.lexists(directory):  # else there is no lease, and no reason to make a store
+            await self._in_store(directory, lambda leases: _release(leases, key))
 
     async def check(self, invocation: Invocation) -> None:
         """See that the attachment has an address, whichever."""
