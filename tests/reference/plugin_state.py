@@ -51,11 +51,14 @@ def namespace_state(name: str) -> State:
 
 
 def store_state(directory: Path) -> State:
-    """Return every file under a directory, with its content and permissions."""
+    """Return every file under a directory, with its content and permissions.
+
+    A store that holds nothing but its lock is as none: the reference makes one on every DEL.
+    """
     return {
         str(path.relative_to(directory)): (path.read_bytes().decode(), oct(path.stat().st_mode))
         for path in sorted(directory.rglob("*"))
-        if path.is_file()
+        if path.is_file() and [one.name for one in path.parent.iterdir()] != ["lock"]
     }
 
 

@@ -63,7 +63,7 @@ class HostLocal(Plugin):
         conf = invocation.conf(StoreConf)
         key = invocation.endpoint.key
         directory = self._directory(conf.name, conf.ipam.data_dir)
-        if os.path.lexists(directory):  # else there is no lease, and no reason to make a store
+        if _is_there(directory):  # else there is no lease, and no reason to make a store
             await self._in_store(directory, lambda leases: _release(leases, key))
 
     async def check(self, invocation: Invocation) -> None:
@@ -107,6 +107,10 @@ class HostLocal(Plugin):
             raise PluginError(
                 f"resolvConf: {path!r} was not read within {RESOLV_CONF_S:g} s"
             ) from error
+
+
+def _is_there(path: str) -> bool:
+    return os.path.lexists(path)
 
 
 def _lease(leases: Leases, conf: HostLocalConf, key: AttachmentKey) -> tuple[IPConfig, ...]:
