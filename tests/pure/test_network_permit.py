@@ -286,3 +286,12 @@ def test_no_class_allows_the_nodes_own_address() -> None:
     assert refused(asked({"ips": ["10.10.1.9/24"]}, allowing), standing) == [
         f"{WHERE}.ips: 10.10.1.9 is the node's own address on the link 'eth1'; choose another"
     ]
+
+
+def test_a_network_has_so_many_subnets() -> None:
+    """Ranges are compared with each other, so there is an end to them."""
+    ranges = [[{"subnet": f"10.{number}.0.0/24"}] for number in range(33)]
+    request = of({"type": "macvlan", "ipam": {"type": "host-local", "ranges": ranges}})
+    (said,) = refused(request, OWN)
+    assert said == (f"{PLUGIN}.ipam: has 33 subnets and addresses, a claim's network may have 32")
+    assert refused(request, PRIVILEGED) == []

@@ -24,6 +24,7 @@ from netclaim.network.policy import (
     LABEL,
     PARAMETERS,
     PLUGINS_MAX,
+    SUBNETS_MAX,
     SYSCTLS,
     TYPES,
     Key,
@@ -212,7 +213,14 @@ def _ipam_faults(ipam: Mapping[str, Any], where: str, standing: Standing) -> Ite
             yield from _key_faults(rule, value, f"{where}.{key}", standing)
         elif key != "type":
             yield _unknown(key, name, {"type": Key(""), **known.keys}, where, standing)
-    for address, path in _addresses(ipam, where):
+    addresses = list(_addresses(ipam, where))
+    if len(addresses) > SUBNETS_MAX:
+        yield PolicyError(
+            f"has {len(addresses)} subnets and addresses, a claim's network may have {SUBNETS_MAX}",
+            field=where,
+        )
+        return
+    for address, path in addresses:
         if fault := _address_fault(address, path, standing):
             yield fault
 
@@ -266,7 +274,8 @@ def _own_sysctl(name: str, ifname: str) -> str:
 
 def _addresses(ipam: Mapping[str, Any], where: str) -> Iterator[tuple[str, str]]:
     """Yield the subnets and addresses that an ipam can hand out, with their paths."""
-    yield str(ipam.get("subnet") or ""), f"{where}.subnet"
+    if ipam.get("subnet"):
+        yield str(ipam["subnet"]), f"{where}.subnet"
     for n, each in enumerate(_listed(ipam.get("ranges"))):
         for m, one in enumerate(_listed(each)):
             if isinstance(one, dict):

@@ -25,6 +25,7 @@ __all__ = [
     "NETWORK_KEYS",
     "PARAMETERS",
     "PLUGINS_MAX",
+    "SUBNETS_MAX",
     "SYSCTLS",
     "TYPES",
     "Key",
@@ -310,3 +311,4 @@ SYSCTLS: Final = (
 )
 
 PLUGINS_MAX: Final = 8  # of a claim's network; the longest chains in use have four
+SUBNETS_MAX: Final = 32  # of one `ipam`; each is compared with every other
