@@ -203,9 +203,22 @@ def driver_up(
     program: Annotated[
         Path | None, typer.Option(exists=True, help="Another driver: a program like examples/*.py.")
     ] = None,
+    options: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- OPTION...]",
+            help="Options of `netclaim driver`, behind `--`: `-- --shared-link eth1`.",
+        ),
+    ] = None,
 ) -> None:
     """Run the driver on every node, with a token bound to that node and the least rights."""
-    record = program_driver(driver_name, program) if program else netclaim_driver(driver_name)
+    if program and options:
+        raise UsageError("options behind -- are for netclaim's own driver: leave out --program")
+    record = (
+        program_driver(driver_name, program)
+        if program
+        else netclaim_driver(driver_name, *(options or ()))
+    )
     DriverSet(_lab(name)).up(record)
 
 
