@@ -142,7 +142,7 @@ spec:
 """
 
 GRANT = (
-    "leave it out, or ask an admin of the cluster to set it in the DeviceClass or to label the "
+    "leave it out, or ask a cluster admin to set it in the DeviceClass or to label the "
     f"namespace {LABEL}={Level.PRIVILEGED}"
 )
 
@@ -173,7 +173,7 @@ def _policy() -> str:
             ".map(list, list.filter(p, type(p) == map && has(p.type))) + "
             "[variables.networks.filter(n, !has(n.plugins) && has(n.type))]"
         ),
-        "nothing": "[dyn(null), dyn(false), dyn(''), dyn(0)]",
+        "nothing": "[dyn(null), dyn(false), dyn(''), dyn(0), dyn([]), dyn({})]",
         "keys": _cel(_allowed(TYPES, COMMON_KEYS)),
         "ipamKeys": _cel(_allowed(IPAM_TYPES, {"type": Key("")})),
         "modes": _cel({name: _modes(rule) for name, rule in TYPES.items() if _modes(rule)}),
@@ -193,7 +193,8 @@ def _policy() -> str:
             " : 'ipam.type ' + p.ipam.type",
         ),
         "wrongModes": _each_plugin(
-            "p.type in variables.modes && has(p.mode) && !(p.mode in variables.modes[p.type])",
+            "p.type in variables.modes && has(p.mode) && !(p.mode in variables.modes[p.type]) && "
+            "!(p.mode in variables.nothing)",
             "p.type + ' mode ' + string(p.mode)",
         ),
         "wrongSysctls": _each_plugin(
@@ -223,7 +224,7 @@ def _policy() -> str:
         lines += _validation(
             f"variables.level == '{Level.PRIVILEGED}' || size(variables.{name}) == 0",
             f"'{what} ' + variables.{name}[0] + ' in the parameters needs the policy level "
-            f"{Level.PRIVILEGED}, and the namespace has ' + variables.level + ': {GRANT}'",
+            f"{Level.PRIVILEGED}, but the namespace has ' + variables.level + '; {GRANT}'",
         )
     return "\n".join(lines) + "\n"
 

@@ -46,6 +46,7 @@ async def test_pods_that_have_their_devices_keep_them(tmp_path: Path) -> None:
         await stage.attacher.attach(pod_of())
     async with stage_in(tmp_path, limits=Limits(pod_devices=1)) as stage:
         await stage.attacher.attach(pod_of())
+        assert set(stage.states().values()) == {"attached"}
 
 
 @pytest.mark.asyncio

@@ -24,7 +24,7 @@ UPLINK = Standing(
 RESTRICTED = Standing(Level.RESTRICTED, "team-a", link="eth1")
 PRIVILEGED = Standing(Level.PRIVILEGED, "team-a", link="eth1")
 ASK = (
-    f"leave it out, or ask an admin of the cluster to set it in the DeviceClass or to label the "
+    f"leave it out, or ask a cluster admin to set it in the DeviceClass or to label the "
     f"namespace {LABEL}=privileged"
 )
 
@@ -137,7 +137,7 @@ def test_some_things_need_a_link_of_ones_own(plugin: dict[str, Any]) -> None:
     assert refused(of(plugin), OWN) == []
     (said,) = refused(of(plugin), SHARED)
     assert said.endswith(
-        f"needs a link that the claim has to itself, but others have eth1 too: {ASK}"
+        f"needs a link that the claim has to itself, but others have eth1 too; {ASK}"
     )
     assert any("carries the node" in said for said in refused(of(plugin), UPLINK))
 
@@ -154,8 +154,8 @@ def test_a_refusal_names_key_level_and_who_can_grant_it() -> None:
     """One line says what to change, what it would need and whom to ask."""
     assert refused(of({"type": "macvlan", "bcqueuelen": 9}), OWN) == [
         (
-            f"{PLUGIN}.bcqueuelen: needs the policy level privileged, and namespace 'team-a' has "
-            f"baseline: {ASK}"
+            f"{PLUGIN}.bcqueuelen: needs the policy level privileged, but namespace 'team-a' has "
+            f"baseline; {ASK}"
         )
     ]
     assert refused(of({"type": "macvlan", "mod": "bridge"}), OWN) == [
@@ -184,7 +184,10 @@ def test_a_chain_has_an_end() -> None:
     """A claim's network may have eight plugins."""
     many = [{"type": "macvlan"}, *[{"type": "tuning"}] * 8]
     (said,) = refused(of(*many), OWN)
-    assert said == f"{WHERE}.config.plugins[8]: has 9 plugins, a claim's network may have 8"
+    assert said == (
+        f"{WHERE}.config.plugins[8]: the network has 9 plugins; a claim's network may have at "
+        f"most 8"
+    )
     assert refused(of(*many), PRIVILEGED) == []
 
 
@@ -218,7 +221,7 @@ def test_a_link_that_carries_the_node_stays(plugin: dict[str, Any], level: Level
     standing = Standing(level, "team-a", link="eth0", carries="the default route")
     by_claim = of(plugin)
     by_class = asked(classes={"config": network(plugin)})
-    assert any("is not given away" in said for said in refused(by_claim, standing))
+    assert any("cannot be given to a pod" in said for said in refused(by_claim, standing))
     assert (refused(by_class, standing) == []) is (level is Level.PRIVILEGED)
 
 
@@ -229,8 +232,8 @@ def test_restricted_leaves_the_name() -> None:
     assert said.startswith(f"{WHERE}.config: needs the policy level baseline")
     (said,) = refused(asked({"mtu": 1400}, {"config": MACVLAN}), RESTRICTED)
     assert said == (
-        f"{WHERE}.mtu: the DeviceClass does not let claims set it: leave it out, or ask an admin "
-        f"of the cluster to add mtu to the class's `allow`"
+        f"{WHERE}.mtu: the DeviceClass does not let claims set it; leave it out, or ask a cluster "
+        f"admin to add mtu to the class's `allow`"
     )
 
 
@@ -271,8 +274,8 @@ def test_one_plugin_makes_the_interface() -> None:
     """A second one would fail, and undoing it would remove what the first has made or moved."""
     (said,) = refused(of({"type": "host-device"}, {"type": "tap"}), OWN)
     assert said == (
-        f"{WHERE}.config.plugins[1].type: tap makes an interface, which host-device before it has "
-        f"made: leave one of them"
+        f"{WHERE}.config.plugins[1].type: tap makes an interface, but host-device already made "
+        f"one; remove one of the two"
     )
     assert len(refused(of({"type": "tuning"}, {"type": "macvlan"}), OWN)) == 1
     assert refused(of({"type": "macvlan"}, {"type": "tuning"}, {"type": "sbr"}), OWN) == []
@@ -293,5 +296,7 @@ def test_a_network_has_so_many_subnets() -> None:
     ranges = [[{"subnet": f"10.{number}.0.0/24"}] for number in range(33)]
     request = of({"type": "macvlan", "ipam": {"type": "host-local", "ranges": ranges}})
     (said,) = refused(request, OWN)
-    assert said == (f"{PLUGIN}.ipam: has 33 subnets and addresses, a claim's network may have 32")
+    assert said == (
+        f"{PLUGIN}.ipam: has 33 subnets and addresses; a claim's network may have at most 32"
+    )
     assert refused(request, PRIVILEGED) == []

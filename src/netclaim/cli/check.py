@@ -15,20 +15,20 @@ import typer
 from netclaim.cli.check_finding import Finding, Severity, count
 from netclaim.cli.check_objects import read_document
 from netclaim.cli.check_parameters import check_claim, check_class, our_drivers
-from netclaim.cli.check_policy import check_namespace
+from netclaim.cli.check_policy import Policy, check_namespace
 from netclaim.cli.check_references import check_references
 from netclaim.cli.check_subject import CLAIM_SPECS, Index, Subject
 from netclaim.cli.file_options import Files, MoreFiles, Recursive, named
-from netclaim.cli.policy_options import POLICY_HELP, PolicyName, level_of
+from netclaim.cli.policy_options import POLICY_HELP, PolicyName, level_of, listed
 from netclaim.errors import RequestError
 from netclaim.kube.manifest import ManifestError
 from netclaim.kube.manifest_files import ManifestFile, raise_faults, read_files
-from netclaim.network.policy import Level
 
 __all__ = ["Report", "check_files", "command"]
 
 MISTAKES: Final = 1
 FORMATS: Final = ("text", "json")
+STANDARD: Final = Policy()  # of drivers without options
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,18 @@ def command(
         str, typer.Option("-o", "--output", metavar="FORMAT", help="text or json.")
     ] = "text",
     policy: Annotated[PolicyName, typer.Option(help=POLICY_HELP)] = "baseline",
+    claim_plugins: Annotated[
+        str,
+        typer.Option(
+            metavar="TYPE,…", help="The drivers' --claim-plugins, if they have that option."
+        ),
+    ] = "",
 ) -> None:
     r"""Find mistakes in claims and their network parameters.
 
     Looks at DeviceClasses, ResourceClaims and ResourceClaimTemplates of any version, at the pods
     that use them and at what they say of each other, and says what the drivers' policy would
-    refuse. Needs no cluster. Prints what it finds to stdout and the sum to stderr.
+    refuse. Needs no cluster. Prints what it finds to stdout and a summary to stderr.
 
     Exits with 0 if there is no mistake, with 1 if there is one, and with 2 if a file cannot be
     read. Warnings are what files alone cannot answer; they change no exit code.
@@ -79,7 +85,8 @@ def command(
     if output not in FORMATS:
         raise RequestError(f"{output!r} is no format: write {' or '.join(FORMATS)}", field="-o")
     manifests = read_files(named(files, more_files), recursive=recursive)
-    report = check_files(manifests, policy=level_of(policy))
+    drivers = Policy(level_of(policy), frozenset(listed(claim_plugins)))
+    report = check_files(manifests, policy=drivers)
     if output == "json":
         sys.stdout.write(_json(report))
     else:
@@ -90,8 +97,8 @@ def command(
         raise typer.Exit(MISTAKES)
 
 
-def check_files(files: Sequence[ManifestFile], *, policy: Level = Level.BASELINE) -> Report:
-    """Check files as one set of objects; `policy` is for namespaces that have no label for it.
+def check_files(files: Sequence[ManifestFile], *, policy: Policy = STANDARD) -> Report:
+    """Check files as one set of objects, for drivers with this policy.
 
     What cannot be read is a ManifestError, or an ExceptionGroup of several.
     """
@@ -113,7 +120,7 @@ def check_files(files: Sequence[ManifestFile], *, policy: Level = Level.BASELINE
     return Report(tuple(ordered), len(subjects), len(files))
 
 
-def _check_together(subjects: Sequence[Subject], policy: Level) -> Iterator[Finding]:
+def _check_together(subjects: Sequence[Subject], policy: Policy) -> Iterator[Finding]:
     """What shows only when objects are seen beside each other."""
     index = Index(subjects)
     drivers = our_drivers(subjects)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from netclaim.cli.check_finding import Finding
-from netclaim.cli.check_policy import level_in, policy_faults
+from netclaim.cli.check_policy import Policy, level_in, policy_faults
 from netclaim.cli.check_subject import CLAIM_SPECS, Index, Subject, Wanted, inside, steps, wanted
 from netclaim.errors import RequestError
 from netclaim.kube.fields import Path
@@ -65,7 +65,8 @@ class _StandIn:
     wanted: tuple[Wanted, ...]
     configs: tuple[_Config, ...]  # of the driver, the classes' too
     sure: frozenset[str]  # requests whose class is in the files
-    level: Level | None = None  # of the claim's namespace; None: do not ask
+    policy: Policy | None = None  # None: do not ask
+    level: Level = Level.BASELINE  # of the claim's namespace
 
     def claim(self) -> Claim:
         devices = tuple(
@@ -101,18 +102,18 @@ def check_class(subject: Subject, drivers: frozenset[str]) -> Iterator[Finding]:
 
 
 def check_claim(
-    subject: Subject, index: Index, drivers: frozenset[str], policy: Level | None = None
+    subject: Subject, index: Index, drivers: frozenset[str], policy: Policy | None = None
 ) -> Judged:
     """Judge the parameters of a claim or template, with those of its classes.
 
-    `policy` is the level of namespaces that have no label; None leaves the policy out.
+    Without a `policy`, what the drivers would refuse by theirs is left out.
     """
-    level = None if policy is None else level_in(subject, index, policy)
+    level = level_in(subject, index, policy or Policy())
     findings: dict[Finding, None] = {}
     ifnames: set[str] = set()
     for driver in sorted(_drivers_meant(subject, index) & drivers):
         for unjudged in _stand_ins(subject, index, driver):
-            stand_in = replace(unjudged, level=level)
+            stand_in = replace(unjudged, policy=policy, level=level)
             found, names = _read(stand_in)
             findings |= {finding: None for finding, _ in found}
             ifnames |= names
@@ -181,10 +182,12 @@ def _read(stand_in: _StandIn) -> tuple[list[tuple[Finding, Path]], frozenset[str
 
 def _refusals(stand_in: _StandIn, requests: Iterable[InterfaceRequest]) -> Iterator[RequestError]:
     """What the driver would refuse by its policy."""
-    if stand_in.level is not None:
+    if stand_in.policy is not None:
         for request in requests:
             one = _wanted(stand_in, request.device.base_request)
-            yield from policy_faults(request, one, stand_in.subject, stand_in.level)
+            yield from policy_faults(
+                request, one, stand_in.subject, stand_in.policy, stand_in.level
+            )
 
 
 def _located(stand_in: _StandIn, fault: RequestError) -> tuple[Finding, Path]:

@@ -6,6 +6,7 @@ on it, files do not say: a link is taken to be the claim's own, unless it asks f
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from netclaim.cli.check_finding import Finding
 from netclaim.cli.check_subject import Index, Subject, Wanted, inside
@@ -16,20 +17,29 @@ from netclaim.network.parameters import InterfaceRequest
 from netclaim.network.permit import Standing, permit
 from netclaim.network.policy import LABEL, Level
 
-__all__ = ["check_namespace", "level_in", "policy_faults"]
+__all__ = ["Policy", "check_namespace", "level_in", "policy_faults"]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How the drivers are set up."""
+
+    default: Level = Level.BASELINE  # of namespaces that have no label
+    claim_plugins: frozenset[str] = frozenset()  # programs that claims may name
 
 
 def check_namespace(subject: Subject) -> Iterator[Finding]:
     """Judge the label of a namespace."""
     label = inside(subject.object, ("metadata", "labels")).get(LABEL)
-    if isinstance(label, str) and label not in map(str, Level):
-        known = ", ".join(map(str, Level))
-        message = f"{label!r} is not a policy level; these are {known}"
-        yield subject.error(("metadata", "labels", LABEL), message)
+    try:
+        level_named(str(label or Level.BASELINE), field="")
+    except RequestError as error:
+        yield subject.error(("metadata", "labels", LABEL), str(error))
 
 
-def level_in(subject: Subject, index: Index, default: Level) -> Level:
+def level_in(subject: Subject, index: Index, policy: Policy) -> Level:
     """The level of an object's namespace: its label's, if the files have it, or the default."""
+    default = policy.default
     namespace = index.find("Namespace", subject.namespace, near=subject)
     if namespace is None:
         return default
@@ -41,12 +51,15 @@ def level_in(subject: Subject, index: Index, default: Level) -> Level:
 
 
 def policy_faults(
-    request: InterfaceRequest, one: Wanted, subject: Subject, level: Level
+    request: InterfaceRequest, one: Wanted, subject: Subject, policy: Policy, level: Level
 ) -> Iterator[RequestError]:
-    """Yield what the driver would refuse of a request."""
+    """Yield what the driver would refuse of a request at this level."""
     shared = "others may have the device too, since the request has adminAccess"
     standing = Standing(
-        level, subject.namespace, shared=shared if one.fields.get("adminAccess") else ""
+        level,
+        subject.namespace,
+        shared=shared if one.fields.get("adminAccess") else "",
+        claim_plugins=policy.claim_plugins,
     )
     try:
         permit(request, standing)

@@ -14,7 +14,8 @@ from typing import Annotated, Final, Literal, TypeAlias
 import typer
 
 from netclaim.cli.link_patterns import link_patterns
-from netclaim.cli.policy_options import POLICY_HELP, PolicyName, level_of
+from netclaim.cli.policy_options import POLICY_HELP, PolicyName, level_of, listed
+from netclaim.cni.conflist import PLAIN_NAME
 from netclaim.errors import RequestError
 from netclaim.framework import Settings, serve
 from netclaim.model.device import DNS_SUBDOMAIN, DOMAIN_MAX
@@ -52,9 +53,9 @@ LeaseDir: TypeAlias = Annotated[
     Path,
     typer.Option(
         envvar="NETCLAIM_LEASE_DIR",
-        help="Where plugins keep the addresses that claims have, in a directory of the driver's "
-        "name. It must survive restarts and reboots, and should not be in the state directory: "
-        "addresses in use stay known should that be lost.",
+        help="Where plugins record the addresses leased to claims, in a subdirectory named after "
+        "the driver. It must survive restarts and reboots. Keep it outside the state directory, so "
+        "that losing the state does not free addresses in use.",
     ),
 ]
 KubeletDir: TypeAlias = Annotated[
@@ -135,8 +136,9 @@ ClaimPlugins: TypeAlias = Annotated[
     typer.Option(
         envvar="NETCLAIM_CLAIM_PLUGINS",
         metavar="TYPE,…",
-        help="CNI plugin types beyond the driver's own, programs of the node, that claims may name "
-        "below the policy level `privileged`. They run as root on what a claim says.",
+        help="CNI plugin types, beyond the driver's own, that claims may use below the policy "
+        "level `privileged`. They are programs on the node and run as root with the claim's "
+        "configuration.",
         show_default=False,
     ),
 ]
@@ -221,7 +223,7 @@ def command(
         generic_device=generic_device,
         policy=level_of(policy),
         policy_ceiling=level_of(policy_ceiling),
-        claim_plugins=frozenset(_listed(claim_plugins)),
+        claim_plugins=_claim_plugins(claim_plugins),
     )
     serve(link_driver(link_settings), settings)
 
@@ -240,11 +242,17 @@ def _subdomain(option: str, value: str, longest: int) -> str:
 
 
 def _plugin_types(value: str) -> tuple[str, ...]:
-    return tuple(sorted(PLUGIN_TYPES)) if value == "all" else _listed(value)
+    return tuple(sorted(PLUGIN_TYPES)) if value == "all" else listed(value)
 
 
-def _listed(value: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in value.split(",") if name.strip())
+def _claim_plugins(value: str) -> frozenset[str]:
+    types = frozenset(listed(value))
+    for name in sorted(types):
+        if not PLAIN_NAME.fullmatch(name):
+            raise RequestError(
+                f"{name!r} is not a plugin type, such as sriov", field="--claim-plugins"
+            )
+    return types
 
 
 def _index(value: str) -> str:

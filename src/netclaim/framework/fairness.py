@@ -50,7 +50,7 @@ class NotYetError(PeerError):
 
     def __init__(self, wait_s: float, text: str) -> None:
         whole_s = max(1, math.ceil(wait_s - 0.001))  # a clock's rounding is not a second
-        super().__init__(f"not tried before {whole_s} s from now: {text}")
+        super().__init__(f"not retried for another {whole_s} s: {text}")
         self.wait_s = wait_s
 
 

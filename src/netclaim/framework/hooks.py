@@ -158,9 +158,7 @@ class RuntimeHooks:
 
     async def _end(self, pod: PodSandbox, deadline_s: float) -> None:
         self._repairer.forget(pod.id)
-        if self._repairer.is_at(pod.id):
-            return
-        if not self._hook_time.may_wait(pod.namespace):
+        if self._repairer.is_at(pod.id) or not self._hook_time.may_wait(pod.namespace):
             # A link that was moved into the pod is lost with the namespace, so try all the same.
             deadline_s = min(deadline_s, asyncio.get_running_loop().time() + SHORT_S)
         started_s = self._clock.monotonic()
@@ -177,5 +175,8 @@ class RuntimeHooks:
         except (NetclaimError, TimeoutError) as error:
             log.warning("detach.postponed", sandbox=pod.id, error=str(error))
             self._repairer.note_gone(pod)
+        except BaseException:  # the runtime hung up
+            self._repairer.note_gone(pod)
+            raise
         self._repairer.note_ended()
         return done

@@ -1,4 +1,4 @@
-"""How much of a node one pod and one namespace may take. Pure.
+"""How much of a node one pod and one namespace may take.
 
 Quotas for claims are the API server's business, and count a whole cluster; these protect one node
 and its other tenants from whoever may make claims. No I/O.

@@ -10,6 +10,7 @@ cleaned up by unprepare, or if that was put off, when the next one ends.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 import structlog
@@ -19,6 +20,7 @@ from netclaim.framework.attach import Attacher
 from netclaim.framework.clock import Clock
 from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
+from netclaim.framework.places import Places
 from netclaim.framework.supervise import Backoff
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
@@ -28,7 +30,8 @@ __all__ = ["Repairer"]
 log = structlog.get_logger()
 
 STEP_S: Final = 30.0  # for one sandbox. Nobody waits for it, but its namespace's next one does
-STEPS_MAX: Final = 8  # at a time: the hooks of pods that start need the processors, too
+# At a time, if no more namespaces have work: the hooks of pods that start need the processors, too.
+STEPS_MAX: Final = 8
 RETRIES: Final = Backoff(max_s=10.0)  # a pod is without its interface meanwhile
 WHOLE_NODE: Final = ""  # in place of a namespace; none has this name
 
@@ -58,7 +61,7 @@ class Repairer:
         self._listed = False  # whether the runtime has said what runs
         self._to_check: dict[str, PodSandbox] = {}  # whether they still have what they had
         self._tended: dict[str, asyncio.Event] = {}  # namespaces at work, and news for them
-        self._steps = asyncio.Semaphore(STEPS_MAX)
+        self._places = Places(total=STEPS_MAX, each=1)  # one at a time for a namespace, and no less
         self._work = asyncio.Event()
         self._idle = asyncio.Event()
         self.wake()  # a restart may have left something in the journal
@@ -156,25 +159,27 @@ class Repairer:
     async def _repair(self, namespace: str) -> bool:
         """Try everything of a namespace once. Whether all succeeded."""
         if namespace == WHOLE_NODE:
-            return await self._step(self._journal.mark_complete())
+            return await self._step(namespace, self._journal.mark_complete)
         gone = [each for each, of in self._gone.items() if of == namespace]
-        steps = [await self._step(self._release(each)) for each in gone]
+        steps = [await self._step(namespace, partial(self._release, each)) for each in gone]
         check = [each.id for each in self._to_check.values() if each.namespace == namespace]
-        steps += [await self._step(self._check(each)) for each in check]
+        steps += [await self._step(namespace, partial(self._check, each)) for each in check]
         running = [each.id for each in self._running.values() if each.namespace == namespace]
-        steps += [await self._step(self._complete(each)) for each in running]
+        steps += [await self._step(namespace, partial(self._complete, each)) for each in running]
         unfinished = [
             each.id for each in self._attacher.unfinished() if each.namespace == namespace
         ]
-        steps += [await self._step(self._attacher.finish(each)) for each in unfinished]
+        finish = self._attacher.finish
+        steps += [await self._step(namespace, partial(finish, each)) for each in unfinished]
         ended = [claim for claim in self._ended_claims() if claim.namespace == namespace]
-        steps += [await self._step(self._release_claim(each)) for each in ended]
+        release = self._release_claim
+        steps += [await self._step(namespace, partial(release, each)) for each in ended]
         return all(steps)
 
-    async def _step(self, work: Awaitable[None]) -> bool:
+    async def _step(self, namespace: str, work: Callable[[], Awaitable[None]]) -> bool:
         try:
-            async with self._steps, asyncio.timeout(STEP_S):
-                await work
+            async with self._places.hold(namespace), asyncio.timeout(STEP_S):
+                await work()
         except TimeoutError:
             log.warning("repair.failed", error=f"not done in {STEP_S:g} s")
             return False

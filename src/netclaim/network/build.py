@@ -1,6 +1,7 @@
 """The network driver from its settings: the one place where its real parts are chosen."""
 
 import os
+import time
 from collections.abc import Mapping
 
 from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache, netns_alive
@@ -51,4 +52,5 @@ def link_driver(
             netns_alive=netns_alive,
         ),
         check_plugin=check_plugin,
+        now=time.time,
     )

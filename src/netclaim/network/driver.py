@@ -6,7 +6,6 @@ then runs its plugins and nothing else; detach asks no permission. Limit: built 
 any driver is; it knows neither kubelet nor the runtime nor the API server.
 """
 
-import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 
@@ -50,8 +49,13 @@ class LinkDriver(NetworkDriver):
         guard: Guard,
         chain: Chain,
         check_plugin: Callable[[str], None],
+        now: Callable[[], float],
     ) -> None:
-        """`check_plugin` raises where a plugin type cannot be served on this node."""
+        """`check_plugin` raises where a plugin type cannot be served on this node.
+
+        `now` is the time of day, in seconds since 1970.
+        """
+        self._now = now
         self.name = settings.name
         self._settings = settings
         self._links = links
@@ -90,6 +94,7 @@ class LinkDriver(NetworkDriver):
                 network, used = with_link(request, link, shared=shared), (link,)
             self._guard.check(claim, request, used, snapshot)
             self._check_plugins(network)
+            with_wishes(network, request.wishes, request.wish_fields)  # or says which cannot be
             if not request.trusted:
                 self._files.tidy(claim.namespace, network.name)
             self._made.note(network, {each.name for each in snapshot.links})
@@ -108,7 +113,7 @@ class LinkDriver(NetworkDriver):
         """Run the plan's plugins for the pod. Again: only after `detach`."""
         interface = read_plan(plan)
         assert pod.netns is not None, "the framework's promise"
-        if not self._guard.is_settled(plan, interface, time.time()):
+        if not self._guard.is_settled(plan, interface, self._now()):
             self._guard.check_plan(plan, interface, await self._links.snapshot())
         network = planned_network(interface)
         with self._only_one(pod.id, interface.if_name):
@@ -195,13 +200,11 @@ class LinkDriver(NetworkDriver):
             level=str(level),
             trusted=request.trusted,
             wishes=request.wishes,
-            asked=tuple(
-                key for key in WISHES if key in request.claimed.keys() - (request.allowed or ())
-            ),
-            made=time.time(),
+            asked=tuple(key for key in WISHES if key in request.claimed),
+            vouched=tuple(key for key in WISHES if key in (request.allowed or ())),
+            made=self._now(),
             files=self._files.directory(claim.namespace, trusted=request.trusted),
         )
-        with_wishes(network, request.wishes, request.wish_fields)
         return Plan(claim=claim.ref, device=request.device, network=interface.to_json())
 
     def _check_plugins(self, network: NetworkList) -> None:

@@ -3,11 +3,12 @@
     RequestError
     ├── ParametersError   a claim's parameters have several mistakes; each is in `faults`
     ├── PolicyError       a claim asks for more than its namespace's level, or its link, allows
+    ├── PlanRefusedError  a plan that was made before asks for more than is allowed now
     └── NameTakenError    two interfaces of a pod cannot have one name
     PeerError
     └── LinkGoneError     the allocated link is not on the node now; it may come back
 
-The last two are refusals: where one is raised, nothing was done yet. A plugin's own failure is a
+The last three are refusals: where one is raised, nothing was done yet. A plugin's own failure is a
 CniError, and goes to the user in the plugin's own words.
 """
 
@@ -16,7 +17,14 @@ from collections.abc import Sequence
 from netclaim.errors import PeerError, RequestError
 from netclaim.framework.contract import NotBegunError
 
-__all__ = ["LinkGoneError", "NameTakenError", "ParametersError", "PolicyError", "raise_all"]
+__all__ = [
+    "LinkGoneError",
+    "NameTakenError",
+    "ParametersError",
+    "PlanRefusedError",
+    "PolicyError",
+    "raise_all",
+]
 
 
 class ParametersError(RequestError):
@@ -29,6 +37,10 @@ class ParametersError(RequestError):
 
 class PolicyError(RequestError):
     """A claim asks for what an admin has not allowed it."""
+
+
+class PlanRefusedError(NotBegunError, RequestError):
+    """A plan that was made before asks for more than is allowed now."""
 
 
 def raise_all(faults: Sequence[RequestError]) -> None:

@@ -7,11 +7,13 @@
 So a claim cannot use up, or take over, the addresses of another namespace's network or of an
 admin's by giving its own the same name; and no file of the node is in its reach.
 Promise: what is kept is bounded by what is in use: a claim can name a new network every time, and
-those that nobody uses any more are forgotten. Limit: what another process keeps
-elsewhere, as the primary network does, is not looked at.
+of a namespace that has many those that nobody uses are forgotten. Limit: what namespaces that are
+gone had stays, a few small files each. What another process keeps elsewhere, as the primary network
+does, is not looked at.
 """
 
-import shutil
+import fcntl
+import os
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +21,7 @@ from netclaim.errors import HostError
 
 __all__ = ["PluginFiles"]
 
+LOCK: Final = "lock"  # of a store, as host-local has it
 UNUSED_MAX: Final = (
     64  # networks of one namespace on one node that are kept without being looked at
 )
@@ -47,12 +50,28 @@ class PluginFiles:
             there = [path for path in leases.iterdir() if path.is_dir()] if leases.exists() else []
             if len(there) > UNUSED_MAX:
                 for path in there:
-                    if path.name != network and not _is_used(path):
-                        shutil.rmtree(path)
+                    if path.name != network:
+                        _forget_unused(path)
         except OSError as error:
             raise HostError(f"cannot look after the files of networks: {error}") from error
 
 
-def _is_used(network: Path) -> bool:
-    """Whether a network has leases: files that are named after addresses."""
-    return any(":" in path.name or path.name[0].isdigit() for path in network.iterdir())
+def _forget_unused(network: Path) -> None:
+    """Remove a network's store unless it has leases, or somebody is at it."""
+    lock = os.open(network / LOCK, os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        kept = [path for path in network.iterdir() if path.name == LOCK or _is_round(path)]
+        if len(kept) == sum(1 for _ in network.iterdir()):
+            for path in kept:
+                path.unlink()
+            network.rmdir()
+    except BlockingIOError:
+        return
+    finally:
+        os.close(lock)
+
+
+def _is_round(path: Path) -> bool:
+    """Whether a file only says where the next round of addresses begins."""
+    return path.name.startswith("last_reserved_ip.")

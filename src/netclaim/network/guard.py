@@ -13,21 +13,20 @@ import msgspec
 
 from netclaim.cni import parse_network
 from netclaim.errors import RequestError
-from netclaim.framework.contract import NotBegunError
 from netclaim.kernel import Link
 from netclaim.model import AllocatedDevice, Claim, Plan
 from netclaim.network.canonical import canonical
 from netclaim.network.discover import GENERIC, is_named
-from netclaim.network.errors import PolicyError
+from netclaim.network.errors import PlanRefusedError, PolicyError
 from netclaim.network.link_keys import linked_names
 from netclaim.network.node import Snapshot
 from netclaim.network.parameters import InterfaceRequest
 from netclaim.network.permit import Standing, judge, permit, wish_faults
 from netclaim.network.plan import InterfacePlan, planned_network
-from netclaim.network.policy import LABEL, Level
+from netclaim.network.policy import LABEL, LEVELS, Level
 from netclaim.network.settings import LinkSettings
 
-__all__ = ["Guard", "PlanRefusedError", "level_named"]
+__all__ = ["Guard", "level_named"]
 
 KEPT: Final = 256  # judgements: a Deployment's pods have the same plan, and each is judged again
 # A pod's sandbox follows its claim's preparation within a second or two; a plan that is older is of
@@ -36,17 +35,12 @@ FRESH_S: Final = 60.0
 UNKNOWN: Final = "it is not known whose the link is"
 
 
-class PlanRefusedError(NotBegunError, RequestError):
-    """A plan that was made before asks for more than is allowed now."""
-
-
 def level_named(name: str, *, field: str) -> Level:
-    """Return the level of this name."""
-    for level in Level:
-        if name == str(level):
-            return level
-    known = ", ".join(map(str, Level))
-    raise PolicyError(f"{name!r} is not a policy level; these are {known}", field=field)
+    """Return the level of this name; PolicyError says which there are."""
+    if name not in LEVELS:
+        known = ", ".join(LEVELS)
+        raise PolicyError(f"{name!r} is not a policy level; these are {known}", field=field)
+    return LEVELS[name]
 
 
 class Guard:
@@ -118,7 +112,7 @@ class Guard:
         for link in used or (None,):
             standing = self._standing(level, plan.claim.namespace, plan.device, link, snapshot)
             asked = {key: key for key in interface.asked}
-            wishes = wish_faults(interface.wishes, asked, standing, vouched=())
+            wishes = wish_faults(interface.wishes, asked, standing, vouched=interface.vouched)
             if faults := [*_faults(interface, standing), *wishes]:
                 raise PlanRefusedError("; ".join(map(str, faults)))
 
@@ -145,7 +139,7 @@ class Guard:
             shared = f"the device {device.device!r} is for any number of claims"
         elif self.is_shared(device, link.name):
             shared = f"other claims may have the link {link.name!r} too"
-        elif above := _standing_on(link, snapshot):
+        elif above := _link_above(link, snapshot):
             shared = f"the link {above!r} stands on {link.name!r}"
         elif link.index in snapshot.with_vfs:
             shared = f"other claims may have the virtual functions of {link.name!r}"
@@ -165,7 +159,7 @@ class Guard:
         return device.device == GENERIC and self._settings.generic_device
 
 
-def _standing_on(link: Link, snapshot: Snapshot) -> str:
+def _link_above(link: Link, snapshot: Snapshot) -> str:
     """Name a link of the node that would be lost with this one; empty if there is none."""
     here = (one for one in snapshot.links if one.parent_nsid is None and one.kind != "veth")
     return next((one.name for one in here if one.parent_index == link.index), "")

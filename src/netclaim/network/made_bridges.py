@@ -30,11 +30,8 @@ class MadeBridges:
     def names(self) -> frozenset[str]:
         """The bridges that were made since the node was booted."""
         if self._known is None:
-            self._known = {
-                path.name
-                for path in self._directory.glob("*")
-                if path.read_text(errors="replace") == self._boot_id
-            }
+            paths = self._directory.glob("*")
+            self._known = {path.name for path in paths if _read(path) == self._boot_id}
         return frozenset(self._known)
 
     def note(self, network: NetworkList, there: Collection[str]) -> None:
@@ -49,11 +46,20 @@ class MadeBridges:
     def _keep(self, name: str) -> None:
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            (self._directory / name).write_text(self._boot_id)
+            draft = self._directory / ".draft"
+            draft.write_text(self._boot_id)
+            draft.replace(self._directory / name)
         except OSError as error:
             raise HostError(f"cannot remember the bridge {name}: {error}") from error
         assert self._known is not None, "names() has read them"
         self._known.add(name)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError as error:
+        raise HostError(f"cannot read which bridges were made: {error}") from error
 
 
 def _bridges(network: NetworkList) -> Iterable[str]:

@@ -73,6 +73,15 @@ class Snapshot:
         return device_of(link, self.addresses, facts, default_route=uplink)
 
 
+async def _with_vfs(links: Iterable[Link]) -> frozenset[int]:
+    """The cards with virtual functions. In a thread: a card that is being reset answers late."""
+    cards = [link for link in links if not link.kind and not link.loopback]
+    if not cards:
+        return frozenset()
+    counts = await asyncio.to_thread(lambda: [vf_count(link.name) for link in cards])
+    return frozenset(link.index for link, count in zip(cards, counts, strict=True) if count)
+
+
 class NodeLinks:
     """Looks at the links of the node, and at those of a pod."""
 
@@ -109,9 +118,7 @@ class NodeLinks:
             withheld=withheld(links, addresses, view),
             carriers=carrying,
             node_networks=node_networks(carrying, addresses, routes, self._node),
-            with_vfs=frozenset(
-                link.index for link in links if not link.kind and vf_count(link.name)
-            ),
+            with_vfs=await _with_vfs(links),
         )
 
     async def has(self, name: str) -> bool:

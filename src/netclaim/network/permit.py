@@ -1,9 +1,10 @@
 """Permit: hold what a claim asks for against the policy's table.
 
 Promise: everything that a claim set is judged, whatever it is; a refusal names the key, what it
-needs and who can grant it; all refusals of a claim are told at once. What a class set is taken as
-it is, with one exception: a link that carries the node is not given away, unless a class says so
-for a namespace that is `privileged`. Limit: No I/O. Judges the one form that `canonical` makes.
+needs and who can grant it; all refusals of a request are reported together. What a class set is
+taken as it is, with one exception: a link that carries the node is not given away, unless a class
+says so for a namespace that is `privileged`. Limit: No I/O. Judges the one form that `canonical`
+makes.
 """
 
 import difflib
@@ -122,8 +123,8 @@ def judge(
     ):
         faults.append(
             PolicyError(
-                f"the link {standing.link!r} carries the node ({standing.carries}) and is not "
-                f"given away: select another link; only a DeviceClass can give it away, in a "
+                f"the link {standing.link!r} carries the node ({standing.carries}) and cannot be "
+                f"given to a pod; select another link. Only a DeviceClass can give it away, in a "
                 f"namespace that an admin has labelled {LABEL}={Level.PRIVILEGED}",
                 field=fields[0] if fields else "",
             )
@@ -131,7 +132,10 @@ def judge(
     if trusted or standing.level is Level.PRIVILEGED:
         return faults
     if len(network.plugins) > PLUGINS_MAX:
-        message = f"has {len(network.plugins)} plugins, a claim's network may have {PLUGINS_MAX}"
+        message = (
+            f"the network has {len(network.plugins)} plugins; a claim's network may have at most "
+            f"{PLUGINS_MAX}"
+        )
         return [*faults, PolicyError(message, field=fields[PLUGINS_MAX])]
     faults += _order_faults(network, fields)
     for plugin, where in zip(network.plugins, fields, strict=True):
@@ -145,8 +149,8 @@ def _order_faults(network: NetworkList, fields: tuple[str, ...]) -> Iterator[Req
         known = TYPES.get(plugin.type)
         if known is not None and not known.follows:
             yield PolicyError(
-                f"{plugin.type} makes an interface, which {network.plugins[0].type} before it has "
-                f"made: leave one of them",
+                f"{plugin.type} makes an interface, but {network.plugins[0].type} already made "
+                f"one; remove one of the two",
                 field=f"{where}.type",
             )
 
@@ -161,8 +165,8 @@ def _parameter_faults(request: InterfaceRequest, standing: Standing) -> Iterator
             continue
         if request.allowed is not None or request.class_has_config:
             yield PolicyError(
-                f"the DeviceClass does not let claims set it: leave it out, or ask an admin of the "
-                f"cluster to add {key} to the class's `allow`",
+                f"the DeviceClass does not let claims set it; leave it out, or ask a cluster admin "
+                f"to add {key} to the class's `allow`",
                 field=where,
             )
         elif standing.level < PARAMETERS[key].level:
@@ -216,7 +220,8 @@ def _ipam_faults(ipam: Mapping[str, Any], where: str, standing: Standing) -> Ite
     addresses = list(_addresses(ipam, where))
     if len(addresses) > SUBNETS_MAX:
         yield PolicyError(
-            f"has {len(addresses)} subnets and addresses, a claim's network may have {SUBNETS_MAX}",
+            f"has {len(addresses)} subnets and addresses; a claim's network may have at most "
+            f"{SUBNETS_MAX}",
             field=where,
         )
         return
@@ -229,8 +234,8 @@ def _program_faults(name: str, where: str, standing: Standing) -> Iterator[Reque
     if name not in standing.claim_plugins:
         yield PolicyError(
             f"{name!r} is a program of the node; to name it, a claim needs the policy level "
-            f"{Level.PRIVILEGED}, and {_has(standing)}: ask an admin of the cluster to put the "
-            f"network into a DeviceClass, or to list the type in the drivers' --claim-plugins",
+            f"{Level.PRIVILEGED}, but {_has(standing)}; ask a cluster admin to put the network "
+            f"into a DeviceClass, or to list the type in the drivers' --claim-plugins",
             field=where,
         )
 
@@ -322,7 +327,7 @@ def _unknown(
 def _needs(level: Level, where: str, standing: Standing, what: str = "") -> RequestError:
     subject = f"{what} " if what else ""
     return PolicyError(
-        f"{subject}needs the policy level {level}, and {_has(standing)}: leave it out, "
+        f"{subject}needs the policy level {level}, but {_has(standing)}; leave it out, "
         f"{_ask(level)}",
         field=where,
     )
@@ -331,7 +336,7 @@ def _needs(level: Level, where: str, standing: Standing, what: str = "") -> Requ
 def _needs_own(where: str, standing: Standing, what: str = "") -> RequestError:
     subject = f"{what} " if what else ""
     return PolicyError(
-        f"{subject}needs a link that the claim has to itself, but {standing.not_own}: leave it "
+        f"{subject}needs a link that the claim has to itself, but {standing.not_own}; leave it "
         f"out, {_ask()}",
         field=where,
     )
@@ -343,6 +348,6 @@ def _has(standing: Standing) -> str:
 
 def _ask(level: Level = Level.PRIVILEGED) -> str:
     return (
-        f"or ask an admin of the cluster to set it in the DeviceClass or to label the namespace "
+        f"or ask a cluster admin to set it in the DeviceClass or to label the namespace "
         f"{LABEL}={level}"
     )

@@ -26,12 +26,13 @@ class InterfacePlan(msgspec.Struct, frozen=True, omit_defaults=True, rename="cam
 
     if_name: str
     config: JsonObject  # as it was judged
-    link: str = ""  # the link that it stands on; empty where it stands on none
+    link: str = ""  # the allocated link; empty for the device that is no particular one
     link_up: bool = False  # whether it was switched on, for when it comes home from a pod
     level: str = ""  # of the claim's namespace; a plan of an older driver does not say
     trusted: bool = False  # whether a class wrote the configuration
     wishes: Wishes = Wishes()
-    asked: tuple[str, ...] = ()  # the wishes that are the claim's own, with no class behind them
+    asked: tuple[str, ...] = ()  # the wishes that are the claim's own
+    vouched: tuple[str, ...] = ()  # of these, the ones that the class allows
     made: float = 0.0  # when, in seconds since 1970; an older driver did not say
     files: str = ""  # the directory for plugins that keep files; an older driver left that to them
 

@@ -22,6 +22,7 @@ __all__ = [
     "COMMON_KEYS",
     "IPAM_TYPES",
     "LABEL",
+    "LEVELS",
     "NETWORK_KEYS",
     "PARAMETERS",
     "PLUGINS_MAX",
@@ -44,6 +45,9 @@ class Level(enum.IntEnum):
     def __str__(self) -> str:
         return self.name.lower()
 
+
+LEVELS: Final[Mapping[str, Level]] = {str(level): level for level in Level}
+"""The levels by their names."""
 
 LABEL: Final = "cni.networking.x-k8s.io/policy"
 """The label of a namespace that chooses its level. Labels of namespaces are an admin's to set."""
@@ -124,9 +128,9 @@ COMMON_KEYS: Final[Mapping[str, Key]] = {
     "ipam": Key("address management, see below"),
     "dns": Key("part of the result only", inside=_DNS),
     "capabilities": Key("what the runtime passes on", Level.PRIVILEGED),
-    "runtimeConfig": Key("the runtime's own word", Level.PRIVILEGED),
-    "args": Key("the runtime's own word", Level.PRIVILEGED),
-    "prevResult": Key("the runtime's own word", Level.PRIVILEGED),
+    "runtimeConfig": Key("set by the runtime only", Level.PRIVILEGED),
+    "args": Key("set by the runtime only", Level.PRIVILEGED),
+    "prevResult": Key("set by the runtime only", Level.PRIVILEGED),
 }
 
 TYPES: Final[Mapping[str, Type]] = {
@@ -158,7 +162,7 @@ TYPES: Final[Mapping[str, Type]] = {
     ),
     "vlan": Type(
         "reaches every VLAN of the link",
-        {"master": _LINK, "vlanId": Key("any"), "mtu": _MTU, "linkInContainer": _IN_POD},
+        {"master": _LINK, "vlanId": Key("any VLAN"), "mtu": _MTU, "linkInContainer": _IN_POD},
         own=True,
     ),
     "host-device": Type(

@@ -1,7 +1,7 @@
 """The configuration of the bridge plugin.
 
 Promise: a `BridgeConf` from `read_bridge` makes sense as a whole.
-Limit: pure.
+Limit: No I/O.
 """
 
 from netclaim.cni.call import check_ifname
