@@ -7,6 +7,7 @@ import msgspec
 
 from lab.cluster import Lab, require_root
 from lab.drivers import driver_component, give_credentials, grant, is_ready
+from lab.errors import UsageError
 from lab.processes import Processes
 from lab.state import DriverRecord
 
@@ -29,6 +30,11 @@ class DriverSet:
         with self._state.alone():
             processes = Processes(self._state)
             record = _with_port(driver, processes.running.drivers)
+            other = processes.running.drivers.get(record.name)
+            if other is not None and other.command != record.command:
+                raise UsageError(
+                    f"the driver {record.name} is up with other options: `driver down` first"
+                )
             kubectl = self._lab.kubectl()
             grant(kubectl, [*processes.running.drivers, record.name])
             processes.running.drivers[record.name] = record

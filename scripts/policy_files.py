@@ -162,11 +162,12 @@ def _policy() -> str:
     variables = {
         "level": f"namespaceObject.metadata.?labels[?'{LABEL}'].orValue(variables.defaultLevel)",
         "spec": "object.kind == 'ResourceClaim' ? object.spec : object.spec.spec",
-        "networks": (
+        "ours": (
             "variables.spec.?devices.?config.orValue([]).filter(c, has(c.opaque) && "
-            "c.opaque.driver in variables.drivers && has(c.opaque.parameters.config) && "
-            "type(c.opaque.parameters.config) == map)"
-            ".map(c, c.opaque.parameters.config)"
+            "c.opaque.driver in variables.drivers).map(c, c.opaque.parameters)"
+        ),
+        "networks": (
+            "variables.ours.filter(p, has(p.config) && type(p.config) == map).map(p, p.config)"
         ),
         "plugins": (
             "variables.networks.filter(n, has(n.plugins)).map(n, n.plugins)"
@@ -216,9 +217,9 @@ def _policy() -> str:
     lines.append("  validations:")
     levels = _cel([str(level) for level in Level])
     lines += _validation(
-        f"variables.level in {levels}",
+        f"variables.level in {levels} || size(variables.ours) == 0",
         f"'the label {LABEL} of the namespace is ' + variables.level + ', which is not a policy "
-        f"level; these are {', '.join(map(str, Level))}'",
+        f"level; ask a cluster admin to choose one of {', '.join(map(str, Level))}'",
     )
     for name, what in refusals.items():
         lines += _validation(

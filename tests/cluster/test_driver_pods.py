@@ -27,7 +27,7 @@ def test_several_requests_and_several_claims(lab: Lab, kubectl: Kubectl, driver:
     )
     generic = claim(
         "one",
-        {"any": parameters(macvlan("any", master="eth1"), "any0")},
+        {"any": parameters(macvlan("any", master="eth0"), "any0")},
         [request("any", "cni")],
     )
     before = links(lab, "kind-worker")

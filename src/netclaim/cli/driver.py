@@ -210,6 +210,10 @@ def command(
         log_format=log_format,
         log_level=log_level,
     )
+    if level_of(policy) > level_of(policy_ceiling):
+        raise RequestError(
+            f"{policy} is higher than --policy-ceiling, {policy_ceiling}", field="--policy"
+        )
     name = _subdomain("--driver-name", driver_name, DOMAIN_MAX)
     link_settings = LinkSettings(
         name=name,
@@ -251,6 +255,12 @@ def _claim_plugins(value: str) -> frozenset[str]:
         if not PLAIN_NAME.fullmatch(name):
             raise RequestError(
                 f"{name!r} is not a plugin type, such as sriov", field="--claim-plugins"
+            )
+        if name in PLUGIN_TYPES:
+            raise RequestError(
+                f"{name} is one of the driver's own types, for which the policy's table holds; "
+                f"list other types only",
+                field="--claim-plugins",
             )
     return types
 

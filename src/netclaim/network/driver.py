@@ -9,6 +9,8 @@ any driver is; it knows neither kubelet nor the runtime nor the API server.
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 
+import structlog
+
 from netclaim.cni import Chain, Endpoint, NetworkList, Result, pod_args
 from netclaim.framework.contract import NetworkDriver
 from netclaim.kernel import Link, Monitor, NamespaceGoneError, open_netns
@@ -31,6 +33,8 @@ from netclaim.network.settings import LinkSettings
 from netclaim.network.wishes import WISHES, with_wishes
 
 __all__ = ["LinkDriver"]
+
+log = structlog.get_logger(__name__)
 
 
 class LinkDriver(NetworkDriver):
@@ -77,6 +81,13 @@ class LinkDriver(NetworkDriver):
     def learn_node(self, node: NodeFacts) -> None:
         """Know the node's addresses. Again: those."""
         self._links.learn_node(node)
+        log.info(
+            "policy",
+            level=str(self._settings.policy),
+            ceiling=str(self._settings.policy_ceiling),
+            claim_plugins=sorted(self._settings.claim_plugins),
+            shared_links=list(self._settings.shared_links),
+        )
 
     async def prepare(self, claim: Claim) -> Prepared:
         """Decide what each device of the claim becomes. Again: decides the same."""

@@ -39,7 +39,8 @@ def level_named(name: str, *, field: str) -> Level:
     """Return the level of this name; PolicyError says which there are."""
     if name not in LEVELS:
         known = ", ".join(LEVELS)
-        raise PolicyError(f"{name!r} is not a policy level; these are {known}", field=field)
+        message = f"{name!r} is not a policy level; ask a cluster admin to choose one of {known}"
+        raise PolicyError(message, field=field)
     return LEVELS[name]
 
 
@@ -133,7 +134,12 @@ class Guard:
     ) -> Standing:
         """Say where a claim stands on one of its links; None: it uses none of the node's."""
         if link is None:
-            return Standing(level, namespace, claim_plugins=self._settings.claim_plugins)
+            return Standing(
+                level,
+                namespace,
+                claim_plugins=self._settings.claim_plugins,
+                ceiling=self._settings.policy_ceiling,
+            )
         shared = ""
         if self._is_generic(device):
             shared = f"the device {device.device!r} is for any number of claims"
@@ -153,6 +159,7 @@ class Guard:
             node_networks=snapshot.node_networks if carries else (),
             node_addresses=snapshot.addresses_of(link),
             claim_plugins=self._settings.claim_plugins,
+            ceiling=self._settings.policy_ceiling,
         )
 
     def _is_generic(self, device: AllocatedDevice) -> bool:

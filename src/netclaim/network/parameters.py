@@ -190,8 +190,13 @@ def _read_allowed(reader: _Reader, of_class: _Layer | None) -> frozenset[str] | 
     if of_class is None or ALLOW not in of_class.values:
         return None
     listed = of_class.values[ALLOW]
-    if not isinstance(listed, list) or not all(key in ALLOWABLE for key in listed):
+    if not isinstance(listed, list):
         reader.fault(f"must be a list of some of {', '.join(ALLOWABLE)}", of_class.fields[ALLOW])
+        return frozenset()
+    unknown = [key for key in listed if key not in ALLOWABLE]
+    if unknown:
+        known = ", ".join(ALLOWABLE)
+        reader.fault(f"{unknown[0]!r} is not one of {known}", of_class.fields[ALLOW])
         return frozenset()
     return frozenset(listed)
 

@@ -25,6 +25,7 @@ from netclaim.network.policy import (
     LABEL,
     PARAMETERS,
     PLUGINS_MAX,
+    ROUTES_MAX,
     SUBNETS_MAX,
     SYSCTLS,
     TYPES,
@@ -53,6 +54,7 @@ class Standing:
     node_networks: tuple[Network, ...] = ()  # that the node lives in, on a link which carries it
     node_addresses: frozenset[str] = frozenset()  # that the node has on the link
     claim_plugins: frozenset[str] = frozenset()  # programs that claims may name
+    ceiling: Level = Level.PRIVILEGED  # that no label goes beyond
 
     @property
     def not_own(self) -> str:
@@ -185,7 +187,7 @@ def _plugin_faults(
     ipam = config.get("ipam")
     known = TYPES.get(plugin.type)
     if known is None:
-        yield from _program_faults(plugin.type, f"{where}.type", standing)
+        yield from _program_faults(plugin.type, TYPES, f"{where}.type", standing)
     elif known.level > Level.BASELINE:
         what = f"the plugin {plugin.type} ({known.about})"
         yield _needs(known.level, f"{where}.type", standing, what)
@@ -209,7 +211,7 @@ def _ipam_faults(ipam: Mapping[str, Any], where: str, standing: Standing) -> Ite
     name = ipam.get("type", "")
     known = IPAM_TYPES.get(name)
     if known is None:
-        yield from _program_faults(name, f"{where}.type", standing)
+        yield from _program_faults(name, IPAM_TYPES, f"{where}.type", standing)
         return
     for key, value in ipam.items():
         rule = known.keys.get(key)
@@ -225,13 +227,24 @@ def _ipam_faults(ipam: Mapping[str, Any], where: str, standing: Standing) -> Ite
             field=where,
         )
         return
+    routes = len(_listed(ipam.get("routes")))
+    if routes > ROUTES_MAX:
+        yield PolicyError(
+            f"has {routes} routes; a claim's network may have at most {ROUTES_MAX}",
+            field=f"{where}.routes",
+        )
     for address, path in addresses:
         if fault := _address_fault(address, path, standing):
             yield fault
 
 
-def _program_faults(name: str, where: str, standing: Standing) -> Iterator[RequestError]:
-    if name not in standing.claim_plugins:
+def _program_faults(
+    name: str, known: Collection[str], where: str, standing: Standing
+) -> Iterator[RequestError]:
+    near = difflib.get_close_matches(name, known, n=1)
+    if name not in standing.claim_plugins and near:
+        yield PolicyError(f"unknown plugin type {name!r}; did you mean {near[0]!r}?", field=where)
+    elif name not in standing.claim_plugins:
         yield PolicyError(
             f"{name!r} is a program of the node; to name it, a claim needs the policy level "
             f"{Level.PRIVILEGED}, but {_has(standing)}; ask a cluster admin to put the network "
@@ -306,7 +319,8 @@ def _address_fault(written: str, where: str, standing: Standing) -> RequestError
         if own.version == network.version and own.overlaps(network):
             return PolicyError(
                 f"{written} overlaps {own}, the node's own network on the link "
-                f"{standing.link!r}, which carries the node: choose another network, {_ask()}",
+                f"{standing.link!r}, which carries the node; choose another network, "
+                f"{_ask(standing)}",
                 field=where,
             )
     return None
@@ -328,7 +342,7 @@ def _needs(level: Level, where: str, standing: Standing, what: str = "") -> Requ
     subject = f"{what} " if what else ""
     return PolicyError(
         f"{subject}needs the policy level {level}, but {_has(standing)}; leave it out, "
-        f"{_ask(level)}",
+        f"{_ask(standing, level)}",
         field=where,
     )
 
@@ -337,7 +351,7 @@ def _needs_own(where: str, standing: Standing, what: str = "") -> RequestError:
     subject = f"{what} " if what else ""
     return PolicyError(
         f"{subject}needs a link that the claim has to itself, but {standing.not_own}; leave it "
-        f"out, {_ask()}",
+        f"out, {_ask(standing)}",
         field=where,
     )
 
@@ -346,8 +360,9 @@ def _has(standing: Standing) -> str:
     return f"namespace {standing.namespace!r} has {standing.level}"
 
 
-def _ask(level: Level = Level.PRIVILEGED) -> str:
-    return (
-        f"or ask a cluster admin to set it in the DeviceClass or to label the namespace "
-        f"{LABEL}={level}"
-    )
+def _ask(standing: Standing, level: Level = Level.PRIVILEGED) -> str:
+    """Say who can grant a level, and how."""
+    ask = "or ask a cluster admin to set it in the DeviceClass"
+    if level > standing.ceiling:
+        return f"{ask}; no label of the namespace goes beyond --policy-ceiling, {standing.ceiling}"
+    return f"{ask} or to label the namespace {LABEL}={level}"

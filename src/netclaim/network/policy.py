@@ -26,6 +26,7 @@ __all__ = [
     "NETWORK_KEYS",
     "PARAMETERS",
     "PLUGINS_MAX",
+    "ROUTES_MAX",
     "SUBNETS_MAX",
     "SYSCTLS",
     "TYPES",
@@ -316,3 +317,4 @@ SYSCTLS: Final = (
 
 PLUGINS_MAX: Final = 8  # of a claim's network; the longest chains in use have four
 SUBNETS_MAX: Final = 32  # of one `ipam`; each is compared with every other
+ROUTES_MAX: Final = 64  # of one `ipam`: each takes the kernel and us some 50 us of a hook's time

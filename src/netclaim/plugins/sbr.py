@@ -7,6 +7,7 @@ the link's routes, which leave the main table.
 
 import asyncio
 import ipaddress
+import itertools
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -19,6 +20,7 @@ from netclaim.kernel import (
     find_link,
     list_addresses,
     list_routes,
+    uapi,
 )
 from netclaim.kernel.ip_requests import Interface, IpAddress, Network, add_route
 from netclaim.kernel.route_copies import TakenRoute, take_routes
@@ -141,13 +143,9 @@ def _serves(route: TakenRoute, address: Interface) -> bool:
 async def _free_tables(rtnl: Rtnl, count: int) -> list[int]:
     """Choose tables that no rule leads to and that have no route."""
     taken = {rule.table for rule in await list_rules(rtnl)}
-    free: list[int] = []
-    table = FIRST_TABLE
-    while len(free) < count:
-        if table not in taken and not await list_routes(rtnl, table):
-            free.append(table)
-        table += 1
-    return free
+    taken |= {route.table for route in await list_routes(rtnl, uapi.RT_TABLE_UNSPEC)}
+    numbers = (table for table in itertools.count(FIRST_TABLE) if table not in taken)
+    return list(itertools.islice(numbers, count))
 
 
 async def _delete_rules(rtnl: Rtnl, sources: Collection[IpAddress], table: int | None) -> None:
