@@ -130,7 +130,7 @@ spec:
     expression: "[]"
 """
 
-BINDING = """\
+BINDING = f"""\
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
@@ -138,6 +138,37 @@ metadata:
   name: netclaim-claims
 spec:
   policyName: netclaim-claims
+  validationActions: [Deny]
+---
+# A label that is no level would stop all claims of its namespace: say so where it is set.
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata:
+  name: netclaim-namespaces
+spec:
+  failurePolicy: Ignore
+  matchConstraints:
+    resourceRules:
+    - apiGroups: [""]
+      apiVersions: [v1]
+      operations: [CREATE, UPDATE]
+      resources: [namespaces]
+  variables:
+  - name: level
+    expression: >-
+      object.metadata.?labels[?'{LABEL}'].orValue('{Level.BASELINE}')
+  validations:
+  - expression: variables.level in {[str(level) for level in Level]}
+    messageExpression: >-
+      'the label {LABEL} must be one of {", ".join(map(str, Level))}, not ' + variables.level
+    reason: Invalid
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata:
+  name: netclaim-namespaces
+spec:
+  policyName: netclaim-namespaces
   validationActions: [Deny]
 """
 

@@ -10,7 +10,7 @@ import yaml
 
 from lab.cluster import Lab
 from lab.errors import LabError
-from lab.kubectl import Kubectl
+from lab.kubectl import Kubectl, KubectlError
 from netclaim.network.policy import LABEL
 from tests.cluster.claims import claim, device_class, macvlan, parameters, pod, request
 from tests.cluster.drivers import addresses, eventually, in_node, wait_claim, wait_event
@@ -202,7 +202,8 @@ def admission(admin: Kubectl) -> Iterator[None]:
     documents = list(yaml.safe_load_all((DEPLOY / "claim-admission.yaml").read_text()))
     admin.apply(*documents)
     yield
-    admin("delete", "--filename", str(DEPLOY / "claim-admission.yaml"))
+    path = str(DEPLOY / "claim-admission.yaml")
+    admin("delete", "--filename", path, "--ignore-not-found")
 
 
 # what is wrong, and what the API server says of it
@@ -250,6 +251,15 @@ def refusal(kubectl: Kubectl, *objects: dict[str, Any]) -> str:
     return ""
 
 
+def tried(kubectl: Kubectl, *command: str) -> bool:
+    """Whether a command succeeds."""
+    try:
+        kubectl(*command)
+    except KubectlError:
+        return False
+    return True
+
+
 def templated(made: dict[str, Any]) -> dict[str, Any]:
     """The same as a template."""
     return {**made, "kind": "ResourceClaimTemplate", "spec": {"spec": made["spec"]}}
@@ -274,17 +284,27 @@ def test_tenants_hear_it_at_apply(kubectl: Kubectl, admin: Kubectl, admission: N
 
 
 def test_a_label_decides_at_apply_too(kubectl: Kubectl, admission: None) -> None:
-    """A privileged namespace may apply what others may not; a label that is no level is named."""
+    """A privileged namespace may apply what others may not; a label that is no level is refused.
+
+    Where the label was there first, claims hear of it, but those for other drivers.
+    """
     made = asked("wide", "eth1", REFUSED["type"][0])
     eventually(lambda: refusal(kubectl, made), bool, "the policy in effect")
     kubectl("label", "namespace", kubectl.namespace, f"{LABEL}=privileged")
     eventually(lambda: refusal(kubectl, made), lambda said: not said, "the label in effect")
-    kubectl("label", "--overwrite", "namespace", kubectl.namespace, f"{LABEL}=everything")
+    wrong = ("label", "--overwrite", "namespace", kubectl.namespace, f"{LABEL}=everything")
+    with pytest.raises(KubectlError, match="must be one of restricted, baseline, privileged, not"):
+        kubectl(*wrong)
+    binding = "validatingadmissionpolicybinding/netclaim-namespaces"
+    kubectl("delete", binding)
+    eventually(lambda: tried(kubectl, *wrong), bool, "the label set")
     eventually(
         lambda: refusal(kubectl, made),
         lambda said: "everything, which is not a policy level" in said,
         "the label named",
     )
+    other = claim("gpu", {"nic": {"anything": "goes"}}, [request("nic", "eth1")], "gpu.example.com")
+    assert refusal(kubectl, other) == ""
 
 
 @pytest.mark.parametrize("name", ["kubecon-demo", "shared-link"])

@@ -30,7 +30,7 @@ DEMO: Final = Path(__file__).parent / "kubecon-demo.yaml"
 PINGS: Final = 3
 ABOUT_LEVELS: Final = {
     Level.RESTRICTED: "a claim names its interface; the rest is its DeviceClass's",
-    Level.BASELINE: "a claim may bring its own network, out of reach of the node and other tenants",
+    Level.BASELINE: "claims may bring their own networks, but reach neither the node nor others",
     Level.PRIVILEGED: "a claim may do everything to the node's network",
 }
 
