@@ -28,7 +28,7 @@ from netclaim.kernel.links import Link, find_link, list_links, netns_number
 from netclaim.kernel.netlink import KernelError
 from netclaim.kernel.netns import Netns
 from netclaim.kernel.rtnl import Rtnl
-from tests.embedded.kernel_support import fresh_netns, ip, ip_json
+from tests.embedded.kernel_support import fill_with_altnames, fresh_netns, ip, ip_json
 
 pytestmark = [pytest.mark.embedded, pytest.mark.asyncio]
 
@@ -113,6 +113,18 @@ async def test_an_alternative_name_finds_its_link(rtnl: Rtnl, netns: Netns) -> N
     found = [link for link in await list_links(rtnl) if link.name == "br0"]
     assert [set(link.altnames) for link in found] == [{"enp0s1", long_name}]
     assert (await the_link(rtnl, "enp0s1")).index == found[0].index
+
+
+async def test_as_many_alternative_names_as_the_kernel_takes_are_read(
+    rtnl: Rtnl, netns: Netns
+) -> None:
+    """One link with 64 KiB of names does not keep the others from being listed."""
+    await rtnl.batch([create_link("br0", bridge()), create_link("br1", bridge())])
+    names = fill_with_altnames(netns, "br0")
+    links = {link.name: link for link in await list_links(rtnl)}
+    assert links.keys() == {"lo", "br0", "br1"}
+    assert set(links["br0"].altnames) == names
+    assert set((await the_link(rtnl, "br0")).altnames) == names
 
 
 async def test_a_name_nobody_has_finds_nothing(rtnl: Rtnl) -> None:

@@ -16,14 +16,14 @@ from typing import Final, Self
 from netclaim.errors import HostError, PeerError
 from netclaim.kernel import uapi
 from netclaim.kernel.closing import Closing
-from netclaim.kernel.netlink import Exchange, MalformedMessageError, Message, Request
+from netclaim.kernel.netlink import Exchange, Message, Request
 from netclaim.kernel.netns import Netns, socket_in
 from netclaim.kernel.threads import to_the_end
 
 __all__ = ["Rtnl", "RtnlTimeoutError", "UnstableDumpError", "discard", "open_rtnetlink", "receive"]
 
 SOCKET_KIND: Final = int(socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
-MSG_TRUNC: Final = int(socket.MSG_TRUNC)
+ASK_SIZE: Final = int(socket.MSG_PEEK | socket.MSG_TRUNC)  # the whole size, and nothing is taken
 RECEIVE_BYTES: Final = 65536  # the kernel fills at most 32 KiB at once, unless one link needs more
 BATCH_MAX: Final = 64  # an ack takes about 1 KiB of the receive buffer (208 KiB) until it is read
 DUMP_TRIES: Final = 5  # a list that changes under each of five readings is not going to settle
@@ -63,14 +63,17 @@ async def receive(sock: socket.socket) -> bytes:
 
 
 def receive_now(sock: socket.socket) -> bytes | None:
-    """Return a datagram that is there already; None: there is none."""
+    """Return a datagram that is there already, whole; None: there is none.
+
+    A container can give a link more alternative names than RECEIVE_BYTES hold, so the size is asked
+    for first: 1 us, and a larger buffer for all would take several.
+    """
     try:
-        data, _, flags, _ = sock.recvmsg(RECEIVE_BYTES)
+        size = sock.recv_into(bytearray(1), 1, ASK_SIZE)
+        # Not less than usual: from what is asked for, the kernel learns how much a list may fill.
+        return sock.recv(max(size, RECEIVE_BYTES))
     except BlockingIOError:
         return None
-    if flags & MSG_TRUNC:
-        raise MalformedMessageError(f"a netlink datagram of more than {RECEIVE_BYTES} bytes")
-    return data
 
 
 def discard(sock: socket.socket) -> None:
