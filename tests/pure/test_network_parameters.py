@@ -385,3 +385,15 @@ def test_nothing_but_a_request_error_comes_of_bad_parameters(parameters: dict[st
     """Whatever JSON a user writes is read, or refused as the user's mistake."""
     with contextlib.suppress(RequestError):
         assert only(config_of(parameters, "net")).network.plugins
+
+
+def test_mistakes_by_the_thousand_get_a_few_lines() -> None:
+    """A claim full of unknown keys, for many requests, is answered at once and briefly."""
+    names = [f"r{number}" for number in range(32)]
+    bad = {**without("config"), **{f"cofig{number}": 1 for number in range(700)}}
+    entries = (config_of(bad), config_of(bad, *names), config_of(bad, *(f"{n}/a" for n in names)))
+    devices = tuple(device_of(f"{name}/a") for name in names)
+    with pytest.raises(ParametersError) as caught:
+        read_claim(claim_of(*entries, devices=devices))
+    assert len(caught.value.faults) < 60
+    assert "has 695 more unknown keys" in str(caught.value)

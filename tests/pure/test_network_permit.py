@@ -300,3 +300,49 @@ def test_a_network_has_so_many_subnets() -> None:
         f"{PLUGIN}.ipam: has 33 subnets and addresses; a claim's network may have at most 32"
     )
     assert refused(request, PRIVILEGED) == []
+
+
+@pytest.mark.parametrize(
+    ("ipam", "message"),
+    [
+        (
+            {**HOST_LOCAL, "routes": [{"dst": f"10.{n}.0.0/16"} for n in range(65)]},
+            "ipam.routes: has 65 routes; a claim's network may have at most 64",
+        ),
+        (
+            {**HOST_LOCAL, "routes": [{"dst": "10.0.0.0/8", "gw": "10.0.0.1" + " " * 4096}]},
+            "bytes; a claim's network may have at most 4096",
+        ),
+    ],
+)
+def test_a_network_has_a_size(ipam: dict[str, Any], message: str) -> None:
+    """What takes the node's time or memory has an end, at every level but privileged."""
+    request = of({"type": "macvlan", "ipam": ipam})
+    (said,) = refused(request, OWN)
+    assert message in said
+    assert refused(request, PRIVILEGED) == []
+
+
+def test_unknown_keys_are_told_up_to_a_number() -> None:
+    """Mistakes by the hundred get a few lines, and a key of a kilobyte is cut."""
+    keys = {f"{'x' * 90}{number}": 1 for number in range(20)}
+    said = refused(of({"type": "macvlan", **keys}), OWN)
+    assert len(said) == 6
+    assert said[-1] == f"{PLUGIN}: has 15 more unknown keys"
+    assert all(len(each) < 300 for each in said)
+
+
+def test_a_plugin_that_is_nearly_known_is_guessed() -> None:
+    """A misspelt type is not called a program of the node."""
+    (said,) = refused(of({"type": "macvlann"}), OWN)
+    assert said == f"{PLUGIN}.type: unknown plugin type 'macvlann'; did you mean 'macvlan'?"
+
+
+def test_a_ceiling_is_named_where_a_label_does_not_help() -> None:
+    """Nobody is sent to set a label that has no effect."""
+    standing = Standing(Level.BASELINE, "team-a", link="eth1", ceiling=Level.BASELINE)
+    (said,) = refused(of({"type": "macvlan", "bcqueuelen": 9}), standing)
+    assert said.endswith(
+        "or ask a cluster admin to set it in the DeviceClass; no label of the namespace goes beyond "
+        "--policy-ceiling, baseline"
+    )

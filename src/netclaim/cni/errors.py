@@ -72,6 +72,9 @@ class CniDeadlineError(CniError):
 class CniGroupError(PeerError, ExceptionGroup[Exception]):
     """Several failures of one operation; a PeerError, so that who catches those misses none."""
 
+    def __str__(self) -> str:
+        return self.message  # without a count of exceptions, which means nothing to a user
+
 
 class BadResultError(PeerError):
     """What should be a CNI result is none."""

@@ -41,6 +41,12 @@ TAKEN_IFNAMES: Final = ("lo", "eth0")
 COLLECTIVE_IFNAMES: Final = ("all", "default")
 
 
+# How much is said of one claim: whoever makes mistakes by the thousand, which is easily done in the
+# API's 10 KiB, does not have a node's driver spend its time on them.
+FAULTS_MAX: Final = 20
+UNKNOWN_MAX: Final = 5  # keys of one object
+KEY_SHOWN_MAX: Final = 64  # characters; the longest known key has 25
+
 NO_WISHES: Final = Wishes()
 
 
@@ -89,7 +95,11 @@ def read_claim(claim: Claim) -> tuple[InterfaceRequest, ...]:
     reader = _Reader(claim)
     _check_counts(reader)
     _check_shared_configs(reader)
-    read = [_read_device(reader, device) for device in _first_of_each(claim.devices)]
+    read = [
+        _read_device(reader, device)
+        for device in _first_of_each(claim.devices)
+        if len(reader.faults) < FAULTS_MAX
+    ]
     requests = tuple(request for request in read if request is not None)
     _check_unique(reader, requests)
     raise_all(reader.faults)
@@ -251,8 +261,11 @@ def _read_layer(reader: _Reader, config: OpaqueConfig, device: AllocatedDevice) 
         _check_one_of(reader, parameters, "apiVersion", API_VERSIONS, where)
         _check_one_of(reader, parameters, "kind", KINDS, where)
     known = (TYPED_KEYS if typed else PLAIN_KEYS) + ((ALLOW,) if typed and of_class else ())
-    for key in sorted(parameters.keys() - set(known), key=str):
-        reader.fault(f"unknown key{_hint(key, known)}", f"{where}.{key}")
+    unknown = sorted(parameters.keys() - set(known), key=str)
+    for key in unknown[:UNKNOWN_MAX]:
+        reader.fault(f"unknown key{_hint(key, known)}", f"{where}.{key[:KEY_SHOWN_MAX]}")
+    if len(unknown) > UNKNOWN_MAX:
+        reader.fault(f"has {len(unknown) - UNKNOWN_MAX} more unknown keys", where)
     names = {key: key for key in known}
     if not typed:
         names = {"ifName": "interface", "config": "config"}
@@ -281,7 +294,7 @@ def _hint(key: str, known: tuple[str, ...]) -> str:
     if key == "ifName":
         return f": it needs apiVersion: {API_VERSIONS[0]} and kind: {KINDS[0]} beside it"
     folded = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(key.lower(), folded, n=1)
+    near = difflib.get_close_matches(key[:KEY_SHOWN_MAX].lower(), folded, n=1)
     return f": is {folded[near[0]]} meant?" if near else f"; known are {', '.join(known)}"
 
 

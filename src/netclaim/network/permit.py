@@ -9,7 +9,7 @@ makes.
 
 import difflib
 import ipaddress
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,12 +17,13 @@ from netclaim.cni import NetworkList, PluginConf
 from netclaim.errors import RequestError
 from netclaim.network.errors import PolicyError, raise_all
 from netclaim.network.link_keys import takes_link
-from netclaim.network.parameters import InterfaceRequest
+from netclaim.network.parameters import KEY_SHOWN_MAX, UNKNOWN_MAX, InterfaceRequest
 from netclaim.network.policy import (
     ALLOWABLE,
     COMMON_KEYS,
     IPAM_TYPES,
     LABEL,
+    NETWORK_BYTES_MAX,
     PARAMETERS,
     PLUGINS_MAX,
     ROUTES_MAX,
@@ -139,6 +140,10 @@ def judge(
             f"{PLUGINS_MAX}"
         )
         return [*faults, PolicyError(message, field=fields[PLUGINS_MAX])]
+    size = len(network.to_json())
+    if size > NETWORK_BYTES_MAX:
+        message = f"has {size} bytes; a claim's network may have at most {NETWORK_BYTES_MAX}"
+        return [*faults, PolicyError(message, field=fields[0])]
     faults += _order_faults(network, fields)
     for plugin, where in zip(network.plugins, fields, strict=True):
         faults += _plugin_faults(plugin, where, standing, ifname)
@@ -195,12 +200,15 @@ def _plugin_faults(
     elif known.own and standing.not_own:
         what = f"the plugin {plugin.type} ({known.about})"
         yield _needs_own(f"{where}.type", standing, what)
+    unknown: list[str] = []
     for key, value in config.items():
         rule = COMMON_KEYS.get(key) or (known.keys.get(key) if known is not None else None)
         if rule is not None:
             yield from _key_faults(rule, value, f"{where}.{key}", standing)
         elif known is not None:
-            yield _unknown(key, plugin.type, {**COMMON_KEYS, **known.keys}, where, standing)
+            unknown.append(key)
+    if known is not None:
+        yield from _unknown_keys(unknown, {**COMMON_KEYS, **known.keys}, where, standing)
     if plugin.type == "tuning":
         yield from _sysctl_faults(config.get("sysctl"), f"{where}.sysctl", standing, ifname)
     if ipam:
@@ -213,12 +221,12 @@ def _ipam_faults(ipam: Mapping[str, Any], where: str, standing: Standing) -> Ite
     if known is None:
         yield from _program_faults(name, IPAM_TYPES, f"{where}.type", standing)
         return
+    unknown = [key for key in ipam if key not in known.keys and key != "type"]
     for key, value in ipam.items():
         rule = known.keys.get(key)
         if rule is not None:
             yield from _key_faults(rule, value, f"{where}.{key}", standing)
-        elif key != "type":
-            yield _unknown(key, name, {"type": Key(""), **known.keys}, where, standing)
+    yield from _unknown_keys(unknown, {"type", *known.keys}, where, standing)
     addresses = list(_addresses(ipam, where))
     if len(addresses) > SUBNETS_MAX:
         yield PolicyError(
@@ -326,16 +334,21 @@ def _address_fault(written: str, where: str, standing: Standing) -> RequestError
     return None
 
 
-def _unknown(
-    key: str, plugin: str, known: Collection[str], where: str, standing: Standing
-) -> RequestError:
-    near = difflib.get_close_matches(key, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"{plugin} does not have it"
-    return PolicyError(
-        f"unknown key {key!r}; {hint} (at the policy level {standing.level} only known keys may "
-        f"be set)",
-        field=f"{where}.{key}",
-    )
+def _unknown_keys(
+    unknown: Sequence[str], known: Collection[str], where: str, standing: Standing
+) -> Iterator[RequestError]:
+    """Refuse keys that the table does not have, with a guess at what was meant."""
+    for key in unknown[:UNKNOWN_MAX]:
+        shown = key[:KEY_SHOWN_MAX]
+        near = difflib.get_close_matches(shown, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        yield PolicyError(
+            f"unknown key {shown!r}{hint} (at the policy level {standing.level} only known keys "
+            f"may be set)",
+            field=f"{where}.{shown}",
+        )
+    if len(unknown) > UNKNOWN_MAX:
+        yield PolicyError(f"has {len(unknown) - UNKNOWN_MAX} more unknown keys", field=where)
 
 
 def _needs(level: Level, where: str, standing: Standing, what: str = "") -> RequestError:

@@ -23,6 +23,7 @@ __all__ = [
     "IPAM_TYPES",
     "LABEL",
     "LEVELS",
+    "NETWORK_BYTES_MAX",
     "NETWORK_KEYS",
     "PARAMETERS",
     "PLUGINS_MAX",
@@ -316,5 +317,6 @@ SYSCTLS: Final = (
 )
 
 PLUGINS_MAX: Final = 8  # of a claim's network; the longest chains in use have four
+NETWORK_BYTES_MAX: Final = 4096  # as JSON; a plan is kept for each device of each claim, and twice
 SUBNETS_MAX: Final = 32  # of one `ipam`; each is compared with every other
 ROUTES_MAX: Final = 64  # of one `ipam`: each takes the kernel and us some 50 us of a hook's time

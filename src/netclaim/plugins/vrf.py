@@ -14,6 +14,7 @@ import msgspec
 
 from netclaim.cni import Result
 from netclaim.cni.call import check_ifname
+from netclaim.errors import RequestError
 from netclaim.kernel import (
     Address,
     Link,
@@ -83,8 +84,9 @@ class Vrf(Plugin):
         conf = _conf(invocation)
         try:
             with open_pod(invocation.endpoint.netns) as pod:
-                domain = await _find(pod, conf.vrfname)
-                if domain is not None:
+                link = await find_link(pod.rtnl, conf.vrfname)
+                if link is not None and link.kind == "vrf":  # else it was not made by us
+                    domain = Domain(link.index, link.name, await _table(pod, link))
                     await _leave(pod, invocation.endpoint.ifname, domain)
         except NamespaceGoneError:
             return
@@ -105,6 +107,10 @@ def _conf(invocation: Invocation) -> VrfConf:
     conf = invocation.conf(VrfConf)
     if not conf.vrfname:
         raise ConfError("configuration is expected to have a valid vrf name")
+    try:
+        check_ifname(conf.vrfname, field="vrfname")  # of some names the kernel would make others
+    except RequestError as error:
+        raise ConfError(str(error)) from error
     return conf
 
 
@@ -123,7 +129,6 @@ async def _table(pod: Pod, link: Link) -> int:
 
 
 async def _make(pod: Pod, conf: VrfConf) -> None:
-    check_ifname(conf.vrfname, field="vrfname")  # of some names the kernel would make others
     table = conf.table
     if not table:
         others = [link for link in await list_links(pod.rtnl) if link.kind == "vrf"]
