@@ -343,6 +343,6 @@ def test_a_ceiling_is_named_where_a_label_does_not_help() -> None:
     standing = Standing(Level.BASELINE, "team-a", link="eth1", ceiling=Level.BASELINE)
     (said,) = refused(of({"type": "macvlan", "bcqueuelen": 9}), standing)
     assert said.endswith(
-        "or ask a cluster admin to set it in the DeviceClass; no label of the namespace goes beyond "
-        "--policy-ceiling, baseline"
+        "or ask a cluster admin to set it in the DeviceClass; no label of the namespace goes "
+        "beyond --policy-ceiling, baseline"
     )
