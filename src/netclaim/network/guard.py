@@ -99,7 +99,10 @@ class Guard:
             carries=UNKNOWN,
             claim_plugins=self._settings.claim_plugins,
         )
-        return 0 <= now - interface.made < FRESH_S and not _faults(interface, standing)
+        try:
+            return 0 <= now - interface.made < FRESH_S and not _faults(interface, standing)
+        except RequestError:  # it cannot even be read: `check_plan` says why
+            return False
 
     def check_plan(self, plan: Plan, interface: InterfacePlan, snapshot: Snapshot) -> None:
         """Raise unless a plan is one that would be made today."""
