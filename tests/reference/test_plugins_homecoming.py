@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from netclaim.cni import CniError
+from netclaim.cni.errors import CniErrorKind
 from netclaim.plugins import in_process_plugins
 from netclaim.plugins.lent_links import LentLink, LentLinks
 from tests.reference.cni_site import ip
@@ -123,8 +124,8 @@ def test_hardware_that_the_kernel_returned_gets_its_name_back(site: Site) -> Non
     assert list(site.directory.glob("net/10.*")) == []
 
 
-def test_hardware_that_comes_late_is_waited_for_by_garbage_collection(site: Site) -> None:
-    """DEL succeeds though the kernel has not returned the link; GC finishes when it has."""
+def test_hardware_that_comes_late_is_waited_for(site: Site) -> None:
+    """DEL is to be asked again until the kernel has returned the link; GC finishes it as well."""
     before = seen(site)
     site.call("ADD", CONFIG)
     (record,) = lent(site).all()
@@ -133,8 +134,11 @@ def test_hardware_that_comes_late_is_waited_for_by_garbage_collection(site: Site
     ip("-n", site.pod, *["link", "set", "net1", "name", "elsewhere"])
     ip("-n", site.pod, *["link", "set", "elsewhere", "netns"], site.host)
     ip("-n", site.host, *["link", "set", "elsewhere", "alias", "other"])
-    site.call("DEL", CONFIG, netns="")
+    with pytest.raises(CniError, match="eth1 is not back yet") as caught:
+        site.call("DEL", CONFIG, netns="")
+    assert caught.value.kind is CniErrorKind.TRY_AGAIN
     assert len(lent(site).all()) == 1
+    assert list(site.directory.glob("net/10.*")) == []
     ip("-n", site.host, *["link", "set", "elsewhere", "alias", "eth1"])
     site.call("GC", CONFIG | {"cni.dev/valid-attachments": []})
     assert (seen(site), lent(site).all()) == (before, [])
@@ -195,16 +199,18 @@ def test_a_link_that_the_container_made_stays_there(cni_plugins: Path, tmp_path:
 
 
 def test_a_link_of_another_kind_is_not_taken_for_the_lent_one(site: Site) -> None:
-    """Name, alias and MAC a container can choose for links that it makes; the kind tells."""
+    """Name, alias and MAC a container can choose for links that it makes; index and kind tell."""
+    before = seen(site)
     site.call("ADD", CONFIG)
     (record,) = lent(site).all()
     ip("-n", site.pod, *["link", "set", "net1", "down"])
     ip("-n", site.pod, *["link", "set", "net1", "name", "hidden", "address", "02:00:00:00:09:09"])
-    ip("-n", site.pod, *["link", "add", "net1", "link", "hidden", "type", "macvlan"])
+    ip("-n", site.pod, *["link", "add", "base", "type", "bridge"])
+    ip("-n", site.pod, *["link", "add", "net1", "link", "base", "type", "macvlan"])
     ip("-n", site.pod, *["link", "set", "net1", "alias", "eth1", "address", record.mac])
     site.call("DEL", CONFIG)
-    assert seen(site) == (None, None)
-    assert {"net1", "hidden"} <= set(namespace_state(site.pod)["links"])
+    assert seen(site) == before
+    assert set(namespace_state(site.pod)["links"]) == {"base", "net1"}
 
 
 def test_the_reference_returns_it_down_and_without_addresses(

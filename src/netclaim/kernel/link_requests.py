@@ -7,6 +7,7 @@ Limit: of each kind of link only the settings that we use.
 
 import socket
 import struct
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Final
 
@@ -18,6 +19,7 @@ from netclaim.kernel.netlink import Request, attribute, nested, text, u8, u16, u
 __all__ = [
     "LinkKind",
     "bridge",
+    "change_altnames",
     "create_link",
     "delete_link",
     "delete_link_named",
@@ -30,6 +32,8 @@ __all__ = [
     "ipvlan",
     "macvlan",
     "set_link",
+    "set_link_flags",
+    "set_link_parts",
     "veth",
     "vlan",
     "vrf",
@@ -172,6 +176,29 @@ def set_link(
     if alias is not None:
         payload += attribute(uapi.IFLA_IFALIAS, alias.encode())
     return Request(uapi.RTM_SETLINK, payload, f"change link {index}")
+
+
+def set_link_flags(index: int, flags: int, changed: int) -> Request:
+    """Change those of a link's IFF_* that are in `changed`."""
+    payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, index, flags, changed)
+    return Request(uapi.RTM_SETLINK, payload, f"change the flags of link {index}")
+
+
+def set_link_parts(index: int, parts: bytes) -> Request:
+    """Change what the attributes in `parts` say."""
+    payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, index, 0, 0)
+    return Request(uapi.RTM_SETLINK, payload + parts, f"change link {index}")
+
+
+def change_altnames(kind: int, index: int, names: Sequence[bytes]) -> Request:
+    """Give a link alternative names (RTM_NEWLINKPROP) or remove them (RTM_DELLINKPROP).
+
+    They are bytes, as the kernel lets them be anything.
+    """
+    written = (attribute(uapi.IFLA_ALT_IFNAME, name) for name in names)
+    payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, index, 0, 0)
+    payload += nested(uapi.IFLA_PROP_LIST, *written)
+    return Request(kind, payload, f"change the alternative names of link {index}")
 
 
 def delete_link(index: int) -> Request:

@@ -10,6 +10,7 @@ to another namespace takes 15 ms; for the like there is `call_slow`.
 import asyncio
 import errno
 import socket
+import sys
 import time
 from collections.abc import Sequence
 from typing import Final, Self
@@ -26,6 +27,7 @@ __all__ = ["Rtnl", "RtnlTimeoutError", "UnstableDumpError", "discard", "open_rtn
 SOCKET_KIND: Final = int(socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
 ASK_SIZE: Final = int(socket.MSG_PEEK | socket.MSG_TRUNC)  # the whole size, and nothing is taken
 RECEIVE_BYTES: Final = 65536  # the kernel fills at most 32 KiB at once, unless one link needs more
+SO_NETNS_COOKIE: Final = 71  # asm-generic/socket.h
 BATCH_MAX: Final = 64  # an ack takes about 1 KiB of the receive buffer (208 KiB) until it is read
 HOLD_S: Final = 0.005  # of requests in a row; an ADD takes a tenth of it
 DUMP_TRIES: Final = 5  # a list that changes under each of five readings is not going to settle
@@ -121,6 +123,17 @@ class Rtnl(Closing):
     def fileno(self) -> int:
         """Return the socket's descriptor, for what can be asked by ioctl."""
         return self._sock.fileno()
+
+    def netns_cookie(self) -> int:
+        """Return what tells the socket's namespace from any other, also from those to come.
+
+        0: the kernel is older than 5.14 and does not say. (The inode's number is used again.)
+        """
+        try:
+            cookie = self._sock.getsockopt(socket.SOL_SOCKET, SO_NETNS_COOKIE, 8)
+        except OSError:
+            return 0
+        return int.from_bytes(cookie, sys.byteorder)
 
     async def call(self, request: Request) -> list[Message]:
         """Make one request; returns what came before the ack, or raises KernelError."""

@@ -40,6 +40,7 @@ from netclaim.plugins.errors import PluginError
 __all__ = ["Standing", "judge", "permit", "wish_faults"]
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+MISSPELT: Final = 0.8  # how alike a type must be to be taken for a slip: portmap is not tap
 OWN_INTERFACE: Final = "IFNAME"  # in a sysctl's name: the interface that is made
 
 
@@ -249,7 +250,7 @@ def _ipam_faults(ipam: Mapping[str, Any], where: str, standing: Standing) -> Ite
 def _program_faults(
     name: str, known: Collection[str], where: str, standing: Standing
 ) -> Iterator[RequestError]:
-    near = difflib.get_close_matches(name, known, n=1)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=MISSPELT)
     if name not in standing.claim_plugins and near:
         yield PolicyError(f"unknown plugin type {name!r}; did you mean {near[0]!r}?", field=where)
     elif name not in standing.claim_plugins:

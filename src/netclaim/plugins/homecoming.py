@@ -1,56 +1,66 @@
 """Return a lent link to the host, as it was.
 
 Promise: name, addresses, MAC, MTU and whether it was up are the old ones, also when the process
-that lent it has died since, the namespace is gone, or half of this was done before. A link that is
-not the lent one is left alone.
+that lent it has died since, the namespace is gone, or half of this was done before. What a
+container did to the link does not outlast the loan. A link that is not the lent one is left alone.
+As long as the link may still come, DEL fails and is to be asked again; one that is not hardware
+ends with its namespace.
 Limit: routes over the link are not remembered. A link that another program lent has only its name,
 in its alias; it is returned if it is hardware, since a container can make any other itself.
 """
 
 import asyncio
+import errno
 from typing import Final
-
-import structlog
 
 from netclaim.cni import AttachmentKey
 from netclaim.cni.call import check_ifname
 from netclaim.errors import RequestError
 from netclaim.kernel import (
+    KernelError,
     Link,
     Monitor,
     NamespaceGoneError,
+    Netns,
     Rtnl,
     find_link,
+    find_link_at,
     list_links,
     open_netns,
 )
 from netclaim.kernel.address_copies import give_back
+from netclaim.kernel.link_copies import remove_altnames, take_settings
 from netclaim.kernel.link_requests import set_link
 from netclaim.kernel.netns import OWN_NETNS
-from netclaim.plugins.lent_identity import find_lent, is_lent
+from netclaim.plugins.errors import PluginError
+from netclaim.plugins.lent_identity import find_lent, is_lent, may_be_lent
 from netclaim.plugins.lent_links import LentLink, LentLinks
+from netclaim.plugins.names import random_name
 from netclaim.plugins.pod import Pod, open_pod
 
 __all__ = ["bring_home"]
 
 RETURN_S: Final = 1.0  # the kernel returns hardware when it gets round to ending a namespace
-
-log = structlog.get_logger(__name__)
+MOVE_TRIES: Final = 3  # once under its name, once under a passing one, once for who interferes
+TRY_AGAIN: Final = 11  # CNI's code for what time may help against
 
 
 async def bring_home(netns: str, key: AttachmentKey, lents: LentLinks) -> None:
-    """Return the link that an attachment has, if it has one. Again: finds nothing to do."""
+    """Return the link that an attachment has, if it has one. Again: finds nothing to do.
+
+    Raises PluginError, to be asked again, while the link may still come home.
+    """
     lent = lents.find(key)
-    gone = not await _move_out(netns, key.ifname, lent)
+    there = await _move_out(netns, key.ifname, lent)
     if lent is not None:
         with Rtnl.open() as host:
-            patience_s = RETURN_S if gone and lent.hardware else 0
+            patience_s = RETURN_S if lent.hardware and not there else 0
             link = await _wait_home(host, lent, patience_s)
             if link is not None:
                 await _restore(host, link, lent)
-            elif lent.hardware:  # garbage collection tries again
-                log.warning("plugins.link_not_home", name=lent.name, container=key.container_id)
-                return
+            elif there or lent.hardware:
+                where = "hidden or removed in the container" if there else "not back yet"
+                raise PluginError(f"the link {lent.name} is {where}", code=TRY_AGAIN)
     lents.drop(key)
 
 
@@ -59,34 +69,63 @@ async def _move_out(netns: str, ifname: str, lent: LentLink | None) -> bool:
     if not netns:
         return False
     try:
-        with open_pod(netns) as pod:
-            link = await _find_inside(pod, ifname, lent)
-            if link is not None:
-                name = lent.name if lent else link.alias
-                alias = None if lent else ""  # by the alias it is known until it is whole again
-                with open_netns(OWN_NETNS) as home:
-                    await pod.rtnl.call_slow(
-                        set_link(link.index, netns_fd=home.fd, name=name, alias=alias)
-                    )
+        with open_pod(netns) as pod, open_netns(OWN_NETNS) as home:
+            if lent is None:
+                await _move_unknown(pod, ifname, home)
+            else:
+                await _move_lent(pod, lent, home)
     except NamespaceGoneError:
         return False
     return True
 
 
-async def _find_inside(pod: Pod, ifname: str, lent: LentLink | None) -> Link | None:
-    """Find the link in the container: by its name there, or by its old one if it still has that.
+async def _move_unknown(pod: Pod, ifname: str, home: Netns) -> None:
+    """Move what another program lent."""
+    link = await find_link(pod.rtnl, ifname)
+    if link is not None and not link.kind and _can_be_named(link.alias):
+        back = set_link(link.index, netns_fd=home.fd, name=link.alias, alias="")
+        await pod.rtnl.call_slow(back)
 
-    Under any other name hardware is found by the address it was made with.
+
+async def _move_lent(pod: Pod, lent: LentLink, home: Netns) -> None:
+    """Move the link by what it is known by at home, whatever it was called and given meanwhile."""
+    link = await _find_inside(pod, lent)
+    if link is None:
+        return
+    for tries_left in reversed(range(MOVE_TRIES)):
+        await _take_names_off(pod.rtnl, link.index, lent)
+        # By the alias it is known until it is whole again.
+        await pod.rtnl.call(set_link(link.index, alias=lent.name))
+        try:
+            await pod.rtnl.call_slow(set_link(link.index, netns_fd=home.fd, name=lent.name))
+        except KernelError as error:
+            if error.errno != errno.EEXIST:
+                raise
+            # The kernel moves first; it is here still if its name in here is taken at home too.
+            if await find_link_at(pod.rtnl, link.index) is None:
+                return
+            if not tries_left:
+                raise
+            off, rename = set_link(link.index, up=False), set_link(link.index, name=random_name())
+            await pod.rtnl.batch([off, rename])
+        else:
+            return
+
+
+async def _find_inside(pod: Pod, lent: LentLink) -> Link | None:
+    """Find the link in the container: by its index there, by a name it had, or by what else tells.
+
+    A container can change all but the index; that counts only in the namespace it was read in.
     """
-    if lent is None:
-        link = await find_link(pod.rtnl, ifname)
-        sound = link is not None and not link.kind and _can_be_named(link.alias)
-        return link if sound else None
-    for name in (ifname, lent.name):
+    if lent.index and lent.netns_cookie and lent.netns_cookie == pod.rtnl.netns_cookie():
+        link = await find_link_at(pod.rtnl, lent.index)
+        if link is not None and may_be_lent(link, lent):
+            return link
+    for name in (lent.ifname, lent.name):
         link = await find_link(pod.rtnl, name)
         if link is not None and is_lent(link, lent):
             return link
-    return find_lent(await list_links(pod.rtnl), lent) if lent.perm_mac else None
+    return find_lent(await list_links(pod.rtnl), lent)
 
 
 async def _wait_home(host: Rtnl, lent: LentLink, patience_s: float) -> Link | None:
@@ -106,10 +145,10 @@ async def _wait_home(host: Rtnl, lent: LentLink, patience_s: float) -> Link | No
 
 
 async def _find_home(host: Rtnl, lent: LentLink) -> Link | None:
-    """Find the link on the host, by its name, or by what else tells it if the kernel brought it."""
+    """Find the link on the host, by its name, or by what else tells it if that is another's."""
     link = await find_link(host, lent.name)
-    if link is not None:
-        return link if is_lent(link, lent) else None
+    if link is not None and is_lent(link, lent):
+        return link
     return find_lent(await list_links(host), lent)
 
 
@@ -122,10 +161,9 @@ def _can_be_named(alias: str) -> bool:
 
 
 async def _restore(host: Rtnl, link: Link, lent: LentLink) -> None:
+    await _take_names_off(host, link.index, lent)
     if link.name != lent.name:
-        # Older kernels rename a link only while it is off.
-        off, rename = set_link(link.index, up=False), set_link(link.index, name=lent.name)
-        await host.batch([off, rename])
+        await _rename(host, link, lent.name)
     await host.call(
         set_link(
             link.index,
@@ -136,3 +174,24 @@ async def _restore(host: Rtnl, link: Link, lent: LentLink) -> None:
     )
     await host.batch([give_back(link.index, address) for address in lent.addresses])
     await host.call(set_link(link.index, alias=lent.alias))
+
+
+async def _take_names_off(rtnl: Rtnl, index: int, lent: LentLink) -> None:
+    """Remove the alternative names that the container gave the link.
+
+    Each keeps any other link from having that name, and everybody finds this one by it.
+    """
+    if lent.settings is not None:
+        now = await take_settings(rtnl, index)
+        await rtnl.batch(remove_altnames(index, now, lent.settings))
+
+
+async def _rename(host: Rtnl, link: Link, name: str) -> None:
+    await host.call(set_link(link.index, up=False))  # older kernels want it off
+    try:
+        await host.call(set_link(link.index, name=name))
+    except KernelError as error:
+        if error.errno != errno.EEXIST:
+            raise
+        message = f"the link {name} is back as {link.name}: another link has taken its name"
+        raise PluginError(message, code=TRY_AGAIN) from error

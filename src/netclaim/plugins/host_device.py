@@ -8,10 +8,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from netclaim.cni import DNS, Interface, Result
 from netclaim.errors import NetclaimError
 from netclaim.kernel import Link, Rtnl, find_link
 from netclaim.kernel.address_copies import take_addresses
+from netclaim.kernel.link_copies import take_settings
 from netclaim.kernel.link_requests import set_link
 from netclaim.plugins.checks import check_attachment
 from netclaim.plugins.configure import configure
@@ -68,13 +71,25 @@ class HostDevice(MainPlugin):
                 await check_attachment(pod, invocation)
 
     async def gc(self, invocation: Invocation) -> None:
-        """Return the links and release the addresses of attachments that are no more."""
+        """Return the links and release the addresses of attachments that are no more.
+
+        A link that cannot be returned is reported after all others were.
+        """
         valid = invocation.valid_attachments()
         network = invocation.conf(HostDeviceConf).name
+        failed: list[NetclaimError] = []
         for lent in self._lents.all():
             if lent.network == network and lent.key not in valid:
-                await bring_home(lent.netns, lent.key, self._lents)
+                try:
+                    await bring_home(lent.netns, lent.key, self._lents)
+                except NetclaimError as error:
+                    failed.append(error)
         await super().gc(invocation)
+        if failed:
+            first, *others = failed
+            for other in others:
+                first.add_note(f"also: {other}")
+            raise first
 
     @asynccontextmanager
     async def _moved(
@@ -84,7 +99,8 @@ class HostDevice(MainPlugin):
         endpoint = invocation.endpoint
         if await find_link(pod.rtnl, endpoint.ifname) is not None:
             raise PluginError(f"the container has a link {endpoint.ifname!r} already")
-        self._lents.keep(await _as_it_is(invocation, host, link))
+        lent = await _as_it_is(invocation, host, link)
+        self._lents.keep(lent)
         try:
             # One request, so that no crash can come between its parts. The alias is where the
             # reference program looks for the old name.
@@ -97,7 +113,10 @@ class HostDevice(MainPlugin):
                     up=True,
                 )
             )
-            yield await pod.link(endpoint.ifname)
+            inside = await pod.link(endpoint.ifname)
+            cookie = pod.rtnl.netns_cookie()
+            self._lents.keep(replace(lent, index=inside.index, netns_cookie=cookie))
+            yield inside
         except Exception as error:
             try:
                 await bring_home(endpoint.netns, endpoint.key, self._lents)
@@ -137,4 +156,5 @@ async def _as_it_is(invocation: Invocation, host: Rtnl, link: Link) -> LentLink:
         addresses=await take_addresses(host, link.index),
         kind=link.kind,
         perm_mac=link.perm_mac,
+        settings=await take_settings(host, link.index),
     )

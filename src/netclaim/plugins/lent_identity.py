@@ -13,25 +13,25 @@ from collections.abc import Sequence
 from netclaim.kernel import Link
 from netclaim.plugins.lent_links import LentLink
 
-__all__ = ["find_lent", "is_lent"]
+__all__ = ["find_lent", "is_lent", "may_be_lent"]
 
 
 def is_lent(link: Link, lent: LentLink) -> bool:
     """Whether a link that was looked up by a name of the lent one is that one."""
     by_what_changes = lent.name == link.alias or lent.mac == link.mac
-    return _may_be(link, lent) and (by_what_changes or _is_told_by_hardware(lent))
+    return may_be_lent(link, lent) and (by_what_changes or _is_told_by_hardware(lent))
 
 
 def find_lent(links: Sequence[Link], lent: LentLink) -> Link | None:
     """Find the lent one among links of any name: by its alias, or by the hardware's own address."""
-    candidates = [link for link in links if _may_be(link, lent)]
+    candidates = [link for link in links if may_be_lent(link, lent)]
     by_alias = next((link for link in candidates if link.alias == lent.name), None)
     if by_alias is None and _is_told_by_hardware(lent) and len(candidates) == 1:
         return candidates[0]
     return by_alias
 
 
-def _may_be(link: Link, lent: LentLink) -> bool:
+def may_be_lent(link: Link, lent: LentLink) -> bool:
     """Whether all agrees that a container cannot change."""
     return lent.kind in {None, link.kind} and lent.perm_mac in {"", link.perm_mac}
 

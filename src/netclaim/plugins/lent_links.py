@@ -26,6 +26,7 @@ from netclaim.cni.plain_files import (
 )
 from netclaim.errors import HostError
 from netclaim.kernel.address_copies import TakenAddress
+from netclaim.kernel.link_copies import TakenSettings
 
 __all__ = ["LentLink", "LentLinks"]
 
@@ -52,6 +53,9 @@ class LentLink(msgspec.Struct, frozen=True):
     addresses: tuple[TakenAddress, ...] = ()
     kind: str | None = None  # None: remembered by an older version, which did not ask
     perm_mac: str = ""  # what the hardware was made with, if it says so
+    settings: TakenSettings | None = None  # None: by an older version, like the next two
+    index: int = 0  # in the container; 0: it has not arrived there yet
+    netns_cookie: int = 0  # of the namespace that has it: its path may lead to another by now
 
     @property
     def key(self) -> AttachmentKey:
