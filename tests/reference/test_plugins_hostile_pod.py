@@ -165,3 +165,71 @@ def test_an_index_does_not_count_in_another_namespace(site: Site) -> None:
     refused(site)
     assert links(site.pod).keys() == {"lo", "theirs", "theirs-peer"}
     assert "eth1" not in links(site.host)
+
+
+CHANGES = (
+    "promisc on",
+    "arp off",
+    "allmulticast on",
+    "multicast off",
+    "txqueuelen 3",
+    "group 77",
+    "gso_max_size 4000",
+    "gso_max_segs 1",
+    "gro_max_size 4000",
+    "mtu 68",
+    "address 02:00:00:00:09:09",
+    "state dormant",
+    "mode dormant",
+)
+
+
+def as_it_is(site: Site, name: str) -> dict[str, Any]:
+    """Return what `ip` says of a link on the host, but for what the kernel does in its own time."""
+    link = links(site.host)[name]
+    flags = set(link["flags"]) - {"NO-CARRIER"}  # as `ip` calls an operational state
+    return {key: link[key] for key in link if key != "operstate"} | {"flags": flags}
+
+
+@pytest.mark.parametrize("changes", [(change,) for change in CHANGES] + [CHANGES])
+def test_flags_and_modes_are_the_old_ones(site: Site, changes: tuple[str, ...]) -> None:
+    """The next pod has a link that works, and does not listen to what is for others."""
+    before = as_it_is(site, "eth1")
+    site.call("ADD", CONFIG)
+    for change in changes:
+        in_pod(site, f"link set net1 {change}")
+    site.call("DEL", CONFIG)
+    assert as_it_is(site, "eth1") == before
+    assert links(site.host)["eth1"]["operstate"] != "DORMANT"
+
+
+def test_a_link_that_was_declared_down_is_up_again(site: Site) -> None:
+    """Such a link stays down for as long as there is a reason for it."""
+    on_host(site, "link add eth2 link eth1 type macvlan")
+    on_host(site, "link set eth2 up")
+    config = CONFIG | {"device": "eth2"}
+    before = as_it_is(site, "eth2")
+    site.call("ADD", config)
+    in_pod(site, "link set net1 protodown on")
+    in_pod(site, "link set net1 protodown_reason 3 on")
+    site.call("DEL", config)
+    assert as_it_is(site, "eth2") == before
+
+
+def test_alternative_names_that_were_removed_are_given_back(site: Site) -> None:
+    """Whoever knows the link by such a name finds it again."""
+    site.call("ADD", CONFIG)
+    in_pod(site, "link property del dev net1 altname enp0s1")
+    site.call("DEL", CONFIG)
+    assert links(site.host)["eth1"]["altnames"] == ["enp0s1"]
+
+
+def test_what_the_host_set_itself_stays(site: Site) -> None:
+    """Only what the pod changed is set."""
+    for change in ("promisc on", "arp off", "txqueuelen 77", "group 5", "mode dormant"):
+        on_host(site, f"link set eth1 {change}")
+    before = as_it_is(site, "eth1")
+    site.call("ADD", CONFIG)
+    in_pod(site, "link set net1 promisc off arp on")
+    site.call("DEL", CONFIG)
+    assert as_it_is(site, "eth1") == before

@@ -64,6 +64,11 @@ class TakenSettings(msgspec.Struct, frozen=True):
     parts: tuple[tuple[int, bytes], ...]
     altnames: tuple[bytes, ...]
 
+    @property
+    def waits_for_user(self) -> bool:
+        """Whether it waits for somebody to say that it is up, as for IEEE 802.1X."""
+        return any(dict(self.parts).get(uapi.IFLA_LINKMODE, b""))
+
 
 async def take_settings(rtnl: Rtnl, index: int) -> TakenSettings:
     """Read the settings of a link that must be there."""

@@ -5,13 +5,16 @@ that lent it has died since, the namespace is gone, or half of this was done bef
 container did to the link does not outlast the loan. A link that is not the lent one is left alone.
 As long as the link may still come, DEL fails and is to be asked again; one that is not hardware
 ends with its namespace.
-Limit: routes over the link are not remembered. A link that another program lent has only its name,
-in its alias; it is returned if it is hardware, since a container can make any other itself.
+Limit: routes over the link are not remembered, nor what ethtool sets. A link that another program
+lent has only its name, in its alias; it is returned if it is hardware, since a container can make
+any other itself.
 """
 
 import asyncio
 import errno
 from typing import Final
+
+import structlog
 
 from netclaim.cni import AttachmentKey
 from netclaim.cni.call import check_ifname
@@ -29,7 +32,14 @@ from netclaim.kernel import (
     open_netns,
 )
 from netclaim.kernel.address_copies import give_back
-from netclaim.kernel.link_copies import remove_altnames, take_settings
+from netclaim.kernel.link_copies import (
+    TakenSettings,
+    give_altnames_back,
+    give_settings_back,
+    remove_altnames,
+    take_settings,
+    wake_link,
+)
 from netclaim.kernel.link_requests import set_link
 from netclaim.kernel.netns import OWN_NETNS
 from netclaim.plugins.errors import PluginError
@@ -43,6 +53,9 @@ __all__ = ["bring_home"]
 RETURN_S: Final = 1.0  # the kernel returns hardware when it gets round to ending a namespace
 MOVE_TRIES: Final = 3  # once under its name, once under a passing one, once for who interferes
 TRY_AGAIN: Final = 11  # CNI's code for what time may help against
+WAITING: Final = frozenset({"dormant", "testing"})  # operational states that a user can set
+
+log = structlog.get_logger(__name__)
 
 
 async def bring_home(netns: str, key: AttachmentKey, lents: LentLinks) -> None:
@@ -164,6 +177,8 @@ async def _restore(host: Rtnl, link: Link, lent: LentLink) -> None:
     await _take_names_off(host, link.index, lent)
     if link.name != lent.name:
         await _rename(host, link, lent.name)
+    if lent.settings is not None:
+        await _give_settings_back(host, link, lent.settings)
     await host.call(
         set_link(
             link.index,
@@ -174,6 +189,20 @@ async def _restore(host: Rtnl, link: Link, lent: LentLink) -> None:
     )
     await host.batch([give_back(link.index, address) for address in lent.addresses])
     await host.call(set_link(link.index, alias=lent.alias))
+
+
+async def _give_settings_back(host: Rtnl, link: Link, before: TakenSettings) -> None:
+    """Set what the container has changed, as far as the link takes it."""
+    now = await take_settings(host, link.index)
+    requests = give_settings_back(link.index, now, before)
+    requests += give_altnames_back(link.index, now, before)
+    if link.oper_state in WAITING and not before.waits_for_user:
+        requests.append(wake_link(link.index))
+    for request in requests:
+        try:
+            await host.call(request)
+        except KernelError as error:  # it shall be home all the same
+            log.warning("plugins.link_not_as_it_was", name=link.name, error=str(error))
 
 
 async def _take_names_off(rtnl: Rtnl, index: int, lent: LentLink) -> None:
