@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -257,18 +258,50 @@ def test_a_link_goes_into_the_pod_and_comes_home(
     assert leases(state) == []
 
 
-def test_a_link_that_came_home_by_itself_gets_its_name_back(
-    node: Netns, driver: LinkDriver, state: Path
+@pytest.mark.parametrize("programs", [(), ("host-device",)], ids=["ours", "program"])
+def test_an_alias_counts_only_where_nothing_else_tells_the_name(
+    node: Netns, state: Path, cni_plugins: Path, programs: tuple[str, ...]
 ) -> None:
-    """The kernel returns hardware of a dead namespace under the name it had in the pod."""
+    """The kernel returns hardware of a dead namespace under the name that it had in the pod.
+
+    Its alias, which the pod can write, is all that the program leaves to know it by; ours has a
+    record of what it lent, and lent nothing here.
+    """
+    driver = driver_for(state, cni_plugins, exec_plugins=programs)
     claim = claim_for({"type": "host-device", "ipam": host_local()})
     plan = run_on(node, lambda: plan_for(driver, claim))
     for change in (("alias", "eth1"), ("down",), ("name", "net1"), ("up",)):
         ip(node, "link", "set", "net1" if change == ("up",) else "eth1", *change)
     run_on(node, lambda: driver.detach(Attachment(plan, pod_of(None))))
-    (link,) = ip_json(node, "link", "show", "eth1")
+    (link,) = ip_json(node, "link", "show", "eth1" if programs else "net1")
     assert "UP" in link["flags"]
-    assert "net1" not in names(node)
+    assert len({"eth1", "net1"} & names(node)) == 1
+
+
+def test_alternative_names_from_one_pod_do_not_keep_the_link_of_another(
+    node: Netns, pod: Netns, state: Path, cni_plugins: Path
+) -> None:
+    """Each link is home under its own name, and has no other."""
+    driver = driver_for(state, cni_plugins)
+    claims = [
+        claim_for({"type": "host-device"}, device=device, uid=device) for device in ("eth1", "eth2")
+    ]
+    before = names(node)
+    with fresh_netns() as other:
+        pods = (pod_of(pod, "a", "aaaa"), pod_of(other, "b", "bbbb"))
+
+        async def attach_both() -> list[Attachment]:
+            return [
+                await driver.attach(await plan_for(driver, claim), sandbox)
+                for claim, sandbox in zip(claims, pods, strict=True)
+            ]
+
+        attachments = run_on(node, attach_both)
+        ip(pod, "link", "property", "add", "dev", "net1", "altname", "eth2")
+        for attachment in attachments:
+            run_on(node, partial(driver.detach, attachment))
+    assert names(node) == before
+    assert all("altnames" not in link for link in ip_json(node, "link", "show"))
 
 
 @pytest.mark.parametrize("plugin", ["macvlan", "host-device"])

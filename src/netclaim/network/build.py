@@ -40,7 +40,12 @@ def link_driver(
     made = MadeBridges(settings.state_dir / "bridges")
     return LinkDriver(
         settings,
-        links=NodeLinks(PodNamespaces(settings.pod_netns), settings.pod_networks, made),
+        links=NodeLinks(
+            PodNamespaces(settings.pod_netns),
+            settings.pod_networks,
+            made,
+            trust_alias="host-device" not in own,
+        ),
         made=made,
         lent=LentDevices(settings.state_dir / "lent"),
         files=PluginFiles(settings.lease_dir / settings.name),

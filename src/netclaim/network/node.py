@@ -86,9 +86,19 @@ class NodeLinks:
     """Looks at the links of the node, and at those of a pod."""
 
     def __init__(
-        self, pods: PodNamespaces, pod_networks: Iterable[Network], made: MadeBridges
+        self,
+        pods: PodNamespaces,
+        pod_networks: Iterable[Network],
+        made: MadeBridges,
+        *,
+        trust_alias: bool = False,
     ) -> None:
+        """Look, and with `trust_alias` find a link that came home by itself by its alias.
+
+        A pod can write any alias, so that is for a host-device that remembers in no other way.
+        """
         self._pods = pods
+        self._trust_alias = trust_alias
         self._pod_networks = tuple(pod_networks)
         self._made = made
         self._node = NodeFacts()
@@ -129,21 +139,20 @@ class NodeLinks:
     async def restore(self, name: str, *, up: bool) -> None:
         """Make a link that came home from a pod what it was: its name, and whether it was up.
 
-        The plugin brings it back under its name, but switched off. Where the namespace ended
-        first, the kernel returns hardware under the name it had in the pod, and host-device left
-        the old one in the alias; what is not hardware ended with the namespace. Again: no change.
+        Our own plugin has done both. Another brings it back under its name, but switched off; and
+        where the namespace ended first, the kernel returns hardware under the name it had in the
+        pod, with the old one in the alias. Again: no change.
         """
         with Rtnl.open() as rtnl:
             links = await list_links(rtnl)
             link = next((link for link in links if link.name == name), None)
-            if link is None:
+            if link is None and self._trust_alias:
                 link = next((link for link in links if link.alias == name), None)
-                if link is None:
-                    return
-                # Older kernels rename a link only while it is off.
-                off, rename = set_link(link.index, up=False), set_link(link.index, name=name)
-                await rtnl.batch([off, rename, set_link(link.index, alias="", up=up)])
-            elif up and not link.up:
+                if link is not None:
+                    # Older kernels rename a link only while it is off.
+                    off, rename = set_link(link.index, up=False), set_link(link.index, name=name)
+                    await rtnl.batch([off, rename, set_link(link.index, alias="", up=up)])
+            elif link is not None and up and not link.up:
                 await rtnl.call(set_link(link.index, up=True))
 
     async def pod_has(self, netns: str, name: str) -> bool:
