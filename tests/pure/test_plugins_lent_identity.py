@@ -56,9 +56,16 @@ def test_two_cards_that_were_made_alike_are_told_apart_by_alias() -> None:
 def test_others_are_known_by_alias_or_mac(kind: str | None) -> None:
     """Virtual links have no address of their own, and old records do not have it."""
     record = lent(kind=kind, perm_mac="")
+    like: dict[str, Any] = {"kind": kind or "", "perm_mac": "" if kind else MADE_WITH}
     for known in ({"alias": "eth1", "mac": "x"}, {"alias": "x"}):
-        assert is_lent(link(kind=kind or "", **known), record)
-    stranger = link(kind=kind or "", alias="x", mac="x")
+        assert is_lent(link(**like, **known), record)
+    stranger = link(**like, alias="x", mac="x")
     assert not is_lent(stranger, record)
     assert find_lent([stranger], record) is None
-    assert find_lent([stranger, link(kind=kind or "")], record) == link(kind=kind or "")
+    assert find_lent([stranger, link(**like)], record) == link(**like)
+
+
+def test_hardware_without_an_address_of_its_own_is_not_taken_for_one_that_has_it() -> None:
+    """Whatever alias the container of the other gave it."""
+    assert find_lent([link()], lent(perm_mac="")) is None
+    assert not is_lent(link(), lent(perm_mac=""))

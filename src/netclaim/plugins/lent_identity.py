@@ -33,7 +33,7 @@ def find_lent(links: Sequence[Link], lent: LentLink) -> Link | None:
 
 def may_be_lent(link: Link, lent: LentLink) -> bool:
     """Whether all agrees that a container cannot change."""
-    return lent.kind in {None, link.kind} and lent.perm_mac in {"", link.perm_mac}
+    return lent.kind is None or (lent.kind, lent.perm_mac) == (link.kind, link.perm_mac)
 
 
 def _is_told_by_hardware(lent: LentLink) -> bool:
