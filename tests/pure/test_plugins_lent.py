@@ -5,11 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from netclaim.cni import AttachmentKey
 from netclaim.errors import HostError
-from netclaim.plugins.lent_links import BYTES_MAX, LentLink, LentLinks
+from netclaim.plugins.lent_links import BYTES_MAX, LentLink, LentLinks, device_of
 
 KEY = AttachmentKey("c0ffee", "net1")
 NAME = "c0ffee@net1.json"
@@ -103,3 +104,18 @@ def test_a_draft_that_a_crash_left_is_no_link(tmp_path: Path) -> None:
     assert lents.all() == []
     lents.keep(LENT)
     assert [path.name for path in tmp_path.iterdir()] == [NAME]
+
+
+def test_hardware_is_there_until_it_is_unplugged(tmp_path: Path) -> None:
+    """A link of which sysfs has no device, or not yet, is never said to be."""
+    card = tmp_path / "devices/pci0/0000:03:00.0"
+    card.mkdir(parents=True)
+    net = tmp_path / "class/net/eth1"
+    net.mkdir(parents=True)
+    (net / "device").symlink_to("../../../devices/pci0/0000:03:00.0")
+    lent = replace(LENT, device=device_of("eth1", tmp_path))
+    before = lent.unplugged
+    card.rmdir()
+    assert (before, lent.unplugged) == (False, True)
+    assert device_of("eth1", tmp_path) == device_of("eth2", tmp_path) == ""
+    assert not LENT.unplugged

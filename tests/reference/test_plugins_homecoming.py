@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from netclaim.cni import CniError
 from netclaim.cni.errors import CniErrorKind
@@ -142,6 +143,19 @@ def test_hardware_that_comes_late_is_waited_for(site: Site) -> None:
     ip("-n", site.host, *["link", "set", "elsewhere", "alias", "eth1"])
     site.call("GC", CONFIG | {"cni.dev/valid-attachments": []})
     assert (seen(site), lent(site).all()) == (before, [])
+
+
+def test_hardware_that_was_unplugged_is_not_waited_for(site: Site, tmp_path: Path) -> None:
+    """It cannot come home, and DEL ends."""
+    card = tmp_path / "card"
+    card.mkdir()
+    record = LentLink("net", "c0ffee", "/gone", "net1", "eth9", "", 1500, True, True)
+    lent(site).keep(replace(record, kind="", device=str(card)))
+    with pytest.raises(CniError, match="eth9 is not back yet"):
+        site.call("DEL", CONFIG, netns="")
+    card.rmdir()
+    site.call("DEL", CONFIG, netns="")
+    assert lent(site).all() == []
 
 
 def test_a_link_of_the_same_name_that_is_another_is_left_alone(site: Site) -> None:

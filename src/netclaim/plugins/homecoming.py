@@ -71,6 +71,8 @@ async def bring_home(netns: str, key: AttachmentKey, lents: LentLinks) -> None:
             link = await _wait_home(host, lent, patience_s)
             if link is not None:
                 await _restore(host, link, lent)
+            elif lent.unplugged:
+                log.warning("plugins.link_unplugged", name=lent.name, device=lent.device)
             elif there or lent.hardware:
                 where = "hidden or removed in the container" if there else "not back yet"
                 raise PluginError(f"the link {lent.name} is {where}", code=TRY_AGAIN)

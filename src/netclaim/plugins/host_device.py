@@ -22,7 +22,7 @@ from netclaim.plugins.device_lookup import HostDeviceConf, find_target, read_tar
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.homecoming import bring_home
 from netclaim.plugins.ipam import Ipam
-from netclaim.plugins.lent_links import LentLink, LentLinks
+from netclaim.plugins.lent_links import LentLink, LentLinks, device_of
 from netclaim.plugins.main_plugin import MainPlugin
 from netclaim.plugins.plugin import Invocation
 from netclaim.plugins.pod import Pod, open_pod
@@ -99,7 +99,7 @@ class HostDevice(MainPlugin):
         endpoint = invocation.endpoint
         if await find_link(pod.rtnl, endpoint.ifname) is not None:
             raise PluginError(f"the container has a link {endpoint.ifname!r} already")
-        lent = await _as_it_is(invocation, host, link)
+        lent = await _as_it_is(invocation, host, link, device_of(link.name, self._sys))
         self._lents.keep(lent)
         try:
             # One request, so that no crash can come between its parts. The alias is where the
@@ -140,7 +140,7 @@ class HostDevice(MainPlugin):
             )
 
 
-async def _as_it_is(invocation: Invocation, host: Rtnl, link: Link) -> LentLink:
+async def _as_it_is(invocation: Invocation, host: Rtnl, link: Link, device: str) -> LentLink:
     """Describe a link for its return."""
     return LentLink(
         network=invocation.raw["name"],
@@ -156,5 +156,6 @@ async def _as_it_is(invocation: Invocation, host: Rtnl, link: Link) -> LentLink:
         addresses=await take_addresses(host, link.index),
         kind=link.kind,
         perm_mac=link.perm_mac,
+        device=device,
         settings=await take_settings(host, link.index),
     )

@@ -28,7 +28,7 @@ from netclaim.errors import HostError
 from netclaim.kernel.address_copies import TakenAddress
 from netclaim.kernel.link_copies import TakenSettings
 
-__all__ = ["LentLink", "LentLinks"]
+__all__ = ["LentLink", "LentLinks", "device_of"]
 
 SUFFIX: Final = ".json"
 BYTES_MAX: Final = 1 << 18  # an address takes two hundred; no link has a thousand of them
@@ -53,6 +53,7 @@ class LentLink(msgspec.Struct, frozen=True):
     addresses: tuple[TakenAddress, ...] = ()
     kind: str | None = None  # None: remembered by an older version, which did not ask
     perm_mac: str = ""  # what the hardware was made with, if it says so
+    device: str = ""  # the hardware in sysfs, which is there for as long as it is plugged in
     settings: TakenSettings | None = None  # None: by an older version, like the next two
     index: int = 0  # in the container; 0: it has not arrived there yet
     netns_cookie: int = 0  # of the namespace that has it: its path may lead to another by now
@@ -61,6 +62,19 @@ class LentLink(msgspec.Struct, frozen=True):
     def key(self) -> AttachmentKey:
         """The attachment that has it."""
         return AttachmentKey(self.container_id, self.ifname)
+
+    @property
+    def unplugged(self) -> bool:
+        """Whether it is hardware that the machine no longer has."""
+        return bool(self.device) and not Path(self.device).exists()
+
+
+def device_of(name: str, sys: Path) -> str:
+    """Return where sysfs has the hardware of a link of the host; empty: it is not known."""
+    try:
+        return str((sys / "class/net" / name / "device").resolve(strict=True))
+    except OSError:
+        return ""
 
 
 def boot_id() -> str:
