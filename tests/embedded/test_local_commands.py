@@ -152,7 +152,8 @@ def test_own_topology(tmp_path: Path) -> None:
     topology = tmp_path / "t.yaml"
     topology.write_text(TWO_LINKS)
     manifest = (EXAMPLES / "poc-demo-a.yaml").read_text().replace("master: eth0", "master: up1")
-    done = netclaim("try", "-f", "-", "--topology", str(topology), stdin=manifest)
+    options = ("--topology", str(topology), "--shared-link", "up1")
+    done = netclaim("try", "-f", "-", *options, stdin=manifest)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "demo-a   alpha   Ready    net1 10.10.1.2/24" in done.stdout
 

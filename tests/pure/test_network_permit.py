@@ -7,8 +7,9 @@ import pytest
 
 from netclaim.network.errors import ParametersError, PolicyError
 from netclaim.network.parameters import InterfaceRequest, read_claim
-from netclaim.network.permit import Standing, permit
+from netclaim.network.permit import permit
 from netclaim.network.policy import LABEL, Level
+from netclaim.network.standing import Standing
 from tests.pure.network_parts import MACVLAN, TYPED, WHERE, claim_of, config_of
 
 PLUGIN = f"{WHERE}.config.plugins[0]"

@@ -14,8 +14,9 @@ from netclaim.errors import RequestError
 from netclaim.network.errors import ParametersError
 from netclaim.network.guard import level_named
 from netclaim.network.parameters import InterfaceRequest
-from netclaim.network.permit import Standing, permit
+from netclaim.network.permit import permit
 from netclaim.network.policy import LABEL, Level
+from netclaim.network.standing import Standing
 
 __all__ = ["Policy", "check_namespace", "level_in", "policy_faults"]
 

@@ -18,13 +18,15 @@ from netclaim.model import AllocatedDevice, Claim, Plan
 from netclaim.network.canonical import canonical
 from netclaim.network.discover import GENERIC, is_named
 from netclaim.network.errors import PlanRefusedError, PolicyError
+from netclaim.network.judge import judge
 from netclaim.network.link_keys import linked_names
 from netclaim.network.node import Snapshot
 from netclaim.network.parameters import InterfaceRequest
-from netclaim.network.permit import Standing, judge, permit, wish_faults
+from netclaim.network.permit import permit, wish_faults
 from netclaim.network.plan import InterfacePlan, planned_network
 from netclaim.network.policy import LABEL, LEVELS, Level
 from netclaim.network.settings import LinkSettings
+from netclaim.network.standing import Standing
 
 __all__ = ["Guard", "level_named"]
 

@@ -8,7 +8,7 @@ held to the level of its namespace:
     privileged   everything
 
 Promise: a type or key that is not in this table is not for claims below `privileged`; nothing in it
-reaches the node or another tenant's link. Limit: values only. `permit` applies the table,
+reaches the node or another tenant's link. Limit: values only. `judge` applies the table,
 `canonical` spells keys as it does, docs/security.md and deploy/claim-admission.yaml show it.
 """
 

@@ -1,0 +1,100 @@
+"""Where a claim stands, and what is said to one that asks for more.
+
+Promise: a refusal names what is needed and who can grant it. Limit: No I/O.
+"""
+
+import ipaddress
+from dataclasses import dataclass
+
+from netclaim.errors import RequestError
+from netclaim.network.errors import PolicyError
+from netclaim.network.policy import LABEL, Level
+from netclaim.plugins.conf import read_cidr
+from netclaim.plugins.errors import PluginError
+
+__all__ = ["Standing", "address_fault", "needs_level", "needs_own", "needs_program"]
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a claim stands: how far it is trusted, and on which link."""
+
+    level: Level
+    namespace: str
+    link: str = ""
+    shared: str = ""  # why the link is not the claim's own, in words; empty: it is
+    carries: str = ""  # why the node depends on the link; empty: it does not
+    node_networks: tuple[Network, ...] = ()  # that the node lives in, on a link which carries it
+    node_addresses: frozenset[str] = frozenset()  # that the node has on the link
+    claim_plugins: frozenset[str] = frozenset()  # programs that claims may name
+    ceiling: Level = Level.PRIVILEGED  # that no label goes beyond
+
+    @property
+    def not_own(self) -> str:
+        """Say why the link is not the claim's alone; empty where it is."""
+        if self.carries:
+            return f"the link {self.link!r} carries the node: {self.carries}"
+        return self.shared
+
+
+def address_fault(written: str, where: str, standing: Standing) -> RequestError | None:
+    """Refuse addresses of the node's own network on a link that the node lives on."""
+    if not standing.node_networks:
+        return None
+    try:
+        network = read_cidr(written).network
+    except PluginError:
+        return None  # nobody can have such an address; the plugin says so
+    for own in standing.node_networks:
+        if own.version == network.version and own.overlaps(network):
+            return PolicyError(
+                f"{written} overlaps {own}, the node's own network on the link "
+                f"{standing.link!r}, which carries the node; choose another network, "
+                f"{_ask(standing)}",
+                field=where,
+            )
+    return None
+
+
+def needs_level(level: Level, where: str, standing: Standing, what: str = "") -> RequestError:
+    """Refuse what needs another level; `what` it is, where the path does not say so."""
+    subject = f"{what} " if what else ""
+    return PolicyError(
+        f"{subject}needs the policy level {level}, but {_has(standing)}; leave it out, "
+        f"{_ask(standing, level)}",
+        field=where,
+    )
+
+
+def needs_own(where: str, standing: Standing, what: str = "") -> RequestError:
+    """Refuse what needs a link that the claim has to itself."""
+    subject = f"{what} " if what else ""
+    return PolicyError(
+        f"{subject}needs a link that the claim has to itself, but {standing.not_own}; leave it "
+        f"out, {_ask(standing)}",
+        field=where,
+    )
+
+
+def needs_program(name: str, where: str, standing: Standing) -> RequestError:
+    """Refuse a type that is executed."""
+    return PolicyError(
+        f"{name!r} is a program of the node; to name it, a claim needs the policy level "
+        f"{Level.PRIVILEGED}, but {_has(standing)}; ask a cluster admin to put the network "
+        f"into a DeviceClass, or to list the type in the drivers' --claim-plugins",
+        field=where,
+    )
+
+
+def _has(standing: Standing) -> str:
+    return f"namespace {standing.namespace!r} has {standing.level}"
+
+
+def _ask(standing: Standing, level: Level = Level.PRIVILEGED) -> str:
+    """Say who can grant a level, and how."""
+    ask = "or ask a cluster admin to set it in the DeviceClass"
+    if level > standing.ceiling:
+        return f"{ask}; no label of the namespace goes beyond --policy-ceiling, {standing.ceiling}"
+    return f"{ask} or to label the namespace {LABEL}={level}"
