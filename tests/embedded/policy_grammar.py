@@ -365,6 +365,8 @@ def _plugin(choices: Choices, device: str, *, first: bool) -> Pairs:
         plugin.append(("sysctl", Pairs(chosen)))
     if first and choices.chance(150):
         plugin.append(("ipam", _ipam(choices)))
+    if choices.chance(24):
+        _add_known(choices, plugin)
     return plugin
 
 
@@ -378,7 +380,17 @@ def _ipam(choices: Choices) -> Pairs:
         ipam.append(("ranges", ranges))
     if choices.chance(60):
         ipam.append(("routes", [Pairs(choices.one(ROUTES).items()) for _ in range(_few(choices))]))
+    if choices.chance(48):
+        _add_known(choices, ipam)
     return ipam
+
+
+def _add_known(choices: Choices, target: Pairs) -> None:
+    """Add one key that means something to the plugin, whether the claim may say it or not."""
+    said = dict(target)
+    keys = [key for key in KEYS_OF.get(said["type"], ALL_KEYS) if key not in said]
+    key = choices.one(keys)
+    target.append((key, choices.one(VALUES.get(key, STRANGE))))
 
 
 def _often(choices: Choices, options: Sequence[T]) -> T:

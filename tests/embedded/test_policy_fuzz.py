@@ -121,6 +121,7 @@ class Attacked:
             own = _is_own(claim)
             if not interface.trusted:
                 _check_words(network, link=interface.link, own=own)
+                _check_files(network, str(self.state))
             await self._attach_and_detach(plan, own=own)
             await self.driver.unprepare(Prepared(claim=claim.ref, plans=(plan,)))
             self.tried.add(kept)
@@ -237,6 +238,16 @@ def _check_words(network: NetworkList, *, link: str, own: bool) -> None:
             assert not said & NOT_SHARED or plugin.type == "tap"
         for name in config.get("sysctl") or ():
             assert not re.search("all|default|forward|proxy|core|eth0|uplink|[.]{2}", name)
+
+
+def _check_files(network: NetworkList, state: str) -> None:
+    """See that plugins are told to keep files where the driver keeps its own, and to read none."""
+    for plugin in network.plugins:
+        config = plugin.to_dict()
+        for keys in (config, config.get("ipam") or {}):
+            folded = {key.casefold(): value for key, value in keys.items() if value}
+            assert "resolvconf" not in folded
+            assert str(folded.get("datadir", state)).startswith(state)
 
 
 def _check_addresses(data: Mapping[str, Any], interface: InterfacePlan) -> None:
