@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 from netclaim.cni import NetworkList
 from netclaim.errors import NetclaimError, RequestError
 from netclaim.framework.contract import NotBegunError
+from netclaim.kernel import nftables
 from netclaim.kernel.removal import remove_link
 from netclaim.model import Attachment, Claim, Plan, Prepared
 from netclaim.network import LinkDriver
@@ -303,9 +304,9 @@ def _attack_all(machine: Machine, state: Path) -> Counter[str]:
         runner = stack.enter_context(asyncio.Runner())
         attacked = runner.run(_look(machine, state, driver, *witnesses))
         names = all_settings()
-        settings = picture_settings(names)
+        before = picture_settings(names), nftables.run("list ruleset")
         _attack_often(attacked, runner)
-        assert picture_settings(names) == settings
+        assert (picture_settings(names), nftables.run("list ruleset")) == before
     return attacked.outcomes
 
 
