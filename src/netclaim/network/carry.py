@@ -13,6 +13,7 @@ Routing rules are not followed: the most specific route of any table counts.
 import ipaddress
 import socket
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from netclaim.kernel import Address, Link, Route
@@ -21,6 +22,7 @@ from netclaim.model.node import NodeFacts
 
 __all__ = ["carriers", "node_networks"]
 
+KEPT: Final = 8192  # routes, read once: a node of a large cluster has thousands, and few change
 FAMILIES: Final = {4: socket.AF_INET, 6: socket.AF_INET6}
 
 
@@ -106,8 +108,13 @@ def _network(
 ) -> ipaddress.IPv4Network | ipaddress.IPv6Network | tuple[()]:
     if route.family != FAMILIES[version]:
         return ()
+    return _parsed(route.destination, route.prefix_length, version)
+
+
+@lru_cache(maxsize=KEPT)
+def _parsed(destination: str, prefix_length: int, version: int) -> Network:
     anywhere = str(ipaddress.ip_address(bytes(4 if version == 4 else 16)))
-    return ipaddress.ip_network((route.destination or anywhere, route.prefix_length), strict=False)
+    return ipaddress.ip_network((destination or anywhere, prefix_length), strict=False)
 
 
 def _read(written: str) -> IpAddress | None:
