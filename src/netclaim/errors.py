@@ -20,7 +20,13 @@ MUST_ACT: Final = 2  # as for an argument that does not parse
 
 
 class NetclaimError(Exception):
-    """Whatever netclaim raises on purpose."""
+    """Whatever netclaim raises on purpose.
+
+    `device` is the key of the allocated device that it is about (pool, device and share), if it is
+    about one of several.
+    """
+
+    device: tuple[str, str, str] | None = None
 
 
 class RequestError(NetclaimError):

@@ -5,10 +5,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from netclaim.cri import SandboxStatus
+from netclaim.framework.attaching import Attaching
+from netclaim.framework.hold import Hold
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.repair import Repairer
 from netclaim.model import PodSandbox
-from netclaim.nri import Container
+from netclaim.nri import Container, ContainerHook
 from tests.pure.framework_parts import (
     Stage,
     claim_of,
@@ -21,23 +24,54 @@ TWO = claim_of("two", device_of("eth1"), device_of("eth2"))
 CONTAINER = Container(id="c1", pod_sandbox_id="sandbox-1", name="main")
 
 
+HOLD = Hold(Path("/opt/hold"), Path("/run/driver.sock"), Path("/run/attached"), limit_s=30.0)
+
+
+class FakeSandboxes:
+    """A runtime that knows of the sandboxes that a test tells it of."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, SandboxStatus] = {}
+        self.stopped: list[str] = []
+
+    async def status(self, sandbox_id: str) -> SandboxStatus | None:
+        """What the test said."""
+        return self.known.get(sandbox_id)
+
+    async def stop(self, sandbox_id: str) -> None:
+        """Noted."""
+        self.stopped.append(sandbox_id)
+
+
 class Node:
     """A stage with the runtime's hooks before it."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, hold: Hold | None, limit_s: float) -> None:
         self.stage = stage
+        self.sandboxes = FakeSandboxes()
         self.repairer = Repairer(
             stage.attacher,
             stage.adopter,
             stage.journal,
             stage.clock,
-            stage.netns_exists,
+            netns_exists=stage.netns_exists,
+            sandboxes=self.sandboxes,
             release=stage.preparer.release_ended,
+        )
+        self.attaching = Attaching(
+            stage.attacher,
+            stage.adopter,
+            self.repairer,
+            hook_time=stage.hook_time,
+            clock=stage.clock,
+            limit_s=limit_s,
         )
         self.hooks = RuntimeHooks(
             stage.attacher,
             stage.adopter,
+            self.attaching,
             self.repairer,
+            hold=hold,
             hook_time=stage.hook_time,
             clock=stage.clock,
         )
@@ -46,9 +80,9 @@ class Node:
         """RunPodSandbox."""
         await self.hooks.run_pod_sandbox(pod, deadline_s=deadline(within_s))
 
-    async def create(self, pod: PodSandbox, *, within_s: float = 60.0) -> None:
+    async def create(self, pod: PodSandbox, *, within_s: float = 60.0) -> ContainerHook | None:
         """CreateContainer."""
-        await self.hooks.create_container(pod, CONTAINER, deadline_s=deadline(within_s))
+        return await self.hooks.create_container(pod, CONTAINER, deadline_s=deadline(within_s))
 
     async def stop(self, pod: PodSandbox, *, within_s: float = 60.0) -> None:
         """StopPodSandbox."""
@@ -70,14 +104,19 @@ def deadline(within_s: float) -> float:
 
 @asynccontextmanager
 async def node_in(
-    directory: Path, *, boot_id: str = "boot-1", complete: bool = True
+    directory: Path,
+    *,
+    boot_id: str = "boot-1",
+    complete: bool = True,
+    hold: Hold | None = None,
+    limit_s: float = 30.0,
 ) -> AsyncIterator[Node]:
     """A node whose repairer runs; unless `complete`, on a journal that may lack something."""
     async with stage_in(directory, boot_id=boot_id) as stage:
         if complete:
             await stage.journal.mark_complete()
-        node = Node(stage)
-        async with asyncio.TaskGroup() as group:
+        node = Node(stage, hold, limit_s)
+        async with asyncio.TaskGroup() as group, node.attaching:
             repairing = group.create_task(node.repairer.run())
             yield node
             repairing.cancel()

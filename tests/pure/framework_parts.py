@@ -12,6 +12,7 @@ from netclaim.errors import PeerError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.contract import NetworkDriver
+from netclaim.framework.detach import Detacher
 from netclaim.framework.fairness import HookTime
 from netclaim.framework.journal import Journal, open_journal
 from netclaim.framework.limits import Limits
@@ -213,6 +214,7 @@ class FakeReports:
     def __init__(self) -> None:
         self.touched: list[tuple[str, Mapping[DeviceKey, str]]] = []
         self.looked_at: list[str] = []
+        self.given_up: list[str] = []
 
     def touch(self, claim_uid: str, failures: Mapping[DeviceKey, str]) -> None:
         """Noted."""
@@ -221,6 +223,39 @@ class FakeReports:
     def look_again(self, claim_uid: str) -> None:
         """Noted."""
         self.looked_at.append(claim_uid)
+
+    def give_up(self, claim: ClaimRef, text: str) -> None:
+        """Noted."""
+        self.given_up.append(f"{claim.name}: {text}")
+
+
+class FakeMarks:
+    """What would be on the disk."""
+
+    def __init__(self) -> None:
+        self.begun: set[str] = set()
+        self.complete: set[str] = set()
+        self.planned: set[str] = set()
+
+    def note_begun(self, sandbox_id: str) -> None:
+        """Noted."""
+        self.begun.add(sandbox_id)
+
+    def note_complete(self, sandbox_id: str) -> None:
+        """Noted."""
+        self.complete.add(sandbox_id)
+
+    def note_incomplete(self, sandbox_id: str) -> None:
+        """No longer noted."""
+        self.complete.discard(sandbox_id)
+
+    def note_ended(self, sandbox_id: str) -> None:
+        """No longer noted."""
+        self.begun.discard(sandbox_id)
+
+    def note_plans(self, journal: Journal) -> None:
+        """Noted."""
+        self.planned = {uid for booking in journal.bookings.values() for uid in booking.pods}
 
 
 class FakeNamespaces:
@@ -280,15 +315,26 @@ class Stage:
         self.gone: set[str] = set()  # namespaces that do not exist
         self.hooked = asyncio.Event()
         self.hooked.set()
+        self.marks = FakeMarks()
+        detacher = Detacher(
+            self.driver,
+            journal,
+            reports=self.reports,
+            marks=self.marks,
+            metrics=self.metrics,
+            clock=self.clock,
+            netns_exists=self.netns_exists,
+        )
         self.attacher = Attacher(
             self.driver,
             journal,
             PodPlans(journal, self.claims, self.pods),
+            detacher,
             reports=self.reports,
+            marks=self.marks,
             metrics=self.metrics,
             hook_time=self.hook_time,
             limits=limits,
-            netns_exists=self.netns_exists,
         )
         self.preparer = Preparer(
             self.driver,
@@ -298,6 +344,7 @@ class Stage:
             attachments=self,
             files=self.files,
             reports=self.reports,
+            marks=self.marks,
             released=self.released,
             metrics=self.metrics,
             limits=limits,
@@ -315,6 +362,7 @@ class Stage:
             released=self.released,
             hook_time=self.hook_time,
             plan=plan,
+            settle=self.preparer.settle,
         )
 
     def end(self, pod: PodSandbox) -> None:
@@ -350,7 +398,7 @@ class Stage:
     async def sweep(self) -> None:
         """Finish what was begun in any sandbox; the first error if there are some."""
         outcomes = [
-            await asyncio.gather(self.attacher.finish(pod.id), return_exceptions=True)
+            await asyncio.gather(self.attacher.finish(pod), return_exceptions=True)
             for pod in self.attacher.unfinished()
         ]
         for (outcome,) in outcomes:

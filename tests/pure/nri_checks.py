@@ -30,7 +30,7 @@ class RuntimeUnderTest(Protocol):
     async def remove_pod_sandbox(self, pod: PodSandbox) -> None:
         """Tell that a sandbox is gone."""
 
-    async def create_container(self, pod: PodSandbox, container: Container) -> None:
+    async def create_container(self, pod: PodSandbox, container: Container) -> object:
         """Tell of a container that is about to be made."""
 
 

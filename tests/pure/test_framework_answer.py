@@ -9,7 +9,7 @@ from netclaim.errors import PeerError, RequestError
 from netclaim.framework.answer import ClaimAnswers
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.testing import FakeClock
-from netclaim.model import ClaimRef, PrepareAnswer, PreparedDevice
+from netclaim.model import ClaimRef, DeviceKey, PrepareAnswer, PreparedDevice
 from tests.pure.framework_parts import UNREACHABLE
 
 RED, BLUE = (ClaimRef(f"uid-{name}", "default", name) for name in ("red", "blue"))
@@ -36,7 +36,7 @@ class Work:
         if self.faults.get(ref.name):
             raise self.faults[ref.name].pop(0)
 
-    def report_failure(self, ref: ClaimRef, message: str) -> None:
+    def report_failure(self, ref: ClaimRef, message: str, device: DeviceKey | None) -> None:
         """Noted."""
         self.reported[ref.name] = message
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from netclaim.errors import PeerError, RequestError
-from netclaim.framework.attach import AttachError, DetachError
+from netclaim.framework.attach import AttachError
 from netclaim.framework.contract import NotBegunError
+from netclaim.framework.detach import DetachError
 from netclaim.framework.pod_plans import NotPreparedError
 from tests.pure.framework_parts import (
     UNREACHABLE,
@@ -232,7 +233,7 @@ async def test_failure(tmp_path: Path) -> None:
         with pytest.raises(AttachError, match="request second: no addresses left"):
             await stage.attacher.attach(pod_of())
         assert stage.states() == {"sandbox-1/eth1": "attached", "sandbox-1/eth2": "attaching"}
-        await stage.attacher.release_sandbox("sandbox-1")
+        await stage.attacher.release_sandbox(pod_of())
         assert stage.states() == {}
         half_done = {a.plan.device.device: a.interface is None for a in stage.driver.detached}
         assert half_done == {"eth1": False, "eth2": True}
@@ -344,7 +345,7 @@ async def test_namespace_that_is_gone(tmp_path: Path) -> None:
         await stage.prepare(RED)
         await stage.attacher.attach(pod_of())
         stage.gone.add("/run/netns/sandbox-1")
-        await stage.attacher.release_sandbox("sandbox-1")
+        await stage.attacher.release_sandbox(pod_of())
         assert [attachment.pod.netns for attachment in stage.driver.detached] == [None]
 
 
@@ -355,7 +356,7 @@ async def test_release_again(tmp_path: Path) -> None:
         await stage.prepare(RED)
         await stage.attacher.attach(pod_of())
         for _ in range(2):
-            await stage.attacher.release_sandbox("sandbox-1")
+            await stage.attacher.release_sandbox(pod_of())
             await stage.attacher.release_claim("uid-red")
             await stage.sweep()
         assert stage.driver.calls == ["attach eth1", "detach eth1"]
@@ -370,7 +371,7 @@ async def test_failed_detach_keeps_its_lease(tmp_path: Path) -> None:
         stage.driver.fail("detach eth1", UNREACHABLE, times=2)
         for _ in range(2):
             with pytest.raises(DetachError, match="out of reach"):
-                await stage.attacher.release_sandbox("sandbox-1")
+                await stage.attacher.release_sandbox(pod_of())
             assert stage.states() == {"sandbox-1/eth1": "detaching"}
         assert b'netclaim_pending_detaches{driver="net.example.com"} 1.0' in (
             stage.metrics.exposition()
@@ -387,9 +388,9 @@ async def test_release_of_one_pod_is_told_to_the_claim(tmp_path: Path) -> None:
         await stage.prepare(both)
         await stage.attacher.attach(pod_of("pod-1", "s1"))
         await stage.attacher.attach(pod_of("pod-2", "s2"))
-        await stage.attacher.release_sandbox("s1")
+        await stage.attacher.release_sandbox(pod_of("pod-1", "s1"))
         assert stage.reports.looked_at == ["uid-red"]
-        await stage.attacher.release_sandbox("s2")
+        await stage.attacher.release_sandbox(pod_of("pod-2", "s2"))
         assert stage.reports.looked_at == ["uid-red"]
 
 

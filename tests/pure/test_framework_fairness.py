@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from netclaim.errors import NetclaimError, PeerError
-from netclaim.framework.attach import AttachError, DetachError
+from netclaim.framework.attach import AttachError
+from netclaim.framework.attaching import AttachTimeoutError
+from netclaim.framework.detach import DetachError
 from netclaim.framework.fairness import KEPT, HookTime, NotYetError
-from netclaim.framework.hooks import AttachTimeoutError
 from netclaim.framework.records import Booking, Report
 from netclaim.framework.testing import FakeClock
 from netclaim.model import Claim

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from netclaim.cri import SandboxStatus
 from netclaim.errors import RequestError
-from netclaim.framework.attach import AttachError, HostNetworkError
-from netclaim.framework.hooks import AttachTimeoutError
+from netclaim.framework.attach import AttachError, NoNamespaceError
+from netclaim.framework.attaching import AttachTimeoutError
+from netclaim.framework.hooks import SandboxLostError
 from netclaim.model import Attachment
 from netclaim.nri import RuntimeInfo
-from tests.pure.framework_node import RED, TWO, node_in
+from tests.pure.framework_node import HOLD, RED, TWO, node_in
 from tests.pure.framework_parts import (
     UNREACHABLE,
     claim_of,
@@ -52,7 +54,8 @@ async def test_host_network_pod(tmp_path: Path) -> None:
         await node.run(pod_of("pod-9", "sandbox-9", netns=None))
         await node.create(pod_of("pod-9", "sandbox-9", netns=None))
         for hook in (node.run, node.create):
-            with pytest.raises(HostNetworkError, match="take away hostNetwork or the claim"):
+            node.sandboxes.known["sandbox-1"] = SandboxStatus(ready=True, on_host_network=True)
+            with pytest.raises(NoNamespaceError, match="remove hostNetwork or the claim"):
                 await hook(pod_of(netns=None))
             ((uid, failures),) = node.stage.reports.touched
             assert (uid, len(failures)) == ("uid-red", 1)
@@ -118,19 +121,143 @@ async def test_slow_rollback_goes_on_in_the_background(tmp_path: Path) -> None:
 
 @pytest.mark.asyncio
 async def test_hung_up_during_attach(tmp_path: Path) -> None:
-    """A hook that is cancelled because the runtime hung up leaves nothing behind for good."""
+    """When the runtime hangs up and lets the pod go on, the attach goes on, too."""
     async with node_in(tmp_path) as node:
         await node.stage.prepare(RED)
-        begun = node.stage.driver.hang("attach eth1")
+        begun, go = node.stage.driver.hold("attach eth1")
         hook = asyncio.ensure_future(node.run(pod_of()))
         await begun.wait()
         hook.cancel()
         await asyncio.gather(hook, return_exceptions=True)
-        await node.repairer.wait_idle()
-        assert node.stage.states() == {}
-        await node.synchronize(pod_of())  # the pod went on without its interface
-        await node.repairer.wait_idle()
+        go.set()
+        await node.create(pod_of())
         assert node.stage.states() == {"sandbox-1/eth1": "attached"}
+        assert node.stage.driver.calls == ["attach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_slow_attach_goes_on_while_the_container_is_held(tmp_path: Path) -> None:
+    """A sandbox whose attach is slow is made, and its container held until the attach is done."""
+    async with node_in(tmp_path, hold=HOLD) as node:
+        await node.stage.prepare(RED)
+        _, go = node.stage.driver.hold("attach eth1")
+        await node.run(pod_of(), within_s=0.1)
+        hook = await node.create(pod_of(), within_s=0.1)
+        assert hook is not None
+        assert hook.path == "/opt/hold"
+        assert hook.args[:6] == (
+            *("hold", "wait", "--socket", "/run/driver.sock"),
+            *("--sandbox", "sandbox-1"),
+        )
+        go.set()
+        attempt = node.attaching.under_way("sandbox-1")
+        assert attempt is not None
+        assert await node.attaching.wait(attempt, None)
+        assert await node.create(pod_of()) is None
+        assert node.stage.states() == {"sandbox-1/eth1": "attached"}
+        assert node.stage.marks.complete == {"sandbox-1"}
+
+
+@pytest.mark.asyncio
+async def test_attach_that_fails_late_is_tried_again_for_the_next_container(tmp_path: Path) -> None:
+    """What failed after the hook was answered is taken back, shown, and tried again."""
+    async with node_in(tmp_path, hold=HOLD) as node:
+        driver = node.stage.driver
+        await node.stage.prepare(RED)
+        failing = asyncio.Event()
+
+        async def fail() -> None:
+            await failing.wait()
+            raise UNREACHABLE
+
+        driver.on["attach eth1"] = [fail]
+        await node.run(pod_of(), within_s=0.1)
+        attempt = node.attaching.under_way("sandbox-1")
+        assert attempt is not None
+        failing.set()
+        with pytest.raises(AttachError, match="out of reach"):
+            await node.attaching.wait(attempt, None)
+        assert node.stage.states() == {}
+        ((uid, failures),) = node.stage.reports.touched
+        assert (uid, len(failures)) == ("uid-red", 1)
+        assert await node.create(pod_of()) is None
+        assert node.stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_stop_ends_an_attach_that_is_under_way(tmp_path: Path) -> None:
+    """Nobody waits for the interfaces of a pod that is deleted."""
+    async with node_in(tmp_path, hold=HOLD) as node:
+        await node.stage.prepare(RED)
+        node.stage.driver.hang("attach eth1")
+        await node.run(pod_of(), within_s=0.1)
+        await node.stop(pod_of())
+        assert node.stage.states() == {}
+        assert node.stage.driver.calls == ["attach eth1", "detach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_attach_has_a_limit(tmp_path: Path) -> None:
+    """An attach that takes longer than it may is taken back, and the reason is on the claim."""
+    async with node_in(tmp_path, hold=HOLD, limit_s=0.2) as node:
+        await node.stage.prepare(RED)
+        node.stage.driver.hang("attach eth1")
+        await node.run(pod_of(), within_s=0.05)
+        attempt = node.attaching.under_way("sandbox-1")
+        assert attempt is not None
+        with pytest.raises(AttachTimeoutError, match=r"not attached in 0\.2 s"):
+            await node.attaching.wait(attempt, None)
+        assert node.stage.states() == {}
+        ((uid, failures),) = node.stage.reports.touched
+        assert (uid, len(failures)) == ("uid-red", 1)
+
+
+@pytest.mark.asyncio
+async def test_new_sandbox_ends_the_attach_for_the_one_before(tmp_path: Path) -> None:
+    """Two sandboxes of a pod do not wait for each other: the newer one wins."""
+    async with node_in(tmp_path, hold=HOLD) as node:
+        await node.stage.prepare(RED)
+        node.stage.driver.hang("attach eth1")
+        await node.run(pod_of(sandbox="s1"), within_s=0.1)
+        await node.run(pod_of(sandbox="s2"))
+        assert node.stage.states() == {"s2/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_sandbox_without_its_namespace_is_replaced(tmp_path: Path) -> None:
+    """A sandbox that a restart of the runtime left without its namespace is refused and stopped."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        node.sandboxes.known["sandbox-1"] = SandboxStatus(ready=True, on_host_network=False)
+        with pytest.raises(SandboxLostError, match="is being replaced"):
+            await node.create(pod_of(netns=None))
+        await node.repairer.wait_idle()
+        assert node.sandboxes.stopped == ["sandbox-1"]
+        assert node.stage.driver.calls == []
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("status", "stopped"),
+    [
+        (SandboxStatus(ready=True, on_host_network=False), ["sandbox-1"]),
+        (SandboxStatus(ready=False, on_host_network=False), []),
+        (SandboxStatus(ready=True, on_host_network=True), []),
+        (None, []),
+    ],
+)
+async def test_running_sandbox_without_its_namespace(
+    tmp_path: Path, status: SandboxStatus | None, stopped: list[str]
+) -> None:
+    """Of sandboxes without a namespace, those that run, should have one and claim are stopped."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        if status is not None:
+            node.sandboxes.known["sandbox-1"] = status
+        node.sandboxes.known["s9"] = SandboxStatus(ready=True, on_host_network=False)
+        await node.synchronize(pod_of(netns=None), pod_of("pod-9", "s9", netns=None))
+        await node.repairer.wait_idle()
+        assert node.sandboxes.stopped == stopped
 
 
 @pytest.mark.asyncio
@@ -385,7 +512,7 @@ async def test_gate_sees_a_lost_interface(tmp_path: Path) -> None:
     async with node_in(tmp_path) as node:
         await node.stage.prepare(RED)
         await node.run(pod_of())
-        await node.stage.attacher.release_sandbox("sandbox-1")
+        await node.stage.attacher.release_sandbox(pod_of())
         node.stage.driver.fail("attach eth1", UNREACHABLE)
         with pytest.raises(AttachError):
             await node.create(pod_of())

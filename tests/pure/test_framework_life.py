@@ -182,7 +182,7 @@ class Life(RuleBasedStateMachine):
     def release(self, uid: str, sandbox: str, fate: str) -> None:
         """The runtime stops a sandbox."""
         sandbox_id = f"{uid}-{sandbox}"
-        if self.attempt(self.stage.attacher.release_sandbox(sandbox_id), fate):
+        if self.attempt(self.stage.attacher.release_sandbox(pod_of(uid, sandbox_id)), fate):
             assert not [key for key in self.machine.attached if key[1] == sandbox_id]
 
     @rule(uid=PODS, sandbox=SANDBOXES)

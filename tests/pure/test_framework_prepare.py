@@ -158,7 +158,7 @@ async def test_failed_prepare_can_be_released(tmp_path: Path) -> None:
         stage.driver.fail("prepare red", RequestError("no such mode"))
         with pytest.raises(RequestError):
             await stage.preparer.prepare(RED.ref)
-        stage.preparer.report_failure(RED.ref, "no such mode")
+        stage.preparer.report_failure(RED.ref, "no such mode", None)
         assert stage.reports.touched == [("uid-red", {("node-1", "eth1", ""): "no such mode"})]
     async with stage_in(tmp_path) as stage:
         await stage.preparer.unprepare(RED.ref)

@@ -155,7 +155,7 @@ async def test_second_pod_does_not_unready_the_first(tmp_path: Path) -> None:
         assert await bench.ready() == "True"
         bench.reporter.touch("uid-red", {KEY: "no addresses left"})
         assert await next_writes(bench) == ["uid-blue"]
-        await bench.stage.attacher.release_sandbox("sandbox-1")
+        await bench.stage.attacher.release_sandbox(pod_of())
         bench.reporter.look_again("uid-red")
         _, (entry,) = await bench.statuses.writes.get()
         assert entry["conditions"][0]["message"] == "no addresses left"
@@ -281,7 +281,7 @@ async def test_becoming_ready_does_not_wait(tmp_path: Path) -> None:
         await bench.stage.attacher.attach(pod_of())
         bench.reporter.touch("uid-red", {})
         assert await bench.ready() == "True"
-        await bench.stage.attacher.release_sandbox("sandbox-1")
+        await bench.stage.attacher.release_sandbox(pod_of())
         bench.reporter.touch("uid-red", {KEY: "sandbox 2 failed"})
         assert await bench.ready() == "False"
         assert clock.slept_s == []

@@ -12,7 +12,6 @@ not undone; a claim that cannot be planned any more, or whose link is away, is t
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Final
 
 import structlog
 
@@ -35,10 +34,6 @@ __all__ = ["Adopter"]
 
 log = structlog.get_logger()
 
-# How kubelet tells pods of its own disk, which cannot use claims, from those of the API server.
-SOURCE: Final = "kubernetes.io/config.source"
-API: Final = "api"
-
 
 class Adopter:
     """Fills a new journal from the API server."""
@@ -54,8 +49,9 @@ class Adopter:
         released: ReleasedLately,
         hook_time: HookTime,
         plan: Callable[[ClaimRef], Awaitable[None]],
+        settle: Callable[[ClaimRef], Awaitable[None]],
     ) -> None:
-        """`plan` prepares a claim, or raises and leaves no trace."""
+        """`plan` prepares a claim, or raises and leaves no trace; `settle` does if it is owed."""
         self._driver = driver
         self._journal = journal
         self._attacher = attacher
@@ -64,6 +60,7 @@ class Adopter:
         self._released = released
         self._hook_time = hook_time
         self._plan = plan
+        self._settle = settle
         self._known: dict[str, None] = {}  # UIDs of pods that were looked up; oldest first
         self._planning: dict[str, str] = {}  # by sandbox, the claim that is planned or failed to be
         self._locks = KeyedLock()
@@ -71,6 +68,7 @@ class Adopter:
 
     async def book(self, pod: PodSandbox) -> None:
         """Plan the claims of a pod whose sandbox is made. Again, or once complete: nothing."""
+        await self._settle_owed(pod)
         if self._is_known(pod):
             return
         async with self._locks.hold(pod.uid):
@@ -83,6 +81,7 @@ class Adopter:
 
         `hooked`: the runtime waits, as it always does in `book`.
         """
+        await self._settle_owed(pod)
         if self._is_known(pod):
             return
         async with self._locks.hold(pod.uid):
@@ -101,6 +100,14 @@ class Adopter:
         claim_uid = self._planning.pop(sandbox_id, None)
         return None if claim_uid is None else frozenset({claim_uid})
 
+    async def _settle_owed(self, pod: PodSandbox) -> None:
+        """Plan what kubelet was told is prepared; a link that was away may be back."""
+        owed = [b for b in self._journal.bookings.values() if b.owed and pod.uid in b.pods]
+        for booking in owed:
+            self._planning[pod.id] = booking.claim.uid
+            await self._settle(booking.claim)
+            self._planning.pop(pod.id, None)
+
     async def _plan_for(self, pod: PodSandbox, claim: Claim, *, hooked: bool) -> None:
         booking = self._journal.bookings.get(claim.uid)
         if hooked and not (booking and booking.ready):  # the driver is called
@@ -110,8 +117,7 @@ class Adopter:
         self._planning.pop(pod.id, None)
 
     def _is_known(self, pod: PodSandbox) -> bool:
-        of_api = pod.annotations.get(SOURCE, API) == API
-        if pod.netns is None or not of_api or pod.uid in self._known:
+        if pod.netns is None or not pod.may_claim or pod.uid in self._known:
             return True
         return self._journal.complete and not self._released.has(pod.namespace)
 

@@ -11,12 +11,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, Protocol, TypeVar
 
-from netclaim.errors import PeerError
+from netclaim.errors import NetclaimError, PeerError
 from netclaim.framework.clock import Clock
 from netclaim.framework.faults import explain
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.places import Places
 from netclaim.framework.supervise import TRANSIENT, Backoff, retry
+from netclaim.model.claim import DeviceKey
 from netclaim.model.prepared import ClaimRef, PrepareAnswer
 
 __all__ = ["ClaimAnswers", "ClaimWork"]
@@ -41,8 +42,8 @@ class ClaimWork(Protocol):
         """Release it. Again: nothing."""
         ...
 
-    def report_failure(self, ref: ClaimRef, message: str) -> None:
-        """Preparing it failed for now."""
+    def report_failure(self, ref: ClaimRef, message: str, device: DeviceKey | None) -> None:
+        """Preparing it failed for now; `device` is the one that failed, if it was one."""
         ...
 
 
@@ -68,7 +69,8 @@ class ClaimAnswers:
                 answers[ref.uid] = await self._in_time("prepare", ref, self._work.prepare)
             except Exception as error:  # noqa: BLE001 (kubelet must get an answer for each claim)
                 message = explain("prepare.failed", error, **_names(ref))
-                self._work.report_failure(ref, message)
+                device = error.device if isinstance(error, NetclaimError) else None
+                self._work.report_failure(ref, message, device)
                 answers[ref.uid] = PrepareAnswer(error=message)
 
         async with asyncio.TaskGroup() as group:

@@ -1,52 +1,40 @@
 """Attach: a pod's planned devices into its sandbox, and back.
 
-Promise: every attachment is in the journal before the driver is called for it and until the driver
-has undone it; the driver's calls for one sandbox never overlap; may be called twice. Decides
-nothing, prepare already did; but a claim whose failures held up the node has to wait. Limit: knows
-no deadline; whoever calls cancels in time, and what that leaves behind is undone by the next call
-for the sandbox or by `finish`. Nor does it know whether a failure is rolled back; whoever does
-calls `tell_failure` afterwards.
+Promise: every attachment is in the journal before the driver is called for it; the driver's calls
+for one pod never overlap; may be called twice. Decides nothing, prepare already did; but a claim
+whose failures held up the node has to wait. Limit: knows no deadline; whoever calls cancels in
+time, and what that leaves behind is undone by the next call for the sandbox or by `finish`. Nor
+does it know whether a failure is rolled back; whoever does calls `tell_failure` afterwards.
 """
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import msgspec
 import structlog
 
 from netclaim.errors import PeerError, RequestError
 from netclaim.framework.contract import NetworkDriver, NotBegunError
+from netclaim.framework.detach import Detacher, DetachError, Reports
 from netclaim.framework.fairness import HookTime, NotYetError
 from netclaim.framework.faults import brief, explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.limits import Limits
 from netclaim.framework.locks import KeyedLock
+from netclaim.framework.marks import SandboxMarks
 from netclaim.framework.metrics import Metrics
-from netclaim.framework.pod_plans import PodPlans
-from netclaim.framework.records import Lease
+from netclaim.framework.pod_plans import NotPreparedError, PodPlans
+from netclaim.framework.records import Lease, pods_of
 from netclaim.model.attachment import Attachment, AttachmentKey
 from netclaim.model.claim import DeviceKey
 from netclaim.model.plan import Plan
 from netclaim.model.pod import PodSandbox
 
-__all__ = ["AttachError", "Attacher", "DetachError", "HostNetworkError", "Reports"]
+__all__ = ["AttachError", "Attacher", "NoNamespaceError"]
 
 log = structlog.get_logger()
-
-
-class Reports(Protocol):
-    """Where to say that something about a claim's devices changed."""
-
-    def touch(self, claim_uid: str, failures: Mapping[DeviceKey, str]) -> None:
-        """The claim's attachments are now as the journal has them, and these devices failed."""
-        ...
-
-    def look_again(self, claim_uid: str) -> None:
-        """The claim's attachments are now as the journal has them; failures are as before."""
-        ...
 
 
 class AttachError(PeerError):
@@ -57,18 +45,14 @@ class AttachError(PeerError):
         self.errors = errors
 
 
-class HostNetworkError(RequestError):
-    """A pod on the node's own network has claims on interfaces."""
+class NoNamespaceError(RequestError):
+    """A sandbox without a network namespace of its own has claims on interfaces."""
 
     def __init__(self) -> None:
         super().__init__(
-            "the pod is on the node's own network and cannot have interfaces of its own: "
-            "take away hostNetwork or the claim"
+            "the pod is on the node's own network and cannot have interfaces of its own; "
+            "remove hostNetwork or the claim"
         )
-
-
-class DetachError(PeerError):
-    """Attachments could not be undone; they are kept, to be undone later."""
 
 
 @dataclass(slots=True)
@@ -109,21 +93,24 @@ class Attacher:
         driver: NetworkDriver,
         journal: Journal,
         plans: PodPlans,
+        detacher: Detacher,
         *,
         reports: Reports,
+        marks: SandboxMarks,
         metrics: Metrics,
         hook_time: HookTime,
         limits: Limits,
-        netns_exists: Callable[[str], bool],
     ) -> None:
         self._driver = driver
         self._journal = journal
         self._plans = plans
+        self._detacher = detacher
         self._reports = reports
+        self._marks = marks
         self._metrics = metrics
         self._hook_time = hook_time
         self._limits = limits
-        self._netns_exists = netns_exists
+        # By pod: its sandboxes take each other's devices back, and would wait for each other.
         self._locks = KeyedLock()
         self._failures: dict[str, _Failure] = {}  # by sandbox, until they are told
 
@@ -134,7 +121,7 @@ class Attacher:
         NotYetError. Raises AttachError with the devices that succeeded still attached;
         `release_sandbox` rolls them back, and `tell_failure` shows the reason on the claims.
         """
-        async with self._locks.hold(pod.id):
+        async with self._locks.hold(pod.uid):
             plans = await self._plans.of(pod)
             attempt = _Attempt([plan for plan in plans if not self._is_attached(plan, pod)])
             if attempt.missing:
@@ -147,6 +134,8 @@ class Attacher:
                     texts = _texts(attempt.missing, pod, error)
                     self._failures[pod.id] = _Failure(texts, attempt.blamed())
                     raise
+            if plans:
+                self._marks.note_complete(pod.id)
             self._hook_time.note_success((pod.uid, *attempt.claims()))
             for claim_uid in attempt.claims():
                 self._reports.touch(claim_uid, {})
@@ -163,69 +152,103 @@ class Attacher:
             self._reports.touch(claim_uid, by_device)
         return failure.blamed
 
-    async def release_sandbox(self, sandbox_id: str) -> None:
+    def is_complete(self, pod: PodSandbox) -> bool:
+        """Whether a sandbox has all that is planned for its pod, as far as the journal knows."""
+        try:
+            plans = self._plans.known(pod)
+        except NotPreparedError:
+            return False
+        return bool(plans) and all(self._is_attached(plan, pod) for plan in plans)
+
+    def sandbox(self, sandbox_id: str) -> PodSandbox | None:
+        """A sandbox in which something was begun."""
+        return next(iter(pods_of(self._journal.leases_of_sandbox(sandbox_id))), None)
+
+    async def release_sandbox(self, pod: PodSandbox) -> None:
         """Detach everything of a sandbox. Again, or for an unknown one: nothing."""
-        async with self._locks.hold(sandbox_id):
-            await self._undo(self._journal.leases_of_sandbox(sandbox_id))
+        async with self._locks.hold(pod.uid):
+            await self._detacher.undo(self._journal.leases_of_sandbox(pod.id))
 
     async def release_claim(self, claim_uid: str) -> None:
         """Detach everything of a claim. Again, or for an unknown one: nothing."""
-        for sandbox_id in _sandboxes(self._journal.leases_of_claim(claim_uid)):
-            async with self._locks.hold(sandbox_id):
-                here = self._journal.leases_of_sandbox(sandbox_id)
-                await self._undo(le for le in here if le.attachment.plan.claim.uid == claim_uid)
+        for pod in pods_of(self._journal.leases_of_claim(claim_uid)):
+            async with self._locks.hold(pod.uid):
+                here = self._journal.leases_of_sandbox(pod.id)
+                mine = [le for le in here if le.attachment.plan.claim.uid == claim_uid]
+                await self._detacher.undo(mine)
 
     def users(self, claim_uid: str) -> tuple[PodSandbox, ...]:
         """The sandboxes that have, or are getting, something of the claim, and have not ended."""
         leases = self._journal.leases_of_claim(claim_uid)
-        pods = {lease.attachment.pod.id: lease.attachment.pod for lease in leases}
-        return tuple(pod for pod in pods.values() if self._has_netns(pod))
+        return tuple(pod for pod in pods_of(leases) if self._detacher.has_netns(pod))
 
     def holders(self, *, beyond: Collection[str]) -> tuple[PodSandbox, ...]:
         """The sandboxes that have a device which is not among these."""
-        held = (lease.attachment for lease in self._journal.leases.values() if _is_done(lease))
-        pods = {each.pod.id: each.pod for each in held if each.plan.device.device not in beyond}
-        return tuple(pods.values())
+        held = (lease for lease in self._journal.leases.values() if lease.done)
+        return pods_of(le for le in held if le.attachment.plan.device.device not in beyond)
 
-    async def give_up_lost(self, sandbox_id: str) -> bool:
+    async def give_up_lost(self, pod: PodSandbox) -> bool:
         """Take note of interfaces that are no longer in the pod; whether there are any.
 
         The next attach of the sandbox, or `finish`, undoes what is left of them.
         """
-        async with self._locks.hold(sandbox_id):
-            lost = [
-                lease.attachment
-                for lease in self._journal.leases_of_sandbox(sandbox_id)
-                if _is_done(lease) and not await self._driver.is_attached(lease.attachment)
-            ]
+        async with self._locks.hold(pod.uid):
+            lost = await self._lost(pod)
             await self._journal.put_leases(Lease(each, "detaching") for each in lost)
+            if lost:
+                self._marks.note_incomplete(pod.id)
         for each in lost:
             device = each.plan.device
-            log.warning("attach.lost", pod=each.pod.name, at=_where(each.plan))
+            log.warning("attach.lost", pod=each.pod.name, at=each.plan.where)
             text = f"the interface on {device.device} is no longer in the pod"
             self._reports.touch(each.plan.claim.uid, {device.key: text})
         return bool(lost)
 
+    async def check(self, pod: PodSandbox) -> None:
+        """Raise AttachError if the pod lacks what it should have. Again: looks again."""
+        async with self._locks.hold(pod.uid):
+            lost = {each.key for each in await self._lost(pod)}
+            plans = await self._plans.of(pod)
+            lacking = {plan for plan in plans if not self._is_attached(plan, pod)}
+        lost |= {(plan.claim.uid, pod.id, plan.device.key) for plan in lacking}
+        if lost:
+            devices = ", ".join(sorted({device for _, _, (_, device, _) in lost}))
+            text = f"the pod lacks its interface on {devices}"
+            raise AttachError({key: PeerError(text) for key in lost}, text)
+
     async def take_over(self, pod: PodSandbox, attachments: Iterable[Attachment]) -> None:
         """Know of attachments again that the pod still has. Again: nothing."""
-        async with self._locks.hold(pod.id):
+        async with self._locks.hold(pod.uid):
             unknown = [a for a in attachments if a.key not in self._journal.leases]
             there = [a for a in unknown if await self._driver.is_attached(a)]
             await self._journal.put_leases(Lease(attachment, "attached") for attachment in there)
+            if there:
+                self._marks.note_begun(pod.id)
         self.count()
 
     def unfinished(self) -> tuple[PodSandbox, ...]:
         """The sandboxes in which something was begun and is not done or undone."""
-        leases = [lease for lease in self._journal.leases.values() if not _is_done(lease)]
-        return tuple({le.attachment.pod.id: le.attachment.pod for le in leases}.values())
+        return pods_of(lease for lease in self._journal.leases.values() if not lease.done)
 
-    async def finish(self, sandbox_id: str) -> None:
+    async def finish(self, pod: PodSandbox) -> None:
         """Undo whatever was begun in a sandbox and not finished. Again: nothing.
 
         Raises DetachError if something is left. What is under way is waited for first.
         """
-        async with self._locks.hold(sandbox_id):
-            await self._undo(self._unfinished(sandbox_id))
+        async with self._locks.hold(pod.uid):
+            await self._detacher.undo(self._unfinished(pod.id))
+
+    def count(self) -> None:
+        """Bring the metrics in line with the journal."""
+        self._detacher.count()
+
+    async def _lost(self, pod: PodSandbox) -> list[Attachment]:
+        """What a sandbox had and does not have any more."""
+        return [
+            lease.attachment
+            for lease in self._journal.leases_of_sandbox(pod.id)
+            if lease.done and not await self._driver.is_attached(lease.attachment)
+        ]
 
     def _check_time(self, attempt: _Attempt, pod: PodSandbox) -> None:
         """Refuse claims that have to wait; those that say nothing about it yet are to say so."""
@@ -245,14 +268,28 @@ class Attacher:
 
     async def _attach_missing(self, attempt: _Attempt, pod: PodSandbox) -> None:
         if pod.netns is None:
-            raise HostNetworkError
-        for sandbox_id in self._earlier_sandboxes(pod):
-            await self.release_sandbox(sandbox_id)
-        await self._undo(self._unfinished(pod.id))
+            raise NoNamespaceError
+        await self._release_earlier(pod)
+        await self._detacher.undo(self._unfinished(pod.id))
         with self._metrics.timed("attach"):
             await self._attach_all(attempt, pod)
 
+    async def _release_earlier(self, pod: PodSandbox) -> None:
+        """Take back what the pod's earlier sandboxes have: the runtime may not tell of their end.
+
+        What is left of attaches that failed is no reason to refuse the next one.
+        """
+        of_pod = [le for le in self._journal.leases.values() if le.attachment.pod.uid == pod.uid]
+        earlier = [lease for lease in of_pod if lease.attachment.pod.id != pod.id]
+        try:
+            await self._detacher.undo(earlier)
+        except DetachError as error:
+            if any(le.attachment.interface and self._is_known(le) for le in earlier):
+                raise
+            log.warning("detach.postponed", pod=pod.name, error=str(error))
+
     async def _attach_all(self, attempt: _Attempt, pod: PodSandbox) -> None:
+        self._marks.note_begun(pod.id)
         begun = [Attachment(plan=plan, pod=pod) for plan in attempt.missing]
         await self._journal.put_leases(Lease(attachment, "attaching") for attachment in begun)
         attempt.begun = True
@@ -267,7 +304,7 @@ class Attacher:
         self.count()
         if errors:
             failed = [(a.plan, errors[a.key]) for a in begun if a.key in errors]
-            text = brief("; ".join(f"{_where(plan)}: {error}" for plan, error in failed))
+            text = brief("; ".join(f"{plan.where}: {error}" for plan, error in failed))
             raise AttachError(errors, text) from ExceptionGroup(text, list(errors.values()))
         log.info("attach.done", pod=pod.name, namespace=pod.namespace, devices=len(done))
 
@@ -281,71 +318,23 @@ class Attacher:
         try:
             attachment = await self._driver.attach(plan, pod)
         except Exception as error:  # noqa: BLE001 (the driver's code; told and undone)
-            explain("attach.failed", error, pod=pod.name, at=_where(plan))
+            explain("attach.failed", error, pod=pod.name, at=plan.where)
             errors[begun.key] = error
         else:
             # Plan and pod are ours: what is undone later is what was begun.
             done.append(msgspec.structs.replace(attachment, plan=plan, pod=pod))
 
-    async def _undo(self, leases: Iterable[Lease]) -> None:
-        """Detach, all at a time; those that fail stay in the journal as `detaching`."""
-        todo = [Lease(self._as_it_is(lease.attachment), "detaching") for lease in leases]
-        if not todo:
-            return
-        await self._journal.put_leases(todo)
-        errors: list[Exception] = []
-        async with asyncio.TaskGroup() as group:
-            for lease in todo:
-                group.create_task(self._detach_one(lease.attachment, errors))
-        self.count()
-        for claim_uid in {lease.attachment.plan.claim.uid for lease in todo}:
-            if any(le.state == "attached" for le in self._journal.leases_of_claim(claim_uid)):
-                self._reports.look_again(claim_uid)  # other pods still use the claim
-        if errors:
-            text = brief("; ".join(map(str, errors)))
-            raise DetachError(text) from ExceptionGroup(text, errors)
-
-    async def _detach_one(self, attachment: Attachment, errors: list[Exception]) -> None:
-        at = {"pod": attachment.pod.name, "at": _where(attachment.plan)}
-        try:
-            with self._metrics.timed("detach"):
-                await self._driver.detach(attachment)
-            await self._journal.drop_lease(attachment.key)
-        except Exception as error:  # noqa: BLE001 (the driver's code; told and tried again)
-            explain("detach.failed", error, **at)
-            errors.append(error)
-        else:
-            log.info("detach.done", **at)
-
-    def _as_it_is(self, attachment: Attachment) -> Attachment:
-        """The attachment with no namespace if that has gone since."""
-        if self._has_netns(attachment.pod):
-            return attachment
-        pod = msgspec.structs.replace(attachment.pod, netns=None)
-        return msgspec.structs.replace(attachment, pod=pod)
-
-    def _has_netns(self, pod: PodSandbox) -> bool:
-        return pod.netns is not None and self._netns_exists(pod.netns)
+    def _is_known(self, lease: Lease) -> bool:
+        return lease.attachment.key in self._journal.leases
 
     def _is_attached(self, plan: Plan, pod: PodSandbox) -> bool:
         lease = self._journal.leases.get((plan.claim.uid, pod.id, plan.device.key))
-        return lease is not None and lease.state == "attached"
+        return lease is not None and lease.done
 
     def _unfinished(self, sandbox_id: str) -> list[Lease]:
-        """Under the sandbox's lock nobody is at work on these: they are leftovers."""
+        """Under the pod's lock nobody is at work on these: they are leftovers."""
         here = self._journal.leases_of_sandbox(sandbox_id)
-        return [lease for lease in here if lease.state != "attached"]
-
-    def _earlier_sandboxes(self, pod: PodSandbox) -> list[str]:
-        """A pod has one sandbox at a time: the runtime may not have told us of the others' end."""
-        of_pod = [le for le in self._journal.leases.values() if le.attachment.pod.uid == pod.uid]
-        return [sandbox_id for sandbox_id in _sandboxes(of_pod) if sandbox_id != pod.id]
-
-    def count(self) -> None:
-        """Bring the metrics in line with the journal."""
-        states = [lease.state for lease in self._journal.leases.values()]
-        self._metrics.attachments.set(states.count("attached"))
-        self._metrics.pending_detaches.set(states.count("detaching"))
+        return [lease for lease in here if not lease.done]
 
 
 def _texts(
@@ -353,7 +342,7 @@ def _texts(
 ) -> Mapping[str, Mapping[DeviceKey, str]]:
     """Why each device is not there, by claim: its own error, or that it shares another's."""
     own = error.errors if isinstance(error, AttachError) else {}
-    shared = str(error) or "cut off before the runtime's deadline"
+    shared = str(error) or "cut off before it was done"
     if own:
         shared = f"rolled back: {shared}"
     failures: defaultdict[str, dict[DeviceKey, str]] = defaultdict(dict)
@@ -361,15 +350,3 @@ def _texts(
         key = (plan.claim.uid, pod.id, plan.device.key)
         failures[plan.claim.uid][plan.device.key] = brief(str(own.get(key, shared)))
     return failures
-
-
-def _is_done(lease: Lease) -> bool:
-    return lease.state == "attached"
-
-
-def _sandboxes(leases: Iterable[Lease]) -> list[str]:
-    return list(dict.fromkeys(lease.attachment.pod.id for lease in leases))
-
-
-def _where(plan: Plan) -> str:
-    return f"claim {plan.claim.namespace}/{plan.claim.name}, request {plan.device.request}"

@@ -13,11 +13,14 @@ network namespace (`NetworkDriver`). The framework owns everything else, and pro
   saved plan is the answer.
 * **All of a pod, or none.** When one attach of a pod fails, the others of the same sandbox are
   detached and the pod's creation fails with the error's own message.
-* **Deadlines.** `prepare` is cancelled in time to answer kubelet, `attach` in time to answer the
-  runtime; a cancelled call counts as failed and is undone. Neither is ever a late success.
-* **Retries.** PeerError is retried with back-off: within kubelet's budget for `prepare`, without
-  end for `detach`, by kubelet making a new sandbox for `attach`. RequestError and HostError are
-  not retried; they are shown to whoever must act.
+* **Deadlines.** `prepare` is cancelled in time to answer kubelet; a cancelled call counts as failed
+  and is undone. An `attach` that takes longer than the runtime waits goes on while the pod's first
+  container is held, for `--attach-timeout` at most.
+* **Retries.** PeerError is retried with back-off: within kubelet's budget for `prepare`, by kubelet
+  making a new sandbox for `attach` and for a `prepare` that raised LaterError. RequestError and
+  HostError are not retried; they are shown to whoever must act. `detach` is retried whatever it
+  raises: for ten minutes, or if nothing was attached for twenty seconds; then it is given up, with
+  an event at the claim.
 * **Exclusive means exclusive.** A device in use by another claim is not prepared again, unless
   both are shares of it or one has admin access.
 
@@ -36,13 +39,23 @@ from netclaim.model.node import NodeFacts
 from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox
 
-__all__ = ["Driver", "NetworkDriver", "NotBegunError"]
+__all__ = ["Driver", "LaterError", "NetworkDriver", "NotBegunError"]
 
 
 class NotBegunError(NetclaimError):
     """An attach was refused before it did anything; undoing it could only hurt somebody else.
 
     Mixed into an error that says who must act.
+    """
+
+
+class LaterError(NetclaimError):
+    """A claim cannot be planned now, but it may when the pod's sandbox is made.
+
+    Mixed into an error that `prepare` of a network driver raises. Kubelet would try a claim that
+    failed again only after a minute or more, a sandbox after seconds, and at once when the device
+    becomes healthy. So it is told that the claim is prepared, and the sandbox is refused until
+    `prepare` succeeds. Not for plans that edit containers: those have to be known by then.
     """
 
 
@@ -80,7 +93,8 @@ class Driver(abc.ABC):
 
         `claim` holds only this driver's devices and configuration, and at least one device.
         Return one plan for each device. Raise RequestError for what the user must change (kubelet
-        shows the message on the pod) and PeerError for what may pass.
+        shows the message on the pod) and PeerError for what may pass. An error whose `device` is
+        set is shown on that device; the claim's others say that they wait for it.
 
         Again, after a crash before the plan was saved and after a reboot: must succeed and leave
         the same state.
@@ -103,8 +117,8 @@ class NetworkDriver(Driver):
     async def attach(self, plan: Plan, pod: PodSandbox) -> Attachment:
         """Wire one planned device into a pod. Fast; decides nothing: prepare already did.
 
-        Has what is left of the runtime's time (2 s as it ships, for all devices of the pod) while
-        every other pod of the node waits; runs side by side with the pod's other devices.
+        Every other pod of the node may wait for a second; after that the work goes on while the
+        pod's containers are held. Runs side by side with the pod's other devices.
         `pod.netns` is the path of a namespace that exists. On an error, or when cancelled, leave
         the rest to `detach`, which follows at once; not so after a NotBegunError, which says that
         there is nothing to undo.

@@ -7,8 +7,8 @@ tried again before a multiple of the time that it took, and a namespace has a bu
 Promise: a failure that took next to nothing costs next to nothing, so that a pod starts soon after
 its trouble has passed. As long as its namespace is within its budget, a claim that has not failed
 waits for nothing; one whose last attach succeeded never does. Only what held up the hooks counts,
-not repairs in the background. Success clears a claim. Memory is bounded. Limit: attaches that
-succeed may take the time they need. No I/O, no waiting: refuses, and says until when.
+not repairs in the background. Success clears a claim, but a slow one counts for its namespace, as
+hooks need not wait for it. Memory is bounded. No I/O, no waiting: refuses, and says until when.
 """
 
 import math
@@ -116,6 +116,11 @@ class HookTime:
     def draw(self, namespace: str, took_s: float) -> None:
         """A hook was held up for so long by something of the namespace that did not succeed."""
         self._budgets.take(namespace, took_s)
+
+    def note_slow(self, pod: PodSandbox, held_s: float) -> None:
+        """A hook was held up for so long by an attach that succeeded."""
+        if held_s >= QUICK_S:
+            self.draw(pod.namespace, held_s)
 
     def note_success(self, uids: Iterable[str]) -> None:
         """Claims were attached, a pod is complete. Again: the same."""

@@ -1,16 +1,17 @@
-"""The runtime's hooks: when a pod's devices are attached and detached, and by which deadline.
+"""The runtime's NRI hooks: when a pod's devices are attached and detached, and by which deadline.
 
-Promise: a pod does not run without its interfaces. The runtime takes silence for consent, so the
-answer is an error before its deadline rather than nothing; a sandbox that slipped through while the
-driver was away is completed after the next Synchronize, and until then its containers are refused.
-A pod on the host's network has no namespace of its own, and is refused if it claims an interface.
+Promise: a pod does not run without its interfaces. The runtime takes silence for consent, so there
+is an answer before its deadline: an error, or while the attach goes on, that the sandbox may be
+made; then its containers are held by a hook of their own until the pod has everything. A sandbox
+that slipped through while the driver was away is completed after the next Synchronize, and until
+then its containers are refused. One that lost its namespace is replaced. A pod on the host's
+network has no namespace of its own, and is refused if it claims an interface.
 All pods of the node wait while a hook runs: one that failed lately at their cost is refused at once
-for a while, and what can be undone later does not hold up anybody where that has happened often.
+for a while, and what can be done later does not hold up anybody where that has happened often.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -18,27 +19,37 @@ import structlog
 
 from netclaim.errors import NetclaimError, PeerError
 from netclaim.framework.adopt import Adopter
-from netclaim.framework.attach import Attacher
+from netclaim.framework.attach import Attacher, NoNamespaceError
+from netclaim.framework.attaching import Attaching, AttachTimeoutError, Attempt
 from netclaim.framework.clock import Clock
-from netclaim.framework.fairness import HookTime, NotYetError
+from netclaim.framework.fairness import HookTime
+from netclaim.framework.hold import Hold
 from netclaim.framework.repair import Repairer
 from netclaim.model.pod import PodSandbox
-from netclaim.nri import Container, RuntimeInfo
+from netclaim.nri import Container, ContainerHook, RuntimeInfo
 
-__all__ = ["AttachTimeoutError", "RuntimeHooks"]
+__all__ = ["RuntimeHooks", "SandboxLostError"]
 
 log = structlog.get_logger()
 
-# Of a hook's time, what is kept to take back a failed attach: 0.36 s of the usual 1.8 s. A detach
-# by exec takes about 25 ms a device; what does not fit goes on in the background.
-ROLLBACK_SHARE: Final = 0.2
-# For undoing what a namespace has that used up its share of the hooks: ten times what it takes.
+# How long a hook waits for an attach, of the usual 1.8 s. By exec a chain takes about 25 ms, in
+# process 3 ms: what takes longer than this has a reason to, and the node's other pods go first.
+WAIT_S: Final = 1.0
+# Where a namespace used up its share of the hooks, or the pod has been waited for before.
 SHORT_S: Final = 0.25
+# Of a hook's time, where containers cannot be held: what is kept to take back a failed attach.
+ROLLBACK_SHARE: Final = 0.2
 TIMEOUT_MIN_S: Final = 1.0  # below, a chain of executed plugins on a busy node may not fit
 
 
-class AttachTimeoutError(PeerError):
-    """A pod's devices were not attached in the runtime's time; kubelet makes a new sandbox."""
+class SandboxLostError(PeerError):
+    """A sandbox has no network namespace any more; kubelet makes a new one."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the sandbox has lost its network namespace, as a restart of the container runtime "
+            "may cause; it is being replaced"
+        )
 
 
 class RuntimeHooks:
@@ -48,14 +59,19 @@ class RuntimeHooks:
         self,
         attacher: Attacher,
         adopter: Adopter,
+        attaching: Attaching,
         repairer: Repairer,
         *,
+        hold: Hold | None,
         hook_time: HookTime,
         clock: Clock,
     ) -> None:
+        """Without `hold` containers cannot be held: what is not attached in time is an error."""
         self._attacher = attacher
         self._adopter = adopter
+        self._attaching = attaching
         self._repairer = repairer
+        self._hold = hold
         self._hook_time = hook_time
         self._clock = clock
 
@@ -80,16 +96,13 @@ class RuntimeHooks:
 
     async def run_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
         """Attach, or take everything back and answer with an error. Again: nothing to do."""
-        left_s = deadline_s - asyncio.get_running_loop().time()
-        with self._accounted(pod):
-            try:
-                await self._attach(pod, self._adopter.book, deadline_s - left_s * ROLLBACK_SHARE)
-            except Exception as error:
-                await self._release(pod, deadline_s)
-                log.warning(
-                    "attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error)
-                )
-                raise
+        attempt = self._attaching.begin(pod, self._adopter.book, roll_back=True, hooked=True)
+        try:
+            if not await self._attached(attempt, deadline_s):
+                log.info("attach.goes_on", pod=pod.name, namespace=pod.namespace)
+        except Exception as error:
+            log.warning("attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error))
+            raise
 
     async def create_container(
         self,
@@ -97,86 +110,68 @@ class RuntimeHooks:
         container: Container,
         *,
         deadline_s: float,
-    ) -> None:
-        """Refuse a container while its pod lacks an interface. Again: the same."""
-        with self._accounted(pod):
-            try:
-                await self._attach(pod, partial(self._adopter.take_over, hooked=True), deadline_s)
-            except Exception as error:
-                log.warning(
-                    "attach.container_refused",
-                    pod=pod.name,
-                    namespace=pod.namespace,
-                    container=container.name,
-                    error=str(error),
-                )
+    ) -> ContainerHook | None:
+        """Hold or refuse a container while its pod lacks an interface. Again: the same."""
+        adopt = partial(self._adopter.take_over, hooked=True)
+        attempt = self._attaching.begin(pod, adopt, roll_back=False, hooked=True)
+        try:
+            if await self._attached(attempt, deadline_s):
+                return None
+        except NoNamespaceError as error:
+            if await self._repairer.is_on_host(pod):
                 raise
+            self._repairer.note_lost(pod)
+            raise SandboxLostError from error
+        except Exception as error:
+            log.warning(
+                "attach.container_refused",
+                pod=pod.name,
+                namespace=pod.namespace,
+                container=container.name,
+                error=str(error),
+            )
+            raise
+        assert self._hold is not None, "else it is attached or an error"
+        return self._hold.hook(pod)
 
     async def stop_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
         """Detach while the namespace is still there. Again: nothing to do."""
-        await self._end(pod, deadline_s)
+        await self.end(pod, deadline_s)
 
     async def remove_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
         """Detach what Stop did not. Again: nothing to do."""
-        await self._end(pod, deadline_s)
+        await self.end(pod, deadline_s)
 
-    @contextmanager
-    def _accounted(self, pod: PodSandbox) -> Iterator[None]:
-        """Have the claims say why the block failed, and account for the time that it took.
-
-        What was refused at once took none. Being cancelled, as the runtime hung up, is a failure.
-        """
-        started_s = self._clock.monotonic()
-        try:
-            yield
-        except BaseException as error:
-            unplanned = self._adopter.pop_failed(pod.id)
-            unattached = self._attacher.tell_failure(pod.id)
-            blamed = unplanned if unattached is None else unattached
-            if not isinstance(error, NotYetError):
-                took_s = self._clock.monotonic() - started_s
-                text = str(error) or "cut off before the runtime's deadline"
-                self._hook_time.note_failure(pod, blamed, took_s, text)
-            raise
-
-    async def _attach(
-        self, pod: PodSandbox, adopt: Callable[[PodSandbox], Awaitable[object]], deadline_s: float
-    ) -> None:
-        self._hook_time.check_pod(pod)
-        try:
-            async with asyncio.timeout_at(deadline_s):
-                await adopt(pod)
-                await self._attacher.attach(pod, hooked=True)
-        except TimeoutError as error:
-            self._repairer.wake()
-            raise AttachTimeoutError(
-                "interfaces were not attached in the runtime's time"
-            ) from error
-        except BaseException:  # cancelled too: the runtime hung up, and the pod may go on
-            self._repairer.wake()
-            raise
-
-    async def _end(self, pod: PodSandbox, deadline_s: float) -> None:
+    async def end(self, pod: PodSandbox, deadline_s: float) -> None:
+        """Undo as much as time allows; the rest goes on in the background. Again: nothing."""
         self._repairer.forget(pod.id)
         if self._repairer.is_at(pod.id) or not self._hook_time.may_wait(pod.namespace):
             # A link that was moved into the pod is lost with the namespace, so try all the same.
             deadline_s = min(deadline_s, asyncio.get_running_loop().time() + SHORT_S)
         started_s = self._clock.monotonic()
-        if not await self._release(pod, deadline_s):
-            self._hook_time.draw(pod.namespace, self._clock.monotonic() - started_s)
-
-    async def _release(self, pod: PodSandbox, deadline_s: float) -> bool:
-        """Undo as much as time allows; the rest goes on in the background. Whether all is done."""
-        done = False
         try:
             async with asyncio.timeout_at(deadline_s):
-                await self._attacher.release_sandbox(pod.id)
-            done = True
+                await self._attaching.cancel(pod.id)
+                await self._attacher.release_sandbox(pod)
         except (NetclaimError, TimeoutError) as error:
             log.warning("detach.postponed", sandbox=pod.id, error=str(error))
             self._repairer.note_gone(pod)
+            self._hook_time.draw(pod.namespace, self._clock.monotonic() - started_s)
         except BaseException:  # the runtime hung up
             self._repairer.note_gone(pod)
             raise
         self._repairer.note_ended()
-        return done
+
+    async def _attached(self, attempt: Attempt, deadline_s: float) -> bool:
+        """Wait for an attach as long as the node's other pods can; whether it is done."""
+        now_s = asyncio.get_running_loop().time()
+        if self._hold is None:
+            by_s = deadline_s - (deadline_s - now_s) * ROLLBACK_SHARE
+            if not await self._attaching.wait(attempt, by_s):
+                why = "interfaces were not attached in the runtime's time"
+                await self._attaching.cancel(attempt.pod.id, why)
+                raise AttachTimeoutError(why)
+            return True
+        again = attempt.held_s > 0 or not self._hook_time.may_wait(attempt.pod.namespace)
+        by_s = min(deadline_s, now_s + (SHORT_S if again else WAIT_S))
+        return await self._attaching.wait(attempt, by_s)

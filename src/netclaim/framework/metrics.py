@@ -55,6 +55,9 @@ class Metrics:
         self.pending_reports = self._gauge(
             "netclaim_pending_reports", "Claims whose device status is not written yet."
         )
+        self.given_up_detaches = self._counter(
+            "netclaim_given_up_detaches", "Attachments that could not be undone for good."
+        )
         self.dropped_events = self._counter(
             "netclaim_dropped_events", "Warnings that claims got too many of to be left as events."
         )

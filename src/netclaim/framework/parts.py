@@ -3,12 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from netclaim.cri import CriClient
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.answer import ClaimAnswers
 from netclaim.framework.attach import Attacher
+from netclaim.framework.attaching import Attaching
 from netclaim.framework.cdi import CdiDirectory
 from netclaim.framework.clock import Clock
 from netclaim.framework.contract import Driver, NetworkDriver
+from netclaim.framework.detach import Detacher
 from netclaim.framework.device_health import device_healths
 from netclaim.framework.fairness import HookTime
 from netclaim.framework.hooks import RuntimeHooks
@@ -21,6 +24,7 @@ from netclaim.framework.kube_api import (
     KubeStatuses,
 )
 from netclaim.framework.limits import Limits
+from netclaim.framework.marks import NoMarks
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.pod_plans import PodPlans
 from netclaim.framework.prepare import Attachments, Preparer
@@ -45,6 +49,7 @@ class Network:
     """What a network driver has beyond others; also the Attachments of its claims."""
 
     attacher: Attacher
+    attaching: Attaching
     repairer: Repairer
     plugin: Plugin
 
@@ -120,25 +125,39 @@ def build(
     )
     released = ReleasedLately(clock)
     limits = Limits()
+    marks = NoMarks()
     network = None
     if isinstance(driver, NetworkDriver):
         pods = KubePods(api)
         hook_time = HookTime(clock)
+        detacher = Detacher(
+            driver,
+            journal,
+            reports=reporter,
+            marks=marks,
+            metrics=metrics,
+            clock=clock,
+            netns_exists=_exists,
+        )
         attacher = Attacher(
             driver,
             journal,
             PodPlans(journal, claims, pods),
+            detacher,
             reports=reporter,
+            marks=marks,
             metrics=metrics,
             hook_time=hook_time,
             limits=limits,
-            netns_exists=_exists,
         )
 
         async def plan(ref: ClaimRef) -> None:
             # The preparer is made below: it needs the plugin, which needs the adopter. A journal
             # that is complete would know the claim, had kubelet not released it.
             await preparer.adopt(ref, ending=journal.complete)
+
+        async def settle(ref: ClaimRef) -> None:
+            await preparer.settle(ref)
 
         async def release(ref: ClaimRef) -> None:
             await preparer.release_ended(ref)
@@ -152,15 +171,41 @@ def build(
             released=released,
             hook_time=hook_time,
             plan=plan,
+            settle=settle,
         )
-        repairer = Repairer(attacher, adopter, journal, clock, _exists, release=release)
+        runtime = CriClient(settings.runtime_sockets)
+        repairer = Repairer(
+            attacher,
+            adopter,
+            journal,
+            clock,
+            netns_exists=_exists,
+            sandboxes=runtime,
+            release=release,
+        )
+        attaching = Attaching(
+            attacher,
+            adopter,
+            repairer,
+            hook_time=hook_time,
+            clock=clock,
+            limit_s=settings.attach_timeout_s,
+        )
         plugin = Plugin(
-            RuntimeHooks(attacher, adopter, repairer, hook_time=hook_time, clock=clock),
+            RuntimeHooks(
+                attacher,
+                adopter,
+                attaching,
+                repairer,
+                hold=None,
+                hook_time=hook_time,
+                clock=clock,
+            ),
             name=driver.name,
             index=settings.nri_index,
             socket_path=settings.nri_socket,
         )
-        network = Network(attacher, repairer, plugin)
+        network = Network(attacher, attaching, repairer, plugin)
         attacher.count()
     attachments: Attachments = network or ContainersOnly()
     preparer = Preparer(
@@ -171,6 +216,7 @@ def build(
         attachments=attachments,
         files=CdiDirectory(settings.cdi_dir, driver.name),
         reports=reporter,
+        marks=marks,
         released=released,
         metrics=metrics,
         limits=limits,

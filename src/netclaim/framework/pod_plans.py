@@ -73,12 +73,23 @@ class PodPlans:
         mine = [booking for booking in nearby if await self._serves(booking, pod)]
         return tuple(plan for booking in mine for plan in _network_plans(booking))
 
+    def known(self, pod: PodSandbox) -> tuple[Plan, ...]:
+        """The pod's plans as far as they are known without asking anybody."""
+        mine = [b for b in self._journal.bookings.values() if self._is_reserved(b, pod)]
+        return tuple(plan for booking in mine for plan in _network_plans(booking))
+
+    def _is_reserved(self, booking: Booking, pod: PodSandbox) -> bool:
+        later = self._later_pods.get(booking.claim.uid, ())
+        return pod.uid in booking.pods or pod.uid in later
+
     async def _serves(self, booking: Booking, pod: PodSandbox) -> bool:
         uid = booking.claim.uid
         if booking.sole_pod_uid is not None:
             return pod.uid == booking.sole_pod_uid
-        if pod.uid in booking.pods or pod.uid in self._later_pods.get(uid, ()):
+        if self._is_reserved(booking, pod):
             return True
+        if not pod.may_claim:
+            return False
         if not (await self._claims_of(pod)).may_have(booking.claim.name):
             return False
         claim = await self._claims.get(booking.claim)

@@ -2,9 +2,11 @@
 
 Promise: the plan is in the journal before anybody hears of success; a second call returns the saved
 plan and disturbs nothing; a device that another claim holds is not given away, nor more than a pod
-or a namespace may have; of a claim that is refused for that nothing is written. Releasing detaches
-first, works without the claim object, and succeeds for a claim that was never prepared; under a pod
-that still runs it is put off until the pod has ended. Limit: one attempt a call; `answer` retries.
+or a namespace may have; of a claim that is refused for that nothing is written. A claim that may be
+planned later is answered as prepared, and owed: planned before its pod gets a sandbox. Releasing
+detaches first, works without the claim object, and succeeds for a claim that was never prepared;
+under a pod that still runs it is put off until the pod has ended. Limit: one attempt a call;
+`answer` retries.
 """
 
 import asyncio
@@ -15,17 +17,18 @@ import msgspec
 import structlog
 
 from netclaim.errors import NetclaimError, PeerError, RequestError
-from netclaim.framework.attach import Reports
-from netclaim.framework.contract import Driver
+from netclaim.framework.contract import Driver, LaterError, NetworkDriver
+from netclaim.framework.detach import Reports
 from netclaim.framework.exclusive import holder
 from netclaim.framework.journal import Journal
 from netclaim.framework.limits import Limits, NamespaceFullError
 from netclaim.framework.locks import KeyedLock
+from netclaim.framework.marks import PlanMarks
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.pod_plans import Claims
 from netclaim.framework.records import Booking
 from netclaim.framework.released import ReleasedLately
-from netclaim.model.claim import Claim, DeviceKey
+from netclaim.model.claim import AllocatedDevice, Claim, DeviceKey
 from netclaim.model.plan import Prepared
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef, PrepareAnswer, PreparedDevice
@@ -103,6 +106,7 @@ class Preparer:
         attachments: Attachments,
         files: ContainerFiles,
         reports: Reports,
+        marks: PlanMarks,
         released: ReleasedLately,
         metrics: Metrics,
         limits: Limits,
@@ -114,6 +118,7 @@ class Preparer:
         self._attachments = attachments
         self._files = files
         self._reports = reports
+        self._marks = marks
         self._released = released
         self._metrics = metrics
         self._limits = limits
@@ -125,7 +130,12 @@ class Preparer:
         """Plan the claim, write the plan down, answer. Again: the saved plan."""
         await self._attachments.wait_hooked()
         async with self._locks.hold(ref.uid):
-            return await self._prepare(ref, ending=False)
+            try:
+                return await self._prepare(ref, ending=False)
+            except LaterError as error:
+                if not isinstance(self._driver, NetworkDriver):
+                    raise
+                return await self._owe(ref, error)
 
     async def adopt(self, ref: ClaimRef, *, ending: bool) -> None:
         """Plan a claim that was prepared before, as far as one knows; or leave no trace of it.
@@ -140,6 +150,18 @@ class Preparer:
                 booking = self._journal.bookings.get(ref.uid)
                 if booking is not None and known is None:
                     await self._release(booking)
+                raise
+
+    async def settle(self, ref: ClaimRef) -> None:
+        """Plan a claim that is owed, or raise why it cannot be. Again: nothing."""
+        async with self._locks.hold(ref.uid):
+            booking = self._journal.bookings.get(ref.uid)
+            if booking is None or not booking.owed:
+                return
+            try:
+                await self._prepare(ref, ending=booking.ending)
+            except NetclaimError as error:
+                self.report_failure(ref, str(error), error.device)
                 raise
 
     async def unprepare(self, ref: ClaimRef) -> None:
@@ -175,11 +197,18 @@ class Preparer:
                 await self._release(booking)
                 log.info("unprepare.done", claim=ref.name, namespace=ref.namespace)
 
-    def report_failure(self, ref: ClaimRef, message: str) -> None:
-        """Show on the claim why it is not prepared; one that was prepared before stays ready."""
+    def report_failure(self, ref: ClaimRef, message: str, device: DeviceKey | None) -> None:
+        """Show on the claim why it is not prepared; one that was prepared before stays ready.
+
+        `device` is the one that failed, if it was one: the others only wait for it.
+        """
         booking = self._journal.bookings.get(ref.uid)
-        if booking is not None and not booking.ready:
-            self._reports.touch(ref.uid, {device.key: message for device in booking.devices})
+        if booking is None or booking.ready:
+            return
+        keys = [each.key for each in booking.devices]
+        others = f"waiting for device {device[1]} of the same claim" if device in keys else message
+        texts = {key: message if key == device else others for key in keys}
+        self._reports.touch(ref.uid, texts)
 
     async def _prepare(self, ref: ClaimRef, *, ending: bool) -> PrepareAnswer:
         claim = await self._read(ref)
@@ -200,15 +229,27 @@ class Preparer:
             pods=claim.pod_uids,
             owner_pod_uid=claim.owner_pod_uid,
             ending=ending,
+            owed=False,
         )
         if done != booking:
             await self._journal.put_booking(done)
+        self._marks.note_plans(self._journal)  # before kubelet hears of it
         self.count()
         self._reports.touch(claim.uid, {})
         log.info(
             "prepare.done", claim=ref.name, namespace=ref.namespace, devices=len(prepared.plans)
         )
         return _answer(prepared, ids)
+
+    async def _owe(self, ref: ClaimRef, error: LaterError) -> PrepareAnswer:
+        """Answer for a claim whose plans cannot be made yet: they are due before its sandbox."""
+        booking = self._journal.bookings[ref.uid]
+        if not booking.owed:
+            await self._journal.put_booking(msgspec.structs.replace(booking, owed=True))
+        self._marks.note_plans(self._journal)
+        self.report_failure(ref, str(error), error.device)
+        log.warning("prepare.owed", claim=ref.name, namespace=ref.namespace, error=str(error))
+        return PrepareAnswer(devices=tuple(_prepared(each) for each in booking.devices))
 
     async def _read(self, ref: ClaimRef) -> Claim:
         claim = await self._claims.get(ref)
@@ -275,6 +316,7 @@ class Preparer:
         await self._driver.unprepare(booking.prepared or Prepared(claim=booking.claim))
         await self._files.remove(uid)
         await self._journal.drop_booking(uid)
+        self._marks.note_plans(self._journal)
         self._reports.touch(uid, {})  # what was kept of it is not needed any more
         self.count()
 
@@ -292,14 +334,15 @@ def _check_plans(claim: Claim, prepared: Prepared) -> None:
 
 def _answer(prepared: Prepared, ids: Mapping[DeviceKey, str]) -> PrepareAnswer:
     return PrepareAnswer(
-        devices=tuple(
-            PreparedDevice(
-                request_names=(plan.device.base_request,),
-                pool_name=plan.device.pool,
-                device_name=plan.device.device,
-                cdi_device_ids=(ids[plan.device.key],) if plan.device.key in ids else (),
-                share_id=plan.device.share_id,
-            )
-            for plan in prepared.plans
-        )
+        devices=tuple(_prepared(plan.device, ids.get(plan.device.key)) for plan in prepared.plans)
+    )
+
+
+def _prepared(device: AllocatedDevice, cdi_id: str | None = None) -> PreparedDevice:
+    return PreparedDevice(
+        request_names=(device.base_request,),
+        pool_name=device.pool,
+        device_name=device.device,
+        cdi_device_ids=() if cdi_id is None else (cdi_id,),
+        share_id=device.share_id,
     )

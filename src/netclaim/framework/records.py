@@ -1,5 +1,6 @@
 """What the journal keeps: bookings, leases and reports, as frozen values."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -7,9 +8,10 @@ import msgspec
 from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.claim import AllocatedDevice, JsonObject
 from netclaim.model.plan import Prepared
+from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["Booking", "DeviceReport", "Lease", "Report"]
+__all__ = ["Booking", "DeviceReport", "Lease", "Report", "pods_of"]
 
 
 class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -22,6 +24,8 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
     so that only `sole_pod_uid` says whose the claim is. `ready` is whether the plans hold: not
     before they are made, nor once their release has begun, nor after a reboot. `ending` is whether
     kubelet released the claim under a pod that still runs: it is undone with that pod's sandbox.
+    `owed` is whether kubelet was told that the claim is prepared although its plans are still to be
+    made: before the pod's sandbox gets anything.
     """
 
     claim: ClaimRef
@@ -31,6 +35,7 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
     prepared: Prepared | None = None
     ready: bool = False
     ending: bool = False
+    owed: bool = False
 
     @property
     def sole_pod_uid(self) -> str | None:
@@ -47,6 +52,16 @@ class Lease(msgspec.Struct, frozen=True):
 
     attachment: Attachment
     state: Literal["attaching", "attached", "detaching"]
+
+    @property
+    def done(self) -> bool:
+        """Whether the pod has its interface."""
+        return self.state == "attached"
+
+
+def pods_of(leases: Iterable[Lease]) -> tuple[PodSandbox, ...]:
+    """The sandboxes of leases, each once."""
+    return tuple({lease.attachment.pod.id: lease.attachment.pod for lease in leases}.values())
 
 
 class DeviceReport(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,31 +1,34 @@
 """Bring journal and runtime into line: after a restart of either, and after anything cut short.
 
 Promise: a running sandbox that lacks an interface gets it, also one that lost it with its device;
-one that a lost journal knew is known again; an attachment whose sandbox is gone is undone, and then
-a claim that was released too early; all are tried until they succeed. Each namespace's work goes on
-by itself: one whose devices hang or fail for ever holds up nobody else's. Limit: knows only what
-the runtime lists when the plugin connects and what the hooks pass on. A sandbox that ends unseen is
-cleaned up by unprepare, or if that was put off, when the next one ends.
+one that lost its namespace is stopped, and kubelet makes a new one; one that a lost journal knew is
+known again; an attachment whose sandbox is gone is undone, and then a claim that was released too
+early; all are tried until they succeed. Each namespace's work goes on by itself: one whose devices
+hang or fail for ever holds up nobody else's. Limit: knows only what the runtime lists when the
+plugin connects and what the hooks pass on. A sandbox that ends unseen is cleaned up by unprepare,
+or if that was put off, when the next one ends.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
+from netclaim.errors import PeerError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.clock import Clock
 from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.places import Places
+from netclaim.framework.records import pods_of
 from netclaim.framework.supervise import Backoff
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["Repairer"]
+__all__ = ["Repairer", "SandboxState", "Sandboxes"]
 
 log = structlog.get_logger()
 
@@ -34,6 +37,32 @@ STEP_S: Final = 30.0  # for one sandbox. Nobody waits for it, but its namespace'
 STEPS_MAX: Final = 8
 RETRIES: Final = Backoff(max_s=10.0)  # a pod is without its interface meanwhile
 WHOLE_NODE: Final = ""  # in place of a namespace; none has this name
+
+
+class SandboxState(Protocol):
+    """What a runtime says of a sandbox."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether it runs."""
+        ...
+
+    @property
+    def on_host_network(self) -> bool:
+        """Whether it has no network of its own, as its pod wants it."""
+        ...
+
+
+class Sandboxes(Protocol):
+    """The container runtime, asked rather than listened to."""
+
+    async def status(self, sandbox_id: str) -> SandboxState | None:
+        """A sandbox as it is now; None if it is gone."""
+        ...
+
+    async def stop(self, sandbox_id: str) -> None:
+        """End a sandbox; kubelet makes a new one. Again: nothing."""
+        ...
 
 
 class Repairer:
@@ -45,8 +74,9 @@ class Repairer:
         adopter: Adopter,
         journal: Journal,
         clock: Clock,
-        netns_exists: Callable[[str], bool],
         *,
+        netns_exists: Callable[[str], bool],
+        sandboxes: Sandboxes,
         release: Callable[[ClaimRef], Awaitable[None]],
     ) -> None:
         """`release` undoes a claim whose release was put off, if it still is."""
@@ -55,9 +85,11 @@ class Repairer:
         self._journal = journal
         self._clock = clock
         self._netns_exists = netns_exists
+        self._sandboxes = sandboxes
         self._release_claim = release
         self._running: dict[str, PodSandbox] = {}  # to be completed
-        self._gone: dict[str, str] = {}  # to be released; with their namespaces
+        self._gone: dict[str, PodSandbox] = {}  # to be released
+        self._lost: dict[str, PodSandbox] = {}  # to be replaced, if they run
         self._listed = False  # whether the runtime has said what runs
         self._to_check: dict[str, PodSandbox] = {}  # whether they still have what they had
         self._tended: dict[str, asyncio.Event] = {}  # namespaces at work, and news for them
@@ -74,16 +106,32 @@ class Repairer:
     def note_running(self, pods: Sequence[PodSandbox]) -> None:
         """These sandboxes exist, and no others. A stopped one has no namespace any more."""
         self._running = {pod.id: pod for pod in pods if pod.netns is not None}
-        held = [lease.attachment.pod for lease in self._journal.leases.values()]
-        self._gone = {pod.id: pod.namespace for pod in held if pod.id not in self._running}
+        held = pods_of(self._journal.leases.values())
+        self._gone = {pod.id: pod for pod in held if pod.id not in self._running}
+        without = (pod for pod in pods if pod.netns is None)
+        self._lost = {pod.id: pod for pod in without if self._is_planned(pod)}
         self._listed = True
         self._to_check = {pod.id: pod for pod in self._attacher.holders(beyond=())}
         self.wake()
 
     def note_gone(self, pod: PodSandbox) -> None:
         """This sandbox is to be released. Again: the same."""
-        self._gone[pod.id] = pod.namespace
+        self._gone[pod.id] = pod
         self.wake()
+
+    def note_lost(self, pod: PodSandbox) -> None:
+        """This sandbox has no namespace: if it runs, it is to be replaced. Again: the same."""
+        self._lost[pod.id] = pod
+        self.wake()
+
+    async def is_on_host(self, pod: PodSandbox) -> bool:
+        """Whether a sandbox without a namespace is on the host's network, if that can be known."""
+        try:
+            status = await self._sandboxes.status(pod.id)
+        except PeerError as error:
+            log.warning("repair.runtime_unreachable", error=str(error))
+            return False
+        return status is not None and status.on_host_network
 
     def note_offered(self, devices: Iterable[str]) -> None:
         """The node has these devices, and no others. Again: the same."""
@@ -98,6 +146,7 @@ class Repairer:
     def forget(self, sandbox_id: str) -> None:
         """This sandbox is ending: do not complete it any more. Again: nothing."""
         self._running.pop(sandbox_id, None)
+        self._lost.pop(sandbox_id, None)
 
     def note_ended(self) -> None:
         """A sandbox has ended. Again: the same."""
@@ -148,10 +197,10 @@ class Repairer:
 
     def _with_work(self) -> set[str]:
         """The namespaces with something to do; once there are none, what concerns them all."""
-        noted = {pod.namespace for pod in (*self._to_check.values(), *self._running.values())}
-        unfinished = {pod.namespace for pod in self._attacher.unfinished()}
-        ended = {claim.namespace for claim in self._ended_claims()}
-        namespaces = noted | unfinished | ended | set(self._gone.values())
+        noted = (self._to_check, self._running, self._gone, self._lost)
+        pods = [pod for each in noted for pod in each.values()]
+        namespaces = {pod.namespace for pod in (*pods, *self._attacher.unfinished())}
+        namespaces |= {claim.namespace for claim in self._ended_claims()}
         if namespaces or self._tended or not self._listed or self._adopter.blind:
             return namespaces
         return set() if self._journal.complete else {WHOLE_NODE}
@@ -160,15 +209,16 @@ class Repairer:
         """Try everything of a namespace once. Whether all succeeded."""
         if namespace == WHOLE_NODE:
             return await self._step(namespace, self._journal.mark_complete)
-        gone = [each for each, of in self._gone.items() if of == namespace]
-        steps = [await self._step(namespace, partial(self._release, each)) for each in gone]
-        check = [each.id for each in self._to_check.values() if each.namespace == namespace]
-        steps += [await self._step(namespace, partial(self._check, each)) for each in check]
-        running = [each.id for each in self._running.values() if each.namespace == namespace]
-        steps += [await self._step(namespace, partial(self._complete, each)) for each in running]
-        unfinished = [
-            each.id for each in self._attacher.unfinished() if each.namespace == namespace
-        ]
+        steps: list[bool] = []
+        for noted, work in (
+            (self._lost, self._replace),
+            (self._gone, self._release),
+            (self._to_check, self._check),
+            (self._running, self._complete),
+        ):
+            pods = [pod for pod in noted.values() if pod.namespace == namespace]
+            steps += [await self._step(namespace, partial(work, pod)) for pod in pods]
+        unfinished = [each for each in self._attacher.unfinished() if each.namespace == namespace]
         finish = self._attacher.finish
         steps += [await self._step(namespace, partial(finish, each)) for each in unfinished]
         ended = [claim for claim in self._ended_claims() if claim.namespace == namespace]
@@ -188,36 +238,47 @@ class Repairer:
             return False
         return True
 
+    def _is_planned(self, pod: PodSandbox) -> bool:
+        return any(pod.uid in booking.pods for booking in self._journal.bookings.values())
+
     def _ended_claims(self) -> list[ClaimRef]:
         """The claims that were released under a sandbox which is gone by now."""
         ending = (b.claim for b in self._journal.bookings.values() if b.ending)
         return [claim for claim in ending if not self._attacher.users(claim.uid)]
 
-    async def _release(self, sandbox_id: str) -> None:
-        await self._attacher.release_sandbox(sandbox_id)
-        self._gone.pop(sandbox_id, None)
+    async def _replace(self, pod: PodSandbox) -> None:
+        """Have a sandbox stopped that runs without its namespace; kubelet makes another."""
+        status = await self._sandboxes.status(pod.id)
+        if status is not None and status.ready and not status.on_host_network:
+            log.warning("repair.replaced", pod=pod.name, namespace=pod.namespace, sandbox=pod.id)
+            await self._sandboxes.stop(pod.id)
+        self._lost.pop(pod.id, None)
 
-    async def _check(self, sandbox_id: str) -> None:
+    async def _release(self, pod: PodSandbox) -> None:
+        await self._attacher.release_sandbox(pod)
+        self._gone.pop(pod.id, None)
+
+    async def _check(self, pod: PodSandbox) -> None:
         """See whether a sandbox still has what it had; what went is attached again."""
-        pod = self._to_check.get(sandbox_id)
-        if pod is None:  # noted anew since
+        if pod.id not in self._to_check:  # noted anew since
             return
-        if await self._attacher.give_up_lost(sandbox_id):
-            self._running[sandbox_id] = pod
-        self._to_check.pop(sandbox_id, None)
+        if await self._attacher.give_up_lost(pod):
+            self._running[pod.id] = pod
+        self._to_check.pop(pod.id, None)
 
-    async def _complete(self, sandbox_id: str) -> None:
-        pod = self._running.get(sandbox_id)
-        if pod is None:  # stopped since it was noted
+    async def _complete(self, pod: PodSandbox) -> None:
+        if pod.id not in self._running:  # stopped since it was noted
             return
         if pod.netns is not None and self._netns_exists(pod.netns):
-            # A Stop from here on waits for the sandbox's lock behind us, and undoes it all.
+            # A Stop from here on waits for the pod's lock behind us, and undoes it all.
             try:
                 await self._adopter.take_over(pod)
                 await self._attacher.attach(pod)
             finally:
-                self._adopter.pop_failed(sandbox_id)
-                self._attacher.tell_failure(sandbox_id)
+                self._adopter.pop_failed(pod.id)
+                self._attacher.tell_failure(pod.id)
         else:
-            self.note_gone(pod)  # ended without our being told
-        self._running.pop(sandbox_id, None)
+            self.note_gone(pod)  # ended without our being told, or its namespace was taken away
+            if self._is_planned(pod):
+                self.note_lost(pod)
+        self._running.pop(pod.id, None)

@@ -81,6 +81,7 @@ class Reporter:
         self._namespace_events = Buckets(NAMESPACE_EVENTS, clock)
         self._dirty: set[str] = set()
         self._queue: asyncio.Queue[str] = asyncio.Queue()
+        self._farewells: asyncio.Queue[tuple[ClaimRef, str]] = asyncio.Queue()
         self._locks = KeyedLock()
         self._writes = asyncio.Semaphore(WRITES_MAX)
 
@@ -99,13 +100,24 @@ class Reporter:
             self._queue.put_nowait(claim_uid)
             self._metrics.pending_reports.set(len(self._dirty))
 
+    def give_up(self, claim: ClaimRef, text: str) -> None:
+        """Something of the claim is not undone and never will be: leave an event."""
+        self._farewells.put_nowait((claim, brief(text)))
+
     async def run(self) -> None:
         """Write what has to be written, beginning with what a restart left, until cancelled."""
         for claim_uid in self._journal.bookings:
             self.look_again(claim_uid)
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._bid_farewell())
             while True:
                 group.create_task(self._deliver(await self._queue.get()))
+
+    async def _bid_farewell(self) -> None:
+        """Leave the events of what was given up; the claims themselves may be gone."""
+        while True:
+            claim, text = await self._farewells.get()
+            await self._leave_event(claim, f"{self._subject}NotReleased", text)
 
     async def _deliver(self, claim_uid: str) -> None:
         wait_s = 0.0
@@ -168,13 +180,16 @@ class Reporter:
         """Say new failures as an event; an event that cannot be left is not worth a retry."""
         told = {d.message for d in previous.devices if not d.ready} if previous else set()
         for message in sorted({d.message for d in report.devices if not d.ready} - told):
-            if not self._may_warn(claim):
-                self._metrics.dropped_events.inc()
-                continue
-            try:
-                await self._statuses.warn(claim, f"{self._subject}NotReady", message)
-            except NetclaimError as error:
-                log.warning("report.event_failed", claim=claim.name, error=str(error))
+            await self._leave_event(claim, f"{self._subject}NotReady", message)
+
+    async def _leave_event(self, claim: ClaimRef, reason: str, message: str) -> None:
+        if not self._may_warn(claim):
+            self._metrics.dropped_events.inc()
+            return
+        try:
+            await self._statuses.warn(claim, reason, message)
+        except NetclaimError as error:
+            log.warning("report.event_failed", claim=claim.name, error=str(error))
 
     def _may_warn(self, claim: ClaimRef) -> bool:
         """Whether neither the claim nor its namespace has had too many events; counts this one."""

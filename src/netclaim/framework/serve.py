@@ -128,11 +128,13 @@ async def _run(
     async with (
         asyncio.TaskGroup() as group,
         http_serving(settings.http_address, parts.metrics, not_ready),
+        AsyncExitStack() as stack,
     ):
         group.create_task(parts.reporter.run())
         group.create_task(parts.publisher.run())
         group.create_task(follow_devices(driver, parts.offer, clock))
         if parts.network is not None:
+            await stack.enter_async_context(parts.network.attaching)
             group.create_task(parts.network.repairer.run())
             group.create_task(parts.network.plugin.run())
             await parts.network.wait_hooked()

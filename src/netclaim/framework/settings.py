@@ -10,6 +10,7 @@ from typing import Final, Literal, get_args
 
 __all__ = ["Settings", "add_flags", "settings_from", "settings_from_command_line"]
 
+CRIO_SOCKET: Final = Path("/var/run/crio/crio.sock")
 NODE_NAME_VARIABLE: Final = "NODE_NAME"  # what manifests fill from spec.nodeName
 
 
@@ -58,6 +59,22 @@ class Settings:
             "called first."
         },
     )
+    runtime_socket: Path = field(
+        default=Path("/run/containerd/containerd.sock"),
+        metadata={
+            "text": "The container runtime's own (CRI) socket: a sandbox that lost its network "
+            "namespace is stopped there, so that kubelet makes a new one. If it is not there, "
+            "CRI-O's is used."
+        },
+    )
+    attach_timeout_s: float = field(
+        default=30.0,
+        metadata={
+            "text": "How long attaching a pod's devices may take, in seconds. The runtime's hook "
+            "does not wait that long; the pod's first container is held meanwhile. At most 90: "
+            "kubelet gives a container two minutes to start."
+        },
+    )
     cdi_dir: Path = field(
         default=Path("/var/run/cdi"),
         metadata={
@@ -87,6 +104,11 @@ class Settings:
             "says what was looked at and left as it is."
         },
     )
+
+    @property
+    def runtime_sockets(self) -> tuple[Path, ...]:
+        """Where the container runtime may be reached; the first that exists counts."""
+        return (self.runtime_socket, CRIO_SOCKET)
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -52,6 +52,11 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     edits: ContainerEdits | None = None
     network: JsonObject | None = None
 
+    @property
+    def where(self) -> str:
+        """For people: whose it is."""
+        return f"claim {self.claim.namespace}/{self.claim.name}, request {self.device.request}"
+
 
 class Prepared(msgspec.Struct, frozen=True, omit_defaults=True):
     """A claim's plans. Without plans: preparing it was begun and never finished."""

@@ -1,10 +1,17 @@
 """A pod's sandbox as the runtime describes it."""
 
+import re
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
 __all__ = ["PodSandbox"]
+
+# How kubelet tells pods of its own disk, which cannot use claims, from those of the API server.
+SOURCE: Final = "kubernetes.io/config.source"
+API: Final = "api"
+STATIC_UID: Final = re.compile(r"[0-9a-f]{32}")
 
 
 class PodSandbox(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -24,3 +31,12 @@ class PodSandbox(msgspec.Struct, frozen=True, omit_defaults=True):
     ips: tuple[str, ...] = ()
     pid: int = 0
     runtime_handler: str = ""
+
+    @property
+    def may_claim(self) -> bool:
+        """Whether the pod is one of the API server's; those of kubelet's own disk have no claims.
+
+        Kubelet says so by an annotation. A caller that knows no annotations is told by the UID:
+        kubelet makes up one of its own for a pod of its disk, a hash without dashes.
+        """
+        return self.annotations.get(SOURCE, API) == API and not STATIC_UID.fullmatch(self.uid)

@@ -19,7 +19,7 @@ from netclaim.model.node import NodeFacts
 from netclaim.network.dad import DadHold
 from netclaim.network.device import find_by_device
 from netclaim.network.discover import GENERIC, follow, list_devices
-from netclaim.network.errors import LinkGoneError, NameTakenError
+from netclaim.network.errors import LinkGoneError, NameTakenError, about
 from netclaim.network.files import PluginFiles
 from netclaim.network.guard import Guard
 from netclaim.network.lent import LentDevices
@@ -97,15 +97,16 @@ class LinkDriver(NetworkDriver):
         plans = []
         leaving: list[Link] = []
         for request in requests:
-            link = self._allocated(request, snapshot)
-            if link is None:
-                network, used = self._without_link(request, snapshot, level)
-            else:
-                shared = self._guard.is_shared(request.device, link.name)
-                network, used = with_link(request, link, shared=shared), (link,)
-            self._guard.check(claim, request, used, snapshot)
-            self._check_plugins(network)
-            with_wishes(network, request.wishes, request.wish_fields)  # or says which cannot be
+            with about(request.device.key):
+                link = self._allocated(request, snapshot)
+                if link is None:
+                    network, used = self._without_link(request, snapshot, level)
+                else:
+                    shared = self._guard.is_shared(request.device, link.name)
+                    network, used = with_link(request, link, shared=shared), (link,)
+                self._guard.check(claim, request, used, snapshot)
+                self._check_plugins(network)
+                with_wishes(network, request.wishes, request.wish_fields)  # or says which cannot
             if not request.trusted:
                 self._files.tidy(claim.namespace, network.name)
             self._made.note(network, {each.name for each in snapshot.links})

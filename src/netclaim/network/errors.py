@@ -12,10 +12,12 @@ The last three are refusals: where one is raised, nothing was done yet. A plugin
 CniError, and goes to the user in the plugin's own words.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from netclaim.errors import PeerError, RequestError
-from netclaim.framework.contract import NotBegunError
+from netclaim.errors import NetclaimError, PeerError, RequestError
+from netclaim.framework.contract import LaterError, NotBegunError
+from netclaim.model.claim import DeviceKey
 
 __all__ = [
     "LinkGoneError",
@@ -23,6 +25,7 @@ __all__ = [
     "ParametersError",
     "PlanRefusedError",
     "PolicyError",
+    "about",
     "raise_all",
 ]
 
@@ -41,6 +44,16 @@ class PolicyError(RequestError):
 
 class PlanRefusedError(NotBegunError, RequestError):
     """A plan that was made before asks for more than is allowed now."""
+
+
+@contextmanager
+def about(device: DeviceKey) -> Iterator[None]:
+    """Have an error of the block say which of a claim's devices it is about."""
+    try:
+        yield
+    except NetclaimError as error:
+        error.device = device
+        raise
 
 
 def raise_all(faults: Sequence[RequestError]) -> None:
@@ -66,7 +79,7 @@ class NameTakenError(NotBegunError, RequestError):
         self.ifname = ifname
 
 
-class LinkGoneError(NotBegunError, PeerError):
+class LinkGoneError(NotBegunError, LaterError, PeerError):
     """A link that was allocated is not in the node's namespace."""
 
     def __init__(self, link: str) -> None:

@@ -21,13 +21,14 @@ from netclaim.nri.errors import (
 from netclaim.nri.plugin import Backoff, Plugin
 from netclaim.nri.runtime import Runtime, listening
 from netclaim.nri.service import Handlers
-from netclaim.nri.values import Container, ContainerState, RuntimeInfo
+from netclaim.nri.values import Container, ContainerHook, ContainerState, RuntimeInfo
 
 __all__ = [
     "Backoff",
     "CallTimeoutError",
     "ConnectionLostError",
     "Container",
+    "ContainerHook",
     "ContainerState",
     "Handlers",
     "HookTimeoutError",

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16netclaim/nri/api.proto\x12\x14nri.pkg.api.v1alpha1\"\x07\n\x05\x45mpty\"U\n\x15RegisterPluginRequest\x12\x13\n\x0bplugin_name\x18\x01 \x01(\t\x12\x12\n\nplugin_idx\x18\x02 \x01(\t\x12\x13\n\x0bNRI_version\x18\x03 \x01(\t\"\x9d\x01\n\x10\x43onfigureRequest\x12\x0e\n\x06\x63onfig\x18\x01 \x01(\t\x12\x14\n\x0cruntime_name\x18\x02 \x01(\t\x12\x17\n\x0fruntime_version\x18\x03 \x01(\t\x12\x1c\n\x14registration_timeout\x18\x04 \x01(\x03\x12\x17\n\x0frequest_timeout\x18\x05 \x01(\x03\x12\x13\n\x0bNRI_version\x18\x06 \x01(\t\"#\n\x11\x43onfigureResponse\x12\x0e\n\x06\x65vents\x18\x02 \x01(\x05\"\x87\x01\n\x12SynchronizeRequest\x12.\n\x04pods\x18\x01 \x03(\x0b\x32 .nri.pkg.api.v1alpha1.PodSandbox\x12\x33\n\ncontainers\x18\x02 \x03(\x0b\x32\x1f.nri.pkg.api.v1alpha1.Container\x12\x0c\n\x04more\x18\x03 \x01(\x08\"Z\n\x13SynchronizeResponse\x12\x35\n\x06update\x18\x01 \x03(\x0b\x32%.nri.pkg.api.v1alpha1.ContainerUpdate\x12\x0c\n\x04more\x18\x02 \x01(\x08\"\'\n\x0f\x43ontainerUpdate\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\"B\n\x11PodSandboxRequest\x12-\n\x03pod\x18\x01 \x01(\x0b\x32 .nri.pkg.api.v1alpha1.PodSandbox\"{\n\x16\x43reateContainerRequest\x12-\n\x03pod\x18\x01 \x01(\x0b\x32 .nri.pkg.api.v1alpha1.PodSandbox\x12\x32\n\tcontainer\x18\x02 \x01(\x0b\x32\x1f.nri.pkg.api.v1alpha1.Container\"\x19\n\x17\x43reateContainerResponse\"\xa1\x01\n\x10StateChangeEvent\x12*\n\x05\x65vent\x18\x01 \x01(\x0e\x32\x1b.nri.pkg.api.v1alpha1.Event\x12-\n\x03pod\x18\x02 \x01(\x0b\x32 .nri.pkg.api.v1alpha1.PodSandbox\x12\x32\n\tcontainer\x18\x03 \x01(\x0b\x32\x1f.nri.pkg.api.v1alpha1.Container\"\x98\x03\n\nPodSandbox\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0b\n\x03uid\x18\x03 \x01(\t\x12\x11\n\tnamespace\x18\x04 \x01(\t\x12<\n\x06labels\x18\x05 \x03(\x0b\x32,.nri.pkg.api.v1alpha1.PodSandbox.LabelsEntry\x12\x46\n\x0b\x61nnotations\x18\x06 \x03(\x0b\x32\x31.nri.pkg.api.v1alpha1.PodSandbox.AnnotationsEntry\x12\x17\n\x0fruntime_handler\x18\x07 \x01(\t\x12\x34\n\x05linux\x18\x08 \x01(\x0b\x32%.nri.pkg.api.v1alpha1.LinuxPodSandbox\x12\x0b\n\x03pid\x18\t \x01(\r\x12\x0b\n\x03ips\x18\n \x03(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"K\n\x0fLinuxPodSandbox\x12\x38\n\nnamespaces\x18\x05 \x03(\x0b\x32$.nri.pkg.api.v1alpha1.LinuxNamespace\",\n\x0eLinuxNamespace\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0c\n\x04path\x18\x02 \x01(\t\"\xd9\x02\n\tContainer\x12\n\n\x02id\x18\x01 \x01(\t\x12\x16\n\x0epod_sandbox_id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x33\n\x05state\x18\x04 \x01(\x0e\x32$.nri.pkg.api.v1alpha1.ContainerState\x12;\n\x06labels\x18\x05 \x03(\x0b\x32+.nri.pkg.api.v1alpha1.Container.LabelsEntry\x12\x45\n\x0b\x61nnotations\x18\x06 \x03(\x0b\x32\x30.nri.pkg.api.v1alpha1.Container.AnnotationsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01*m\n\x05\x45vent\x12\x0b\n\x07UNKNOWN\x10\x00\x12\x13\n\x0fRUN_POD_SANDBOX\x10\x01\x12\x14\n\x10STOP_POD_SANDBOX\x10\x02\x12\x16\n\x12REMOVE_POD_SANDBOX\x10\x03\x12\x14\n\x10\x43REATE_CONTAINER\x10\x04*\x82\x01\n\x0e\x43ontainerState\x12\x15\n\x11\x43ONTAINER_UNKNOWN\x10\x00\x12\x15\n\x11\x43ONTAINER_CREATED\x10\x01\x12\x14\n\x10\x43ONTAINER_PAUSED\x10\x02\x12\x15\n\x11\x43ONTAINER_RUNNING\x10\x03\x12\x15\n\x11\x43ONTAINER_STOPPED\x10\x04\x32\x65\n\x07Runtime\x12Z\n\x0eRegisterPlugin\x12+.nri.pkg.api.v1alpha1.RegisterPluginRequest\x1a\x1b.nri.pkg.api.v1alpha1.Empty2\xdd\x05\n\x06Plugin\x12\\\n\tConfigure\x12&.nri.pkg.api.v1alpha1.ConfigureRequest\x1a\'.nri.pkg.api.v1alpha1.ConfigureResponse\x12\x62\n\x0bSynchronize\x12(.nri.pkg.api.v1alpha1.SynchronizeRequest\x1a).nri.pkg.api.v1alpha1.SynchronizeResponse\x12\x44\n\x08Shutdown\x12\x1b.nri.pkg.api.v1alpha1.Empty\x1a\x1b.nri.pkg.api.v1alpha1.Empty\x12U\n\rRunPodSandbox\x12\'.nri.pkg.api.v1alpha1.PodSandboxRequest\x1a\x1b.nri.pkg.api.v1alpha1.Empty\x12V\n\x0eStopPodSandbox\x12\'.nri.pkg.api.v1alpha1.PodSandboxRequest\x1a\x1b.nri.pkg.api.v1alpha1.Empty\x12X\n\x10RemovePodSandbox\x12\'.nri.pkg.api.v1alpha1.PodSandboxRequest\x1a\x1b.nri.pkg.api.v1alpha1.Empty\x12n\n\x0f\x43reateContainer\x12,.nri.pkg.api.v1alpha1.CreateContainerRequest\x1a-.nri.pkg.api.v1alpha1.CreateContainerResponse\x12R\n\x0bStateChange\x12&.nri.pkg.api.v1alpha1.StateChangeEvent\x1a\x1b.nri.pkg.api.v1alpha1.Emptyb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16netclaim/nri/api.proto\x12\x14nri.pkg.api.v1alpha1\"\x07\n\x05\x45mpty\"U\n\x15RegisterPluginRequest\x12\x13\n\x0bplugin_name\x18\x01 \x01(\t\x12\x12\n\nplugin_idx\x18\x02 \x01(\t\x12\x13\n\x0bNRI_version\x18\x03 \x01(\t\"\x9d\x01\n\x10\x43onfigureRequest\x12\x0e\n\x06\x63onfig\x18\x01 \x01(\t\x12\x14\n\x0cruntime_name\x18\x02 \x01(\t\x12\x17\n\x0fruntime_version\x18\x03 \x01(\t\x12\x1c\n\x14registration_timeout\x18\x04 \x01(\x03\x12\x17\n\x0frequest_timeout\x18\x05 \x01(\x03\x12\x13\n\x0bNRI_version\x18\x06 \x01(\t\"#\n\x11\x43onfigureResponse\x12\x0e\n\x06\x65vents\x18\x02 \x01(\x05\"\x87\x01\n\x12SynchronizeRequest\x12.\n\x04pods\x18\x01 \x03(\x0b\x32 .nri.pkg.api.v1alpha1.PodSandbox\x12\x33\n\ncontainers\x18\x02 \x03(\x0b\x32\x1f.nri.pkg.api.v1alpha1.Container\x12\x0c\n\x04more\x18\x03 \x01(\x08\"Z\n\x13SynchronizeResponse\x12\x35\n\x06update\x18\x01 \x03(\x0b\x32%.nri.pkg.api.v1alpha1.ContainerUpdate\x12\x0c\n\x04more\x18\x02 \x01(\x08\"\'\n\x0f\x43ontainerUpdate\x12\x14\n\x0c\x63ontainer_id\x18\x01 \x01(\t\"B\n\x11PodSandboxRequest\x12-\n\x03pod\x18\x01 \x01(\x0b\x32 .nri.pkg.api.v1alpha1.PodSandbox\"{\n\x16\x43reateContainerRequest\x12-\n\x03pod\x18\x01 \x01(\x0b\x32 .nri.pkg.api.v1alpha1.PodSandbox\x12\x32\n\tcontainer\x18\x02 \x01(\x0b\x32\x1f.nri.pkg.api.v1alpha1.Container\"T\n\x17\x43reateContainerResponse\x12\x39\n\x06\x61\x64just\x18\x01 \x01(\x0b\x32).nri.pkg.api.v1alpha1.ContainerAdjustment\"A\n\x13\x43ontainerAdjustment\x12*\n\x05hooks\x18\x05 \x01(\x0b\x32\x1b.nri.pkg.api.v1alpha1.Hooks\";\n\x05Hooks\x12\x32\n\x0e\x63reate_runtime\x18\x02 \x03(\x0b\x32\x1a.nri.pkg.api.v1alpha1.Hook\"V\n\x04Hook\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x0c\n\x04\x61rgs\x18\x02 \x03(\t\x12\x32\n\x07timeout\x18\x04 \x01(\x0b\x32!.nri.pkg.api.v1alpha1.OptionalInt\"\x1c\n\x0bOptionalInt\x12\r\n\x05value\x18\x01 \x01(\x03\"\xa1\x01\n\x10StateChangeEvent\x12*\n\x05\x65vent\x18\x01 \x01(\x0e\x32\x1b.nri.pkg.api.v1alpha1.Event\x12-\n\x03pod\x18\x02 \x01(\x0b\x32 .nri.pkg.api.v1alpha1.PodSandbox\x12\x32\n\tcontainer\x18\x03 \x01(\x0b\x32\x1f.nri.pkg.api.v1alpha1.Container\"\x98\x03\n\nPodSandbox\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0b\n\x03uid\x18\x03 \x01(\t\x12\x11\n\tnamespace\x18\x04 \x01(\t\x12<\n\x06labels\x18\x05 \x03(\x0b\x32,.nri.pkg.api.v1alpha1.PodSandbox.LabelsEntry\x12\x46\n\x0b\x61nnotations\x18\x06 \x03(\x0b\x32\x31.nri.pkg.api.v1alpha1.PodSandbox.AnnotationsEntry\x12\x17\n\x0fruntime_handler\x18\x07 \x01(\t\x12\x34\n\x05linux\x18\x08 \x01(\x0b\x32%.nri.pkg.api.v1alpha1.LinuxPodSandbox\x12\x0b\n\x03pid\x18\t \x01(\r\x12\x0b\n\x03ips\x18\n \x03(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"K\n\x0fLinuxPodSandbox\x12\x38\n\nnamespaces\x18\x05 \x03(\x0b\x32$.nri.pkg.api.v1alpha1.LinuxNamespace\",\n\x0eLinuxNamespace\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0c\n\x04path\x18\x02 \x01(\t\"\xd9\x02\n\tContainer\x12\n\n\x02id\x18\x01 \x01(\t\x12\x16\n\x0epod_sandbox_id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x33\n\x05state\x18\x04 \x01(\x0e\x32$.nri.pkg.api.v1alpha1.ContainerState\x12;\n\x06labels\x18\x05 \x03(\x0b\x32+.nri.pkg.api.v1alpha1.Container.LabelsEntry\x12\x45\n\x0b\x61nnotations\x18\x06 \x03(\x0b\x32\x30.nri.pkg.api.v1alpha1.Container.AnnotationsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01*m\n\x05\x45vent\x12\x0b\n\x07UNKNOWN\x10\x00\x12\x13\n\x0fRUN_POD_SANDBOX\x10\x01\x12\x14\n\x10STOP_POD_SANDBOX\x10\x02\x12\x16\n\x12REMOVE_POD_SANDBOX\x10\x03\x12\x14\n\x10\x43REATE_CONTAINER\x10\x04*\x82\x01\n\x0e\x43ontainerState\x12\x15\n\x11\x43ONTAINER_UNKNOWN\x10\x00\x12\x15\n\x11\x43ONTAINER_CREATED\x10\x01\x12\x14\n\x10\x43ONTAINER_PAUSED\x10\x02\x12\x15\n\x11\x43ONTAINER_RUNNING\x10\x03\x12\x15\n\x11\x43ONTAINER_STOPPED\x10\x04\x32\x65\n\x07Runtime\x12Z\n\x0eRegisterPlugin\x12+.nri.pkg.api.v1alpha1.RegisterPluginRequest\x1a\x1b.nri.pkg.api.v1alpha1.Empty2\xdd\x05\n\x06Plugin\x12\\\n\tConfigure\x12&.nri.pkg.api.v1alpha1.ConfigureRequest\x1a\'.nri.pkg.api.v1alpha1.ConfigureResponse\x12\x62\n\x0bSynchronize\x12(.nri.pkg.api.v1alpha1.SynchronizeRequest\x1a).nri.pkg.api.v1alpha1.SynchronizeResponse\x12\x44\n\x08Shutdown\x12\x1b.nri.pkg.api.v1alpha1.Empty\x1a\x1b.nri.pkg.api.v1alpha1.Empty\x12U\n\rRunPodSandbox\x12\'.nri.pkg.api.v1alpha1.PodSandboxRequest\x1a\x1b.nri.pkg.api.v1alpha1.Empty\x12V\n\x0eStopPodSandbox\x12\'.nri.pkg.api.v1alpha1.PodSandboxRequest\x1a\x1b.nri.pkg.api.v1alpha1.Empty\x12X\n\x10RemovePodSandbox\x12\'.nri.pkg.api.v1alpha1.PodSandboxRequest\x1a\x1b.nri.pkg.api.v1alpha1.Empty\x12n\n\x0f\x43reateContainer\x12,.nri.pkg.api.v1alpha1.CreateContainerRequest\x1a-.nri.pkg.api.v1alpha1.CreateContainerResponse\x12R\n\x0bStateChange\x12&.nri.pkg.api.v1alpha1.StateChangeEvent\x1a\x1b.nri.pkg.api.v1alpha1.Emptyb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,10 +39,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CONTAINER_LABELSENTRY']._serialized_options = b'8\001'
   _globals['_CONTAINER_ANNOTATIONSENTRY']._loaded_options = None
   _globals['_CONTAINER_ANNOTATIONSENTRY']._serialized_options = b'8\001'
-  _globals['_EVENT']._serialized_start=1878
-  _globals['_EVENT']._serialized_end=1987
-  _globals['_CONTAINERSTATE']._serialized_start=1990
-  _globals['_CONTAINERSTATE']._serialized_end=2120
+  _globals['_EVENT']._serialized_start=2183
+  _globals['_EVENT']._serialized_end=2292
+  _globals['_CONTAINERSTATE']._serialized_start=2295
+  _globals['_CONTAINERSTATE']._serialized_end=2425
   _globals['_EMPTY']._serialized_start=48
   _globals['_EMPTY']._serialized_end=55
   _globals['_REGISTERPLUGINREQUEST']._serialized_start=57
@@ -62,27 +62,35 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CREATECONTAINERREQUEST']._serialized_start=680
   _globals['_CREATECONTAINERREQUEST']._serialized_end=803
   _globals['_CREATECONTAINERRESPONSE']._serialized_start=805
-  _globals['_CREATECONTAINERRESPONSE']._serialized_end=830
-  _globals['_STATECHANGEEVENT']._serialized_start=833
-  _globals['_STATECHANGEEVENT']._serialized_end=994
-  _globals['_PODSANDBOX']._serialized_start=997
-  _globals['_PODSANDBOX']._serialized_end=1405
-  _globals['_PODSANDBOX_LABELSENTRY']._serialized_start=1308
-  _globals['_PODSANDBOX_LABELSENTRY']._serialized_end=1353
-  _globals['_PODSANDBOX_ANNOTATIONSENTRY']._serialized_start=1355
-  _globals['_PODSANDBOX_ANNOTATIONSENTRY']._serialized_end=1405
-  _globals['_LINUXPODSANDBOX']._serialized_start=1407
-  _globals['_LINUXPODSANDBOX']._serialized_end=1482
-  _globals['_LINUXNAMESPACE']._serialized_start=1484
-  _globals['_LINUXNAMESPACE']._serialized_end=1528
-  _globals['_CONTAINER']._serialized_start=1531
-  _globals['_CONTAINER']._serialized_end=1876
-  _globals['_CONTAINER_LABELSENTRY']._serialized_start=1308
-  _globals['_CONTAINER_LABELSENTRY']._serialized_end=1353
-  _globals['_CONTAINER_ANNOTATIONSENTRY']._serialized_start=1355
-  _globals['_CONTAINER_ANNOTATIONSENTRY']._serialized_end=1405
-  _globals['_RUNTIME']._serialized_start=2122
-  _globals['_RUNTIME']._serialized_end=2223
-  _globals['_PLUGIN']._serialized_start=2226
-  _globals['_PLUGIN']._serialized_end=2959
+  _globals['_CREATECONTAINERRESPONSE']._serialized_end=889
+  _globals['_CONTAINERADJUSTMENT']._serialized_start=891
+  _globals['_CONTAINERADJUSTMENT']._serialized_end=956
+  _globals['_HOOKS']._serialized_start=958
+  _globals['_HOOKS']._serialized_end=1017
+  _globals['_HOOK']._serialized_start=1019
+  _globals['_HOOK']._serialized_end=1105
+  _globals['_OPTIONALINT']._serialized_start=1107
+  _globals['_OPTIONALINT']._serialized_end=1135
+  _globals['_STATECHANGEEVENT']._serialized_start=1138
+  _globals['_STATECHANGEEVENT']._serialized_end=1299
+  _globals['_PODSANDBOX']._serialized_start=1302
+  _globals['_PODSANDBOX']._serialized_end=1710
+  _globals['_PODSANDBOX_LABELSENTRY']._serialized_start=1613
+  _globals['_PODSANDBOX_LABELSENTRY']._serialized_end=1658
+  _globals['_PODSANDBOX_ANNOTATIONSENTRY']._serialized_start=1660
+  _globals['_PODSANDBOX_ANNOTATIONSENTRY']._serialized_end=1710
+  _globals['_LINUXPODSANDBOX']._serialized_start=1712
+  _globals['_LINUXPODSANDBOX']._serialized_end=1787
+  _globals['_LINUXNAMESPACE']._serialized_start=1789
+  _globals['_LINUXNAMESPACE']._serialized_end=1833
+  _globals['_CONTAINER']._serialized_start=1836
+  _globals['_CONTAINER']._serialized_end=2181
+  _globals['_CONTAINER_LABELSENTRY']._serialized_start=1613
+  _globals['_CONTAINER_LABELSENTRY']._serialized_end=1658
+  _globals['_CONTAINER_ANNOTATIONSENTRY']._serialized_start=1660
+  _globals['_CONTAINER_ANNOTATIONSENTRY']._serialized_end=1710
+  _globals['_RUNTIME']._serialized_start=2427
+  _globals['_RUNTIME']._serialized_end=2528
+  _globals['_PLUGIN']._serialized_start=2531
+  _globals['_PLUGIN']._serialized_end=3264
 # @@protoc_insertion_point(module_scope)

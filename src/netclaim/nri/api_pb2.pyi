@@ -109,8 +109,38 @@ class CreateContainerRequest(_message.Message):
     def __init__(self, pod: _Optional[_Union[PodSandbox, _Mapping]] = ..., container: _Optional[_Union[Container, _Mapping]] = ...) -> None: ...
 
 class CreateContainerResponse(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("adjust",)
+    ADJUST_FIELD_NUMBER: _ClassVar[int]
+    adjust: ContainerAdjustment
+    def __init__(self, adjust: _Optional[_Union[ContainerAdjustment, _Mapping]] = ...) -> None: ...
+
+class ContainerAdjustment(_message.Message):
+    __slots__ = ("hooks",)
+    HOOKS_FIELD_NUMBER: _ClassVar[int]
+    hooks: Hooks
+    def __init__(self, hooks: _Optional[_Union[Hooks, _Mapping]] = ...) -> None: ...
+
+class Hooks(_message.Message):
+    __slots__ = ("create_runtime",)
+    CREATE_RUNTIME_FIELD_NUMBER: _ClassVar[int]
+    create_runtime: _containers.RepeatedCompositeFieldContainer[Hook]
+    def __init__(self, create_runtime: _Optional[_Iterable[_Union[Hook, _Mapping]]] = ...) -> None: ...
+
+class Hook(_message.Message):
+    __slots__ = ("path", "args", "timeout")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    ARGS_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    args: _containers.RepeatedScalarFieldContainer[str]
+    timeout: OptionalInt
+    def __init__(self, path: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., timeout: _Optional[_Union[OptionalInt, _Mapping]] = ...) -> None: ...
+
+class OptionalInt(_message.Message):
+    __slots__ = ("value",)
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    value: int
+    def __init__(self, value: _Optional[int] = ...) -> None: ...
 
 class StateChangeEvent(_message.Message):
     __slots__ = ("event", "pod", "container")

@@ -4,7 +4,8 @@ It does to plugins what containerd does, including what hurts: one event at a ti
 node; an error status fails the sandbox or container; a plugin that is late, gone or breaks the
 protocol is closed, and everything goes on as if it had agreed.
 
-Limit: makes no sandbox or container, only tells of them; ignores adjustments; starts no plugins.
+Limit: makes no sandbox or container, only tells of them; of adjustments it knows hooks, and leaves
+them to whoever makes the container; starts no plugins.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import msgspec
 import structlog
@@ -31,7 +32,13 @@ from netclaim.nri.admission import (
 from netclaim.nri.connection import Connection
 from netclaim.nri.endpoint import RUNTIME_SIDE
 from netclaim.nri.errors import MessageTooBigError, StatusError
-from netclaim.nri.values import Container, container_to_proto, pod_to_proto
+from netclaim.nri.values import (
+    Container,
+    ContainerHook,
+    container_hooks,
+    container_to_proto,
+    pod_to_proto,
+)
 
 __all__ = ["Runtime", "listening"]
 
@@ -40,6 +47,8 @@ _POD_CALLS = {
     pb.STOP_POD_SANDBOX: "StopPodSandbox",
     pb.REMOVE_POD_SANDBOX: "RemovePodSandbox",
 }
+
+AnswerT = TypeVar("AnswerT", bound=Proto)
 
 log = structlog.get_logger()
 
@@ -124,14 +133,22 @@ class Runtime:
                 if container.pod_sandbox_id == pod.id:
                     del self._containers[container.id]
 
-    async def create_container(self, pod: PodSandbox, container: Container) -> None:
-        """Tell of a container that is about to be made. StatusError: a plugin refused it."""
+    async def create_container(
+        self, pod: PodSandbox, container: Container
+    ) -> tuple[ContainerHook, ...]:
+        """Tell of a container that is about to be made. StatusError: a plugin refused it.
+
+        The hooks that plugins ask for, in their order, have to succeed before it starts.
+        """
         request = pb.CreateContainerRequest(
             pod=pod_to_proto(pod), container=container_to_proto(container)
         )
         async with self._turn:
-            await self._relay(pb.CREATE_CONTAINER, "CreateContainer", request)
+            answers = await self._relay(
+                pb.CREATE_CONTAINER, "CreateContainer", request, pb.CreateContainerResponse
+            )
             self._containers[container.id] = container
+            return tuple(hook for answer in answers for hook in container_hooks(answer))
 
     async def _tell_pod(self, event: pb.Event, pod: PodSandbox) -> None:
         try:
@@ -142,18 +159,25 @@ class Runtime:
     async def _relay_pod(self, event: pb.Event, pod: PodSandbox) -> None:
         message = pod_to_proto(pod)
         if self._settings.pod_calls:
-            await self._relay(event, _POD_CALLS[event], pb.PodSandboxRequest(pod=message))
+            request = pb.PodSandboxRequest(pod=message)
+            await self._relay(event, _POD_CALLS[event], request, pb.Empty)
         else:
-            await self._relay(event, "StateChange", pb.StateChangeEvent(event=event, pod=message))
+            change = pb.StateChangeEvent(event=event, pod=message)
+            await self._relay(event, "StateChange", change, pb.Empty)
 
-    async def _relay(self, event: pb.Event, method: str, request: Proto) -> None:
+    async def _relay(
+        self, event: pb.Event, method: str, request: Proto, answer_type: type[AnswerT]
+    ) -> list[AnswerT]:
         """Tell the plugins in turn. An error status ends it; a plugin that fails is closed."""
+        answers = []
         for plugin in tuple(self._plugins):
             if not plugin.wants(event):
                 continue
             try:
-                await plugin.connection.call(
-                    method, request, pb.Empty, timeout_s=self._settings.request_timeout_s
+                answers.append(
+                    await plugin.connection.call(
+                        method, request, answer_type, timeout_s=self._settings.request_timeout_s
+                    )
                 )
             except (StatusError, MessageTooBigError):
                 raise
@@ -161,6 +185,7 @@ class Runtime:
                 log.warning("nri.plugin_closed", plugin=plugin.name, reason=str(error))
                 plugin.connection.close()
         self._forget_closed()
+        return answers
 
     async def _attend(self, client: socket.socket, settled: asyncio.Event) -> None:
         """One plugin from its connection to its end; `settled` lets the next one be accepted."""

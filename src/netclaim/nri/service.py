@@ -2,7 +2,7 @@
 
 Promise: the runtime has an answer before its deadline, be it an error (see hooks). Runtimes before
 NRI 0.12 tell of sandboxes through StateChange; a handler cannot see which it was.
-Limit: asks for no adjustment of a container. One object serves one connection.
+Limit: of the ways to adjust a container, asks for a hook alone. One object serves one connection.
 """
 
 import asyncio
@@ -18,8 +18,10 @@ from netclaim.nri.connection import Methods, unary
 from netclaim.nri.hooks import HookRunner
 from netclaim.nri.values import (
     Container,
+    ContainerHook,
     RuntimeInfo,
     container_from_proto,
+    hooked,
     pod_from_proto,
     runtime_from_proto,
 )
@@ -64,8 +66,11 @@ class Handlers(Protocol):
 
     async def create_container(
         self, pod: PodSandbox, container: Container, *, deadline_s: float
-    ) -> None:
-        """A container is about to be made in the sandbox; an error keeps it from being made."""
+    ) -> ContainerHook | None:
+        """A container is about to be made in the sandbox; an error keeps it from being made.
+
+        A hook that is returned runs before the container starts, without holding up other pods.
+        """
 
 
 class PodHook(Protocol):
@@ -138,12 +143,14 @@ class PluginService:
         self, request: pb.CreateContainerRequest, deadline_s: float | None
     ) -> pb.CreateContainerResponse:
         pod, container = pod_from_proto(request.pod), container_from_proto(request.container)
-        await self._in_time(
-            "CreateContainer",
-            deadline_s,
-            lambda by_s: self._handlers.create_container(pod, container, deadline_s=by_s),
-        )
-        return pb.CreateContainerResponse()
+        answer = pb.CreateContainerResponse()
+
+        async def create(by_s: float) -> None:
+            hook = await self._handlers.create_container(pod, container, deadline_s=by_s)
+            answer.CopyFrom(hooked(hook))
+
+        await self._in_time("CreateContainer", deadline_s, create)
+        return answer
 
     async def _state_change(self, event: pb.StateChangeEvent, deadline_s: float | None) -> pb.Empty:
         """What an older runtime sends; events that we did not ask for are none of our business."""

@@ -13,10 +13,13 @@ from netclaim.nri import api_pb2 as pb
 
 __all__ = [
     "Container",
+    "ContainerHook",
     "ContainerState",
     "RuntimeInfo",
     "container_from_proto",
+    "container_hooks",
     "container_to_proto",
+    "hooked",
     "pod_from_proto",
     "pod_to_proto",
     "runtime_from_proto",
@@ -48,6 +51,17 @@ class Container(msgspec.Struct, frozen=True, omit_defaults=True):
     state: ContainerState = ContainerState.UNKNOWN
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
+
+
+class ContainerHook(msgspec.Struct, frozen=True):
+    """A program that runs on the node before a container's own; if it fails, so does the container.
+
+    An OCI hook of `createRuntime`; `args` begins with the program's own name.
+    """
+
+    path: str
+    args: tuple[str, ...]
+    timeout_s: int
 
 
 class RuntimeInfo(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -118,6 +132,23 @@ def container_from_proto(message: pb.Container) -> Container:
         state=ContainerState(message.state),
         labels=dict(message.labels),
         annotations=dict(message.annotations),
+    )
+
+
+def hooked(hook: ContainerHook | None) -> pb.CreateContainerResponse:
+    """The answer that lets a container be made, with a hook or without."""
+    answer = pb.CreateContainerResponse()
+    if hook is not None:
+        timeout = pb.OptionalInt(value=hook.timeout_s)
+        answer.adjust.hooks.create_runtime.add(path=hook.path, args=hook.args, timeout=timeout)
+    return answer
+
+
+def container_hooks(message: pb.CreateContainerResponse) -> tuple[ContainerHook, ...]:
+    """The hooks that a plugin's answer asks for."""
+    return tuple(
+        ContainerHook(each.path, tuple(each.args), each.timeout.value)
+        for each in message.adjust.hooks.create_runtime
     )
 
 

@@ -5,6 +5,7 @@ refuses, all of it is taken back. To stop: plugins while the namespace is still 
 namespace, then plugins again. Limit: no processes run in a pod; it is its network that is real.
 """
 
+import asyncio
 import ipaddress
 import secrets
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ from netclaim.local.machine import NETNS, POD_BRIDGE, add_netns, remove_netns
 from netclaim.local.machine.wiring import EVERYWHERE, find_index
 from netclaim.model.claim import JsonObject
 from netclaim.model.pod import PodSandbox
-from netclaim.nri import Container, ContainerState, Runtime, StatusError
+from netclaim.nri import Container, ContainerHook, ContainerState, Runtime, StatusError
 
 __all__ = ["SandboxError", "Sandboxes"]
 
@@ -76,7 +77,7 @@ class Sandboxes:
         return sandbox
 
     async def create_container(self, sandbox: PodSandbox, name: str) -> Container:
-        """Tell the plugins of a container; SandboxError: one of them refused it."""
+        """Tell the plugins of a container; SandboxError: one of them, or a hook, refused it."""
         container = Container(
             id=secrets.token_hex(32),
             pod_sandbox_id=sandbox.id,
@@ -84,9 +85,11 @@ class Sandboxes:
             state=ContainerState.RUNNING,
         )
         try:
-            await self._runtime.create_container(sandbox, container)
+            hooks = await self._runtime.create_container(sandbox, container)
         except StatusError as error:
             raise SandboxError(str(error)) from error
+        for hook in hooks:
+            await _run_hook(hook)
         return container
 
     async def stop(self, sandbox: PodSandbox) -> None:
@@ -135,3 +138,25 @@ class Sandboxes:
                         add_route(EVERYWHERE, gateway=self._subnet[1]),
                     ]
                 )
+
+
+async def _run_hook(hook: ContainerHook) -> None:
+    """Do what an OCI runtime does before a container's process; its standard input is not used."""
+    process = await asyncio.create_subprocess_exec(
+        hook.path,
+        *hook.args[1:],
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(hook.timeout_s):
+            _, said = await process.communicate()
+    except TimeoutError as error:
+        raise SandboxError(f"{hook.path}: not done in {hook.timeout_s} s") from error
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        raise SandboxError(said.decode(errors="replace").strip() or f"{hook.path} failed")

@@ -1,0 +1,128 @@
+"""A client of the container runtime: list sandboxes, look at one, have one stopped.
+
+Promise: a call returns within its deadline; whatever goes wrong is a RuntimeCallError; a sandbox
+that is gone is no error. Each call opens a connection of its own: they are rare, and the runtime's
+socket comes and goes with it.
+Limit: asks for nothing that kubelet does not ask for, too, and makes nothing.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from grpclib.client import Channel, UnaryUnaryMethod
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError, StreamTerminatedError
+
+from netclaim.cri import runtime_pb2 as pb
+from netclaim.errors import PeerError
+
+__all__ = ["CriClient", "RuntimeCallError", "Sandbox", "SandboxStatus"]
+
+SERVICE: Final = f"/{pb.DESCRIPTOR.services_by_name['RuntimeService'].full_name}"
+LOOK_S: Final = 10.0  # answered from the runtime's memory
+# Stopping ends the pod's containers and its network, by programs; kubelet gives it four minutes.
+STOP_S: Final = 60.0
+
+
+class RuntimeCallError(PeerError):
+    """A call to the container runtime that brought no answer."""
+
+
+class Sandbox(msgspec.Struct, frozen=True):
+    """A sandbox in the runtime's list. One that is not `ready` has ended, or is about to."""
+
+    id: str
+    uid: str
+    namespace: str
+    name: str
+    ready: bool
+
+
+class SandboxStatus(msgspec.Struct, frozen=True):
+    """One sandbox, looked at."""
+
+    ready: bool
+    on_host_network: bool
+
+
+class CriClient:
+    """The runtime behind a socket; the first of `sockets` that exists."""
+
+    def __init__(self, sockets: Sequence[Path]) -> None:
+        self._sockets = tuple(sockets)
+
+    async def list(self) -> tuple[Sandbox, ...]:
+        """All sandboxes, ended ones too."""
+        async with self._channel("ListPodSandbox") as channel:
+            method = UnaryUnaryMethod(
+                channel,
+                f"{SERVICE}/ListPodSandbox",
+                pb.ListPodSandboxRequest,
+                pb.ListPodSandboxResponse,
+            )
+            answer = await method(pb.ListPodSandboxRequest(), timeout=LOOK_S)
+        return tuple(
+            Sandbox(
+                id=each.id,
+                uid=each.metadata.uid,
+                namespace=each.metadata.namespace,
+                name=each.metadata.name,
+                ready=each.state == pb.SANDBOX_READY,
+            )
+            for each in answer.items
+        )
+
+    async def status(self, sandbox_id: str) -> SandboxStatus | None:
+        """One sandbox as it is now; None if there is none of that id."""
+        async with self._channel("PodSandboxStatus") as channel:
+            method = UnaryUnaryMethod(
+                channel,
+                f"{SERVICE}/PodSandboxStatus",
+                pb.PodSandboxStatusRequest,
+                pb.PodSandboxStatusResponse,
+            )
+            request = pb.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
+            try:
+                status = (await method(request, timeout=LOOK_S)).status
+            except GRPCError as error:
+                if error.status is Status.NOT_FOUND:
+                    return None
+                raise
+        return SandboxStatus(
+            ready=status.state == pb.SANDBOX_READY,
+            on_host_network=status.linux.namespaces.options.network == pb.NODE,
+        )
+
+    async def stop(self, sandbox_id: str) -> None:
+        """End a sandbox and all its containers; kubelet makes a new one. Again: nothing."""
+        async with self._channel("StopPodSandbox") as channel:
+            method = UnaryUnaryMethod(
+                channel,
+                f"{SERVICE}/StopPodSandbox",
+                pb.StopPodSandboxRequest,
+                pb.StopPodSandboxResponse,
+            )
+            await method(pb.StopPodSandboxRequest(pod_sandbox_id=sandbox_id), timeout=STOP_S)
+
+    @asynccontextmanager
+    async def _channel(self, call: str) -> AsyncIterator[Channel]:
+        path = next((each for each in self._sockets if each.exists()), None)
+        if path is None:
+            tried = ", ".join(map(str, self._sockets)) or "none given"
+            raise RuntimeCallError(f"{call}: the container runtime has no socket ({tried})")
+        with _call_errors(call):
+            async with Channel(path=str(path)) as channel:
+                yield channel
+
+
+@contextmanager
+def _call_errors(call: str) -> Iterator[None]:
+    try:
+        yield
+    except GRPCError as error:
+        raise RuntimeCallError(f"{call}: {error.status.name}: {error.message}") from error
+    except (OSError, StreamTerminatedError, TimeoutError) as error:
+        raise RuntimeCallError(f"{call}: {str(error) or type(error).__name__}") from error
