@@ -2,13 +2,25 @@
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 
-.PHONY: help setup parts lint test demo lab-demo bench lab-up lab-down lock proto clean
+NATIVE := src/netclaim/chained/netclaim-attach
+
+.PHONY: help setup native parts lint test demo lab-demo bench lab-up lab-down lock proto clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## prepare .venv, and Debian packages as root
 	@./scripts/setup.sh
+
+native: $(NATIVE) ## the chained CNI plugin, compiled from native/ (setup calls this)
+
+# Static, since it runs on whatever the node has; renamed into place, since a runtime may be running
+# the one before.
+$(NATIVE): $(wildcard native/*.c native/*.h)
+	@mkdir -p $(@D)
+	@gcc -std=gnu11 -D_GNU_SOURCE -Os -s -static -Wall -Wextra -Werror \
+	  -o $@.new $(filter %.c,$^)
+	@mv $@.new $@
 
 parts: setup # what the lab runs, built once into the cache; only root can run it
 	@if [ "$$(id -u)" = 0 ]; then $(PY) -m lab build; fi
@@ -46,4 +58,4 @@ proto: setup ## generate the protobuf modules from the .proto files
 	$(PY) scripts/gen_proto.py
 
 clean: ## remove .venv and caches of this checkout
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist $(NATIVE)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Prepare this checkout: Debian packages where they are missing (as root), then .venv with the
-# Python packages of requirements.lock. Does nothing where everything is in place.
+# Prepare this checkout: Debian packages where they are missing (as root), the chained CNI plugin
+# compiled from native/, then .venv with the Python packages of requirements.lock. Does nothing
+# where everything is in place.
 set -eu
 cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-python3}
@@ -11,15 +12,16 @@ die() { say "$*"; exit 2; }
 
 # Program or file that shows the package to be there, then the package. runc, busybox-static and
 # iproute2 are the lab's, see lab/parts/pins.yaml; qemu runs tests on a kernel with more kinds of
-# links; libnftables is for masquerading.
+# links; libnftables is for masquerading; gcc and libc.a are for native/.
 missing_packages() {
   command -v "$PYTHON" >/dev/null 2>&1 || echo python3
   "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
   for pair in ip:iproute2 runc:runc busybox:busybox-static nsenter:util-linux \
-    qemu-system-x86_64:qemu-system-x86; do
+    qemu-system-x86_64:qemu-system-x86 gcc:gcc make:make; do
     PATH="$PATH:/usr/sbin:/sbin" command -v "${pair%%:*}" >/dev/null 2>&1 || echo "${pair##*:}"
   done
   "$PYTHON" -c 'import ctypes; ctypes.CDLL("libnftables.so.1")' 2>/dev/null || echo libnftables1
+  [ -e "$(gcc -print-file-name=libc.a 2>/dev/null)" ] || echo libc6-dev
   [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates
 }
 
@@ -42,6 +44,10 @@ fi
 "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
   die "Python 3.11 or newer is needed; PYTHON=/path/to/python3 names another"
 "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null || die "python3-venv is needed for .venv"
+
+if command -v gcc >/dev/null 2>&1; then
+  make --silent --no-print-directory native >&2 || die "native/ does not compile"
+fi
 
 wanted=$(cat requirements.lock pyproject.toml scripts/setup.sh | sha256sum | cut -c1-16)
 if [ "$(cat "$READY" 2>/dev/null || true)" = "$wanted" ]; then exit 0; fi
