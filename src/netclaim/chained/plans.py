@@ -1,0 +1,156 @@
+"""The files by which netclaim-attach decides whether a pod is the driver's business.
+
+    PLANS/pods/POD-UID             the pod has a claim that is prepared
+    PLANS/namespaces/NAMESPACE     claims that further pods of the namespace may share; one a line
+    PLANS/sandboxes/SANDBOX-ID     the sandbox has something of ours, so its DEL is for us
+    PLANS/attached/SANDBOX-ID      the sandbox has everything that its pod claims
+    PLANS/ask                      the journal was lost: every pod has to be looked up
+
+Promise: a file is there whole or not at all, and one that `rewrite` keeps is never away meanwhile.
+Every method may be called twice. Limit: nothing is synced to a disk; the directory lies in /run,
+and the driver writes it anew when it starts.
+"""
+
+import re
+import secrets
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from netclaim.errors import HostError, RequestError
+
+__all__ = ["PlanFiles", "PlanState"]
+
+# As netclaim-attach checks them (native/files.c): no path, no hidden file.
+_SAFE_NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,252}", re.ASCII)
+DIRECTORY_MODE: Final = 0o755  # UIDs and namespaces are no secrets; only root writes
+PODS, NAMESPACES, SANDBOXES, ATTACHED = "pods", "namespaces", "sandboxes", "attached"
+SORTS: Final = (PODS, NAMESPACES, SANDBOXES, ATTACHED)
+ASK: Final = "ask"
+
+
+class PlanState(msgspec.Struct, frozen=True):
+    """All that the files say."""
+
+    pods: frozenset[str] = frozenset()
+    shared: Mapping[str, Collection[str]] = msgspec.field(default_factory=dict)
+    sandboxes: frozenset[str] = frozenset()
+    attached: frozenset[str] = frozenset()
+    ask_all: bool = False
+
+
+class PlanFiles:
+    """The files below one directory."""
+
+    def __init__(self, root: Path) -> None:
+        """Make the directories; what is in them stays until `rewrite`."""
+        self.root = root
+        with _host_errors(root):
+            for sort in SORTS:
+                (root / sort).mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+
+    @property
+    def attached_dir(self) -> Path:
+        """Where the markers of complete sandboxes are; `netclaim-attach wait --attached`."""
+        return self.root / ATTACHED
+
+    def note_pod(self, uid: str) -> None:
+        """Have the runtime wait for the driver before this pod starts."""
+        self._note(PODS, uid)
+
+    def forget_pod(self, uid: str) -> None:
+        """The pod is no longer the driver's business."""
+        self._forget(PODS, uid)
+
+    def set_shared(self, namespace: str, claim_uids: Collection[str]) -> None:
+        """Say which claims further pods of a namespace may share; none removes the file."""
+        if not claim_uids:
+            self._forget(NAMESPACES, namespace)
+            return
+        lines = "".join(f"{_checked(uid)}\n" for uid in sorted(claim_uids))
+        self._note(NAMESPACES, namespace, lines)
+
+    def ask_all(self, on: bool) -> None:
+        """Have every pod asked about, or no longer."""
+        with _host_errors(self.root):
+            if on:
+                (self.root / ASK).touch()
+            else:
+                (self.root / ASK).unlink(missing_ok=True)
+
+    def note_sandbox(self, sandbox_id: str) -> None:
+        """The sandbox gets something of ours: its DEL is for the driver."""
+        self._note(SANDBOXES, sandbox_id)
+
+    def forget_sandbox(self, sandbox_id: str) -> None:
+        """The sandbox has nothing of ours any more."""
+        self._forget(SANDBOXES, sandbox_id)
+
+    def note_attached(self, sandbox_id: str) -> None:
+        """The sandbox has everything: its containers may start, also while the driver is away."""
+        self._note(ATTACHED, sandbox_id)
+
+    def forget_attached(self, sandbox_id: str) -> None:
+        """The sandbox does not have everything any more."""
+        self._forget(ATTACHED, sandbox_id)
+
+    def rewrite(self, state: PlanState) -> None:
+        """Leave exactly this, and nothing of an earlier driver. What is missing comes first."""
+        names = {
+            PODS: state.pods,
+            NAMESPACES: {name for name, claims in state.shared.items() if claims},
+            SANDBOXES: state.sandboxes,
+            ATTACHED: state.attached,
+        }
+        for namespace, claims in state.shared.items():
+            self.set_shared(namespace, claims)
+        for sort in (PODS, SANDBOXES, ATTACHED):
+            for name in names[sort]:
+                self._note(sort, name)
+        if state.ask_all:
+            self.ask_all(True)
+        for sort, kept in names.items():
+            self._keep_only(sort, kept)
+        if not state.ask_all:
+            self.ask_all(False)
+
+    def _note(self, sort: str, name: str, content: str = "") -> None:
+        path = self.root / sort / _checked(name)
+        with _host_errors(path):
+            if not content:
+                path.touch()
+                return
+            # A dot in front: the program takes no such name, and `rewrite` removes a leftover.
+            draft = path.parent / f".{secrets.token_hex(8)}"
+            draft.write_text(content)
+            draft.replace(path)
+
+    def _forget(self, sort: str, name: str) -> None:
+        path = self.root / sort / _checked(name)
+        with _host_errors(path):
+            path.unlink(missing_ok=True)
+
+    def _keep_only(self, sort: str, names: Collection[str]) -> None:
+        directory = self.root / sort
+        with _host_errors(directory):
+            for path in directory.iterdir():
+                if path.name not in names:
+                    path.unlink(missing_ok=True)
+
+
+def _checked(name: str) -> str:
+    if not _SAFE_NAME.fullmatch(name):
+        raise RequestError(f"{name[:60]!r} cannot be a UID, a namespace or a sandbox's id")
+    return name
+
+
+@contextmanager
+def _host_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or path
+        raise HostError(f"cannot keep plan files: {where}: {error.strerror}") from error

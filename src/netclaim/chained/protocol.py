@@ -1,0 +1,170 @@
+"""What netclaim-attach and the driver say to each other, as bytes.
+
+A request is `netclaim/1 COMMAND`, lines of `key=value`, `length=N`, an empty line, and N bytes:
+what the program got on its standard input. An answer is `ok`, `again`, or `error
+CODE` and a message.
+
+Promise: whatever bytes are fed, only MalformedRequestError comes out. No I/O.
+"""
+
+import enum
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+import msgspec
+
+from netclaim.errors import PeerError
+
+__all__ = [
+    "AGAIN",
+    "OK",
+    "TRY_AGAIN_LATER",
+    "Again",
+    "Answer",
+    "Command",
+    "MalformedRequestError",
+    "Ok",
+    "Refusal",
+    "Request",
+    "RequestDecoder",
+    "encode_answer",
+]
+
+HEAD_MAX: Final = 64 * 1024  # bytes; CNI_ARGS are the longest part, and those are a few hundred
+BODY_MAX: Final = 1 << 20  # bytes; as much as the program takes from its standard input
+MESSAGE_MAX: Final = 32 * 1024  # bytes of an answer; the program reads 64 KiB
+TRY_AGAIN_LATER: Final = 11  # CNI's code
+OTHER_FAULT: Final = 999  # what CNI's own plugins use for anything else
+VERSION: Final = "netclaim/1"
+
+
+class MalformedRequestError(PeerError):
+    """What came over the socket is no request."""
+
+
+class Command(enum.StrEnum):
+    """What may be asked: CNI's commands, and WAIT, by which a container waits for its pod."""
+
+    ADD = "ADD"
+    CHECK = "CHECK"
+    DEL = "DEL"
+    GC = "GC"
+    WAIT = "WAIT"
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One call of the program; what it did not say is empty."""
+
+    command: Command
+    container_id: str = ""  # the sandbox's
+    netns: str = ""
+    ifname: str = ""
+    args: Mapping[str, str] = msgspec.field(default_factory=dict)
+    uid: str = ""  # the pod's; only WAIT says it here, the others in `args`
+    stdin: bytes = b""
+
+    @property
+    def pod_uid(self) -> str:
+        """The pod's UID, wherever it was said."""
+        return self.uid or self.args.get("K8S_POD_UID", "")
+
+    @property
+    def pod_namespace(self) -> str:
+        """The pod's namespace."""
+        return self.args.get("K8S_POD_NAMESPACE", "")
+
+
+class Ok(msgspec.Struct, frozen=True):
+    """The pod may go on."""
+
+
+class Again(msgspec.Struct, frozen=True):
+    """This instance is leaving: ask the next one, on the same path."""
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """The pod may not go on; `code` is one of CNI's, or 100 and more."""
+
+    message: str
+    code: int = OTHER_FAULT
+
+
+Answer: TypeAlias = Ok | Again | Refusal
+OK: Final = Ok()
+AGAIN: Final = Again()
+
+
+class RequestDecoder:
+    """Gathers the bytes of one request."""
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+
+    def feed(self, chunk: bytes) -> Request | None:
+        """Take bytes; the request once it is whole. Raises MalformedRequestError; then give up."""
+        self._received += chunk
+        end = self._received.find(b"\n\n", 0, HEAD_MAX)
+        if end < 0:
+            if len(self._received) >= HEAD_MAX:
+                raise MalformedRequestError(f"no end of the head within {HEAD_MAX} bytes")
+            return None
+        command, fields = _read_head(bytes(self._received[:end]))
+        length = _read_length(fields.pop("length", ""))
+        body = bytes(self._received[end + 2 :])
+        if len(body) > length:
+            raise MalformedRequestError(f"{len(body) - length} bytes after the end of the request")
+        if len(body) < length:
+            return None
+        return Request(
+            command=command,
+            container_id=fields.get("container", ""),
+            netns=fields.get("netns", ""),
+            ifname=fields.get("ifname", ""),
+            args=_read_args(fields.get("args", "")),
+            uid=fields.get("uid", ""),
+            stdin=body,
+        )
+
+
+def _read_head(head: bytes) -> tuple[Command, dict[str, str]]:
+    try:
+        first, *lines = head.decode().split("\n")
+    except UnicodeDecodeError as error:
+        raise MalformedRequestError("the head is not UTF-8") from error
+    version, _, word = first.partition(" ")
+    if version != VERSION:
+        raise MalformedRequestError(f"the request begins with {version[:40]!r}, not {VERSION}")
+    if word not in set(Command):
+        raise MalformedRequestError(f"unknown command {word[:40]!r}")
+    fields: dict[str, str] = {}
+    for line in lines:
+        key, equals, value = line.partition("=")
+        if not equals or key in fields:
+            raise MalformedRequestError(f"line {line[:40]!r} is not key=value, or repeats a key")
+        fields[key] = value  # a key of a later version is passed over
+    return Command(word), fields
+
+
+def _read_length(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 9):
+        raise MalformedRequestError(f"length={text[:40]!r} is not a number of bytes")
+    if int(text) > BODY_MAX:
+        raise MalformedRequestError(f"{text} bytes of standard input; at most {BODY_MAX} are taken")
+    return int(text)
+
+
+def _read_args(text: str) -> dict[str, str]:
+    """CNI_ARGS; of two with the same key the last counts, as in CNI's own library."""
+    parts = (part.partition("=") for part in text.split(";"))
+    return {key: value for key, equals, value in parts if equals}
+
+
+def encode_answer(answer: Answer) -> bytes:
+    """The bytes of an answer; a message that is too long is cut."""
+    match answer:
+        case Ok():
+            return b"ok\n"
+        case Again():
+            return b"again\n"
+        case Refusal(message=message, code=code):
+            return f"error {code}\n".encode() + message.encode(errors="replace")[:MESSAGE_MAX]
