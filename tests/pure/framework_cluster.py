@@ -155,6 +155,10 @@ def settings_in(root: Path, api: ApiServer, **changes: Any) -> Settings:
         "kubelet_dir": root / "kubelet",
         "nri_socket": root / "nri.sock",
         "cdi_dir": root / "cdi",
+        "run_dir": root / "run",
+        "cni_conf_dir": root / "net.d",
+        "cni_program_dir": root / "bin",
+        "runtime_socket": root / "cri.sock",
     }
     return Settings(**(places | changes))
 

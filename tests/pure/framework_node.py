@@ -57,6 +57,7 @@ class Node:
             netns_exists=stage.netns_exists,
             sandboxes=self.sandboxes,
             release=stage.preparer.release_ended,
+            complete=stage.journal.mark_complete,
         )
         self.attaching = Attaching(
             stage.attacher,

@@ -18,6 +18,7 @@ from netclaim.cli.policy_options import POLICY_HELP, PolicyName, level_of, liste
 from netclaim.cni.conflist import PLAIN_NAME
 from netclaim.errors import RequestError
 from netclaim.framework import Settings, serve
+from netclaim.framework.settings import RuntimeHook
 from netclaim.model.device import DNS_SUBDOMAIN, DOMAIN_MAX
 from netclaim.network import LinkSettings, link_driver
 from netclaim.plugins import PLUGIN_TYPES
@@ -31,6 +32,8 @@ TEXTS: Final[dict[str, str]] = {s.name: s.metadata["text"] for s in fields(Setti
 NODE_NAME_MAX: Final = 253  # a DNS subdomain, as the API has it
 PORT_MAX: Final = 65535
 HOST_PORT: Final = re.compile(r"(?:[^:\s]*|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
+ATTACH_MAX_S: Final = 90  # kubelet gives a container two minutes to start
+INSTANCE: Final = re.compile(r"[A-Za-z0-9-]{1,63}")
 TWO_DIGITS: Final = re.compile(r"[0-9]{2}")
 
 DriverName: TypeAlias = Annotated[
@@ -60,6 +63,26 @@ LeaseDir: TypeAlias = Annotated[
 ]
 KubeletDir: TypeAlias = Annotated[
     Path, typer.Option(envvar="NETCLAIM_KUBELET_DIR", help=TEXTS["kubelet_dir"])
+]
+RuntimeHookOption: TypeAlias = Annotated[
+    RuntimeHook, typer.Option(envvar="NETCLAIM_RUNTIME_HOOK", help=TEXTS["runtime_hook"])
+]
+RunDir: TypeAlias = Annotated[Path, typer.Option(envvar="NETCLAIM_RUN_DIR", help=TEXTS["run_dir"])]
+CniConfDir: TypeAlias = Annotated[
+    Path, typer.Option(envvar="NETCLAIM_CNI_CONF_DIR", help=TEXTS["cni_conf_dir"])
+]
+CniProgramDir: TypeAlias = Annotated[
+    Path, typer.Option(envvar="NETCLAIM_CNI_PROGRAM_DIR", help=TEXTS["cni_program_dir"])
+]
+Instance: TypeAlias = Annotated[
+    str,
+    typer.Option(envvar="NETCLAIM_INSTANCE", help=TEXTS["instance"], show_default=False),
+]
+RuntimeSocket: TypeAlias = Annotated[
+    Path, typer.Option(envvar="NETCLAIM_RUNTIME_SOCKET", help=TEXTS["runtime_socket"])
+]
+AttachTimeout: TypeAlias = Annotated[
+    float, typer.Option(envvar="NETCLAIM_ATTACH_TIMEOUT", help=TEXTS["attach_timeout_s"])
 ]
 NriSocket: TypeAlias = Annotated[
     Path, typer.Option(envvar="NETCLAIM_NRI_SOCKET", help=TEXTS["nri_socket"])
@@ -174,6 +197,13 @@ def command(
     state_dir: StateDir = DEFAULTS.state_dir,
     lease_dir: LeaseDir = LINK_DEFAULTS.lease_dir,
     kubelet_dir: KubeletDir = DEFAULTS.kubelet_dir,
+    runtime_hook: RuntimeHookOption = DEFAULTS.runtime_hook,
+    run_dir: RunDir = DEFAULTS.run_dir,
+    cni_conf_dir: CniConfDir = DEFAULTS.cni_conf_dir,
+    cni_program_dir: CniProgramDir = DEFAULTS.cni_program_dir,
+    instance: Instance = DEFAULTS.instance,
+    runtime_socket: RuntimeSocket = DEFAULTS.runtime_socket,
+    attach_timeout: AttachTimeout = DEFAULTS.attach_timeout_s,
     nri_socket: NriSocket = DEFAULTS.nri_socket,
     nri_index: NriIndex = DEFAULTS.nri_index,
     cdi_dir: CdiDir = DEFAULTS.cdi_dir,
@@ -202,6 +232,13 @@ def command(
         kubeconfig=kubeconfig,
         state_dir=state_dir,
         kubelet_dir=kubelet_dir,
+        runtime_hook=runtime_hook,
+        run_dir=run_dir,
+        cni_conf_dir=cni_conf_dir,
+        cni_program_dir=cni_program_dir,
+        instance=_instance(instance),
+        runtime_socket=runtime_socket,
+        attach_timeout_s=_attach_seconds(attach_timeout),
         nri_socket=nri_socket,
         nri_index=_index(nri_index),
         cdi_dir=cdi_dir,
@@ -274,6 +311,25 @@ def _index(value: str) -> str:
 def _seconds(option: str, value: float) -> float:
     if not value > 0:
         raise RequestError(f"{value:g} is not more than 0 seconds", field=option)
+    return value
+
+
+def _attach_seconds(value: float) -> float:
+    if _seconds("--attach-timeout", value) > ATTACH_MAX_S:
+        raise RequestError(
+            f"{value:g} seconds is longer than kubelet waits for a container to start; "
+            f"at most {ATTACH_MAX_S}",
+            field="--attach-timeout",
+        )
+    return value
+
+
+def _instance(value: str) -> str:
+    if value and not INSTANCE.fullmatch(value):
+        raise RequestError(
+            f"{value!r} is not a name of letters, digits and '-', such as a pod's UID",
+            field="--instance",
+        )
     return value
 
 

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from netclaim.framework.records import Booking, Lease, Report
+from netclaim.framework.records import Booking, KnownNode, Lease, Report
 from netclaim.framework.store import JournalError, Statement, Store
 from netclaim.model.attachment import AttachmentKey
 
@@ -54,6 +54,7 @@ class Journal:
         self._leases: dict[AttachmentKey, Lease] = {}
         self._reports: dict[str, Report] = {}
         self._complete = False
+        self._node: KnownNode | None = None
         self._waiting: list[_Write] = []
         self._committing: asyncio.Task[None] | None = None
 
@@ -61,6 +62,11 @@ class Journal:
     def complete(self) -> bool:
         """Whether everything that runs on the node is in here; not so in a new file."""
         return self._complete
+
+    @property
+    def node(self) -> KnownNode | None:
+        """What the API server last said of the node."""
+        return self._node
 
     @property
     def bookings(self) -> Mapping[str, Booking]:
@@ -94,6 +100,15 @@ class Journal:
         await self._write(
             [("INSERT OR REPLACE INTO meta VALUES ('complete', 'yes')", ())], remember
         )
+
+    async def put_node(self, node: KnownNode) -> None:
+        """Write what the API server says of the node. Again: the same."""
+
+        def remember() -> None:
+            self._node = node
+
+        row = ("node", msgspec.json.encode(node).decode())
+        await self._write([(INSERT_META, row)], remember)
 
     async def put_booking(self, booking: Booking) -> None:
         """Write a booking, in place of an earlier one of the claim."""
@@ -192,6 +207,8 @@ class Journal:
             reports = [_REPORT.decode(v) for v in store.rows("SELECT value FROM reports")]
         except msgspec.DecodeError as error:
             raise JournalError(f"the journal holds what no driver wrote: {error}") from error
+        nodes = store.rows("SELECT value FROM meta WHERE key = 'node'")
+        self._node = _NODE.decode(nodes[0]) if nodes else None
         boots = store.rows("SELECT value FROM meta WHERE key = 'boot_id'")
         rebooted = boots != [boot_id]
         if rebooted:  # what drivers did to the node ended with the boot
@@ -234,6 +251,7 @@ async def open_journal(path: Path, boot_id: str) -> AsyncIterator[Journal]:
 _BOOKING = msgspec.json.Decoder(Booking)
 _LEASE = msgspec.json.Decoder(Lease)
 _REPORT = msgspec.json.Decoder(Report)
+_NODE = msgspec.json.Decoder(KnownNode)
 
 
 def _booking_row(booking: Booking) -> Statement:

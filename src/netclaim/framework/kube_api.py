@@ -1,7 +1,8 @@
 """The stages' seams, filled in with the Kubernetes API."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Final
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 import structlog
 
@@ -9,6 +10,7 @@ from netclaim.framework.clock import Clock
 from netclaim.framework.pod_plans import PodClaims
 from netclaim.framework.slices import Create, Delete, Operation, Update
 from netclaim.kube import (
+    Client,
     ConflictError,
     DraApi,
     Event,
@@ -20,7 +22,15 @@ from netclaim.model.claim import Claim, JsonObject, parse_claim
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["KubeClaims", "KubeNamespaces", "KubePods", "KubeSlices", "KubeStatuses"]
+__all__ = [
+    "Api",
+    "ApiSource",
+    "KubeClaims",
+    "KubeNamespaces",
+    "KubePods",
+    "KubeSlices",
+    "KubeStatuses",
+]
 
 log = structlog.get_logger()
 
@@ -30,16 +40,37 @@ LABELS_S: Final = 10.0
 NAMESPACES_KEPT: Final = 256  # more than a node has pods
 
 
+ApiSource: TypeAlias = Callable[[], Awaitable[DraApi]]
+"""The API in the version that the server speaks. Raises PeerError while that is not known."""
+
+
+class Api:
+    """An ApiSource that asks the server which version it speaks, once it answers."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._asking = asyncio.Lock()
+        self._known: DraApi | None = None
+
+    async def __call__(self) -> DraApi:
+        """The API. Again: the same."""
+        if self._known is None:
+            async with self._asking:
+                if self._known is None:
+                    self._known = await DraApi.negotiated(self._client)
+        return self._known
+
+
 class KubeClaims:
     """Claims, one request each."""
 
-    def __init__(self, api: DraApi) -> None:
+    def __init__(self, api: ApiSource) -> None:
         self._api = api
 
     async def get(self, ref: ClaimRef) -> Claim | None:
         """The claim as it is now; None if there is none of that name."""
         try:
-            return parse_claim(await self._api.get_claim(ref.namespace, ref.name))
+            return parse_claim(await (await self._api()).get_claim(ref.namespace, ref.name))
         except NotFoundError:
             return None
 
@@ -47,7 +78,7 @@ class KubeClaims:
 class KubeNamespaces:
     """Namespaces' labels, as an admin set them a moment ago."""
 
-    def __init__(self, api: DraApi, clock: Clock) -> None:
+    def __init__(self, api: ApiSource, clock: Clock) -> None:
         self._api = api
         self._clock = clock
         self._kept: dict[str, tuple[float, Mapping[str, str]]] = {}  # when, what; oldest first
@@ -59,7 +90,7 @@ class KubeNamespaces:
             return kept[1]
         asked_s = self._clock.monotonic()
         try:
-            found = await self._api.get_namespace(name)
+            found = await (await self._api()).get_namespace(name)
         except NotFoundError:
             return {}
         labels: Mapping[str, str] = found["metadata"].get("labels") or {}
@@ -73,13 +104,13 @@ class KubeNamespaces:
 class KubePods:
     """Pods, one request each."""
 
-    def __init__(self, api: DraApi) -> None:
+    def __init__(self, api: ApiSource) -> None:
         self._api = api
 
     async def claims_of(self, pod: PodSandbox) -> PodClaims | None:
         """The claims that the pod uses; None if it is gone."""
         try:
-            found = await self._api.get_pod(pod.namespace, pod.name)
+            found = await (await self._api()).get_pod(pod.namespace, pod.name)
         except NotFoundError:
             return None
         except ForbiddenError as error:  # no reason to hold up every pod of the node
@@ -100,14 +131,14 @@ class KubePods:
 class KubeSlices:
     """One driver's slices for one node."""
 
-    def __init__(self, api: DraApi, driver: str, node: str) -> None:
+    def __init__(self, api: ApiSource, driver: str, node: str) -> None:
         self._api = api
         self._driver = driver
         self._node = node
 
     async def watch(self) -> AsyncIterator[Sequence[JsonObject]]:
         """All slices, and again after each change."""
-        reflector = self._api.watch_slices(self._driver, self._node)
+        reflector = (await self._api()).watch_slices(self._driver, self._node)
         async for _ in reflector.changes():
             yield tuple(reflector.store.values())
 
@@ -115,12 +146,12 @@ class KubeSlices:
         """Carry out one operation; deleting what is gone already is no fault."""
         match operation:
             case Create(obj=obj):
-                return await self._api.create_slice(obj)
+                return await (await self._api()).create_slice(obj)
             case Update(obj=obj):
-                return await self._api.update_slice(obj)
+                return await (await self._api()).update_slice(obj)
             case Delete(name=name, uid=uid, resource_version=version):
                 try:
-                    await self._api.delete_slice(name, uid=uid, resource_version=version)
+                    await (await self._api()).delete_slice(name, uid=uid, resource_version=version)
                 except NotFoundError:
                     return None
                 return None
@@ -133,7 +164,7 @@ class KubeStatuses:
     claim may have devices on several nodes.
     """
 
-    def __init__(self, api: DraApi, driver: str, node: str) -> None:
+    def __init__(self, api: ApiSource, driver: str, node: str) -> None:
         self._api = api
         self._driver = driver
         self._node = node
@@ -142,7 +173,7 @@ class KubeStatuses:
     async def apply(self, claim: ClaimRef, devices: Sequence[JsonObject]) -> bool:
         """Write the driver's entries; False when the claim is gone, another one or free by now."""
         try:
-            await self._api.apply_claim_devices(
+            await (await self._api()).apply_claim_devices(
                 claim.namespace, claim.name, claim.uid, devices, field_manager=self._manager
             )
         except NotFoundError:
@@ -165,7 +196,7 @@ class KubeStatuses:
         event = Event(
             regarding=regarding, reason=reason, note=message, action="Attach", type="Warning"
         )
-        await self._api.create_event(event, controller=self._driver, instance=self._node)
+        await (await self._api()).create_event(event, controller=self._driver, instance=self._node)
 
     async def _is_there(self, claim: ClaimRef) -> bool:
         found = await KubeClaims(self._api).get(claim)

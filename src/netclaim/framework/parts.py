@@ -1,22 +1,27 @@
 """The parts of a served driver, chosen and put together. Nothing runs yet."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from netclaim.chained import PlanFiles
 from netclaim.cri import CriClient
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.answer import ClaimAnswers
 from netclaim.framework.attach import Attacher
 from netclaim.framework.attaching import Attaching
 from netclaim.framework.cdi import CdiDirectory
+from netclaim.framework.chained_calls import ChainedCalls
 from netclaim.framework.clock import Clock
 from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.framework.detach import Detacher
 from netclaim.framework.device_health import device_healths
 from netclaim.framework.fairness import HookTime
+from netclaim.framework.hold import Hold
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.journal import Journal
 from netclaim.framework.kube_api import (
+    ApiSource,
     KubeClaims,
     KubeNamespaces,
     KubePods,
@@ -24,22 +29,22 @@ from netclaim.framework.kube_api import (
     KubeStatuses,
 )
 from netclaim.framework.limits import Limits
-from netclaim.framework.marks import NoMarks
+from netclaim.framework.marks import Marks, NoMarks
 from netclaim.framework.metrics import Metrics
+from netclaim.framework.plan_marks import FileMarks
 from netclaim.framework.pod_plans import PodPlans
 from netclaim.framework.prepare import Attachments, Preparer
 from netclaim.framework.publish import Publisher
 from netclaim.framework.released import ReleasedLately
 from netclaim.framework.repair import Repairer
 from netclaim.framework.report import Reporter
+from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.settings import Settings
 from netclaim.framework.slices import Pool
-from netclaim.kube import DraApi
 from netclaim.kubelet import HealthBoard
 from netclaim.model.device import Device
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
-from netclaim.nri import Plugin
 
 __all__ = ["ContainersOnly", "Network", "Parts", "build"]
 
@@ -51,11 +56,13 @@ class Network:
     attacher: Attacher
     attaching: Attaching
     repairer: Repairer
-    plugin: Plugin
+    hooks: RuntimeHooks
+    calls: ChainedCalls
+    hooked: Callable[[], Awaitable[None]]
 
     async def wait_hooked(self) -> None:
         """Return once the runtime tells us of every pod it starts."""
-        await self.plugin.wait_connected()
+        await self.hooked()
 
     def users(self, claim_uid: str) -> tuple[PodSandbox, ...]:
         """The running sandboxes that have something of the claim."""
@@ -107,13 +114,15 @@ def build(
     settings: Settings,
     *,
     journal: Journal,
-    api: DraApi,
+    api: ApiSource,
     node_uid: str,
+    metrics: Metrics,
+    healths: HealthBoard,
+    hooked: Callable[[], Awaitable[None]],
     clock: Clock,
 ) -> Parts:
-    """Put the parts together."""
+    """Put the parts together. `hooked` waits until the runtime would tell us of a pod."""
     node = settings.node_name
-    metrics = Metrics(driver.name, clock)
     pool = Pool(driver=driver.name, node=node, node_uid=node_uid)
     claims = KubeClaims(api)
     reporter = Reporter(
@@ -125,9 +134,11 @@ def build(
     )
     released = ReleasedLately(clock)
     limits = Limits()
-    marks = NoMarks()
+    marks: Marks = NoMarks()
     network = None
     if isinstance(driver, NetworkDriver):
+        places = RuntimePlaces.of(settings, driver.name)
+        marks = file_marks = FileMarks(PlanFiles(places.plans))
         pods = KubePods(api)
         hook_time = HookTime(clock)
         detacher = Detacher(
@@ -162,6 +173,10 @@ def build(
         async def release(ref: ClaimRef) -> None:
             await preparer.release_ended(ref)
 
+        async def complete() -> None:
+            await journal.mark_complete()
+            file_marks.note_plans(journal)
+
         adopter = Adopter(
             driver.name,
             journal,
@@ -182,6 +197,7 @@ def build(
             netns_exists=_exists,
             sandboxes=runtime,
             release=release,
+            complete=complete,
         )
         attaching = Attaching(
             attacher,
@@ -191,21 +207,23 @@ def build(
             clock=clock,
             limit_s=settings.attach_timeout_s,
         )
-        plugin = Plugin(
-            RuntimeHooks(
-                attacher,
-                adopter,
-                attaching,
-                repairer,
-                hold=None,
-                hook_time=hook_time,
-                clock=clock,
+        hooks = RuntimeHooks(
+            attacher,
+            adopter,
+            attaching,
+            repairer,
+            hold=Hold(
+                places.program,
+                places.socket,
+                file_marks.attached_dir,
+                limit_s=settings.attach_timeout_s,
             ),
-            name=driver.name,
-            index=settings.nri_index,
-            socket_path=settings.nri_socket,
+            hook_time=hook_time,
+            clock=clock,
         )
-        network = Network(attacher, attaching, repairer, plugin)
+        calls = ChainedCalls(attacher, adopter, attaching, repairer, hooks=hooks, journal=journal)
+        network = Network(attacher, attaching, repairer, hooks, calls, hooked)
+        file_marks.begin(journal, attacher.is_complete)
         attacher.count()
     attachments: Attachments = network or ContainersOnly()
     preparer = Preparer(
@@ -229,7 +247,7 @@ def build(
         publisher=Publisher(pool, KubeSlices(api, driver.name, node), clock, metrics),
         reporter=reporter,
         answers=ClaimAnswers(preparer, clock, metrics, budget_s=settings.prepare_budget_s),
-        healths=HealthBoard(),
+        healths=healths,
         network=network,
     )
 

@@ -7,11 +7,12 @@ import msgspec
 
 from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.claim import AllocatedDevice, JsonObject
+from netclaim.model.node import NodeFacts
 from netclaim.model.plan import Prepared
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["Booking", "DeviceReport", "Lease", "Report", "pods_of"]
+__all__ = ["Booking", "DeviceReport", "KnownNode", "Lease", "Report", "pods_of"]
 
 
 class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -62,6 +63,13 @@ class Lease(msgspec.Struct, frozen=True):
 def pods_of(leases: Iterable[Lease]) -> tuple[PodSandbox, ...]:
     """The sandboxes of leases, each once."""
     return tuple({lease.attachment.pod.id: lease.attachment.pod for lease in leases}.values())
+
+
+class KnownNode(msgspec.Struct, frozen=True):
+    """The node as the API server last described it, for a start while that is away."""
+
+    uid: str
+    facts: NodeFacts
 
 
 class DeviceReport(msgspec.Struct, frozen=True, omit_defaults=True):

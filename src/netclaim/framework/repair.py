@@ -78,8 +78,12 @@ class Repairer:
         netns_exists: Callable[[str], bool],
         sandboxes: Sandboxes,
         release: Callable[[ClaimRef], Awaitable[None]],
+        complete: Callable[[], Awaitable[None]],
     ) -> None:
-        """`release` undoes a claim whose release was put off, if it still is."""
+        """`release` undoes a claim whose release was put off, if it still is.
+
+        `complete` notes that everything that runs on the node is in the journal.
+        """
         self._attacher = attacher
         self._adopter = adopter
         self._journal = journal
@@ -87,6 +91,7 @@ class Repairer:
         self._netns_exists = netns_exists
         self._sandboxes = sandboxes
         self._release_claim = release
+        self._note_complete = complete
         self._running: dict[str, PodSandbox] = {}  # to be completed
         self._gone: dict[str, PodSandbox] = {}  # to be released
         self._lost: dict[str, PodSandbox] = {}  # to be replaced, if they run
@@ -208,7 +213,7 @@ class Repairer:
     async def _repair(self, namespace: str) -> bool:
         """Try everything of a namespace once. Whether all succeeded."""
         if namespace == WHOLE_NODE:
-            return await self._step(namespace, self._journal.mark_complete)
+            return await self._step(namespace, self._note_complete)
         steps: list[bool] = []
         for noted, work in (
             (self._lost, self._replace),

@@ -1,44 +1,41 @@
 """Serve a driver: connect it to kubelet, the runtime and the API server, and run it until SIGTERM.
 
 Promise: one tree of tasks. A network driver is announced to kubelet only once the runtime's hooks
-reach it, so that no pod starts unseen. On SIGTERM the announcement is withdrawn first and calls
-under way may finish; what is published and attached stays. What may pass is waited out; what the
-node's owner must change ends the process with a message and exit code 2.
+reach it, so that no pod starts unseen; the runtime's hooks reach it as soon as the journal is read,
+whether the API server answers or not. On SIGTERM calls under way may finish, then the announcement
+is withdrawn and the runtime is left between two hooks; what is published and attached stays. What
+may pass is waited out; what the node's owner must change ends the process with a message and exit
+code 2.
 """
 
 import asyncio
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import AsyncExitStack
-from pathlib import Path
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
-from urllib.parse import urlsplit
 
 import structlog
 
-from netclaim.errors import HostError, NetclaimError, exit_code, faults_in
+from netclaim.errors import NetclaimError, exit_code, faults_in
 from netclaim.framework.clock import Clock, SystemClock
-from netclaim.framework.contract import Driver
-from netclaim.framework.discover import follow_devices
+from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.framework.http import http_serving
-from netclaim.framework.journal import open_journal
+from netclaim.framework.kube_api import Api
 from netclaim.framework.logs import configure_logs
-from netclaim.framework.parts import Parts, build
+from netclaim.framework.metrics import Metrics
+from netclaim.framework.relay import RelayedHooks
 from netclaim.framework.settings import Settings, settings_from_command_line
-from netclaim.framework.supervise import Backoff, retry
-from netclaim.kube import DraApi, connect, load_cluster
-from netclaim.kubelet import PluginSockets, RegistrationVerdict, serve_plugin
-from netclaim.model.claim import JsonObject
-from netclaim.model.node import NodeFacts
+from netclaim.framework.turn import Turns
+from netclaim.kube import connect, load_cluster
+from netclaim.kubelet import HealthBoard, PluginSockets, RegistrationVerdict, serve_plugin
+from netclaim.nri import Plugin
 
 __all__ = ["run_driver", "serve"]
 
 log = structlog.get_logger()
 
-BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
-# Another process of the driver gives its journal back within its grace period of 20 s.
-STARTING: Final = Backoff(first_s=0.2, max_s=2.0)
+HOOKS_S: Final = 2.5  # the runtime waits two seconds for a hook
 
 
 def serve(driver: Driver, settings: Settings | None = None) -> None:
@@ -66,81 +63,96 @@ async def run_driver(
 ) -> None:
     """Run a driver until cancelled. `on_ready` is called whenever kubelet has registered it."""
     clock = clock or SystemClock()
-    boot_id = _boot_id()
+    sockets = PluginSockets.under(settings.kubelet_dir, driver.name, settings.instance)
+    cluster = load_cluster(settings.kubeconfig)
+    hooks = RelayedHooks()
+    plugin = _plugin(driver, settings, hooks)
     async with AsyncExitStack() as stack:
-        path = settings.state_dir / driver.name / "journal.db"
-        journal = await retry(
-            "journal",
-            lambda: stack.enter_async_context(open_journal(path, boot_id)),
-            backoff=STARTING,
-            clock=clock,
-        )
-        cluster = load_cluster(settings.kubeconfig)
         client = await stack.enter_async_context(connect(cluster))
-        api = await retry("api", lambda: DraApi.negotiated(client), backoff=STARTING, clock=clock)
-        node = await retry(
-            "node", lambda: api.get_node(settings.node_name), backoff=STARTING, clock=clock
-        )
-        driver.learn_node(await _node_facts(node, cluster.server))
-        parts = build(
+        turns = Turns(
             driver,
             settings,
-            journal=journal,
-            api=api,
-            node_uid=node["metadata"]["uid"],
+            Api(client),
+            cluster.server,
+            metrics=Metrics(driver.name, clock),
+            healths=HealthBoard(),
             clock=clock,
+            hooked=_never_mind if plugin is None else plugin.wait_connected,
+            own_socket=sockets.dra.absolute(),
+            hooks=hooks,
         )
-        await _run(driver, settings, parts, clock, on_ready)
+        state = _State(turns, plugin)
+        await stack.enter_async_context(
+            http_serving(settings.http_address, turns.metrics, state.not_ready)
+        )
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        group.create_task(turns.run())
+        await turns.wait_known()
+        if plugin is not None:
+            await stack.enter_async_context(_connected(plugin, hooks, group))
+
+        def observe(verdict: RegistrationVerdict) -> None:
+            state.registered = verdict.registered
+            if verdict.registered:
+                turns.note_callable()
+                on_ready()
+
+        async with serve_plugin(driver.name, sockets, turns.claims, turns.healths, observe):
+            await asyncio.Event().wait()  # until cancelled
 
 
-async def _node_facts(node: JsonObject, server: str) -> NodeFacts:
-    """What a driver may want to know of its node, and of the way to the API server."""
-    listed = (node.get("status") or {}).get("addresses") or ()
-    host = urlsplit(server).hostname or ""
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, None)
-    except OSError as error:  # known by a proxy, say; the node's own addresses are known anyway
-        log.warning("serve.api_unresolved", host=host, error=str(error))
-        found = []
-    return NodeFacts(
-        name=node["metadata"]["name"],
-        addresses=tuple(each["address"] for each in listed if each["type"].endswith("IP")),
-        api_addresses=tuple(sorted({str(address[0]) for *_, address in found})),
+class _State:
+    """What is still missing."""
+
+    def __init__(self, turns: Turns, plugin: Plugin | None) -> None:
+        self._turns = turns
+        self._plugin = plugin
+        self.registered = False
+
+    def not_ready(self) -> str:
+        """In words; nothing if nothing is."""
+        installer, mode = self._turns.installer, self._turns.settings.runtime_hook
+        if not self._turns.leading:
+            return "another process of the driver is at work"
+        if self._plugin is not None and self._plugin.runtime is None:
+            return "not connected to the container runtime's NRI socket"
+        if mode == "cni" and installer is not None and not installer.installed:
+            return "the container runtime's network configuration does not name the driver"
+        return "" if self.registered else "not registered with kubelet"
+
+
+def _plugin(driver: Driver, settings: Settings, hooks: RelayedHooks) -> Plugin | None:
+    if not isinstance(driver, NetworkDriver) or settings.runtime_hook == "cni":
+        return None
+    return Plugin(
+        hooks, name=driver.name, index=settings.nri_index, socket_path=settings.nri_socket
     )
 
 
-async def _run(
-    driver: Driver, settings: Settings, parts: Parts, clock: Clock, on_ready: Callable[[], None]
-) -> None:
-    registered = False
+async def _never_mind() -> None:
+    """Nothing to wait for."""
 
-    def observe(verdict: RegistrationVerdict) -> None:
-        nonlocal registered
-        registered = verdict.registered
-        if registered:
-            on_ready()
 
-    def not_ready() -> str:
-        if parts.network is not None and parts.network.plugin.runtime is None:
-            return "not connected to the container runtime's NRI socket"
-        return "" if registered else "not registered with kubelet"
+@asynccontextmanager
+async def _connected(
+    plugin: Plugin, hooks: RelayedHooks, group: asyncio.TaskGroup
+) -> AsyncIterator[None]:
+    """Be the runtime's plugin while the block runs; leave it between two hooks."""
+    running = group.create_task(_run(plugin.run))
+    try:
+        await plugin.wait_connected()
+        yield
+    finally:
+        try:
+            async with asyncio.timeout(HOOKS_S):
+                await hooks.wait_idle()
+        except TimeoutError:
+            log.warning("serve.hooks_cut")
+        running.cancel()
 
-    async with (
-        asyncio.TaskGroup() as group,
-        http_serving(settings.http_address, parts.metrics, not_ready),
-        AsyncExitStack() as stack,
-    ):
-        group.create_task(parts.reporter.run())
-        group.create_task(parts.publisher.run())
-        group.create_task(follow_devices(driver, parts.offer, clock))
-        if parts.network is not None:
-            await stack.enter_async_context(parts.network.attaching)
-            group.create_task(parts.network.repairer.run())
-            group.create_task(parts.network.plugin.run())
-            await parts.network.wait_hooked()
-        sockets = PluginSockets.under(settings.kubelet_dir, driver.name)
-        async with serve_plugin(driver.name, sockets, parts.answers, parts.healths, observe):
-            await asyncio.Event().wait()  # until cancelled
+
+async def _run(part: Callable[[], Awaitable[object]]) -> None:
+    await part()
 
 
 async def _until_signalled(driver: Driver, settings: Settings) -> None:
@@ -153,10 +165,3 @@ async def _until_signalled(driver: Driver, settings: Settings) -> None:
         await stop.wait()
         log.info("serve.stopping", driver=driver.name)
         running.cancel()
-
-
-def _boot_id() -> str:
-    try:
-        return BOOT_ID.read_text().strip()
-    except OSError as error:
-        raise HostError(f"cannot read {BOOT_ID}: {error}") from error

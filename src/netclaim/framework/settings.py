@@ -6,9 +6,11 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
-__all__ = ["Settings", "add_flags", "settings_from", "settings_from_command_line"]
+__all__ = ["RuntimeHook", "Settings", "add_flags", "settings_from", "settings_from_command_line"]
+
+RuntimeHook: TypeAlias = Literal["nri", "cni", "both"]
 
 CRIO_SOCKET: Final = Path("/var/run/crio/crio.sock")
 NODE_NAME_VARIABLE: Final = "NODE_NAME"  # what manifests fill from spec.nodeName
@@ -43,6 +45,38 @@ class Settings:
         metadata={
             "text": "Kubelet's root directory. It has to be the same path inside and outside the "
             "driver's container, since kubelet is told the path of a socket in it."
+        },
+    )
+    runtime_hook: RuntimeHook = field(
+        default="both",
+        metadata={
+            "text": "How the container runtime calls the driver: `nri` by its plugin interface; "
+            "`cni` by a plugin at the end of its own network configuration, which the driver puts "
+            "there and keeps there; or `both`, so that no pod starts without its interface even "
+            "while the driver or the runtime is being restarted."
+        },
+    )
+    run_dir: Path = field(
+        default=Path("/run/netclaim"),
+        metadata={
+            "text": "Where the runtime's network plugin finds the driver, in a directory of the "
+            "driver's name. It has to be the same path inside and outside the driver's container."
+        },
+    )
+    cni_conf_dir: Path = field(
+        default=Path("/etc/cni/net.d"),
+        metadata={"text": "The runtime's own network configuration, for `cni` and `both`."},
+    )
+    cni_program_dir: Path = field(
+        default=Path("/opt/cni/bin"),
+        metadata={"text": "Where the runtime looks for network plugins, for `cni` and `both`."},
+    )
+    instance: str = field(
+        default="",
+        metadata={
+            "text": "Tells apart two processes of the driver on a node while it is updated, "
+            "usually the UID of its pod. The newer one takes over as soon as it can be called. "
+            "Empty: there is one, and a second waits for it to end. Needs Kubernetes 1.33."
         },
     )
     nri_socket: Path = field(

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from netclaim.errors import HostError, PeerError
 
-__all__ = ["JournalBusyError", "JournalError", "Statement", "Store"]
+__all__ = ["JournalBusyError", "JournalError", "Statement", "Store", "is_locked"]
 
 SCHEMA_VERSION: Final = 1
 SCHEMA: Final = f"""
@@ -102,6 +102,15 @@ def _set_up(database: sqlite3.Connection) -> int:
         database.executescript(SCHEMA)
         return SCHEMA_VERSION
     return int(version)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether another process has this journal open."""
+    try:
+        os.close(_lock(path.with_suffix(".lock")))
+    except JournalBusyError:
+        return True
+    return False
 
 
 def _lock(path: Path) -> int:

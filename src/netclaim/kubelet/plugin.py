@@ -3,7 +3,7 @@
 Promise: the DRA socket answers before the registration socket exists, and goes after it: kubelet
 never hears of a driver that it cannot call. A stop lets the calls in flight finish before it
 withdraws the registration, because kubelet hangs up within a second of seeing that socket go.
-Limit: one instance a driver name; no rolling update.
+Limit: of two instances of a driver name it is the caller who knows which one works.
 """
 
 from collections.abc import AsyncIterator, Callable

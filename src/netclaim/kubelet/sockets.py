@@ -5,6 +5,7 @@ never taken away, and on stop only our own is removed. Limit: two processes that
 instant can both find the same leftover; the journal's lock, not this module, keeps drivers apart.
 """
 
+import hashlib
 import socket
 import stat
 from dataclasses import dataclass
@@ -33,13 +34,25 @@ class PluginSockets(msgspec.Struct, frozen=True):
     dra: Path
 
     @classmethod
-    def under(cls, kubelet_dir: Path, driver_name: str) -> "PluginSockets":
-        """The usual places below kubelet's root directory, such as /var/lib/kubelet."""
+    def under(cls, kubelet_dir: Path, driver_name: str, instance: str = "") -> "PluginSockets":
+        """The usual places below kubelet's root directory, such as /var/lib/kubelet.
+
+        `instance` tells apart the two processes of a driver that is being updated, usually by the
+        UID of their pod. Kubelet knows several since 1.33.
+        """
         root = kubelet_dir.absolute()
-        return cls(
-            registration=root / "plugins_registry" / f"{driver_name}-reg.sock",
-            dra=root / "plugins" / driver_name / "dra.sock",
-        )
+        registry, own = root / "plugins_registry", root / "plugins" / driver_name
+        if not instance:
+            return cls(registry / f"{driver_name}-reg.sock", own / "dra.sock")
+        names = [f"{driver_name}-{instance}", f"{driver_name}-{_digest(instance)}"]
+        fitting = [n for n in names if len(bytes(registry / f"{n}-reg.sock")) <= SOCKET_PATH_MAX]
+        name = fitting[0] if fitting else _digest(f"{driver_name}\0{instance}")
+        return cls(registry / f"{name}-reg.sock", own / f"dra-{_digest(instance)}.sock")
+
+
+def _digest(text: str) -> str:
+    """A short name for a long one: 64 bits tell apart the few processes of a node."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def ensure_directories(sockets: PluginSockets) -> None:

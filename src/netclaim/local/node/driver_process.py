@@ -49,6 +49,9 @@ class DriverOptions:
             f"--kubelet-dir={place.kubelet_dir}",
             f"--nri-socket={place.nri_socket}",
             f"--cdi-dir={directory / 'cdi'}",
+            f"--run-dir={directory / 'run'}",
+            f"--cni-conf-dir={directory / 'net.d'}",
+            "--runtime-hook=nri",  # the embedded runtime has no network configuration of its own
             f"--pod-network={pod_subnet}",
             f"--policy={self.policy}",
             "--log-format=text",

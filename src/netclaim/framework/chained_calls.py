@@ -1,0 +1,137 @@
+"""The runtime's other way to call: its own CNI chain ends with a plugin of ours, which asks here.
+
+Promise: ADD attaches all of a pod's devices or fails with the reason, and the runtime does not make
+the sandbox; there is no deadline but our own, and no other pod waits. DEL undoes what it can in its
+time, and never fails: the rest goes on in the background. WAIT is how a held container is let go.
+Limit: CNI says nothing of a pod but its name and UID.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from netclaim.chained import OK, TRY_AGAIN_LATER, Answer, Command, Refusal, Request
+from netclaim.errors import NetclaimError, RequestError
+from netclaim.framework.adopt import Adopter
+from netclaim.framework.attach import Attacher
+from netclaim.framework.attaching import Attaching
+from netclaim.framework.hooks import RuntimeHooks
+from netclaim.framework.journal import Journal
+from netclaim.framework.records import pods_of
+from netclaim.framework.repair import Repairer
+from netclaim.model.pod import PodSandbox
+
+__all__ = ["ChainedCalls"]
+
+log = structlog.get_logger()
+
+END_S: Final = 4.0  # the plugin waits five for its DEL
+INVALID_CONFIG: Final = 7  # CNI's code for what the user has to change
+NOT_ATTACHED: Final = 100  # CNI leaves the codes from here on to plugins
+
+
+class ChainedCalls:
+    """What the plugin's socket is answered by."""
+
+    def __init__(
+        self,
+        attacher: Attacher,
+        adopter: Adopter,
+        attaching: Attaching,
+        repairer: Repairer,
+        *,
+        hooks: RuntimeHooks,
+        journal: Journal,
+    ) -> None:
+        self._attacher = attacher
+        self._adopter = adopter
+        self._attaching = attaching
+        self._repairer = repairer
+        self._hooks = hooks
+        self._journal = journal
+
+    async def __call__(self, request: Request) -> Answer:
+        """Answer one call. Again: the same."""
+        try:
+            match request.command:
+                case Command.ADD:
+                    await self._add(_pod(request))
+                case Command.DEL:
+                    await self._delete(_pod(request))
+                case Command.CHECK:
+                    await self._attacher.check(_pod(request))
+                case Command.GC:
+                    self._collect(request.stdin)
+                case Command.WAIT:
+                    await self._wait(request)
+        except RequestError as error:
+            return Refusal(str(error), INVALID_CONFIG)
+        except NetclaimError as error:
+            return Refusal(str(error), TRY_AGAIN_LATER)
+        return OK
+
+    async def _add(self, pod: PodSandbox) -> None:
+        attempt = self._attaching.begin(pod, self._adopter.book, roll_back=True, hooked=False)
+        try:
+            await self._attaching.wait(attempt, None)
+        except Exception as error:
+            log.warning("attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error))
+            raise
+
+    async def _delete(self, pod: PodSandbox) -> None:
+        await self._hooks.end(pod, asyncio.get_running_loop().time() + END_S)
+
+    async def _wait(self, request: Request) -> None:
+        """Return once the sandbox has everything, or say why it has not."""
+        sandbox_id = request.container_id
+        attempt = self._attaching.under_way(sandbox_id)
+        if attempt is None:
+            pod = self._attacher.sandbox(sandbox_id)
+            if pod is not None and self._attacher.is_complete(pod):
+                return
+            if pod is None:
+                raise NotAttachedError
+            # The driver was started anew while the container was held.
+            adopt = self._adopter.take_over
+            attempt = self._attaching.begin(pod, adopt, roll_back=False, hooked=False)
+        await self._attaching.wait(attempt, None)
+
+    def _collect(self, config: bytes) -> None:
+        """Release the sandboxes that the runtime does not list; it lists its own, all of them."""
+        listed = _valid(config)
+        if listed is None:
+            return
+        for pod in pods_of(self._journal.leases.values()):
+            if pod.id not in listed:
+                self._repairer.note_gone(pod)
+
+
+class NotAttachedError(RequestError):
+    """A container is held for a sandbox in which nothing was begun."""
+
+    def __init__(self) -> None:
+        super().__init__("the pod's interfaces are not attached; the container is started again")
+
+
+def _pod(request: Request) -> PodSandbox:
+    args = request.args
+    return PodSandbox(
+        id=request.container_id,
+        uid=request.pod_uid,
+        namespace=request.pod_namespace,
+        name=args.get("K8S_POD_NAME", ""),
+        netns=request.netns or None,
+    )
+
+
+def _valid(config: bytes) -> frozenset[str] | None:
+    """The container ids that a GC call lists; None if it says nothing about them."""
+    try:
+        parsed: Any = msgspec.json.decode(config)
+        listed: Iterable[Any] = parsed["cni.dev/valid-attachments"]
+        return frozenset(str(each["containerID"]) for each in listed)
+    except (msgspec.MsgspecError, KeyError, TypeError):
+        return None

@@ -1,0 +1,94 @@
+"""Marks on the disk: the journal's plans and sandboxes, as files that the chained plugin looks at.
+
+Promise: a plan's files are there before anybody is told of the plan; if they cannot be written, the
+caller hears it. What is noted of sandboxes matters only while the driver is away: if that cannot be
+written, it is logged. Again: the same, and nothing is written.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import structlog
+
+from netclaim.chained import PlanFiles, PlanState
+from netclaim.errors import HostError
+from netclaim.framework.journal import Journal
+from netclaim.framework.records import pods_of
+from netclaim.model.pod import PodSandbox
+
+__all__ = ["FileMarks"]
+
+log = structlog.get_logger()
+
+
+class FileMarks:
+    """Marks below one directory."""
+
+    def __init__(self, files: PlanFiles) -> None:
+        self._files = files
+        self._state = PlanState()
+
+    @property
+    def attached_dir(self) -> Path:
+        """Where complete sandboxes are noted."""
+        return self._files.attached_dir
+
+    def begin(self, journal: Journal, is_complete: Callable[[PodSandbox], bool]) -> None:
+        """Leave exactly what the journal knows, and nothing of an earlier boot or driver."""
+        plans = _plans(journal)
+        pods = pods_of(journal.leases.values())
+        begun = frozenset(pod.id for pod in pods)
+        complete = frozenset(pod.id for pod in pods if is_complete(pod))
+        self._files.rewrite(
+            PlanState(plans.pods, plans.shared, begun, complete, ask_all=plans.ask_all)
+        )
+        self._state = plans
+
+    def note_plans(self, journal: Journal) -> None:
+        """Write what is new, remove what is not there any more."""
+        before, now = self._state, _plans(journal)
+        for uid in now.pods - before.pods:
+            self._files.note_pod(uid)
+        for namespace in now.shared.keys() | before.shared.keys():
+            claims = now.shared.get(namespace, frozenset())
+            if claims != before.shared.get(namespace, frozenset()):
+                self._files.set_shared(namespace, claims)
+        for uid in before.pods - now.pods:
+            self._files.forget_pod(uid)
+        if now.ask_all != before.ask_all:
+            self._files.ask_all(now.ask_all)
+        self._state = now
+
+    def note_begun(self, sandbox_id: str) -> None:
+        """Its end is for us."""
+        self._try(lambda: self._files.note_sandbox(sandbox_id))
+
+    def note_complete(self, sandbox_id: str) -> None:
+        """Its containers may start, also while the driver is away."""
+        self._try(lambda: self._files.note_attached(sandbox_id))
+
+    def note_incomplete(self, sandbox_id: str) -> None:
+        """Its containers may not."""
+        self._try(lambda: self._files.forget_attached(sandbox_id))
+
+    def note_ended(self, sandbox_id: str) -> None:
+        """Nothing of it is ours."""
+        self._try(lambda: self._files.forget_sandbox(sandbox_id))
+
+    def _try(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except HostError as error:
+            log.warning("marks.failed", error=str(error))
+
+
+def _plans(journal: Journal) -> PlanState:
+    pods: set[str] = set()
+    shared: defaultdict[str, set[str]] = defaultdict(set)
+    for booking in journal.bookings.values():
+        pods |= booking.pods
+        if booking.sole_pod_uid is None:
+            shared[booking.claim.namespace].add(booking.claim.uid)
+    claims = {namespace: frozenset(uids) for namespace, uids in shared.items()}
+    return PlanState(pods=frozenset(pods), shared=claims, ask_all=not journal.complete)

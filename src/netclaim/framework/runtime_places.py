@@ -1,0 +1,43 @@
+"""Where the runtime and the driver meet on a node. Paths are the same on the host. No I/O."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from netclaim.chained import PluginEntry
+from netclaim.framework.settings import Settings
+
+__all__ = ["RuntimePlaces"]
+
+PROGRAM = "netclaim-attach"
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimePlaces:
+    """One driver's places."""
+
+    socket: Path  # where the chained plugin asks
+    plans: Path  # what it looks at before it asks
+    seat: Path  # where a newer process of the driver asks for the work
+    program: Path  # what holds containers; /run may not be executable, kubelet's directory is
+    kubelet_state: Path  # what kubelet knows of pods and claims
+
+    @classmethod
+    def of(cls, settings: Settings, driver: str) -> "RuntimePlaces":
+        """The places by the settings."""
+        own = settings.run_dir / driver
+        return cls(
+            socket=own / "attach.sock",
+            plans=own / "plans",
+            seat=own / "seat.sock",
+            program=settings.kubelet_dir.absolute() / "plugins" / driver / PROGRAM,
+            kubelet_state=settings.kubelet_dir.absolute() / "dra_manager_state",
+        )
+
+    def entry(self, driver: str) -> PluginEntry:
+        """What stands in the runtime's network configuration."""
+        return PluginEntry(
+            driver=driver,
+            socket=str(self.socket),
+            plans=str(self.plans),
+            kubelet_state=str(self.kubelet_state),
+        )

@@ -1,0 +1,306 @@
+"""A turn at the work: what runs while this process holds the driver's seat.
+
+    take the seat    wait for the journal, or ask the process that has it
+    engage           hooks and claims come here; at once, if the journal knows the node
+    end              calls under way end or are passed on, the journal is closed, the seat given
+
+Promise: a turn ends when another process asks for the seat, when the Node object was replaced (then
+the next one follows at once), or when it is cancelled; what is published and attached stays.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import structlog
+
+from netclaim.chained import AttachServer, Installer, program_path
+from netclaim.chained.files import replace_file
+from netclaim.errors import HostError, NetclaimError
+from netclaim.framework.clock import Clock
+from netclaim.framework.contract import Driver, NetworkDriver
+from netclaim.framework.discover import follow_devices
+from netclaim.framework.journal import Journal, open_journal
+from netclaim.framework.kube_api import ApiSource
+from netclaim.framework.metrics import Metrics
+from netclaim.framework.parts import Parts, build
+from netclaim.framework.records import KnownNode
+from netclaim.framework.relay import RelayedCalls, RelayedClaims, RelayedHooks
+from netclaim.framework.runtime_places import RuntimePlaces
+from netclaim.framework.seat import Seat, ask_for_seat
+from netclaim.framework.settings import Settings
+from netclaim.framework.store import JournalBusyError, is_locked
+from netclaim.framework.supervise import Backoff, retry
+from netclaim.kubelet import HealthBoard
+from netclaim.model.claim import JsonObject
+from netclaim.model.node import NodeFacts
+
+__all__ = ["Turns"]
+
+log = structlog.get_logger()
+
+BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
+# Another process of the driver gives its journal back within its grace period of 20 s.
+STARTING: Final = Backoff(first_s=0.2, max_s=2.0)
+HOOKS_S: Final = 2.5  # the runtime's hooks are over by then
+CALLS_S: Final = 5.0  # attaches that take longer are begun again by the next process
+PROGRAM_MODE: Final = 0o755
+
+
+@dataclass(slots=True)
+class Turns:
+    """One process's turns, and what they share."""
+
+    driver: Driver
+    settings: Settings
+    api: ApiSource
+    server: str  # the API server's address
+    metrics: Metrics
+    healths: HealthBoard
+    clock: Clock
+    hooked: Callable[[], Awaitable[None]]  # whether the runtime's plugin interface has us
+    own_socket: Path  # where this process serves kubelet
+    hooks: RelayedHooks = field(default_factory=RelayedHooks)
+    claims: RelayedClaims = field(init=False)
+    calls: RelayedCalls = field(default_factory=RelayedCalls)
+    installer: Installer | None = field(init=False)
+    leading: bool = False
+    _asked: bool = False  # whether this process had its chance to be the newer one
+    _known: asyncio.Event = field(default_factory=asyncio.Event)
+    _callable: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.claims = RelayedClaims(self.driver.name)
+        self.installer = _installer(self.driver, self.settings)
+
+    async def wait_known(self) -> None:
+        """Return once it is known whether this process works, or another one does."""
+        await self._known.wait()
+
+    def note_callable(self) -> None:
+        """Kubelet and the runtime can call this process, so it may ask for the seat."""
+        self._callable.set()
+
+    async def run(self) -> None:
+        """Take one turn after another, until cancelled."""
+        while True:
+            await self._turn()
+
+    async def _turn(self) -> None:
+        seat = Seat(RuntimePlaces.of(self.settings, self.driver.name).seat)
+        successor: Path | None = None
+        try:
+            async with AsyncExitStack() as stack:
+                server = await self._take_seat(stack)
+                journal = await self._open_journal(stack)
+                node = await self._node(journal)
+                async with seat.offered():
+                    successor = await self._work(journal, node, seat, server)
+        finally:
+            self.leading = False
+            seat.give()
+        if successor is not None:
+            log.info("seat.given", successor=str(successor))
+
+    async def _take_seat(self, stack: AsyncExitStack) -> AttachServer | None:
+        """Serve the chained plugin as soon as the seat is ours, or about to be."""
+        if self.settings.instance and self._is_busy():
+            self.hooks.dismiss(passing=True)
+            self._known.set()
+            if not self._asked:
+                await self._callable.wait()
+                self._asked = True
+                server = await self._serve_calls(stack)
+                self.hooks.await_engagement()
+                places = RuntimePlaces.of(self.settings, self.driver.name)
+                await ask_for_seat(places.seat, self.own_socket)
+                return server
+        return None
+
+    async def _serve_calls(self, stack: AsyncExitStack) -> AttachServer | None:
+        if not isinstance(self.driver, NetworkDriver):
+            return None
+        places = RuntimePlaces.of(self.settings, self.driver.name)
+        return await stack.enter_async_context(
+            AttachServer(places.socket, self.calls, grace_s=CALLS_S)
+        )
+
+    def _is_busy(self) -> bool:
+        return is_locked(self._journal_path)
+
+    @property
+    def _journal_path(self) -> Path:
+        return self.settings.state_dir / self.driver.name / "journal.db"
+
+    async def _open_journal(self, stack: AsyncExitStack) -> Journal:
+        boot_id = _boot_id()
+        return await retry(
+            "journal",
+            lambda: stack.enter_async_context(open_journal(self._journal_path, boot_id)),
+            backoff=STARTING,
+            clock=self.clock,
+            retried=(JournalBusyError,),
+        )
+
+    async def _node(self, journal: Journal) -> KnownNode:
+        """The node as the journal knows it; else as the API server says, which is waited for."""
+        if journal.node is not None:
+            return journal.node
+        node = await retry("node", self._ask_node, backoff=STARTING, clock=self.clock)
+        await journal.put_node(node)
+        return node
+
+    async def _ask_node(self) -> KnownNode:
+        found = await (await self.api()).get_node(self.settings.node_name)
+        return KnownNode(found["metadata"]["uid"], await _node_facts(found, self.server))
+
+    async def _work(
+        self, journal: Journal, node: KnownNode, seat: Seat, server: AttachServer | None
+    ) -> Path | None:
+        """Work until another process wants the seat (where that one serves), or for a new start."""
+        self.driver.learn_node(node.facts)
+        parts = build(
+            self.driver,
+            self.settings,
+            journal=journal,
+            api=self.api,
+            node_uid=node.uid,
+            metrics=self.metrics,
+            healths=self.healths,
+            hooked=self._wait_hooked,
+            clock=self.clock,
+        )
+        async with AsyncExitStack() as stack:
+            group = await stack.enter_async_context(asyncio.TaskGroup())
+            tasks = [
+                group.create_task(each)
+                for each in (
+                    parts.reporter.run(),
+                    parts.publisher.run(),
+                    follow_devices(self.driver, parts.offer, self.clock),
+                )
+            ]
+            if parts.network is not None:
+                server = server or await self._serve_calls(stack)
+                tasks += await self._engage_network(parts, group, stack)
+            self.claims.engage(parts.answers)
+            self.leading = True
+            self._known.set()
+            log.info("seat.taken", driver=self.driver.name)
+            ends = [
+                group.create_task(seat.wait_asked()),
+                group.create_task(self._refresh_node(journal, node)),
+            ]
+            try:
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                await self._disengage(parts, seat.successor, server)
+                for task in (*tasks, *ends):
+                    task.cancel()
+        return seat.successor
+
+    async def _engage_network(
+        self, parts: Parts, group: asyncio.TaskGroup, stack: AsyncExitStack
+    ) -> list[asyncio.Task[None]]:
+        network = parts.network
+        assert network is not None
+        await asyncio.to_thread(_put_program, RuntimePlaces.of(self.settings, self.driver.name))
+        await stack.enter_async_context(network.attaching)
+        await self.hooks.engage(network.hooks)
+        self.calls.engage(network.calls)
+        tasks = [group.create_task(network.repairer.run())]
+        if self.installer is not None:
+            watching = self.settings.runtime_hook != "nri"
+            tasks.append(group.create_task(_keep_installed(self.installer, watching=watching)))
+        return tasks
+
+    async def _disengage(
+        self, parts: Parts, successor: Path | None, server: AttachServer | None
+    ) -> None:
+        """Take no more calls, and let those under way end; what is not done is begun again."""
+        self.hooks.dismiss(passing=successor is not None)
+        self.claims.dismiss(successor)
+        if parts.network is None:
+            return
+        try:
+            async with asyncio.timeout(HOOKS_S):
+                await self.hooks.wait_idle()
+        except TimeoutError:
+            log.warning("serve.hooks_cut")
+        if server is not None:
+            await server.drain(CALLS_S)
+        self.calls.engage(None)
+
+    async def _refresh_node(self, journal: Journal, node: KnownNode) -> None:
+        """Ask for the node once; returns only if it is another one than was known."""
+        now = await retry("node", self._ask_node, backoff=STARTING, clock=self.clock)
+        if now != node:
+            await journal.put_node(now)
+            self.driver.learn_node(now.facts)
+        if now.uid == node.uid:
+            await asyncio.Event().wait()
+        log.warning("serve.node_replaced", node=self.settings.node_name)
+
+    async def _wait_hooked(self) -> None:
+        if self.settings.runtime_hook == "cni" and self.installer is not None:
+            await self.installer.wait_installed()
+        else:
+            await self.hooked()
+
+
+async def _keep_installed(installer: Installer, *, watching: bool) -> None:
+    if watching:
+        await installer.watch()
+    try:
+        await installer.remove()  # an earlier start may have had another mode
+    except NetclaimError as error:
+        log.warning("chained.not_removed", error=str(error))
+
+
+def _installer(driver: Driver, settings: Settings) -> Installer | None:
+    if not isinstance(driver, NetworkDriver):
+        return None
+    return Installer(
+        settings.cni_conf_dir,
+        settings.cni_program_dir,
+        RuntimePlaces.of(settings, driver.name).entry(driver.name),
+        program=program_path(),
+    )
+
+
+def _put_program(places: RuntimePlaces) -> None:
+    """Put the program that holds containers where the runtime can execute it."""
+    content = program_path().read_bytes()
+    try:
+        places.program.parent.mkdir(parents=True, exist_ok=True)
+        if not places.program.exists() or places.program.read_bytes() != content:
+            replace_file(places.program, content, PROGRAM_MODE)
+    except OSError as error:
+        raise HostError(f"cannot write {places.program}: {error.strerror}") from error
+
+
+async def _node_facts(node: JsonObject, server: str) -> NodeFacts:
+    """What a driver may want to know of its node, and of the way to the API server."""
+    listed = (node.get("status") or {}).get("addresses") or ()
+    host = urlsplit(server).hostname or ""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, None)
+    except OSError as error:  # known by a proxy, say; the node's own addresses are known anyway
+        log.warning("serve.api_unresolved", host=host, error=str(error))
+        found = []
+    return NodeFacts(
+        name=node["metadata"]["name"],
+        addresses=tuple(each["address"] for each in listed if each["type"].endswith("IP")),
+        api_addresses=tuple(sorted({str(address[0]) for *_, address in found})),
+    )
+
+
+def _boot_id() -> str:
+    try:
+        return BOOT_ID.read_text().strip()
+    except OSError as error:
+        raise HostError(f"cannot read {BOOT_ID}: {error}") from error
