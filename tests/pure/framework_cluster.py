@@ -170,7 +170,7 @@ async def served(
     """A running driver that kubelet has registered; stopped as by SIGTERM at the end."""
     async with asyncio.TaskGroup() as group:
         running = group.create_task(run_driver(driver, settings, clock=clock))
-        sockets = PluginSockets.under(settings.kubelet_dir, driver.name)
+        sockets = PluginSockets.under(settings.kubelet_dir, driver.name, settings.instance)
         registered = await register(sockets.registration)
         async with DraClient(registered) as kubelet:
             yield kubelet

@@ -48,6 +48,8 @@ BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 STARTING: Final = Backoff(first_s=0.2, max_s=2.0)
 HOOKS_S: Final = 2.5  # the runtime's hooks are over by then
 CALLS_S: Final = 5.0  # attaches that take longer are begun again by the next process
+SIT_S: Final = 5.0  # the successor waits for nothing but the answer; it takes milliseconds
+SIT_LOOK_S: Final = 0.05
 PROGRAM_MODE: Final = 0o755
 
 
@@ -105,6 +107,13 @@ class Turns:
             seat.give()
         if successor is not None:
             log.info("seat.given", successor=str(successor))
+            await self._let_sit()
+
+    async def _let_sit(self) -> None:
+        """Wait until the successor has the journal; one that died on the way is not waited for."""
+        until_s = self.clock.monotonic() + SIT_S
+        while not self._is_busy() and self.clock.monotonic() < until_s:
+            await self.clock.sleep(SIT_LOOK_S)
 
     async def _take_seat(self, stack: AsyncExitStack) -> AttachServer | None:
         """Serve the chained plugin as soon as the seat is ours, or about to be."""

@@ -1,0 +1,146 @@
+"""While a driver is updated two of its processes run, one of them works, and no pod notices."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+import pytest
+
+from netclaim.framework import Settings, run_driver
+from netclaim.kubelet import DraClient, PluginSockets, register
+from netclaim.model import Device
+from netclaim.nri import Container
+from tests.pure.framework_cluster import ApiServer, api_server, runtime_at, served, settings_in
+from tests.pure.framework_parts import DRIVER, ScriptedDriver, claim_of, device_of, pod_of
+
+RED = claim_of("red", owner="pod-1")
+BLUE = claim_of("blue", device_of("eth2"), owner="pod-2", pods=("pod-2",))
+CONTAINER = Container(id="c1", pod_sandbox_id="sandbox-1", name="main")
+BOTH = (f"50-{DRIVER}", f"50-{DRIVER}")
+
+
+@pytest.fixture
+def root() -> Iterator[Path]:
+    """A directory whose path is short enough for sockets in it."""
+    with TemporaryDirectory(prefix="nc") as directory:
+        yield Path(directory)
+
+
+def driver_with(*devices: str) -> ScriptedDriver:
+    """A driver that has discovered these."""
+    driver = ScriptedDriver()
+    driver.devices.put_nowait(tuple(Device(name=name) for name in devices))
+    return driver
+
+
+def instance(root: Path, api: ApiServer, name: str) -> Settings:
+    """The settings of one of the processes."""
+    (root / "netns").touch()
+    return settings_in(root, api, instance=name)
+
+
+@pytest.mark.asyncio
+async def test_newer_process_takes_over(root: Path) -> None:
+    """The newer one works as soon as it can be called; the older one's calls go there."""
+    older, newer = driver_with("eth1"), driver_with("eth1", "eth2")
+    async with api_server() as api:
+        first, second = instance(root, api, "a"), instance(root, api, "b")
+        api.put_claim(RED)
+        api.put_claim(BLUE)
+        pods = [pod_of(f"pod-{n}", f"sandbox-{n}", netns=str(root / "netns")) for n in (1, 2)]
+        async with runtime_at(first) as runtime, served(older, first) as old_kubelet:
+            await old_kubelet.prepare([RED.ref])
+            await runtime.run_pod_sandbox(pods[0])
+            async with served(newer, second) as new_kubelet:
+                await runtime.wait_plugins(*BOTH)
+                await api.wait_for(lambda: api.published() == ["eth1", "eth2"])
+                # Kubelet may ask either of them, and the runtime tells both.
+                answers = await old_kubelet.prepare([BLUE.ref])
+                assert answers["uid-blue"].error is None
+                await runtime.run_pod_sandbox(pods[1])
+                await runtime.create_container(pods[1], CONTAINER)
+                assert (await new_kubelet.prepare([RED.ref]))["uid-red"].error is None
+                await runtime.stop_pod_sandbox(pods[0])
+                assert await new_kubelet.unprepare([RED.ref]) == {"uid-red": None}
+    assert older.calls == ["prepare red", "attach eth1"]
+    assert newer.calls == ["prepare blue", "attach eth2", "detach eth1", "unprepare red"]
+
+
+@pytest.mark.asyncio
+async def test_older_process_works_again_when_the_newer_one_ends(root: Path) -> None:
+    """An update that fails leaves a driver that works."""
+    older, newer = driver_with("eth1"), driver_with("eth1", "eth2")
+    async with api_server() as api:
+        first, second = instance(root, api, "a"), instance(root, api, "b")
+        api.put_claim(RED)
+        async with runtime_at(first) as runtime, served(older, first) as kubelet:
+            async with served(newer, second):
+                await api.wait_for(lambda: api.published() == ["eth1", "eth2"])
+            older.devices.put_nowait((Device(name="eth3"),))
+            await api.wait_for(lambda: api.published() == ["eth3"])
+            await kubelet.prepare([RED.ref])
+            await runtime.run_pod_sandbox(pod_of(netns=str(root / "netns")))
+        assert older.calls == ["prepare red", "attach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_call_under_way_goes_on_at_the_newer_process(root: Path) -> None:
+    """A claim that is being prepared while the seat changes hands is prepared."""
+    older, newer = driver_with("eth1"), driver_with("eth1", "eth2")
+    begun = older.hang("prepare red")
+    async with api_server() as api:
+        first, second = instance(root, api, "a"), instance(root, api, "b")
+        api.put_claim(RED)
+        async with runtime_at(first), served(older, first) as kubelet:
+            preparing = asyncio.ensure_future(kubelet.prepare([RED.ref]))
+            await begun.wait()
+            async with served(newer, second):
+                answers = await preparing
+                assert [device.device_name for device in answers["uid-red"].devices] == ["eth1"]
+        assert newer.calls == ["prepare red"]
+
+
+@pytest.mark.asyncio
+async def test_pod_that_starts_while_the_seat_changes_hands(root: Path) -> None:
+    """An attach that is slow is begun again by the newer process; the pod has it once."""
+    older, newer = driver_with("eth1"), driver_with("eth1", "eth2")
+    begun = older.hang("attach eth1")
+    pod = pod_of(netns=str(root / "netns"))
+    async with api_server() as api:
+        first, second = instance(root, api, "a"), instance(root, api, "b")
+        api.put_claim(RED)
+        async with runtime_at(first) as runtime, served(older, first) as kubelet:
+            await kubelet.prepare([RED.ref])
+            starting = asyncio.ensure_future(runtime.run_pod_sandbox(pod))
+            await begun.wait()
+            await starting  # the runtime is answered while the attach goes on
+            async with served(newer, second):
+                await api.wait_for(lambda: api.published() == ["eth1", "eth2"])
+                await runtime.create_container(pod, CONTAINER)
+                _, (entry,) = await api.statuses.get()
+                while entry["conditions"][0]["status"] != "True":
+                    _, (entry,) = await api.statuses.get()
+        assert newer.calls == ["detach eth1", "attach eth1"]
+
+
+@pytest.mark.asyncio
+async def test_hooked_while_the_api_server_is_away(root: Path) -> None:
+    """A driver that starts while the API server is away serves the pods that it knows."""
+    pod = pod_of(netns=str(root / "netns"))
+    async with api_server() as api:
+        settings = settings_in(root, api)
+        (root / "netns").touch()
+        api.put_claim(RED)
+        async with runtime_at(settings), served(driver_with("eth1"), settings) as kubelet:
+            await kubelet.prepare([RED.ref])
+    driver = driver_with("eth1")
+    async with runtime_at(settings) as runtime, asyncio.TaskGroup() as group:
+        running = group.create_task(run_driver(driver, settings))
+        sockets = PluginSockets.under(settings.kubelet_dir, DRIVER)
+        async with DraClient(await register(sockets.registration)):
+            await runtime.run_pod_sandbox(pod)
+            assert driver.calls == ["attach eth1"]
+            await runtime.run_pod_sandbox(msgspec.structs.replace(pod, id="s9", uid="pod-9"))
+        running.cancel()
