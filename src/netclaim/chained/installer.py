@@ -216,7 +216,7 @@ class Installer:
                 raise HostError(f"{path} {error}") from error
             if edited == text:
                 return False
-            real = path.resolve()  # a symbolic link stays one
+            real = path.resolve() if path.is_symlink() else path  # a symbolic link stays one
             with HostFaults(path):
                 status = real.stat()
                 draft = write_draft(real, edited.encode(), status.st_mode & 0o7777)
@@ -224,8 +224,8 @@ class Installer:
                     os.chown(draft, status.st_uid, status.st_gid)
                     if sight_of(path) == before:
                         draft.rename(real)
-                        if real.parent != self._conf_dir.resolve():
-                            nudge(self._conf_dir)
+                        if real != path:
+                            nudge(self._conf_dir)  # the runtime does not look where it leads to
                         return True
                 finally:
                     draft.unlink(missing_ok=True)
