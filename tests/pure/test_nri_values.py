@@ -65,3 +65,4 @@ def test_runtime() -> None:
     """Configure tells milliseconds; a runtime that tells no timeout has containerd's 2 s."""
     assert runtime_from_proto(pb.ConfigureRequest(request_timeout=1500)).request_timeout_s == 1.5
     assert runtime_from_proto(pb.ConfigureRequest()).request_timeout_s == 2.0
+    assert runtime_from_proto(pb.ConfigureRequest(request_timeout=-1)).request_timeout_s == 2.0

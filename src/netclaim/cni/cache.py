@@ -75,6 +75,16 @@ class CachedAttachment(
         return result_from(self.raw_result, LATEST)
 
 
+def read_entry(content: bytes) -> CachedAttachment:
+    """Read an entry as it is in its file; BadResultError where it is of no use."""
+    try:
+        entry = msgspec.json.decode(content, type=CachedAttachment)
+        _ = entry.endpoint, entry.result  # both must be readable
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, RequestError) as error:
+        raise BadResultError(f"not an entry of the cache: {error}") from error
+    return entry
+
+
 class ResultCache:
     """The cached results under `directory`/results, where libcni would look for them too."""
 
@@ -132,18 +142,16 @@ class ResultCache:
         try:
             with opened_directory(self._directory) as directory:
                 content = read_plain(name, dir_fd=directory, size_max=ENTRY_MAX)
-            entry = msgspec.json.decode(content, type=CachedAttachment)
-            _ = entry.endpoint, entry.result  # both must be readable for the entry to be of use
+            return read_entry(content)
         except FileNotFoundError:
             return None
         except OSError as error:
             log.warning("cni.cache_unreadable", path=f"{self._directory}/{name}", error=str(error))
             return None
-        except (msgspec.MsgspecError, UnicodeDecodeError, BadResultError, RequestError) as error:
+        except BadResultError as error:
             log.warning("cni.cache_dropped", path=f"{self._directory}/{name}", error=str(error))
             self._remove(name)
             return None
-        return entry
 
     def _remove(self, name: str) -> None:
         try:

@@ -150,7 +150,10 @@ def result_from(raw: object, config_version: str) -> Result:
     """Read a result from its decoded JSON."""
     if not isinstance(raw, dict):
         raise BadResultError("not an object")
-    present: dict[str, Any] = _without_nulls(raw)
+    try:
+        present: dict[str, Any] = _without_nulls(raw)
+    except RecursionError as error:  # JSON may be nested twice as deep as we can follow
+        raise BadResultError("nested too deeply") from error
     version = present.get("cniVersion") or config_version
     if version not in SPEC_VERSIONS:
         raise BadResultError(f"a result of CNI version {version!r}, which is unknown")

@@ -11,10 +11,17 @@ import msgspec
 
 from netclaim.kernel import uapi
 from netclaim.kernel.ip_requests import IFADDRMSG, dump_addresses
-from netclaim.kernel.netlink import Message, Request, attribute, attributes, number
+from netclaim.kernel.netlink import (
+    MalformedMessageError,
+    Message,
+    Request,
+    attribute,
+    attributes,
+    number,
+)
 from netclaim.kernel.rtnl import Rtnl
 
-__all__ = ["TakenAddress", "give_back", "take_addresses"]
+__all__ = ["TakenAddress", "give_back", "read_taken_address", "take_addresses"]
 
 IFA_CACHEINFO: Final = 6  # ages, which no longer hold
 IFA_PROTO: Final = 11  # kernels that do not know it refuse it
@@ -31,7 +38,8 @@ class TakenAddress(msgspec.Struct, frozen=True):
 
 async def take_addresses(rtnl: Rtnl, index: int) -> tuple[TakenAddress, ...]:
     """Read the lasting addresses of a link."""
-    read = (_read(message, index) for message in await rtnl.dump(dump_addresses(index)))
+    messages = await rtnl.dump(dump_addresses(index))
+    read = (read_taken_address(message, index) for message in messages)
     return tuple(taken for taken in read if taken is not None)
 
 
@@ -44,7 +52,10 @@ def give_back(index: int, taken: TakenAddress) -> Request:
     return Request(uapi.RTM_NEWADDR, fixed + b"".join(parts), about, flags)
 
 
-def _read(message: Message, index: int) -> TakenAddress | None:
+def read_taken_address(message: Message, index: int) -> TakenAddress | None:
+    """Read an address; None: another link has it, or it does not last."""
+    if len(message.payload) < IFADDRMSG.size:
+        raise MalformedMessageError("an address message without its fixed part")
     family, prefix_length, flags, scope, of_link = IFADDRMSG.unpack_from(message.payload)
     parts = attributes(message.payload, IFADDRMSG.size)
     wide_flags = dict(parts).get(uapi.IFA_FLAGS)

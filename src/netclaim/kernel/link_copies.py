@@ -18,13 +18,23 @@ from netclaim.kernel.link_requests import (
     set_link_flags,
     set_link_parts,
 )
-from netclaim.kernel.netlink import Request, attribute, attributes, nested, u8, u32
+from netclaim.kernel.netlink import (
+    MalformedMessageError,
+    Message,
+    Request,
+    attribute,
+    attributes,
+    nested,
+    u8,
+    u32,
+)
 from netclaim.kernel.rtnl import Rtnl
 
 __all__ = [
     "TakenSettings",
     "give_altnames_back",
     "give_settings_back",
+    "read_settings",
     "remove_altnames",
     "take_settings",
     "wake_link",
@@ -72,7 +82,13 @@ class TakenSettings(msgspec.Struct, frozen=True):
 
 async def take_settings(rtnl: Rtnl, index: int) -> TakenSettings:
     """Read the settings of a link that must be there."""
-    message = (await rtnl.call(get_link_at(index)))[0]
+    return read_settings((await rtnl.call(get_link_at(index)))[0])
+
+
+def read_settings(message: Message) -> TakenSettings:
+    """Read the settings of the link that a message tells of."""
+    if len(message.payload) < IFINFOMSG.size:
+        raise MalformedMessageError("a link message without its fixed part")
     _, _, _, flags, _ = IFINFOMSG.unpack_from(message.payload)
     found = dict(attributes(message.payload, IFINFOMSG.size))
     properties = attributes(found.get(uapi.IFLA_PROP_LIST, b""))

@@ -120,7 +120,9 @@ def attributes(payload: bytes, start: int = 0) -> list[tuple[int, bytes]]:
 
 
 def number(value: bytes) -> int:
-    """Read an unsigned number of whatever width the kernel chose."""
+    """Read an unsigned number of whatever width the kernel chose; 64 bits are the most it has."""
+    if len(value) > 8:
+        raise MalformedMessageError(f"a netlink number of {len(value)} bytes")
     return int.from_bytes(value, sys.byteorder)
 
 

@@ -54,6 +54,22 @@ class KubeLoader(_Loader):
 
     yaml_implicit_resolvers = _resolvers()
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Build a value; one that does not fit its tag, as in `!!bool maybe`, is an error here too.
+
+        PyYAML raises whatever its code stumbles over: IndexError, KeyError, AttributeError.
+        """
+        try:
+            return super().construct_object(node, deep=deep)
+        except ValueError as error:
+            raise yaml.constructor.ConstructorError(
+                problem=str(error), problem_mark=node.start_mark
+            ) from error
+        except (LookupError, AttributeError) as error:
+            raise yaml.constructor.ConstructorError(
+                problem=f"{node.value!r} does not fit its tag", problem_mark=node.start_mark
+            ) from error
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Build a map, unless a key is there twice."""
         seen: set[str] = set()

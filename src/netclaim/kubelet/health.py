@@ -43,6 +43,10 @@ class Health(IntEnum):
     HEALTHY = 1
     UNHEALTHY = 2
 
+    @classmethod
+    def _missing_(cls, _value: object) -> "Health":
+        return cls.UNKNOWN  # one of a later version
+
 
 class DeviceHealth(msgspec.Struct, frozen=True):
     """How one published device is."""

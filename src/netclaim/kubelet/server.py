@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
 import structlog
+from google.protobuf.message import DecodeError
 from grpclib.const import Handler, Status
 from grpclib.exceptions import GRPCError
 from grpclib.protocol import H2Protocol
@@ -35,8 +36,11 @@ class GrpcService(Protocol):
 
 
 async def receive(stream: Stream[Request, Any]) -> Request:
-    """The one message of a unary request."""
-    request = await stream.recv_message()
+    """The one message of a unary request; whatever else comes is refused as such."""
+    try:
+        request = await stream.recv_message()
+    except DecodeError as error:
+        raise GRPCError(Status.INVALID_ARGUMENT, "the request is unreadable") from error
     if request is None:
         raise GRPCError(Status.INVALID_ARGUMENT, "the request ended without a message")
     return request

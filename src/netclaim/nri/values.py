@@ -83,7 +83,9 @@ def runtime_from_proto(message: pb.ConfigureRequest) -> RuntimeInfo:
         name=message.runtime_name,
         version=message.runtime_version,
         nri_version=message.NRI_version,
-        request_timeout_s=message.request_timeout / 1000 or REQUEST_TIMEOUT_S,
+        request_timeout_s=message.request_timeout / 1000
+        if message.request_timeout > 0
+        else REQUEST_TIMEOUT_S,
         config=message.config,
     )
 
