@@ -172,7 +172,13 @@ def inside_network(init: Process) -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back until the block is done: no process is started and not written down."""
+    """Hold Ctrl-C back until the block is done: no process is started and not written down.
+
+    Where it is ignored, as in a script's background, it still is.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield
+        return
     held: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
     try:

@@ -6,6 +6,7 @@ failure, so that nothing passes by not being run.
 
 import os
 import secrets
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +51,19 @@ def cannot_run(reason: str) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+def hear_interrupts() -> None:
+    """Let the next program hear SIGINT: a job that a script has in the background ignores it.
+
+    What ignores a signal hands that down, and Python then leaves the signal alone.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def ignore_interrupts() -> None:
+    """Let the next program ignore SIGINT, as such a job does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from lab.linux import find_marked
 from lab.processes import Processes
 from lab.progress import Progress
 from lab.topology import DEFAULT_TOPOLOGY
+from tests.conftest import hear_interrupts
 
 CHECKOUT = Path(__file__).parent.parent.parent
 
@@ -106,6 +107,7 @@ def test_interrupted_boot_cleans_up_itself(trace: Lab) -> None:
         [sys.executable, "-m", "lab", "up", "--port", "0", "--name", trace.state.name],
         cwd=CHECKOUT,
         stderr=subprocess.PIPE,
+        preexec_fn=hear_interrupts,  # noqa: PLW1509 - no thread is at work here
         text=True,
     )
     while not component_runs(trace, "/etcd"):

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import cannot_run
+from tests.conftest import cannot_run, hear_interrupts, ignore_interrupts
 
 pytestmark = pytest.mark.embedded
 
@@ -23,6 +24,7 @@ NOBODY = 65534
 # linux/prctl.h, linux/securebits.h, linux/capability.h
 PR_CAPBSET_DROP, PR_SET_SECUREBITS = 24, 28
 SECBIT_NOROOT, CAP_SYS_ADMIN = 1, 21
+END_S = 60  # a killed process is gone in milliseconds, on a machine that has time for it
 
 TWO_LINKS = """\
 nodes: [alpha]
@@ -205,28 +207,53 @@ def test_driver_that_cannot_run_is_quoted() -> None:
     assert "--driver-name: 'BAD_NAME' is not a name" in last
 
 
-@pytest.mark.parametrize("when", ["at once", "when it is up"])
-def test_interrupt_leaves_nothing(when: str) -> None:
+@pytest.mark.parametrize("last", ["# Environment", "Ctrl-C ends it"])
+def test_interrupt_leaves_nothing(last: str) -> None:
     """Ctrl-C ends everything, with the code that shells expect; no process is left."""
+    end_demo(last, hear_interrupts, signal.SIGINT, 130)
+
+
+@pytest.mark.parametrize("last", ["# Environment", "SIGTERM ends it"])
+def test_job_in_the_background_ends_on_sigterm(last: str) -> None:
+    """What a script has in the background is not for Ctrl-C; it says so, and a kill ends it all."""
+    end_demo(last, ignore_interrupts, signal.SIGTERM, -signal.SIGTERM)
+
+
+def end_demo(last: str, before: Callable[[], None], by: signal.Signals, code: int) -> None:
+    """Start the demo, and end it after a line of its output."""
     process = subprocess.Popen(
         [sys.executable, "-m", "netclaim", "demo", "--keep"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True, text=True,
+        preexec_fn=before,  # noqa: PLW1509 - no thread is at work here
     )  # fmt: skip
     assert process.stdout is not None
     with process.stdout as pipe:
-        last = "# Environment" if when == "at once" else "Ctrl-C ends it"
         while last not in pipe.readline():
             assert process.poll() is None
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
+        os.killpg(process.pid, by)  # as a terminal does it, and a shell's kill
         pipe.read()
-    assert process.wait() == 130
-    assert not [p for p in Path("/proc").glob("[0-9]*/environ") if _is_of(p, process.pid)]
+    assert process.wait() == code
+    for each in Path("/proc").glob("[0-9]*"):
+        if _is_of(each, process.pid):
+            assert _ends(int(each.name))
 
 
-def _is_of(environ: Path, session: int) -> bool:
+def _is_of(directory: Path, session: int) -> bool:
     """Whether a process belongs to a session; drivers have their own, but the pipe is gone."""
     try:
-        fields = (environ.parent / "stat").read_text().rpartition(")")[2].split()
+        fields = (directory / "stat").read_text().rpartition(")")[2].split()
     except OSError:
         return False
     return fields[3] == str(session)
+
+
+def _ends(pid: int) -> bool:
+    """Whether a process ends; the kernel closes what it had open, such as our pipe, before that."""
+    try:
+        watched = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return select.select([watched], [], [], END_S)[0] != []
+    finally:
+        os.close(watched)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 from typing import Final
 
@@ -16,7 +17,10 @@ PODS_SHOWN: Final = 3
 
 
 async def wait_for_user(cluster: EmbeddedCluster, screen: Screen) -> None:
-    """Say what can be looked at, and wait for Enter or Ctrl-C; without a terminal, for Ctrl-C."""
+    """Say what can be looked at, and wait for Enter or Ctrl-C; without a terminal, for Ctrl-C.
+
+    A job that a script has in the background ignores Ctrl-C, so that it waits for SIGTERM.
+    """
     pid = cluster.host_pid
     screen.title("The cluster is up")
     screen.line("From another terminal, as the same user, go inside:")
@@ -35,7 +39,8 @@ async def wait_for_user(cluster: EmbeddedCluster, screen: Screen) -> None:
         screen.line("Enter or Ctrl-C ends it; nothing stays behind.")
         await _read_line()
     else:
-        screen.line("Ctrl-C ends it; nothing stays behind.")
+        deaf = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        screen.line(f"{'SIGTERM' if deaf else 'Ctrl-C'} ends it; nothing stays behind.")
         await asyncio.Event().wait()
 
 
