@@ -160,6 +160,24 @@ def kill(component: str, name: Name = DEFAULT_NAME) -> None:
 
 
 @app.command()
+def stop(component: str, name: Name = DEFAULT_NAME) -> None:
+    """Ask a component to end by SIGTERM and leave it dead; `restart` or `up` brings it back."""
+    _lab(name).stop(component)
+
+
+@app.command()
+def pause(component: str, name: Name = DEFAULT_NAME) -> None:
+    """Stop a component in its tracks by SIGSTOP, until `resume`."""
+    _lab(name).pause(component)
+
+
+@app.command()
+def resume(component: str, name: Name = DEFAULT_NAME) -> None:
+    """Let a paused component go on."""
+    _lab(name).resume(component)
+
+
+@app.command()
 def reboot(node_name: str, name: Name = DEFAULT_NAME) -> None:
     """Cut a node's power and boot it: processes, /run and namespaces are lost, its disk stays."""
     _lab(name).reboot(node_name)

@@ -6,6 +6,7 @@ Every command may be given twice. `up` that fails or is interrupted takes away w
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -24,9 +25,9 @@ from lab.drivers import driver_component
 from lab.errors import BootError, StoppedError, UsageError
 from lab.images import lab_images, write_images
 from lab.kubectl import Kubectl
-from lab.linux import find_marked
+from lab.linux import Process, find_marked, kill_all
 from lab.pki import Authority, kubeconfig
-from lab.processes import CLOSET, RELAY, Processes, listen
+from lab.processes import CLOSET, RELAY, STOP_S, Processes, listen
 from lab.progress import Progress
 from lab.state import LabState, Running
 from lab.topology import Topology, load_topology
@@ -278,12 +279,30 @@ class Lab:
 
     def kill(self, name: str) -> None:
         """End a component by SIGKILL and leave it dead."""
-        require_root()
-        component = self.component(name)
+        process = self._process(name)
         with self.state.alone():
-            processes = Processes(self.state)
-            processes.running.components[component.full_name].kill()
-            processes.running.components[component.full_name].wait_gone(20)
+            kill_all([process])
+
+    def stop(self, name: str) -> None:
+        """Ask a component to end by SIGTERM, wait for it, and leave it dead."""
+        process = self._process(name)
+        with self.state.alone():
+            process.send(signal.SIGTERM)
+            if not process.wait_gone(STOP_S):
+                tail = Processes(self.state).tail(self.component(name).full_name)
+                raise BootError(f"{name} does not end after SIGTERM:", tail)
+
+    def pause(self, name: str) -> None:
+        """Stop a component in its tracks by SIGSTOP: it is there and does not answer."""
+        self._process(name).send(signal.SIGSTOP)
+
+    def resume(self, name: str) -> None:
+        """Let a paused component go on; harmless if it was not paused."""
+        self._process(name).send(signal.SIGCONT)
+
+    def _process(self, name: str) -> Process:
+        require_root()
+        return self.state.load().components[self.component(name).full_name]
 
     def restart(self, name: str) -> None:
         """End a component and start it again."""

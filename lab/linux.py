@@ -91,12 +91,8 @@ class Process(NamedTuple):
     @classmethod
     def of(cls, pid: int) -> "Process | None":
         """The process that has this pid now; none if it is gone or only a zombie."""
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            return None
-        fields = stat.rpartition(")")[2].split()  # the name before may hold anything
-        return None if fields[0] in "ZX" else cls(pid, int(fields[19]))
+        state, start = _state_and_start(pid)
+        return None if state in "ZX" else cls(pid, start)
 
     @property
     def alive(self) -> bool:
@@ -105,13 +101,19 @@ class Process(NamedTuple):
 
     def kill(self) -> None:
         """End it without asking; fine if it is gone."""
+        self.send(signal.SIGKILL)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal; fine if it is gone."""
         if self.alive:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+                os.kill(self.pid, number)
 
     def wait_gone(self, limit_s: float) -> bool:
         """Wait until it has ended, and bury it if it was our child; False after the limit.
 
+        A process whose first thread has ended looks like a zombie while the others still hold its
+        ports and locks: only the descriptor says that all of them have ended.
         A node's process 1 cannot end before its neighbours are buried, and their parents are out
         here: wait for those first.
         """
@@ -120,13 +122,24 @@ class Process(NamedTuple):
         except ProcessLookupError:
             return True
         try:
-            if self.alive and not select.select([fd], [], [], limit_s)[0]:
+            same = _state_and_start(self.pid)[1] == self.start  # not somebody else by now
+            if same and not select.select([fd], [], [], limit_s)[0]:
                 return False
         finally:
             os.close(fd)
         with contextlib.suppress(ChildProcessError):  # somebody else's child
             os.waitpid(self.pid, os.WNOHANG)
         return True
+
+
+def _state_and_start(pid: int) -> tuple[str, int]:
+    """The state of a process's first thread and when it started; "X" and 0 if it is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return "X", 0
+    fields = stat.rpartition(")")[2].split()  # the name before may hold anything
+    return fields[0], int(fields[19])
 
 
 def find_marked(lab: str) -> list[Process]:

@@ -25,7 +25,7 @@ from lab.linux import (
 )
 from lab.state import LabState, Running
 
-__all__ = ["CLOSET", "RELAY", "Processes", "listen"]
+__all__ = ["CLOSET", "RELAY", "STOP_S", "Processes", "listen"]
 
 CLOSET = "wiring-closet"  # holds the network namespace of the bridges
 RELAY = "relay"
@@ -107,7 +107,7 @@ class Processes:
         """Ask a component to end, wait for it, and forget it."""
         process = self.running.components.get(name)
         if process is not None and process.alive:
-            os.kill(process.pid, signal.SIGTERM)
+            process.send(signal.SIGTERM)
             if not process.wait_gone(STOP_S):
                 raise BootError(f"{name} does not end after SIGTERM:", self.tail(name))
         self.end(name)

@@ -1,19 +1,37 @@
 """The lab is a real cluster: what any Kubernetes does, it does."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from lab.api import LabApi
 from lab.cluster import Lab
 from lab.errors import UsageError
 from lab.images import Image, busybox_tree, write_images
 from lab.kubectl import Kubectl
+from lab.linux import Process
 from lab.topology import DEFAULT_TOPOLOGY
-from tests.cluster.drivers import in_node, links
+from tests.cluster.drivers import eventually, in_node, links
 from tests.cluster.manifests import deployment
 
 NODES = ["kind-control-plane", "kind-worker", "kind-worker2"]
+SCHEDULER = "kind-control-plane/kube-scheduler"
+
+# Its first thread ends, and shows as a zombie; another goes on until standard input closes.
+FIRST_THREAD_ENDS = """
+import ctypes, os, sys, threading
+
+def rest():
+    print("ready", end="", flush=True)
+    os.read(0, 1)
+    os._exit(0)
+
+threading.Thread(target=rest).start()
+ctypes.CDLL(None).syscall(60, 0)  # exit(2) of this thread alone, on x86-64
+"""
 
 
 def restarts(kubectl: Kubectl) -> list[int]:
@@ -94,16 +112,66 @@ def test_killed_component_comes_back(lab: Lab, kubectl: Kubectl) -> None:
     """A killed scheduler stays dead; a second `up` starts it again and touches nothing else."""
     lab.kill("scheduler")
     before = lab.state.load().components
-    name = "kind-control-plane/kube-scheduler"
-    assert not before[name].alive
+    assert not before[SCHEDULER].alive
     lab.up(DEFAULT_TOPOLOGY, port=0)
     after = lab.state.load().components
-    assert after[name].alive
-    assert {n: p for n, p in after.items() if n != name} == {
-        n: p for n, p in before.items() if n != name
+    assert after[SCHEDULER].alive
+    assert {n: p for n, p in after.items() if n != SCHEDULER} == {
+        n: p for n, p in before.items() if n != SCHEDULER
     }
     kubectl.apply(deployment("scheduled", 1))
     kubectl.wait("deployment/scheduled", "condition=Available")
+
+
+def test_restarted_api_server_serves_again(lab: Lab, admin: Kubectl) -> None:
+    """The API server takes its port over from the one that was killed, each time."""
+    for _ in range(3):
+        lab.restart("apiserver")
+        eventually(lambda: api(lab).ready(), lambda ready: ready, "the API server ready again")
+    assert admin.items("nodes")
+
+
+def api(lab: Lab) -> LabApi:
+    """The lab's API server, asked without kubectl."""
+    return LabApi(lab.state.load().port, lab.state.pki)
+
+
+def test_process_has_ended_when_its_last_thread_has() -> None:
+    """A process whose first thread has ended is waited for until the others have, too."""
+    with subprocess.Popen(
+        [sys.executable, "-c", FIRST_THREAD_ENDS], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as program:
+        process = Process.of(program.pid)
+        assert process is not None
+        assert program.stdout is not None
+        assert program.stdin is not None
+        assert program.stdout.read(5) == b"ready"
+        eventually(lambda: process.alive, lambda alive: not alive, "the first thread's end")
+        assert not process.wait_gone(0.0)
+        program.stdin.close()
+        assert process.wait_gone(60)
+
+
+def test_paused_component_does_nothing_until_it_is_resumed(lab: Lab, kubectl: Kubectl) -> None:
+    """No pod is scheduled while the scheduler is paused; resumed, it is the same process."""
+    before = lab.state.load().components
+    lab.pause("scheduler")
+    try:
+        status = Path(f"/proc/{before[SCHEDULER].pid}/status")
+        eventually(status.read_text, lambda text: "State:\tT" in text, "a stopped scheduler")
+        kubectl.apply(deployment("waiting", 1))
+    finally:
+        lab.resume("scheduler")
+    kubectl.wait("deployment/waiting", "condition=Available")
+    assert lab.state.load().components == before
+
+
+def test_stopped_component_stays_dead(lab: Lab) -> None:
+    """A component that was asked to end is dead until it is restarted."""
+    lab.stop("scheduler")
+    assert not lab.state.load().components[SCHEDULER].alive
+    lab.restart("scheduler")
+    assert lab.state.load().components[SCHEDULER].alive
 
 
 def test_restarted_runtime_keeps_its_pods(lab: Lab, kubectl: Kubectl) -> None:
