@@ -8,6 +8,7 @@
     journal      what must survive                 serve     all of it, until SIGTERM
     fairness     hooks that failed slowly          places    whose turn it is to be prepared
     limits       what a pod or namespace may have  rates     how often something may happen
+    own_loop     hooks that may block              watchdog  whether the event loops come round
 
 `serve(MyDriver())` is a whole program.
 """

@@ -70,6 +70,10 @@ class Driver(abc.ABC):
     """Whether `Claim.namespace_labels` is wanted: what an admin says of a claim's namespace. They
     are at most ten seconds old."""
 
+    may_block: bool = False
+    """Whether hooks may block their thread: in the kernel, on a lock, for a slow file. They then
+    run on an event loop of their own, in a thread, where they hold up nobody but each other."""
+
     def learn_node(self, node: NodeFacts) -> None:  # noqa: B027 (most need not know)
         """Hear what the API server says of the node, before anything else is called.
 

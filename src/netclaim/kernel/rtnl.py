@@ -2,9 +2,11 @@
 
 Promise: a call returns the kernel's answer or raises; a call given up halfway does not disturb
 the next. A socket keeps its namespace alive until it is closed.
-Limit: the kernel does the work inside send(), under a lock for all namespaces, and so holds the
-event loop for that long: tenths of a millisecond, more while another holds the lock. Moving a link
-to another namespace takes 15 ms; for the like there is `call_slow`.
+Limit: the kernel does the work inside send(), and that of a list inside recv(), under a lock for
+all namespaces. That holds the event loop for tenths of a millisecond, and for seconds while another
+holds the lock: whoever has others to answer uses this on a loop of its own, as the driver does
+(docs/decisions/0015). Moving a link to another namespace takes 15 ms even so; for the like there is
+`call_slow`, which lets the loop's other tasks go on.
 """
 
 import asyncio

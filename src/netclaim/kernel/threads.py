@@ -2,7 +2,9 @@
 
 Promise: when `to_the_end` returns or raises, the work is over; nothing of it happens later, behind
 the back of whoever cleans up after a cancelled task.
-Limit: so a task that is cancelled ends only when the work does: keep it to milliseconds.
+Limit: so a task that is cancelled ends only when the work does, however long that takes: keep it to
+milliseconds. Who must not wait for ever has to leave such a task behind, as `framework.own_loop`
+does.
 """
 
 import asyncio

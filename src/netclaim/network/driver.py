@@ -41,6 +41,7 @@ class LinkDriver(NetworkDriver):
     """Offers the node's links and wires them into pods."""
 
     reads_namespace = True  # its label says how far its claims are trusted
+    may_block = True  # in netlink requests, above all: see docs/decisions/0015
 
     def __init__(
         self,
