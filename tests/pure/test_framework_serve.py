@@ -27,6 +27,7 @@ from tests.pure.kubelet_parts import files_below
 
 RED = claim_of("red", owner="pod-1")
 CONTAINER = Container(id="c1", pod_sandbox_id="sandbox-1", name="main")
+POD = pod_of(netns="/proc/self/ns/net")  # a namespace that exists; nobody enters it here
 
 
 @pytest.fixture
@@ -36,18 +37,11 @@ def root() -> Iterator[Path]:
         yield Path(directory)
 
 
-def pod_in(root: Path) -> PodSandbox:
-    """A pod with a namespace that exists, as a path at least."""
-    (root / "netns").touch()
-    return pod_of(netns=str(root / "netns"))
-
-
 @pytest.mark.asyncio
 async def test_whole_life_of_a_claim(root: Path) -> None:
     """Published, prepared, attached, reported, detached, released."""
     driver = ScriptedDriver()
     driver.devices.put_nowait((Device(name="eth1"),))
-    pod = pod_in(root)
     async with api_server() as api:
         settings = settings_in(root, api)
         async with runtime_at(settings) as runtime, served(driver, settings) as kubelet:
@@ -56,13 +50,13 @@ async def test_whole_life_of_a_claim(root: Path) -> None:
             answers = await kubelet.prepare([RED.ref])
             assert answers["uid-red"].error is None
             assert [device.device_name for device in answers["uid-red"].devices] == ["eth1"]
-            await runtime.run_pod_sandbox(pod)
-            await runtime.create_container(pod, CONTAINER)
+            await runtime.run_pod_sandbox(POD)
+            await runtime.create_container(POD, CONTAINER)
             name, (entry,) = await api.statuses.get()
             assert (name, entry["conditions"][0]["status"]) == ("red", "True")
             assert entry["networkData"]["interfaceName"] == "net-eth1"
-            await runtime.stop_pod_sandbox(pod)
-            await runtime.remove_pod_sandbox(pod)
+            await runtime.stop_pod_sandbox(POD)
+            await runtime.remove_pod_sandbox(POD)
             assert await kubelet.unprepare([RED.ref]) == {"uid-red": None}
         assert driver.calls == ["prepare red", "attach eth1", "detach eth1", "unprepare red"]
         # What holds containers stays, for those of pods that start while the driver is away.
@@ -81,7 +75,7 @@ async def test_pod_that_joins_a_shared_claim(root: Path) -> None:
             api.put_claim(claim_of("red", pods=("pod-1",)))
             await kubelet.prepare([claim_of("red").ref])
             api.put_claim(claim_of("red", pods=("pod-1", "pod-2")))
-            joining = msgspec.structs.replace(pod_in(root), id="s2", uid="pod-2", name="joining")
+            joining = msgspec.structs.replace(POD, id="s2", uid="pod-2", name="joining")
             other = msgspec.structs.replace(joining, id="s3", uid="pod-3", name="other")
             uses = {"resourceClaims": [{"name": "nic", "resourceClaimName": "red"}]}
             for pod, spec in ((joining, uses), (other, {})):
@@ -105,7 +99,6 @@ async def test_failed_attach_fails_the_pod(root: Path) -> None:
     """The driver's error reaches the runtime's user, and the claim shows it."""
     driver = ScriptedDriver()
     driver.fail("attach eth1", UNREACHABLE)
-    pod = pod_in(root)
     async with api_server() as api:
         settings = settings_in(root, api)
         api.put_claim(RED)
@@ -115,14 +108,14 @@ async def test_failed_attach_fails_the_pod(root: Path) -> None:
         ):
             await kubelet.prepare([RED.ref])
             with pytest.raises(StatusError, match="out of reach"):
-                await runtime.run_pod_sandbox(pod)
+                await runtime.run_pod_sandbox(POD)
             _, (entry,) = await api.statuses.get()
             (condition,) = entry["conditions"]
             assert (condition["status"], condition["reason"]) == (
                 "False",
                 "NetworkInterfaceNotReady",
             )
-            await runtime.run_pod_sandbox(moved_pod(pod, "sandbox-2"))
+            await runtime.run_pod_sandbox(moved_pod(POD, "sandbox-2"))
             _, (entry,) = await api.statuses.get()
             assert entry["conditions"][0]["status"] == "True"
 
@@ -135,21 +128,20 @@ def moved_pod(pod: PodSandbox, sandbox: str) -> PodSandbox:
 @pytest.mark.asyncio
 async def test_restart_keeps_pods_attached(root: Path) -> None:
     """A driver that stops and starts again touches no running pod, and can still release it."""
-    pod = pod_in(root)
     async with api_server() as api:
         settings = settings_in(root, api)
         api.put_claim(RED)
         async with runtime_at(settings) as runtime:
             async with served(ScriptedDriver(), settings) as kubelet:
                 await kubelet.prepare([RED.ref])
-                await runtime.run_pod_sandbox(pod)
+                await runtime.run_pod_sandbox(POD)
             await runtime.wait_plugins()
             driver = ScriptedDriver()
             async with served(driver, settings) as kubelet:
                 await kubelet.prepare([RED.ref])
-                await runtime.create_container(pod, CONTAINER)
+                await runtime.create_container(POD, CONTAINER)
                 assert driver.calls == []
-                await runtime.stop_pod_sandbox(pod)
+                await runtime.stop_pod_sandbox(POD)
                 assert await kubelet.unprepare([RED.ref]) == {"uid-red": None}
                 assert driver.calls == ["detach eth1", "unprepare red"]
 
@@ -157,7 +149,6 @@ async def test_restart_keeps_pods_attached(root: Path) -> None:
 @pytest.mark.asyncio
 async def test_pod_started_while_the_driver_was_away(root: Path) -> None:
     """A pod that started without its interface gets it when the driver is back."""
-    pod = pod_in(root)
     async with api_server() as api:
         settings = settings_in(root, api)
         api.put_claim(RED)
@@ -165,7 +156,7 @@ async def test_pod_started_while_the_driver_was_away(root: Path) -> None:
             async with served(ScriptedDriver(), settings) as kubelet:
                 await kubelet.prepare([RED.ref])
             await runtime.wait_plugins()
-            await runtime.run_pod_sandbox(pod)  # nobody is there to object
+            await runtime.run_pod_sandbox(POD)  # nobody is there to object
             driver = ScriptedDriver()
             begun, go = driver.hold("attach eth1")
             async with served(driver, settings):

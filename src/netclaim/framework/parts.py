@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from pathlib import Path
+
+import structlog
 
 from netclaim.chained import PlanFiles
 from netclaim.cri import CriClient
@@ -41,12 +42,15 @@ from netclaim.framework.report import Reporter
 from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.settings import Settings
 from netclaim.framework.slices import Pool
+from netclaim.kernel.netns import NamespaceRefusedError, is_live
 from netclaim.kubelet import HealthBoard
 from netclaim.model.device import Device
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["ContainersOnly", "Network", "Parts", "build"]
+__all__ = ["ContainersOnly", "Network", "Parts", "build", "is_there"]
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +152,7 @@ def build(
             marks=marks,
             metrics=metrics,
             clock=clock,
-            netns_exists=_exists,
+            netns_exists=is_there,
         )
         attacher = Attacher(
             driver,
@@ -194,7 +198,7 @@ def build(
             adopter,
             journal,
             clock,
-            netns_exists=_exists,
+            netns_exists=is_there,
             sandboxes=runtime,
             release=release,
             complete=complete,
@@ -252,5 +256,13 @@ def build(
     )
 
 
-def _exists(path: str) -> bool:
-    return Path(path).exists()
+def is_there(netns: str) -> bool:
+    """Whether a network namespace is mounted at this path; the file alone is what it leaves behind.
+
+    One that we cannot look at counts as there: what it has may not be taken for gone.
+    """
+    try:
+        return is_live(netns)
+    except NamespaceRefusedError as error:
+        log.warning("netns.refused", error=str(error))
+        return True
