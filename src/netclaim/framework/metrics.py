@@ -1,8 +1,8 @@
 """What the driver counts, under the names of the verbs.
 
 `netclaim_<verb>_seconds{driver, outcome}` for every verb that does something, gauges for what is
-there now, and counters for what was left out. One registry for one driver, so that several fit in
-one process.
+there now, counters for what was left out, and how late the event loops are. One registry for one
+driver, so that several fit in one process.
 """
 
 from collections.abc import Iterator
@@ -61,6 +61,19 @@ class Metrics:
         self.dropped_events = self._counter(
             "netclaim_dropped_events", "Warnings that claims got too many of to be left as events."
         )
+        self._loop_lag = Histogram(
+            "netclaim_loop_lag_seconds",
+            "Time until an event loop does what it is asked to do at once, four times a second.",
+            ["driver", "loop"],
+            buckets=BUCKETS_S,
+            registry=self._registry,
+        )
+        self._loop_stalls = Counter(
+            "netclaim_loop_stalls",
+            "How often an event loop did not come round for more than a second.",
+            ["driver", "loop"],
+            registry=self._registry,
+        )
 
     @contextmanager
     def timed(self, verb: str) -> Iterator[None]:
@@ -73,6 +86,14 @@ class Metrics:
         finally:
             histogram = self._seconds[verb].labels(self._driver, outcome)
             histogram.observe(self._clock.monotonic() - started_s)
+
+    def note_lag(self, loop: str, lag_s: float) -> None:
+        """An event loop came round after so long."""
+        self._loop_lag.labels(self._driver, loop).observe(lag_s)
+
+    def note_stall(self, loop: str) -> None:
+        """An event loop does not come round."""
+        self._loop_stalls.labels(self._driver, loop).inc()
 
     def exposition(self) -> bytes:
         """Everything, in Prometheus' text form."""
