@@ -3,6 +3,6 @@
 client: which sandboxes there are, and how to have one stopped.
 """
 
-from netclaim.cri.client import CriClient, RuntimeCallError, Sandbox, SandboxStatus
+from netclaim.cri.client import CriClient, NoRuntimeError, RuntimeCallError, Sandbox, SandboxStatus
 
-__all__ = ["CriClient", "RuntimeCallError", "Sandbox", "SandboxStatus"]
+__all__ = ["CriClient", "NoRuntimeError", "RuntimeCallError", "Sandbox", "SandboxStatus"]

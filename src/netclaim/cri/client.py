@@ -19,7 +19,7 @@ from grpclib.exceptions import GRPCError, StreamTerminatedError
 from netclaim.cri import runtime_pb2 as pb
 from netclaim.errors import PeerError
 
-__all__ = ["CriClient", "RuntimeCallError", "Sandbox", "SandboxStatus"]
+__all__ = ["CriClient", "NoRuntimeError", "RuntimeCallError", "Sandbox", "SandboxStatus"]
 
 SERVICE: Final = f"/{pb.DESCRIPTOR.services_by_name['RuntimeService'].full_name}"
 LOOK_S: Final = 10.0  # answered from the runtime's memory
@@ -29,6 +29,10 @@ STOP_S: Final = 60.0
 
 class RuntimeCallError(PeerError):
     """A call to the container runtime that brought no answer."""
+
+
+class NoRuntimeError(RuntimeCallError):
+    """No container runtime can be asked on this node: there is no socket."""
 
 
 class Sandbox(msgspec.Struct, frozen=True):
@@ -112,7 +116,7 @@ class CriClient:
         path = next((each for each in self._sockets if each.exists()), None)
         if path is None:
             tried = ", ".join(map(str, self._sockets)) or "none given"
-            raise RuntimeCallError(f"{call}: the container runtime has no socket ({tried})")
+            raise NoRuntimeError(f"{call}: the container runtime has no socket ({tried})")
         with _call_errors(call):
             async with Channel(path=str(path)) as channel:
                 yield channel

@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from netclaim.cri import NoRuntimeError
 from netclaim.errors import PeerError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
@@ -253,7 +254,11 @@ class Repairer:
 
     async def _replace(self, pod: PodSandbox) -> None:
         """Have a sandbox stopped that runs without its namespace; kubelet makes another."""
-        status = await self._sandboxes.status(pod.id)
+        try:
+            status = await self._sandboxes.status(pod.id)
+        except NoRuntimeError as error:
+            log.warning("repair.not_replaced", pod=pod.name, sandbox=pod.id, error=str(error))
+            status = None
         if status is not None and status.ready and not status.on_host_network:
             log.warning("repair.replaced", pod=pod.name, namespace=pod.namespace, sandbox=pod.id)
             await self._sandboxes.stop(pod.id)

@@ -197,7 +197,7 @@ class Turns:
                 server = server or await self._serve_calls(stack)
                 tasks += await self._engage_network(parts, group, stack)
             self.claims.engage(parts.answers)
-            self.leading = True
+            self.leading = self._asked = True  # from now on it is others who are newer
             self._known.set()
             log.info("seat.taken", driver=self.driver.name)
             ends = [
