@@ -4,7 +4,7 @@ PY := .venv/bin/python
 
 NATIVE := src/netclaim/chained/netclaim-attach
 
-.PHONY: help setup native parts lint test demo lab-demo bench lab-up lab-down lock proto clean
+.PHONY: help setup native parts lint test demo lab-demo bench faults lab-up lab-down lock proto clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ lab-demo: parts ## the same on a real Kubernetes, which is gone afterwards (root
 
 bench: parts ## what it costs, as ratios within one run (root)
 	$(PY) -m benchmarks
+
+faults: parts ## break everything while pods start, run and end, and audit (root, about an hour)
+	$(PY) -m faults $(FAULTS)
 
 lab-up: setup ## boot a real Kubernetes on this machine (root)
 	@$(PY) -m lab up

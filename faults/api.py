@@ -1,0 +1,109 @@
+"""The lab's API server for the campaign: objects in and out, without a process for each call.
+
+A call that gets no answer raises AwayError: during some faults nobody answers, and whoever polls
+goes on polling. May be used by several threads; each has a connection of its own.
+"""
+
+import http.client
+import json
+import ssl
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from lab.cluster import Lab
+
+__all__ = ["Api", "AwayError", "RefusedError"]
+
+ANSWER_S = 10.0  # a paused API server accepts connections and says nothing
+CREATED, NOT_FOUND, CONFLICT = 201, 404, 409
+
+
+class AwayError(Exception):
+    """Nobody answers, or only to say that nobody is there."""
+
+
+class RefusedError(Exception):
+    """The API server does not want this object; the campaign itself is wrong."""
+
+
+class Api:
+    """Speaks with the admin's certificate, in one namespace."""
+
+    def __init__(self, lab: Lab, namespace: str) -> None:
+        self.namespace = namespace
+        self._port = lab.state.load().port
+        self._tls = ssl.create_default_context(cafile=str(lab.state.pki / "ca.crt"))
+        self._tls.load_cert_chain(lab.state.pki / "admin.crt", lab.state.pki / "admin.key")
+        self._mine = threading.local()
+
+    def create(self, manifest: Mapping[str, Any]) -> None:
+        """Create an object of the namespace. Again: nothing."""
+        status, answer = self._call("POST", self._path(manifest), manifest)
+        if status not in (CREATED, CONFLICT):
+            raise RefusedError(f"{manifest['metadata']['name']}: {status} {answer}")
+
+    def items(self, kind: str, selector: str = "") -> list[dict[str, Any]]:
+        """The objects of a kind, such as `pods`, in the namespace."""
+        query = f"?labelSelector={selector}" if selector else ""
+        status, answer = self._call("GET", f"{self._base(kind)}/{kind}{query}")
+        if status != http.client.OK:
+            raise AwayError(f"{kind}: {status}")
+        found: list[dict[str, Any]] = answer["items"]
+        return found
+
+    def get(self, kind: str, name: str) -> dict[str, Any] | None:
+        """One object of the namespace; None if there is none."""
+        status, answer = self._call("GET", f"{self._base(kind)}/{kind}/{name}")
+        if status == NOT_FOUND:
+            return None
+        if status != http.client.OK:
+            raise AwayError(f"{kind}/{name}: {status}")
+        return answer
+
+    def delete(self, kind: str, name: str, *, force: bool = False) -> None:
+        """Have an object removed; `force` does not wait for its node. Again: nothing."""
+        query = "?gracePeriodSeconds=0" if force else ""
+        status, _ = self._call("DELETE", f"{self._base(kind)}/{kind}/{name}{query}")
+        if status >= http.client.INTERNAL_SERVER_ERROR:
+            raise AwayError(f"{kind}/{name}: {status}")
+
+    def _path(self, manifest: Mapping[str, Any]) -> str:
+        kind = f"{manifest['kind'].lower()}s"
+        return f"{self._base(kind)}/{kind}"
+
+    def _base(self, kind: str) -> str:
+        group = "/apis/resource.k8s.io/v1" if kind.startswith("resource") else "/api/v1"
+        return f"{group}/namespaces/{self.namespace}"
+
+    def _call(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        connection = self._connection()
+        try:
+            headers = {"Content-Type": "application/json"}
+            connection.request(method, path, _encoded(body) if body else None, headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read() or b"{}")
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            connection.close()  # the next call opens it anew
+            raise AwayError(f"{method} {path}: {error}") from error
+
+    def _connection(self) -> http.client.HTTPSConnection:
+        """This thread's own, kept open: a handshake costs more than an answer."""
+        known: http.client.HTTPSConnection | None = getattr(self._mine, "connection", None)
+        if known is None:
+            known = http.client.HTTPSConnection(
+                "127.0.0.1", self._port, context=self._tls, timeout=ANSWER_S
+            )
+            self._mine.connection = known
+        return known
+
+
+def _encoded(body: Mapping[str, Any]) -> str:
+    """As kubectl writes JSON.
+
+    The API server keeps parameters of claims byte by byte, and refuses status updates by those who
+    may not change the allocation when its own way of writing them differs from the stored one.
+    """
+    return json.dumps(body, sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,62 @@
+"""The campaign: burst after burst on one cluster, each with a fault; a fresh cluster after a mess.
+
+Promise: bounded in count and in time, and the next burst starts from a settled state. Says what it
+does line by line; whatever it found is returned, also when it was interrupted.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from faults.burst import BurstResult, run_burst
+from faults.report import line
+from faults.site import Site, until
+from faults.table import Fault
+
+__all__ = ["Plan", "run"]
+
+SETTLED_S = 120.0  # for kubelet and the runtime to have the driver again
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be run."""
+
+    faults: tuple[Fault, ...]
+    rounds: int
+    claimed: int
+    plain: int
+    mode: str
+    limit_s: float
+
+    def bursts(self) -> Iterator[tuple[Fault, float]]:
+        """Every burst with its moment: all faults once, then all again at other moments."""
+        for number in range(self.rounds):
+            for fault in self.faults:
+                yield fault, fault.moments[number % len(fault.moments)]
+
+
+def run(site: Site, plan: Plan, results: list[BurstResult]) -> Sequence[str]:
+    """Run the plan, adding to the results; returns the faults that the time was too short for."""
+    began = time.monotonic()
+    left_out = []
+    for number, (fault, moment) in enumerate(plan.bursts()):
+        if time.monotonic() - began > plan.limit_s:
+            left_out.append(fault.name)
+            continue
+        if results and results[-1].dirty:
+            site.reset()
+        else:
+            until(site.is_hooked, SETTLED_S, "the driver's readiness before a burst")
+        result = run_burst(
+            site,
+            fault,
+            f"b{number}",
+            mode=plan.mode,
+            moment=moment,
+            claimed=plan.claimed,
+            plain=plan.plain,
+        )
+        results.append(result)
+        print(line(result), flush=True)
+    return left_out
