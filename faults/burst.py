@@ -4,6 +4,7 @@ A burst has three stages: its pods start, they run, they end; a fault belongs to
 are generous: a pod that is late is measured, and only one that never comes is a violation.
 """
 
+import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from faults.manifests import BurstPod, burst_objects, burst_pods
 from faults.site import POLL_S, NotSettledError, Site
 from faults.steady import SteadyPods
 from faults.table import Fault
+from lab.errors import LabError
 
 __all__ = ["BurstResult", "run_burst"]
 
@@ -220,16 +222,16 @@ def run_burst(
         result.violations += violations
     except (NotSettledError, AwayError) as error:
         result.violations.append(str(error))
-        result.dirty = True
+    except (LabError, OSError, subprocess.SubprocessError) as error:
+        result.violations.append(f"the burst could not be carried out: {error}")
     result.steady_s = steady.took_s
     result.violations += steady.failures
     result.violations += auditor.starts()
     try:
         for action in fault.after:
             action.run(site, name)
-    except Exception as error:  # noqa: BLE001 (the next burst gets another cluster)
-        result.violations.append(f"not to be mended: {error}")
-        result.dirty = True
-    result.dirty = result.dirty or bool(result.violations) or fault.makes_a_mess
+    except (LabError, NotSettledError, OSError, subprocess.SubprocessError) as error:
+        result.violations.append(f"the node could not be mended: {error}")
+    result.dirty = bool(result.violations)
     result.seconds = time.monotonic() - began
     return result

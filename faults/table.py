@@ -75,7 +75,6 @@ class Fault:
     after: tuple[Action, ...] = ()
     plugin: str = "macvlan"
     links_may_go: bool = False  # whether a pod may see an interface go: its link is pulled
-    makes_a_mess: bool = False  # whether the next burst is to have another cluster
 
     @property
     def deletes_pods(self) -> bool:
