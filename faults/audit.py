@@ -47,17 +47,17 @@ class Auditor:
         self._fault = fault
         self._before = traces(site)
 
-    def running(self) -> list[str]:
+    def running(self, limit_s: float = RUNNING_S) -> list[str]:
         """What is wrong with the pods that run, after a while."""
-        return _look_again(self._look_at_pods, RUNNING_S)
+        return _look_again(self._look_at_pods, limit_s)
 
-    def ended(self) -> tuple[list[str], list[str]]:
+    def ended(self, limit_s: float = ENDED_S) -> tuple[list[str], list[str]]:
         """What is left after the pods, after a while: ours, and the runtime's."""
         began = time.monotonic()
         while True:
             ours, runtimes = traces(self._site).beyond(self._before)
             waited_s = time.monotonic() - began
-            if waited_s > ENDED_S or (not ours and (not runtimes or waited_s > RUNTIME_S)):
+            if waited_s > limit_s or (not ours and (not runtimes or waited_s > RUNTIME_S)):
                 return [f"left over: {each}" for each in ours], runtimes
             time.sleep(LOOK_S)
 

@@ -19,7 +19,7 @@ from faults.steady import SteadyPods
 from faults.table import Fault
 from lab.errors import LabError
 
-__all__ = ["BurstResult", "run_burst"]
+__all__ = ["Burst", "BurstResult", "run_burst"]
 
 MOMENT_S = 30.0  # how long a moment is waited for; later than that the fault comes anyhow
 MOMENT_POLL_S = 0.02  # a listing of one directory

@@ -16,7 +16,17 @@ from typing import Any
 from faults.manifests import STARTS_DIR
 from faults.site import Site
 
-__all__ = ["Interface", "Start", "Traces", "interfaces_of", "leases", "pings", "starts", "traces"]
+__all__ = [
+    "Interface",
+    "Start",
+    "Traces",
+    "container_pid",
+    "interfaces_of",
+    "leases",
+    "pings",
+    "starts",
+    "traces",
+]
 
 TASKS = "/run/containerd/io.containerd.runtime.v2.task/k8s.io"
 TABLES = {

@@ -19,7 +19,7 @@ from lab.drivers import DEFAULT_DRIVER, is_ready, netclaim_driver
 from lab.kubectl import Kubectl
 from netclaim.network.policy import LABEL
 
-__all__ = ["DRIVER", "NotSettledError", "Site", "site", "until"]
+__all__ = ["COMPONENTS", "DRIVER", "POLL_S", "NotSettledError", "Site", "site", "until"]
 
 TOPOLOGY = Path(__file__).with_name("topology.yaml")
 NAMESPACE = "faults"

@@ -44,7 +44,7 @@ from faults.actions import (
 )
 from lab.drivers import DEFAULT_DRIVER
 
-__all__ = ["FAULTS", "Fault", "Stage"]
+__all__ = ["FAULTS", "NONE", "Fault", "Stage"]
 
 Stage = Literal["starting", "running", "ending"]
 
