@@ -32,6 +32,9 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--time-limit", type=float, default=90, metavar="MIN", help="(90)")
     parser.add_argument("--output", type=Path, metavar="FILE", help="everything, as JSON")
+    parser.add_argument(
+        "--logs", type=Path, metavar="DIR", help="keep every log of bursts with violations"
+    )
     parser.add_argument("--list", action="store_true", help="show the faults and end")
     parser.add_argument("--name", default=LAB, help="of the lab")
     parser.add_argument("driver_options", nargs="*", metavar="-- OPTION", help="of the driver")
@@ -66,6 +69,7 @@ def main() -> None:
         plain=given.plain,
         mode=given.runtime_hook or "default",
         limit_s=60 * given.time_limit,
+        logs=given.logs,
     )
     results: list[BurstResult] = []
     code = 0

@@ -4,9 +4,11 @@ Promise: bounded in count and in time, and the next burst starts from a settled 
 does line by line; whatever it found is returned, also when it was interrupted.
 """
 
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from faults.burst import BurstResult, run_burst
 from faults.report import line
@@ -28,6 +30,7 @@ class Plan:
     plain: int
     mode: str
     limit_s: float
+    logs: Path | None = None  # where to keep all logs of a burst with violations
 
     def bursts(self) -> Iterator[tuple[Fault, float]]:
         """Every burst with its moment: all faults once, then all again at other moments."""
@@ -59,4 +62,7 @@ def run(site: Site, plan: Plan, results: list[BurstResult]) -> Sequence[str]:
         )
         results.append(result)
         print(line(result), flush=True)
+        if result.violations and plan.logs is not None:  # the next burst has another cluster
+            kept = plan.logs / f"{number}-{fault.name}"
+            shutil.copytree(site.lab.state.directory / "logs", kept, dirs_exist_ok=True)
     return left_out
