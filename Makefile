@@ -4,7 +4,7 @@ PY := .venv/bin/python
 
 NATIVE := src/netclaim/chained/netclaim-attach
 
-.PHONY: help setup native parts lint test demo lab-demo bench faults lab-up lab-down lock proto clean
+.PHONY: help setup native parts lint test soak demo lab-demo bench faults lab-up lab-down lock proto clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ lint: setup ## ruff, mypy, import-linter
 
 test: lint parts ## lint, then all four rungs of tests
 	$(PY) -m pytest
+
+soak: setup ## 2,000 pod lifetimes, and the driver no bigger (root)
+	NETCLAIM_SOAK=2000 $(PY) -m pytest -s tests/embedded/test_soak.py
 
 demo: setup ## the demo of the KubeCon talk, on an embedded cluster
 	@.venv/bin/netclaim demo
