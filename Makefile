@@ -32,7 +32,7 @@ lint: setup ## ruff, mypy, import-linter
 	.venv/bin/lint-imports
 
 test: lint parts ## lint, then all four rungs of tests
-	$(PY) -m pytest
+	$(PY) scripts/run_tests.py
 
 soak: setup ## 2,000 pod lifetimes, and the driver no bigger (root)
 	NETCLAIM_SOAK=2000 $(PY) -m pytest -s tests/embedded/test_soak.py

@@ -29,14 +29,14 @@ ROOT_RUNGS = ("embedded", "reference", "cluster")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The directory is the rung; the cluster comes last, since it is the dearest."""
+    """The directory is the rung; the cluster comes last, as the dearest, and its oldest release."""
     for item in items:
         rung = Path(item.path).parent.name
         if rung in ROOT_RUNGS:
             item.add_marker(getattr(pytest.mark, rung))
         if rung == "cluster" and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(CLUSTER_TEST_S))
-    items.sort(key=lambda item: "cluster" in item.keywords)
+    items.sort(key=lambda item: ("cluster" in item.keywords, "older" in item.keywords))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

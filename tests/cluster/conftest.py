@@ -1,4 +1,4 @@
-"""Kubectl on the lab: for looking only, or in a namespace of the test's own."""
+"""The lab and its drivers, a second lab of the oldest release, and kubectl."""
 
 import secrets
 from collections.abc import Iterator
@@ -9,7 +9,12 @@ from lab.cluster import Lab
 from lab.driver_set import DriverSet
 from lab.drivers import DEFAULT_DRIVER, netclaim_driver
 from lab.kubectl import Kubectl
+from lab.progress import Progress
+from lab.topology import DEFAULT_TOPOLOGY
 from tests.cluster.claims import device_class
+from tests.cluster.namespaces import own_namespace
+
+OLDEST = "1.32"  # the oldest Kubernetes that the driver serves
 
 
 @pytest.fixture
@@ -19,16 +24,10 @@ def admin(lab: Lab) -> Kubectl:
 
 
 @pytest.fixture
-def kubectl(lab: Lab, admin: Kubectl) -> Iterator[Kubectl]:
-    """Kubectl in a fresh namespace, which is gone with all its pods when the test ends."""
-    namespace = f"t-{secrets.token_hex(3)}"
-    admin("create", "namespace", namespace)
-    scoped = lab.kubectl(namespace)
-    scoped("wait", "serviceaccount/default", "--for=create", "--timeout=180s")
-    try:
+def kubectl(lab: Lab) -> Iterator[Kubectl]:
+    """Kubectl in a fresh namespace, whose pods and claims are gone when the test ends."""
+    with own_namespace(lab) as scoped:
         yield scoped
-    finally:
-        admin("delete", "namespace", namespace, "--wait=true", "--timeout=180s")
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +43,15 @@ def driver(lab: Lab, drivers: DriverSet) -> Iterator[str]:
     lab.kubectl().apply(device_class())
     yield DEFAULT_DRIVER
     drivers.down(DEFAULT_DRIVER)
+
+
+@pytest.fixture(scope="session")
+def older() -> Iterator[Lab]:
+    """A second lab, with the oldest release and the driver; mark what uses it `older`."""
+    lab = Lab(f"older-{secrets.token_hex(3)}", Progress())
+    lab.up(DEFAULT_TOPOLOGY, port=0, kubernetes=OLDEST)
+    try:
+        DriverSet(lab).up(netclaim_driver(DEFAULT_DRIVER))
+        yield lab
+    finally:
+        lab.down()

@@ -10,6 +10,7 @@ from lab.driver_set import DriverSet
 from lab.drivers import program_driver
 from lab.kubectl import Kubectl
 from tests.cluster.drivers import EXAMPLES, eventually
+from tests.cluster.namespaces import clear
 
 Environments = dict[tuple[str, str], dict[str, str]]  # by pod and container
 
@@ -26,7 +27,8 @@ def example(lab: Lab, drivers: DriverSet, name: str, driver: str) -> Iterator[Ku
     try:
         yield scoped
     finally:
-        lab.kubectl()("delete", manifest, "--wait=true", "--timeout=180s")
+        clear(scoped)
+        lab.kubectl()("delete", manifest, "--ignore-not-found", "--wait=false")
         drivers.down(driver)
 
 

@@ -1,8 +1,6 @@
 """The driver on the oldest Kubernetes that it serves: its kubelet, its API, its scheduler."""
 
 import json
-import secrets
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,29 +8,17 @@ import yaml
 
 from lab.cluster import Lab
 from lab.driver_set import DriverSet
-from lab.drivers import DEFAULT_DRIVER, netclaim_driver
+from lab.drivers import DEFAULT_DRIVER
 from lab.kubectl import KubectlError
-from lab.progress import Progress
-from lab.topology import DEFAULT_TOPOLOGY
+from tests.cluster.conftest import OLDEST
 from tests.cluster.demo import applied_demo, check_demo
 from tests.cluster.drivers import eventually
 
-OLDEST = "1.32"
+pytestmark = pytest.mark.older
+
 ROOT = Path(__file__).parents[2]
 ADMISSION = ROOT / "deploy" / "claim-admission.yaml"
 DEMO = ROOT / "examples" / "manifests" / "kubecon-demo.yaml"
-
-
-@pytest.fixture(scope="module")
-def older() -> Iterator[Lab]:
-    """A lab of its own with that release and the driver; gone afterwards."""
-    lab = Lab(f"older-{secrets.token_hex(3)}", Progress())
-    lab.up(DEFAULT_TOPOLOGY, port=0, kubernetes=OLDEST)
-    try:
-        DriverSet(lab).up(netclaim_driver(DEFAULT_DRIVER))
-        yield lab
-    finally:
-        lab.down()
 
 
 def test_the_demo_runs_on_the_oldest_release(older: Lab) -> None:

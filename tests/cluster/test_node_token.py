@@ -13,13 +13,11 @@ from functools import partial
 import pytest
 
 from lab.cluster import Lab
-from lab.driver_set import DriverSet
-from lab.drivers import ACCOUNT, DEFAULT_DRIVER, NAMESPACE, netclaim_driver
-from lab.progress import Progress
-from lab.topology import DEFAULT_TOPOLOGY
+from lab.drivers import ACCOUNT, NAMESPACE
 from netclaim.kube import from_v1
 from tests.cluster.claims import device_class, pod, simple_claim
 from tests.cluster.drivers import eventually, wait_claim, wait_event
+from tests.cluster.namespaces import own_namespace
 from tests.cluster.node_token import (
     JSON,
     MERGE,
@@ -52,7 +50,6 @@ from tests.cluster.node_token_cases import (
     OWNER,
 )
 
-OLDEST = "1.32"
 DRY_RUN = "?dryRun=All"
 POLICIES = SLICES, STATUS, EVENTS = (
     "netclaim-driver-slices",
@@ -62,19 +59,7 @@ POLICIES = SLICES, STATUS, EVENTS = (
 UNBOUND = "the driver's token is not bound to a node"
 
 
-@pytest.fixture(scope="module")
-def older() -> Iterator[Lab]:
-    """A lab of its own with the oldest release and the driver; gone afterwards."""
-    lab = Lab(f"older-{secrets.token_hex(3)}", Progress())
-    lab.up(DEFAULT_TOPOLOGY, port=0, kubernetes=OLDEST)
-    try:
-        DriverSet(lab).up(netclaim_driver(DEFAULT_DRIVER))
-        yield lab
-    finally:
-        lab.down()
-
-
-@pytest.fixture(scope="module", params=["newest", "oldest"])
+@pytest.fixture(scope="module", params=["newest", pytest.param("oldest", marks=pytest.mark.older)])
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     """The driver on every node, and the policies in force."""
     if request.param == "newest":
@@ -82,24 +67,19 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     lab: Lab = request.getfixturevalue("lab" if request.param == "newest" else "older")
     admin = lab.kubectl()
     minor = int(json.loads(admin("get", "--raw=/version"))["minor"])
-    namespace = f"t-{secrets.token_hex(3)}"
-    site = Site(
-        lab=lab,
-        minor=minor,
-        version="v1" if minor >= 34 else "v1beta1",
-        kubectl=lab.kubectl(namespace),
-        node_uids={
-            each["metadata"]["name"]: each["metadata"]["uid"] for each in admin.items("nodes")
-        },
-    )
-    admin("create", "namespace", namespace)
-    try:
-        site.kubectl("wait", "serviceaccount/default", "--for=create", "--timeout=180s")
-        site.kubectl.apply(pod("holder"), from_v1(device_class(), "DeviceClass", site.version))
+    with own_namespace(lab) as kubectl:
+        site = Site(
+            lab=lab,
+            minor=minor,
+            version="v1" if minor >= 34 else "v1beta1",
+            kubectl=kubectl,
+            node_uids={
+                each["metadata"]["name"]: each["metadata"]["uid"] for each in admin.items("nodes")
+            },
+        )
+        kubectl.apply(pod("holder"), from_v1(device_class(), "DeviceClass", site.version))
         wait_policies(site)
         yield site
-    finally:
-        admin("delete", "namespace", namespace, "--wait=true", "--timeout=180s")
 
 
 def wait_policies(site: Site) -> None:
