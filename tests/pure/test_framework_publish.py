@@ -7,10 +7,12 @@ from contextlib import asynccontextmanager
 import pytest
 from structlog.testing import capture_logs
 
+from netclaim.errors import HostError
 from netclaim.framework.discover import follow_devices
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.publish import Publisher
 from netclaim.framework.slices import Pool
+from netclaim.framework.supervise import Backoff, Standing, supervise
 from netclaim.framework.testing import FakeClock
 from netclaim.model import Device, JsonObject
 from tests.pure.framework_parts import UNREACHABLE, ScriptedDriver
@@ -155,19 +157,48 @@ async def test_failing_server_is_waited_out() -> None:
 
 
 @pytest.mark.asyncio
+async def test_supervised_publisher_survives_what_the_owner_must_change() -> None:
+    """Credentials that cannot be read stop the writes until they can; nothing is forgotten."""
+    b = Bench()
+    standing = Standing(b.clock)
+    b.server.faults = [HostError("cannot read the token")] * 2
+    b.publisher.offer((ETH0,))
+    kept = supervise(
+        "publish", b.publisher.run, backoff=Backoff(), clock=b.clock, standing=standing
+    )
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(kept)
+        await b.publisher.wait_published()
+        assert b.server.device_names() == ["eth0"]
+        assert standing.text() == "publish: cannot read the token"
+        await b.clock.sleep(6)
+        assert standing.text() == ""
+        running.cancel()
+
+
+@pytest.mark.asyncio
 async def test_discovery_that_fails_is_asked_again() -> None:
     """A driver whose discovery raises is asked again, and what it said last stays."""
     driver = ScriptedDriver()
     offers: asyncio.Queue[tuple[Device, ...]] = asyncio.Queue()
     clock = FakeClock()
+    standing = Standing(clock)
+    before: list[str] = []
+
+    def offer(devices: tuple[Device, ...]) -> None:
+        before.append(standing.text())
+        offers.put_nowait(devices)
+
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(follow_devices(driver, offers.put_nowait, clock))
+        running = group.create_task(follow_devices(driver, offer, clock, standing))
         driver.devices.put_nowait((ETH0,))
         assert await offers.get() == (ETH0,)
         driver.devices.put_nowait((ETH0, ETH0))  # one name twice: refused as a whole
         driver.devices.put_nowait((ETH1,))
         assert await offers.get() == (ETH1,)
         assert clock.slept_s == [0.5]
+        assert before == ["", "discover: several devices are called eth0"]
+        assert standing.text() == ""
         running.cancel()
 
 

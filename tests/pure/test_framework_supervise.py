@@ -8,7 +8,7 @@ import pytest
 from netclaim.errors import HostError, PeerError, RequestError
 from netclaim.framework.clock import SystemClock
 from netclaim.framework.locks import KeyedLock
-from netclaim.framework.supervise import Backoff, retry, supervise
+from netclaim.framework.supervise import Backoff, Standing, retry, supervise
 from netclaim.framework.testing import FakeClock
 from tests.pure.framework_parts import UNREACHABLE
 
@@ -81,6 +81,65 @@ async def test_bug_ends_a_part() -> None:
     clock = FakeClock()
     with pytest.raises(ZeroDivisionError):
         await supervise("x", Flaky(clock, ZeroDivisionError()), backoff=Backoff(), clock=clock)
+
+
+@pytest.mark.asyncio
+async def test_part_of_several_tasks() -> None:
+    """A part that fails of what may pass in each of its tasks is started again; else it is not."""
+    clock = FakeClock()
+    passing = ExceptionGroup("x", [HostError("no disk"), ExceptionGroup("y", [UNREACHABLE])])
+    await supervise("x", Flaky(clock, passing), backoff=Backoff(), clock=clock)
+    assert clock.slept_s == [0.5]
+    bug = ExceptionGroup("x", [HostError("no disk"), ZeroDivisionError()])
+    with pytest.raises(ExceptionGroup):
+        await supervise("x", Flaky(clock, bug), backoff=Backoff(), clock=clock)
+
+
+@pytest.mark.asyncio
+async def test_what_a_caller_lets_pass() -> None:
+    """A part is started again after other errors where its caller says so."""
+    clock = FakeClock()
+    part = Flaky(clock, RequestError("refused"))
+    await supervise("x", part, backoff=Backoff(), clock=clock, retried=(RequestError,))
+    assert clock.slept_s == [0.5]
+
+
+@pytest.mark.asyncio
+async def test_standing() -> None:
+    """What is wrong with a part is known until it has run for a while, or says that it works."""
+    clock = FakeClock()
+    standing = Standing(clock)
+    assert standing.text() == ""
+    standing.well("a")
+    standing.started("a")
+    standing.failed("a", "no disk")
+    standing.failed("b", "no rights")
+    assert standing.text() == "a: no disk; b: no rights"
+    standing.started("a")
+    await clock.sleep(4)
+    assert standing.text() == "a: no disk; b: no rights"
+    await clock.sleep(2)
+    assert standing.text() == "b: no rights"
+    standing.well("b")
+    assert standing.text() == ""
+
+
+@pytest.mark.asyncio
+async def test_supervised_part_has_a_standing() -> None:
+    """The last failure is named while the part waits, and while it is to be seen that it runs."""
+    clock = FakeClock()
+    standing = Standing(clock)
+    seen: list[str] = []
+
+    async def part() -> None:
+        seen.append(standing.text())
+        if len(seen) < 3:
+            raise HostError(f"failure {len(seen)}")
+        await clock.sleep(6)
+        seen.append(standing.text())
+
+    await supervise("x", part, backoff=Backoff(), clock=clock, standing=standing)
+    assert seen == ["", "x: failure 1", "x: failure 2", ""]
 
 
 @pytest.mark.asyncio

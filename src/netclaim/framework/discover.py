@@ -13,7 +13,7 @@ import structlog
 
 from netclaim.framework.clock import Clock
 from netclaim.framework.contract import Driver
-from netclaim.framework.supervise import Backoff
+from netclaim.framework.supervise import Backoff, Standing
 from netclaim.model.device import Device, DeviceError
 
 __all__ = ["follow_devices"]
@@ -22,19 +22,25 @@ log = structlog.get_logger()
 
 
 async def follow_devices(
-    driver: Driver, offer: Callable[[tuple[Device, ...]], None], clock: Clock
+    driver: Driver,
+    offer: Callable[[tuple[Device, ...]], None],
+    clock: Clock,
+    standing: Standing | None = None,
 ) -> None:
     """Offer the driver's devices, and again after each change, until cancelled."""
+    standing = standing or Standing(clock)
     for delay_s in Backoff().delays(clock):
         try:
             async for devices in driver.discover():
                 _check_names(devices)
                 log.info("discover.done", devices=len(devices))
                 offer(devices)
+                standing.well("discover")
             log.info("discover.ended", hint="the driver's devices do not change any more")
             await asyncio.Event().wait()
-        except Exception:  # the driver's code: whatever it is, the rest goes on
+        except Exception as error:  # the driver's code: whatever it is, the rest goes on
             log.exception("discover.failed")
+            standing.failed("discover", f"{error}" or type(error).__name__)
         await clock.sleep(delay_s)
 
 

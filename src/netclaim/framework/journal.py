@@ -4,7 +4,8 @@ Promise: a write is on the disk when its call returns, and is seen by readers fr
 or a power cut at any instruction loses nothing that returned. Reading never waits, since everything
 is held in memory too. A write goes on when its caller is cancelled, and memory follows the disk
 either way. Writes that come while the disk is busy go to it together: many pods at once cost little
-more than one. Limit: one process at a time; a second one is refused until the first has ended.
+more than one. After a write that failed, as on a full disk, others are tried until one succeeds.
+Limit: one process at a time; a second one is refused until the first has ended.
 """
 
 import asyncio
@@ -57,6 +58,7 @@ class Journal:
         self._node: KnownNode | None = None
         self._waiting: list[_Write] = []
         self._committing: asyncio.Task[None] | None = None
+        self._failed = asyncio.Event()  # and not succeeded since
 
     @property
     def complete(self) -> bool:
@@ -161,6 +163,15 @@ class Journal:
         row = (uid, msgspec.json.encode(report), uid)
         await self._write([(INSERT_REPORT, row)], remember)
 
+    async def run(self) -> None:
+        """Wait for a write that fails, and try another; raises JournalError while that fails too.
+
+        Again: tries at once if the last write failed.
+        """
+        while True:
+            await self._failed.wait()
+            await self._write([(INSERT_META, ("written", "yes"))], lambda: None)
+
     async def _write(self, statements: list[Statement], remember: Callable[[], object]) -> None:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
@@ -190,7 +201,9 @@ class Journal:
         try:
             await loop.run_in_executor(self._worker, self._store.commit, statements)
         except Exception as error:  # noqa: BLE001 (whatever it is, everyone who waits must hear it)
+            self._failed.set()
             return error
+        self._failed.clear()
         return None
 
     async def settle(self) -> None:

@@ -164,7 +164,12 @@ class Repairer:
         await self._idle.wait()
 
     async def run(self) -> None:
-        """Repair whenever there is something to repair, until cancelled."""
+        """Repair whenever there is something to repair, until cancelled.
+
+        Again, after it failed: begins with what was left.
+        """
+        self._tended.clear()
+        self.wake()
         async with asyncio.TaskGroup() as group:
             while True:
                 await self._work.wait()

@@ -105,7 +105,11 @@ class Reporter:
         self._farewells.put_nowait((claim, brief(text)))
 
     async def run(self) -> None:
-        """Write what has to be written, beginning with what a restart left, until cancelled."""
+        """Write what has to be written, beginning with what a restart left, until cancelled.
+
+        Again, after it failed: begins with everything.
+        """
+        self._postponed.clear()
         for claim_uid in self._journal.bookings:
             self.look_again(claim_uid)
         async with asyncio.TaskGroup() as group:
