@@ -159,6 +159,7 @@ def settings_in(root: Path, api: ApiServer, **changes: Any) -> Settings:
         "cni_conf_dir": root / "net.d",
         "cni_program_dir": root / "bin",
         "runtime_socket": root / "cri.sock",
+        "http_address": "",
     }
     return Settings(**(places | changes))
 

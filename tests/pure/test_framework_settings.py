@@ -59,9 +59,12 @@ def test_every_setting_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.asyncio
 async def test_address_that_cannot_be(address: str, error: type[Exception]) -> None:
     """An address that is none, or not ours, is refused by name."""
-    metrics = Metrics("d", FakeClock())
+    clock = FakeClock()
+    metrics = Metrics("d", clock)
     with pytest.raises(error, match=address.partition(":")[0]):
-        async with http_serving(address, metrics, lambda: ""):
+        async with http_serving(
+            address, metrics, lambda: "", unhealthy=lambda: "", asked_for=True, clock=clock
+        ):
             pass
 
 

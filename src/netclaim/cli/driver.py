@@ -172,7 +172,6 @@ HttpAddress: TypeAlias = Annotated[
         "--metrics-address",
         envvar="NETCLAIM_HTTP_ADDRESS",
         help=TEXTS["http_address"],
-        show_default=False,
     ),
 ]
 PrepareBudget: TypeAlias = Annotated[

@@ -13,6 +13,10 @@ __all__ = ["RuntimeHook", "Settings", "add_flags", "settings_from", "settings_fr
 RuntimeHook: TypeAlias = Literal["nri", "cni", "both"]
 
 CRIO_SOCKET: Final = Path("/var/run/crio/crio.sock")
+__all__ = ["HTTP_ADDRESS", "Settings", "add_flags", "settings_from", "settings_from_command_line"]
+
+# Only for processes of the node itself: metrics name claims' drivers and links to nobody else.
+HTTP_ADDRESS: Final = "127.0.0.1:9178"
 NODE_NAME_VARIABLE: Final = "NODE_NAME"  # what manifests fill from spec.nodeName
 
 
@@ -116,9 +120,10 @@ class Settings:
         },
     )
     http_address: str = field(
-        default="",
+        default=HTTP_ADDRESS,
         metadata={
-            "text": "Where to serve /healthz, /readyz and /metrics, as HOST:PORT. Empty: nowhere."
+            "text": "Where to serve /healthz, /readyz and /metrics, as HOST:PORT. Empty: nowhere. "
+            "While another process has the port, the driver works without and tries again."
         },
     )
     prepare_budget_s: float = field(
