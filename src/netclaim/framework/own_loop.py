@@ -147,7 +147,7 @@ class _Driver(Driver):
         self._driver = driver
 
     def learn_node(self, node: NodeFacts) -> None:
-        """Called before any hook, so there is no other thread to mind."""
+        """Called before any hook; later calls replace one value, and hooks see either."""
         self._driver.learn_node(node)
 
     async def discover(self) -> AsyncIterator[tuple[Device, ...]]:

@@ -3,9 +3,19 @@
 Promise: one tree of tasks. A network driver is announced to kubelet only once the runtime's hooks
 reach it, so that no pod starts unseen; the runtime's hooks reach it as soon as the journal is read,
 whether the API server answers or not. On SIGTERM calls under way may finish, then the announcement
-is withdrawn and the runtime is left between two hooks; what is published and attached stays. What
-may pass is waited out; what the node's owner must change ends the process with a message and exit
-code 2.
+is withdrawn and the runtime is left between two hooks; what is published and attached stays.
+
+What ends the process:
+
+* at the start, what the node's owner or the user must change (HostError, RequestError: settings, a
+  journal that cannot be opened, a socket that is not ours), with a message and exit code 2; what
+  may pass (PeerError) is waited out;
+* later, a bug: an error that is no NetclaimError, OSError or TimeoutError; and the runtime's socket
+  when it may not be opened any more.
+
+A part that fails later of anything else, be it for the node's owner to change (a full disk, rights
+that were taken away), is started again with back-off and named by /readyz until it works: pods that
+need no such part are served meanwhile. What concerns one claim or pod fails that one.
 """
 
 import asyncio
@@ -24,9 +34,11 @@ from netclaim.framework.http import http_serving
 from netclaim.framework.kube_api import Api
 from netclaim.framework.logs import configure_logs
 from netclaim.framework.metrics import Metrics
+from netclaim.framework.own_loop import hooks_on, own_loop
 from netclaim.framework.relay import RelayedHooks
-from netclaim.framework.settings import Settings, settings_from_command_line
+from netclaim.framework.settings import HTTP_ADDRESS, Settings, settings_from_command_line
 from netclaim.framework.turn import Turns
+from netclaim.framework.watchdog import Watchdog, Watched, this_loop, watching
 from netclaim.kube import connect, load_cluster
 from netclaim.kubelet import HealthBoard, PluginSockets, RegistrationVerdict, serve_plugin
 from netclaim.nri import Plugin
@@ -35,6 +47,9 @@ __all__ = ["run_driver", "serve"]
 
 log = structlog.get_logger()
 
+# The event loop and the loop of the hooks take turns. With Python's 5 ms, a hook would wait for so
+# long after each of its system calls while the event loop has much to do.
+SWITCH_S: Final = 0.0005
 HOOKS_S: Final = 2.5  # the runtime waits two seconds for a hook
 
 
@@ -43,6 +58,7 @@ def serve(driver: Driver, settings: Settings | None = None) -> None:
     if settings is None:
         settings = settings_from_command_line(f"The DRA driver {driver.name}.")
     configure_logs(settings.log_format, settings.log_level)
+    sys.setswitchinterval(SWITCH_S)
     faults: list[NetclaimError] = []
     try:
         asyncio.run(_until_signalled(driver, settings))
@@ -68,22 +84,36 @@ async def run_driver(
     hooks = RelayedHooks()
     plugin = _plugin(driver, settings, hooks)
     async with AsyncExitStack() as stack:
+        loops = [this_loop()]
+        if driver.may_block:  # its hooks end before another process has the journal
+            own = await stack.enter_async_context(own_loop("hooks"))
+            driver = hooks_on(own, driver)
+            loops.append(Watched("hooks", own.loop, own.thread.ident or 0))
+        metrics = Metrics(driver.name, clock)
+        watchdog = await stack.enter_async_context(watching(loops, metrics, clock))
         client = await stack.enter_async_context(connect(cluster))
         turns = Turns(
             driver,
             settings,
             Api(client),
             cluster.server,
-            metrics=Metrics(driver.name, clock),
+            metrics=metrics,
             healths=HealthBoard(),
             clock=clock,
             hooked=_never_mind if plugin is None else plugin.wait_connected,
             own_socket=sockets.dra.absolute(),
             hooks=hooks,
         )
-        state = _State(turns, plugin)
+        state = _State(turns, plugin, watchdog)
         await stack.enter_async_context(
-            http_serving(settings.http_address, turns.metrics, state.not_ready)
+            http_serving(
+                settings.http_address,
+                metrics,
+                state.not_ready,
+                unhealthy=state.unhealthy,
+                asked_for=settings.http_address != HTTP_ADDRESS,
+                clock=clock,
+            )
         )
         group = await stack.enter_async_context(asyncio.TaskGroup())
         group.create_task(turns.run())
@@ -104,9 +134,10 @@ async def run_driver(
 class _State:
     """What is still missing."""
 
-    def __init__(self, turns: Turns, plugin: Plugin | None) -> None:
+    def __init__(self, turns: Turns, plugin: Plugin | None, watchdog: Watchdog) -> None:
         self._turns = turns
         self._plugin = plugin
+        self._watchdog = watchdog
         self.registered = False
 
     def not_ready(self) -> str:
@@ -118,7 +149,14 @@ class _State:
             return "not connected to the container runtime's NRI socket"
         if mode == "cni" and installer is not None and not installer.installed:
             return "the container runtime's network configuration does not name the driver"
-        return "" if self.registered else "not registered with kubelet"
+        if not self.registered:
+            return "not registered with kubelet"
+        return "; ".join(filter(None, (self._turns.standing.text(), self._watchdog.late())))
+
+    def unhealthy(self) -> str:
+        """Why the process should be started again; nothing if there is no reason."""
+        ended = [task.get_name() for task in self._turns.running if task.done()]
+        return f"ended: {', '.join(ended)}" if ended else self._watchdog.hung()
 
 
 def _plugin(driver: Driver, settings: Settings, hooks: RelayedHooks) -> Plugin | None:

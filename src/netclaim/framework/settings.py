@@ -8,12 +8,18 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
-__all__ = ["RuntimeHook", "Settings", "add_flags", "settings_from", "settings_from_command_line"]
+__all__ = [
+    "HTTP_ADDRESS",
+    "RuntimeHook",
+    "Settings",
+    "add_flags",
+    "settings_from",
+    "settings_from_command_line",
+]
 
 RuntimeHook: TypeAlias = Literal["nri", "cni", "both"]
 
 CRIO_SOCKET: Final = Path("/var/run/crio/crio.sock")
-__all__ = ["HTTP_ADDRESS", "Settings", "add_flags", "settings_from", "settings_from_command_line"]
 
 # Only for processes of the node itself: metrics name claims' drivers and links to nobody else.
 HTTP_ADDRESS: Final = "127.0.0.1:9178"

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -27,14 +28,14 @@ from netclaim.framework.discover import follow_devices
 from netclaim.framework.journal import Journal, open_journal
 from netclaim.framework.kube_api import ApiSource
 from netclaim.framework.metrics import Metrics
-from netclaim.framework.parts import Parts, build
+from netclaim.framework.parts import Network, Parts, build
 from netclaim.framework.records import KnownNode
 from netclaim.framework.relay import RelayedCalls, RelayedClaims, RelayedHooks
 from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.seat import Seat, ask_for_seat
 from netclaim.framework.settings import Settings
 from netclaim.framework.store import JournalBusyError, is_locked
-from netclaim.framework.supervise import Backoff, retry
+from netclaim.framework.supervise import Backoff, Standing, retry, supervise
 from netclaim.kubelet import HealthBoard
 from netclaim.model.claim import JsonObject
 from netclaim.model.node import NodeFacts
@@ -50,6 +51,8 @@ HOOKS_S: Final = 2.5  # the runtime's hooks are over by then
 CALLS_S: Final = 5.0  # attaches that take longer are begun again by the next process
 SIT_S: Final = 5.0  # the successor waits for nothing but the answer; it takes milliseconds
 SIT_LOOK_S: Final = 0.05
+# What does not end the process when a part fails of it.
+PASSING: Final = (NetclaimError, OSError, TimeoutError)
 PROGRAM_MODE: Final = 0o755
 
 
@@ -70,6 +73,8 @@ class Turns:
     claims: RelayedClaims = field(init=False)
     calls: RelayedCalls = field(default_factory=RelayedCalls)
     installer: Installer | None = field(init=False)
+    standing: Standing = field(init=False)  # what is wrong with the parts
+    running: list[asyncio.Task[None]] = field(default_factory=list)
     leading: bool = False
     _asked: bool = False  # whether this process had its chance to be the newer one
     _known: asyncio.Event = field(default_factory=asyncio.Event)
@@ -78,6 +83,7 @@ class Turns:
     def __post_init__(self) -> None:
         self.claims = RelayedClaims(self.driver.name)
         self.installer = _installer(self.driver, self.settings)
+        self.standing = Standing(self.clock)
 
     async def wait_known(self) -> None:
         """Return once it is known whether this process works, or another one does."""
@@ -185,17 +191,13 @@ class Turns:
         )
         async with AsyncExitStack() as stack:
             group = await stack.enter_async_context(asyncio.TaskGroup())
-            tasks = [
-                group.create_task(each)
-                for each in (
-                    parts.reporter.run(),
-                    parts.publisher.run(),
-                    follow_devices(self.driver, parts.offer, self.clock),
-                )
-            ]
+            self._keep(group, "journal", journal.run)
+            self._keep(group, "report", parts.reporter.run)
+            self._keep(group, "publish", parts.publisher.run)
+            self._keep(group, "discover", partial(self._discover, parts))
             if parts.network is not None:
                 server = server or await self._serve_calls(stack)
-                tasks += await self._engage_network(parts, group, stack)
+                await self._engage_network(parts.network, group, stack)
             self.claims.engage(parts.answers)
             self.leading = self._asked = True  # from now on it is others who are newer
             self._known.set()
@@ -208,24 +210,40 @@ class Turns:
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 await self._disengage(parts, seat.successor, server)
-                for task in (*tasks, *ends):
+                for task in (*self.running, *ends):
                     task.cancel()
+                self.running.clear()
         return seat.successor
 
+    def _keep(
+        self, group: asyncio.TaskGroup, name: str, part: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Run a part for the rest of the turn, and start it again when it fails."""
+        kept = supervise(
+            name,
+            part,
+            backoff=Backoff(),
+            clock=self.clock,
+            retried=PASSING,
+            standing=self.standing,
+        )
+        self.running.append(group.create_task(kept, name=name))
+
+    async def _discover(self, parts: Parts) -> None:
+        await follow_devices(self.driver, parts.offer, self.clock, self.standing)
+
     async def _engage_network(
-        self, parts: Parts, group: asyncio.TaskGroup, stack: AsyncExitStack
-    ) -> list[asyncio.Task[None]]:
-        network = parts.network
-        assert network is not None
+        self, network: Network, group: asyncio.TaskGroup, stack: AsyncExitStack
+    ) -> None:
         await asyncio.to_thread(_put_program, RuntimePlaces.of(self.settings, self.driver.name))
         await stack.enter_async_context(network.attaching)
         await self.hooks.engage(network.hooks)
         self.calls.engage(network.calls)
-        tasks = [group.create_task(network.repairer.run())]
+        self._keep(group, "repair", network.repairer.run)
         if self.installer is not None:
             watching = self.settings.runtime_hook != "nri"
-            tasks.append(group.create_task(_keep_installed(self.installer, watching=watching)))
-        return tasks
+            keeping = partial(_keep_installed, self.installer, watching=watching)
+            self._keep(group, "runtime-hook", keeping)
 
     async def _disengage(
         self, parts: Parts, successor: Path | None, server: AttachServer | None
@@ -264,10 +282,8 @@ class Turns:
 async def _keep_installed(installer: Installer, *, watching: bool) -> None:
     if watching:
         await installer.watch()
-    try:
-        await installer.remove()  # an earlier start may have had another mode
-    except NetclaimError as error:
-        log.warning("chained.not_removed", error=str(error))
+    await installer.remove()  # an earlier start may have had another mode
+    await asyncio.Event().wait()
 
 
 def _installer(driver: Driver, settings: Settings) -> Installer | None:
