@@ -31,7 +31,7 @@ __all__ = ["MAIN", "Watchdog", "Watched", "this_loop", "watching"]
 log = structlog.get_logger()
 
 MAIN: Final = "main"  # the loop that answers kubelet, the runtime and probes
-EVERY_S: Final = 0.25  # a round takes 0.1 ms of a processor
+EVERY_S: Final = 0.25  # a round of two loops takes 0.4 ms of a processor
 STALLED_S: Final = 1.0  # half of what the runtime waits for an answer, as it ships
 UNREADY_S: Final = 15.0  # after a stall; a probe looks every ten seconds by default
 # A loop of hooks that hangs for so long will not come back: no holder of the kernel's lock takes a
