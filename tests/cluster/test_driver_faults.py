@@ -13,7 +13,7 @@ import pytest
 
 from lab.cluster import Lab
 from lab.driver_set import DriverSet
-from lab.drivers import DEFAULT_DRIVER, is_ready
+from lab.drivers import DEFAULT_DRIVER, is_ready, netclaim_driver
 from lab.kubectl import Kubectl
 from netclaim.kubelet.client import DraClient, RegisteredDriver
 from netclaim.kubelet.dra_api import DRA_APIS
@@ -76,13 +76,12 @@ def check_all_gone(lab: Lab, kubectl: Kubectl, name: str) -> None:
     assert reserved_addresses(lab, NODE, name) == set()
 
 
-@pytest.mark.parametrize("trouble", ["refuses", "dawdles"])
 def test_failing_plugin_holds_the_pod_until_it_works(
-    lab: Lab, kubectl: Kubectl, mood: Path, trouble: str
+    lab: Lab, kubectl: Kubectl, mood: Path
 ) -> None:
-    """A plugin that fails, or takes 3 s: no container, Ready=False; mended, the pod starts."""
-    mood.write_text(REFUSE if trouble == "refuses" else DAWDLE)
-    told = "the switch is on fire" if trouble == "refuses" else "not done after"
+    """A plugin that fails: no container, Ready=False; mended, the pod starts."""
+    trouble, told = "refuses", "the switch is on fire"
+    mood.write_text(REFUSE)
     kubectl.apply(moody(trouble), pod(trouble, trouble))
     wait_event(kubectl, trouble, told)
     (device,) = wait_claim(kubectl, trouble, "False")["status"]["devices"]
@@ -99,6 +98,26 @@ def test_failing_plugin_holds_the_pod_until_it_works(
     (device,) = wait_claim(kubectl, trouble, "True")["status"]["devices"]
     assert device["conditions"][0]["lastTransitionTime"] >= condition["lastTransitionTime"]
     check_all_gone(lab, kubectl, trouble)
+
+
+@pytest.mark.parametrize("caller", ["cni", "nri"])
+def test_slow_plugin_holds_the_pod_until_it_is_done(
+    lab: Lab, kubectl: Kubectl, request: pytest.FixtureRequest, mood: Path, caller: str
+) -> None:
+    """A plugin that takes longer than the runtime's hook: the pod waits, and has its interface."""
+    if caller == "nri":
+        request.getfixturevalue("by_nri_alone")
+    mood.write_text(DAWDLE)
+    name = f"slow-{caller}"
+    looks = pod(name, name)
+    (container,) = looks["spec"]["containers"]
+    container["command"] = ["sh", "-c", "ip link show net1 && exec sleep infinity"]
+    kubectl.apply(moody(name), looks)
+    kubectl.wait(f"pod/{name}", "condition=Ready")
+    (status,) = kubectl.get("pod", name)["status"]["containerStatuses"]
+    assert status["restartCount"] == 0  # it was there when the container looked
+    mood.unlink()
+    check_all_gone(lab, kubectl, name)
 
 
 def test_one_failing_interface_rolls_the_others_back(
@@ -162,22 +181,51 @@ def prepared_within(lab: Lab, limit_s: float) -> bool:
     return False
 
 
+@pytest.fixture
+def by_nri_alone(drivers: DriverSet, driver: str) -> Iterator[str]:
+    """The driver, called by the runtime's plugin interface alone."""
+    drivers.down(driver)
+    drivers.up(netclaim_driver(driver, "--runtime-hook=nri"))
+    try:
+        yield driver
+    finally:
+        drivers.down(driver)
+        drivers.up(netclaim_driver(driver))
+
+
 def test_driver_killed_between_prepare_and_sandbox(
     lab: Lab, drivers: DriverSet, kubectl: Kubectl, driver: str
 ) -> None:
-    """The runtime starts the pod unhooked; the driver, back again, attaches from its journal."""
+    """The runtime's own network configuration refuses the pod until the driver is back."""
+    kubectl.apply(simple_claim("late"))
+    kill_driver_after_prepare(lab, kubectl, pod("late", "late"))
+    wait_event(kubectl, "late", "is not running on this node")
+    kubectl.apply(pod("plain", nodeSelector={"kubernetes.io/hostname": NODE}))
+    kubectl.wait("pod/plain", "condition=Ready")  # in the same namespace, and claims nothing
+    assert not container_started(kubectl, "late")
+    lab.restart(DRIVER_COMPONENT)
+    drivers.wait_ready(driver, NODE)
+    kubectl.wait("pod/late", "condition=Ready")
+    assert len(addresses(kubectl, "late", "net1")) == 1
+    check_all_gone(lab, kubectl, "late")
+
+
+def test_pod_that_slipped_through(
+    lab: Lab, drivers: DriverSet, kubectl: Kubectl, by_nri_alone: str
+) -> None:
+    """By NRI alone, the pod starts unhooked; the driver, back again, attaches from its journal."""
     kubectl.apply(simple_claim("late"))
     kill_driver_after_prepare(lab, kubectl, pod("late", "late"))
     kubectl.wait("pod/late", "condition=Ready")  # fail-open: nobody is there to refuse it
     lab.restart(DRIVER_COMPONENT)
-    drivers.wait_ready(driver, NODE)
+    drivers.wait_ready(by_nri_alone, NODE)
     # The kill may have come after an attach: then the status is at first that of a sandbox before.
     wait_true_report(kubectl, "late", "late")
     check_all_gone(lab, kubectl, "late")
 
 
 def test_container_is_refused_while_the_interface_is_missing(
-    lab: Lab, drivers: DriverSet, kubectl: Kubectl, mood: Path
+    lab: Lab, drivers: DriverSet, kubectl: Kubectl, by_nri_alone: str, mood: Path
 ) -> None:
     """A sandbox made while the driver was down gets no container before its interface."""
     mood.write_text(REFUSE)
@@ -186,7 +234,7 @@ def test_container_is_refused_while_the_interface_is_missing(
     kill_driver_after_prepare(lab, kubectl, pod("gated", "gated", image=image))
     wait_event(kubectl, "gated", image)  # the sandbox is there, the image is not
     lab.restart(DRIVER_COMPONENT)
-    drivers.wait_ready(DEFAULT_DRIVER, NODE)
+    drivers.wait_ready(by_nri_alone, NODE)
     load_as(lab, image)
     wait_event(kubectl, "gated", "the switch is on fire")
     assert not container_started(kubectl, "gated")
@@ -197,17 +245,17 @@ def test_container_is_refused_while_the_interface_is_missing(
 
 
 def test_pod_that_cannot_do_without_the_driver(
-    lab: Lab, drivers: DriverSet, kubectl: Kubectl, driver: str
+    lab: Lab, drivers: DriverSet, kubectl: Kubectl, by_nri_alone: str
 ) -> None:
     """A pod that names the driver as required does not run while nobody is there to refuse it."""
     kubectl.apply(simple_claim("strict"))
     strict = pod("strict", "strict")
-    strict["metadata"]["annotations"] = {"required-plugins.noderesource.dev": f'["{driver}"]'}
+    strict["metadata"]["annotations"] = {"required-plugins.noderesource.dev": f'["{by_nri_alone}"]'}
     kill_driver_after_prepare(lab, kubectl, strict)
-    wait_event(kubectl, "strict", f'required plugin "{driver}" not present')
+    wait_event(kubectl, "strict", f'required plugin "{by_nri_alone}" not present')
     assert not container_started(kubectl, "strict")
     lab.restart(DRIVER_COMPONENT)
-    drivers.wait_ready(driver, NODE)
+    drivers.wait_ready(by_nri_alone, NODE)
     kubectl.wait("pod/strict", "condition=Ready")
     assert len(addresses(kubectl, "strict", "net1")) == 1
     check_all_gone(lab, kubectl, "strict")

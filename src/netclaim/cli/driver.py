@@ -114,8 +114,8 @@ CniTimeout: TypeAlias = Annotated[
     float,
     typer.Option(
         envvar="NETCLAIM_CNI_TIMEOUT",
-        help="How many seconds a CNI ADD may take. Keep it below two thirds of the runtime's "
-        "plugin_request_timeout, which is 2 s as runtimes ship.",
+        help="How many seconds a CNI ADD may take. Keep it below --attach-timeout, so that the "
+        "error names the plugin.",
     ),
 ]
 PodNetwork: TypeAlias = Annotated[

@@ -56,13 +56,13 @@ class LinkSettings:
     pod_netns: tuple[str, ...] = POD_NETNS
     """Patterns of the paths of pods' namespaces: links that lead into one are not offered."""
 
-    add_s: float = 1.2
-    """How long a CNI ADD may take. Of the 2 s that runtimes give a hook as they ship, the framework
-    gives an attach 1.44 s; being stopped before that lets the error name the plugin."""
+    add_s: float = 25.0
+    """How long a CNI ADD may take. The framework gives an attach 30 s; being stopped before that
+    lets the error name the plugin. A DHCP server is asked for ten seconds at most."""
 
-    undo_s: float = 0.2
+    undo_s: float = 3.0
     """How long the DEL after a failed ADD may take at once: what is left of an attach's time. One
-    that takes longer is repeated off the hook's path."""
+    that takes longer is repeated in the background."""
 
     plugin_s: float = 30.0
     """How long one plugin may run where no hook waits for it: a DEL that is repeated."""
