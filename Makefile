@@ -46,7 +46,7 @@ lab-demo: parts ## the same on a real Kubernetes, which is gone afterwards (root
 bench: parts ## what it costs, as ratios within one run (root)
 	$(PY) -m benchmarks
 
-faults: parts ## break everything while pods start, run and end, and audit (root, about an hour)
+faults: parts ## break everything while pods start, run and end, and audit (root; takes long)
 	$(PY) -m faults $(FAULTS)
 
 lab-up: setup ## boot a real Kubernetes on this machine (root)

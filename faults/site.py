@@ -81,9 +81,15 @@ class Site:
         moody.chmod(0o755)
         until(self.is_hooked, 60, "the driver's readiness")
 
+    def down(self) -> None:
+        """Take the cluster away. Again: nothing."""
+        if self._api is not None:
+            self._api.close()
+        self.lab.down()
+
     def reset(self) -> None:
         """A new cluster in place of this one."""
-        self.lab.down()
+        self.down()
         self.up()
 
     @property
@@ -150,4 +156,4 @@ def site(lab: Lab, driver_options: Sequence[str]) -> Iterator[Site]:
         made.reset()  # a campaign that was killed may have left one
         yield made
     finally:
-        lab.down()
+        made.down()
