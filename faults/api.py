@@ -109,7 +109,7 @@ class Api:
 def _encoded(body: Mapping[str, Any]) -> str:
     """Compact and sorted, as kubectl writes JSON.
 
-    With blanks and unsorted keys in a claim's parameters, the API server (1.36) refuses the driver's
-    status: it finds the allocation changed, and compares it deeply. Not what is tested here.
+    With blanks and unsorted keys in a claim's parameters, the API server (1.36) refuses the
+    driver's status: it finds the allocation changed. Not what is tested here.
     """
     return json.dumps(body, sort_keys=True, separators=(",", ":"))
