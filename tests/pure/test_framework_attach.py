@@ -9,7 +9,7 @@ from netclaim.errors import PeerError, RequestError
 from netclaim.framework.attach import AttachError
 from netclaim.framework.contract import NotBegunError
 from netclaim.framework.detach import DetachError
-from netclaim.framework.pod_plans import NotPreparedError
+from netclaim.framework.pod_plans import NotPreparedError, PodGoneError
 from tests.pure.framework_parts import (
     UNREACHABLE,
     attachment_of,
@@ -176,13 +176,29 @@ async def test_pods_that_may_not_be_read(tmp_path: Path) -> None:
 
 @pytest.mark.asyncio
 async def test_a_pod_that_is_gone_is_asked_about_again(tmp_path: Path) -> None:
-    """A pod that the API server does not have gets nothing, and that is not remembered."""
+    """A pod that the API server does not have is refused, and that is not remembered."""
     async with stage_in(tmp_path) as stage:
         await stage.prepare(RED)
         stage.pods.gone = {"pod-9"}
         for _ in range(2):
-            await stage.attacher.attach(pod_of("pod-9", "sandbox-9"))
+            with pytest.raises(PodGoneError, match="was deleted while it started"):
+                await stage.attacher.attach(pod_of("pod-9", "sandbox-9"))
         assert stage.pods.gets == ["pod-9", "pod-9"]
+
+
+@pytest.mark.asyncio
+async def test_pod_of_kubelets_own_disk_is_not_asked_about(tmp_path: Path) -> None:
+    """A static pod, such as the API server's own, starts while the API server is away."""
+    static = [
+        pod_of("pod-9", "s8", annotations={"kubernetes.io/config.source": "file"}),
+        pod_of("0123456789abcdef0123456789abcdef", "s9"),  # as the chained plugin knows it
+    ]
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        stage.pods.faults = [UNREACHABLE, UNREACHABLE]
+        for each in static:
+            await stage.attacher.attach(each)
+        assert stage.pods.gets == []
 
 
 class TakenError(NotBegunError, RequestError):

@@ -21,7 +21,15 @@ from netclaim.model.plan import Plan
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["PODS_KEPT", "Claims", "NotPreparedError", "PodClaims", "PodPlans", "Pods"]
+__all__ = [
+    "PODS_KEPT",
+    "Claims",
+    "NotPreparedError",
+    "PodClaims",
+    "PodGoneError",
+    "PodPlans",
+    "Pods",
+]
 
 PODS_KEPT: Final = 2048  # several times what a node has; those beyond are asked for again
 
@@ -55,6 +63,13 @@ class Pods(Protocol):
 
 class NotPreparedError(PeerError):
     """A pod's claim is not prepared, or being released: kubelet has to prepare it (again)."""
+
+
+class PodGoneError(PeerError):
+    """A pod that is to start is gone from the API server, and with it what it claims.
+
+    Kubelet may go on with it for a moment; it would start without its interfaces.
+    """
 
 
 class PodPlans:
@@ -107,8 +122,8 @@ class PodPlans:
         if remembered is not None:
             return remembered
         claims = await self._pods.claims_of(pod)
-        if claims is None:  # deleted while it starts: nobody will use what it would get
-            return PodClaims()
+        if claims is None:
+            raise PodGoneError(f"pod {pod.namespace}/{pod.name} was deleted while it started")
         if claims.known:
             self._used[pod.uid] = claims
         if len(self._used) > PODS_KEPT:

@@ -24,6 +24,7 @@ from netclaim.framework.clock import Clock
 from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.places import Places
+from netclaim.framework.pod_plans import PodGoneError
 from netclaim.framework.records import pods_of
 from netclaim.framework.supervise import Backoff
 from netclaim.model.pod import PodSandbox
@@ -289,6 +290,8 @@ class Repairer:
             try:
                 await self._adopter.take_over(pod)
                 await self._attacher.attach(pod)
+            except PodGoneError as error:
+                log.info("repair.pod_gone", pod=pod.name, error=str(error))  # it is about to stop
             finally:
                 self._adopter.pop_failed(pod.id)
                 self._attacher.tell_failure(pod.id)
