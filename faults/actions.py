@@ -16,6 +16,7 @@ from typing import Protocol
 from faults.api import Api
 from faults.manifests import NODE
 from faults.site import COMPONENTS, DRIVER, Site, until
+from lab.driver_set import DriverSet
 from lab.drivers import DEFAULT_DRIVER, grant
 from lab.processes import CLOSET
 
@@ -39,6 +40,7 @@ __all__ = [
     "Remove",
     "RemoveNamespaces",
     "Rights",
+    "Roll",
     "SetLink",
     "SmallState",
     "Spin",
@@ -103,6 +105,15 @@ class Stop:
     def run(self, site: Site, burst: str) -> None:
         """See Action."""
         site.lab.stop(COMPONENTS[self.component])
+
+
+@dataclass(frozen=True, slots=True)
+class Roll:
+    """Replace the driver's process as a rolling update does: the next one starts first."""
+
+    def run(self, site: Site, burst: str) -> None:
+        """See Action."""
+        DriverSet(site.lab).roll(DEFAULT_DRIVER, NODE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from faults.actions import (
     Remove,
     RemoveNamespaces,
     Rights,
+    Roll,
     SetLink,
     SmallState,
     Spin,
@@ -220,6 +221,17 @@ DRIVER = (
         stage="ending",
         breaks=(Stop("driver"),),
         mends=(Start(("driver",)),),
+    ),
+    Fault(
+        "driver-updated",
+        "the driver is replaced as by a rolling update: the next process starts first",
+        breaks=(Roll(),),
+    ),
+    Fault(
+        "driver-updated-ending",
+        "the same as the pods end",
+        stage="ending",
+        breaks=(Roll(),),
     ),
     Fault(
         "driver-killed-twice",

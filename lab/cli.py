@@ -246,6 +246,12 @@ def driver_down(name: Name = DEFAULT_NAME, driver_name: DriverName = DEFAULT_DRI
     DriverSet(_lab(name)).down(driver_name)
 
 
+@drivers.command("roll")
+def driver_roll(name: Name = DEFAULT_NAME, driver_name: DriverName = DEFAULT_DRIVER) -> None:
+    """Replace the driver's processes as a rolling update does: on each node the next one first."""
+    DriverSet(_lab(name)).roll(driver_name)
+
+
 @drivers.command("status")
 def driver_status(name: Name = DEFAULT_NAME) -> None:
     """Show every driver on every node. Exit code 1 if one is not ready."""

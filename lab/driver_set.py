@@ -1,5 +1,6 @@
 """Drivers of a running lab, as a DaemonSet would have them: one process on every node."""
 
+import secrets
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -13,6 +14,7 @@ from lab.state import DriverRecord
 
 __all__ = ["DriverSet"]
 
+TAKEN_OVER = '"event":"seat.taken"'  # what a driver logs when it begins to work
 FIRST_PORT = 9178  # inside a node; each further driver takes the next
 
 
@@ -53,6 +55,29 @@ class DriverSet:
             if record is not None:
                 for node in topology.nodes:
                     processes.stop(f"{node}/{record.component}")
+
+    def roll(self, name: str, *nodes: str) -> None:
+        """Replace a driver's processes as a rolling update does: the next one starts first."""
+        require_root()
+        topology = self._lab.require_up()
+        with self._state.alone():
+            processes = Processes(self._state)
+            record = processes.running.drivers.get(name)
+            if record is None:
+                raise UsageError(f"no driver {name} is up")
+            for node in nodes or topology.nodes:
+                following = driver_component(record, node, secrets.token_hex(4))
+                log = self._state.log(following.full_name)
+                before = log.read_text().count(TAKEN_OVER) if log.exists() else 0
+                processes.start(following)
+                processes.wait(
+                    lambda log=log, before=before: log.read_text().count(TAKEN_OVER) > before,  # type: ignore[misc]
+                    following.full_name,
+                    failure=f"the next driver on {node} did not take over",
+                )
+                processes.stop(f"{node}/{record.component}")
+                processes.rename(following.full_name, f"{node}/{record.component}")
+            self._wait_ready(processes, record, nodes or topology.nodes)
 
     def wait_ready(self, name: str, *nodes: str) -> None:
         """Wait until the driver is in place on these nodes, as after a restart."""

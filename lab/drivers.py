@@ -95,16 +95,18 @@ def _kubeconfig() -> str:
     )
 
 
-def driver_component(record: DriverRecord, node: str) -> Component:
-    """The driver's process on a node."""
+def driver_component(record: DriverRecord, node: str, instance: str = "") -> Component:
+    """The driver's process on a node; with `instance`, the one that takes over from it."""
     command = (
         *record.command,
+        *((f"--instance={instance}",) if instance else ()),
         f"--node-name={node}",
         "--kubeconfig=/etc/netclaim/kubeconfig",
         f"--http-address=127.0.0.1:{record.port}",
     )
     environment = {"PYTHONPATH": str(CHECKOUT), "PYTHONUNBUFFERED": "1"}
-    return Component(record.component, node, command, environment)
+    name = f"{record.component}.next" if instance else record.component
+    return Component(name, node, command, environment)
 
 
 def is_ready(init: Process, record: DriverRecord) -> bool:

@@ -112,6 +112,11 @@ class Processes:
                 raise BootError(f"{name} does not end after SIGTERM:", self.tail(name))
         self.end(name)
 
+    def rename(self, name: str, to: str) -> None:
+        """Know a component by another name, whose own is gone."""
+        self.running.components[to] = self.running.components.pop(name)
+        self._state.save(self.running)
+
     def end_node(self, node: str) -> None:
         """End a node's process 1, and with it everything inside."""
         inside = [name for name in self.running.components if name.startswith(f"{node}/")]
