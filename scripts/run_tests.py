@@ -1,8 +1,8 @@
-"""Run all rungs of tests as two pytest processes: the pure rung beside the others.
+"""Run all tests as two pytest processes: those that compute beside those that mostly wait.
 
-The pure rung keeps one core busy, the others mostly wait for a kernel or a cluster: beside each
-other they take as long as the longer one. What the pure rung says is shown whole, after the others.
-Promise: fails if either does; Ctrl-C, and the end of either by a signal, ends both.
+The pure rung and the policy's fuzz keep one core busy; the others wait for a kernel or a cluster.
+Beside each other they take as long as the longer one. What the computing ones say is shown whole,
+after the others. Promise: fails if either process does; Ctrl-C ends both.
 Arguments go to both, such as `--randomly-seed=1`.
 """
 
@@ -11,29 +11,29 @@ import sys
 import tempfile
 from pathlib import Path
 
-TESTS = Path(__file__).parents[1] / "tests"
-BESIDE = "pure"
-# Each keeps what failed last for `pytest --last-failed` in a place of its own.
-PYTEST = (sys.executable, "-m", "pytest")
+CHECKOUT = Path(__file__).parents[1]
+# Both work in namespaces of their own, if in any, and have no clock but pytest's limit.
+COMPUTING = ("tests/pure", "tests/embedded/test_policy_fuzz.py")
+CACHE = ".pytest_cache/computing"  # for `--last-failed`; the other process has the usual one
 
 
 def main(arguments: list[str]) -> int:
     """Run both; returns the first exit code that is not 0."""
-    rungs = sorted(path.name for path in TESTS.iterdir() if (path / "__init__.py").exists())
-    others = [str(TESTS / rung) for rung in rungs if rung != BESIDE]
-    beside = [str(TESTS / BESIDE), "-o", f"cache_dir=.pytest_cache/{BESIDE}"]
+    pytest = [sys.executable, "-m", "pytest", *arguments]
+    computing = [*pytest, "-o", f"cache_dir={CACHE}", *COMPUTING]
+    others = [*pytest, *(f"--ignore={path}" for path in COMPUTING)]
     with tempfile.TemporaryFile() as said:
-        with subprocess.Popen([*PYTEST, *beside, *arguments], stdout=said, stderr=said) as pure:
+        with subprocess.Popen(computing, cwd=CHECKOUT, stdout=said, stderr=said) as beside:
             try:
-                code = subprocess.run([*PYTEST, *others, *arguments], check=False).returncode
-                print(f"The {BESIDE} rung, which ran beside the others:", flush=True)
-                pure.wait()
+                code = subprocess.run(others, cwd=CHECKOUT, check=False).returncode
+                beside.wait()
             except BaseException:
-                pure.terminate()
+                beside.terminate()
                 raise
         said.seek(0)
+        sys.stdout.buffer.write(f"\nBeside that, {' and '.join(COMPUTING)}:\n".encode())
         sys.stdout.buffer.write(said.read())
-    return code or pure.returncode
+    return code or beside.returncode
 
 
 if __name__ == "__main__":
