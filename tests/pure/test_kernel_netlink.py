@@ -337,3 +337,10 @@ def test_a_link_is_read_from_its_attributes() -> None:
 def test_messages_about_something_else_are_no_links(payload: bytes) -> None:
     """Bridges and wireless drivers use the link message for news of their own."""
     assert read_link(Message(uapi.RTM_DELLINK, 0, 0, payload)) is None
+
+
+def test_a_number_has_64_bits_at_most() -> None:
+    """A wider one, which could not even be printed when it is very wide, is no number."""
+    assert number(b"\xff" * 8) == 2**64 - 1
+    with pytest.raises(MalformedMessageError, match="2000 bytes"):
+        number(b"\xff" * 2000)
