@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("attach_exec", "chained_exec", "bench_plugins", "allocator", "cluster")
+NAMES = ("attach_exec", "chained_exec", "bench_plugins", "allocator", "cluster", "callers")
 
 
 def main() -> None:
