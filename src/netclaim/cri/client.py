@@ -46,10 +46,11 @@ class Sandbox(msgspec.Struct, frozen=True):
 
 
 class SandboxStatus(msgspec.Struct, frozen=True):
-    """One sandbox, looked at."""
+    """One sandbox, looked at; `netns` is its network namespace, if the runtime says."""
 
     ready: bool
     on_host_network: bool
+    netns: str | None = None
 
 
 class CriClient:
@@ -88,16 +89,18 @@ class CriClient:
                 pb.PodSandboxStatusRequest,
                 pb.PodSandboxStatusResponse,
             )
-            request = pb.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
+            request = pb.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id, verbose=True)
             try:
-                status = (await method(request, timeout=LOOK_S)).status
+                answer = await method(request, timeout=LOOK_S)
             except GRPCError as error:
                 if error.status is Status.NOT_FOUND:
                     return None
                 raise
+        status = answer.status
         return SandboxStatus(
             ready=status.state == pb.SANDBOX_READY,
             on_host_network=status.linux.namespaces.options.network == pb.NODE,
+            netns=_netns(answer.info.get("info", "")),
         )
 
     async def stop(self, sandbox_id: str) -> None:
@@ -120,6 +123,34 @@ class CriClient:
         with _call_errors(call):
             async with Channel(path=str(path)) as channel:
                 yield channel
+
+
+class _Namespace(msgspec.Struct):
+    type: str = ""
+    path: str = ""
+
+
+class _Linux(msgspec.Struct):
+    namespaces: list[_Namespace] = []
+
+
+class _Spec(msgspec.Struct):
+    linux: _Linux = msgspec.field(default_factory=_Linux)
+
+
+class _Info(msgspec.Struct):
+    """What containerd and CRI-O say of a sandbox beyond CRI: its OCI specification."""
+
+    runtimeSpec: _Spec | None = None  # noqa: N815 (the wire's name)
+
+
+def _netns(info: str) -> str | None:
+    try:
+        spec = msgspec.json.decode(info, type=_Info).runtimeSpec
+    except msgspec.MsgspecError:
+        return None
+    found = spec.linux.namespaces if spec is not None else []
+    return next((each.path for each in found if each.type == "network" and each.path), None)
 
 
 @contextmanager

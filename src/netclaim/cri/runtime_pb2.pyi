@@ -55,16 +55,27 @@ class PodSandboxMetadata(_message.Message):
     def __init__(self, name: _Optional[str] = ..., uid: _Optional[str] = ..., namespace: _Optional[str] = ...) -> None: ...
 
 class PodSandboxStatusRequest(_message.Message):
-    __slots__ = ("pod_sandbox_id",)
+    __slots__ = ("pod_sandbox_id", "verbose")
     POD_SANDBOX_ID_FIELD_NUMBER: _ClassVar[int]
+    VERBOSE_FIELD_NUMBER: _ClassVar[int]
     pod_sandbox_id: str
-    def __init__(self, pod_sandbox_id: _Optional[str] = ...) -> None: ...
+    verbose: bool
+    def __init__(self, pod_sandbox_id: _Optional[str] = ..., verbose: _Optional[bool] = ...) -> None: ...
 
 class PodSandboxStatusResponse(_message.Message):
-    __slots__ = ("status",)
+    __slots__ = ("status", "info")
+    class InfoEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     STATUS_FIELD_NUMBER: _ClassVar[int]
+    INFO_FIELD_NUMBER: _ClassVar[int]
     status: PodSandboxStatus
-    def __init__(self, status: _Optional[_Union[PodSandboxStatus, _Mapping]] = ...) -> None: ...
+    info: _containers.ScalarMap[str, str]
+    def __init__(self, status: _Optional[_Union[PodSandboxStatus, _Mapping]] = ..., info: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class PodSandboxStatus(_message.Message):
     __slots__ = ("id", "metadata", "state", "linux")

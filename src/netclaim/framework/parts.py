@@ -62,6 +62,7 @@ class Network:
     repairer: Repairer
     hooks: RuntimeHooks
     calls: ChainedCalls
+    runtime: CriClient
     hooked: Callable[[], Awaitable[None]]
 
     async def wait_hooked(self) -> None:
@@ -226,7 +227,7 @@ def build(
             clock=clock,
         )
         calls = ChainedCalls(attacher, adopter, attaching, repairer, hooks=hooks, journal=journal)
-        network = Network(attacher, attaching, repairer, hooks, calls, hooked)
+        network = Network(attacher, attaching, repairer, hooks, calls, runtime, hooked)
         file_marks.begin(journal, attacher.is_complete)
         attacher.count()
     attachments: Attachments = network or ContainersOnly()

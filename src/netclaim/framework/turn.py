@@ -27,6 +27,7 @@ from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.framework.discover import follow_devices
 from netclaim.framework.journal import Journal, open_journal
 from netclaim.framework.kube_api import ApiSource
+from netclaim.framework.listing import list_once
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.parts import Network, Parts, build
 from netclaim.framework.records import KnownNode
@@ -240,6 +241,9 @@ class Turns:
         await self.hooks.engage(network.hooks)
         self.calls.engage(network.calls)
         self._keep(group, "repair", network.repairer.run)
+        if self.settings.runtime_hook == "cni":
+            note = network.repairer.note_running
+            self._keep(group, "list", partial(list_once, network.runtime, note))
         if self.installer is not None:
             watching = self.settings.runtime_hook != "nri"
             keeping = partial(_keep_installed, self.installer, watching=watching)
