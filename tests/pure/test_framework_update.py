@@ -48,6 +48,11 @@ async def test_newer_process_takes_over(root: Path) -> None:
         first, second = instance(root, api, "a"), instance(root, api, "b")
         api.put_claim(RED)
         api.put_claim(BLUE)
+        for number, name in ((1, "red"), (2, "blue")):
+            uses = {"resourceClaims": [{"name": "nic", "resourceClaimName": name}]}
+            metadata = {"name": f"pod-{number}", "uid": f"pod-{number}"}
+            path = f"/api/v1/namespaces/default/pods/pod-{number}"
+            api.put(path, {"metadata": metadata, "spec": uses})
         pods = [pod_of(f"pod-{n}", f"sandbox-{n}", netns=NETNS) for n in (1, 2)]
         async with runtime_at(first) as runtime, served(older, first) as old_kubelet:
             await old_kubelet.prepare([RED.ref])
@@ -141,3 +146,32 @@ async def test_hooked_while_the_api_server_is_away(root: Path) -> None:
             await runtime.run_pod_sandbox(pod)
             assert driver.calls == ["attach eth1"]
         running.cancel()
+
+
+@pytest.mark.asyncio
+async def test_hook_under_way_is_answered_before_the_driver_ends(root: Path) -> None:
+    """SIGTERM in the middle of a hook: the pod has its interface, and the runtime is told so."""
+    driver = driver_with("eth1")
+    begun, go = driver.hold("attach eth1")
+    async with api_server() as api:
+        settings = settings_in(root, api)
+        sockets = PluginSockets.under(settings.kubelet_dir, DRIVER)
+        api.put_claim(RED)
+        async with runtime_at(settings) as runtime, asyncio.TaskGroup() as group:
+            running = group.create_task(run_driver(driver, settings))
+            async with DraClient(await register(sockets.registration)) as kubelet:
+                await kubelet.prepare([RED.ref])
+            starting = group.create_task(runtime.run_pod_sandbox(pod_of(netns=NETNS)))
+            await begun.wait()
+            running.cancel()
+            while sockets.registration.exists():  # noqa: ASYNC110 (nobody tells of it)
+                await asyncio.sleep(0.01)
+            go.set()
+            await starting
+            await asyncio.wait({running})
+            await runtime.wait_plugins()
+            assert driver.calls == ["prepare red", "attach eth1"]
+            again = driver_with("eth1")
+            async with served(again, settings):
+                await runtime.create_container(pod_of(netns=NETNS), CONTAINER)
+            assert again.calls == []

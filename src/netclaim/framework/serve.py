@@ -119,7 +119,7 @@ async def run_driver(
         group.create_task(turns.run())
         await turns.wait_known()
         if plugin is not None:
-            await stack.enter_async_context(_connected(plugin, hooks, group))
+            await stack.enter_async_context(_connected(plugin, group))
 
         def observe(verdict: RegistrationVerdict) -> None:
             state.registered = verdict.registered
@@ -172,9 +172,7 @@ async def _never_mind() -> None:
 
 
 @asynccontextmanager
-async def _connected(
-    plugin: Plugin, hooks: RelayedHooks, group: asyncio.TaskGroup
-) -> AsyncIterator[None]:
+async def _connected(plugin: Plugin, group: asyncio.TaskGroup) -> AsyncIterator[None]:
     """Be the runtime's plugin while the block runs; leave it between two hooks."""
     running = group.create_task(_run(plugin.run))
     try:
@@ -183,7 +181,7 @@ async def _connected(
     finally:
         try:
             async with asyncio.timeout(HOOKS_S):
-                await hooks.wait_idle()
+                await plugin.wait_answered()
         except TimeoutError:
             log.warning("serve.hooks_cut")
         running.cancel()

@@ -80,6 +80,8 @@ class Connection:
         self._expected: set[asyncio.Future[Any]] = set()
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
+        self._answering = 0
+        self._answered = asyncio.Event()
         self._fault: ProtocolError | None = None
 
     async def __aenter__(self) -> Self:
@@ -114,6 +116,11 @@ class Connection:
         await self._ended.wait()
         if self._fault is not None:
             raise self._fault
+
+    async def wait_answered(self) -> None:
+        """Wait until each call in has its answer on the wire, or the connection has ended."""
+        while self._answering and not self._ended.is_set():
+            await self._answered.wait()
 
     async def call(
         self, method: str, request: Proto, response_type: type[ResponseT], *, timeout_s: float
@@ -178,11 +185,17 @@ class Connection:
         if isinstance(event, ttrpc.Request):
             timeout_s = event.timeout_s
             deadline_s = None if timeout_s is None else self._loop.time() + timeout_s
-            self._tasks.start(self._answer(event, deadline_s))
+            self._answering += 1
+            self._tasks.start(self._answer(event, deadline_s)).add_done_callback(self._note_answer)
             return
         answer = self._pending.get(event.stream_id)  # None: the call was given up before this
         if answer is not None and not answer.done():
             answer.set_result(event)
+
+    def _note_answer(self, _task: asyncio.Task[None]) -> None:
+        self._answering -= 1
+        self._answered.set()
+        self._answered = asyncio.Event()
 
     async def _answer(self, request: ttrpc.Request, deadline_s: float | None) -> None:
         known = request.service == self._endpoint.side.serves.name

@@ -87,6 +87,7 @@ class Plugin:
         self._pause = pause
         self._chance = chance
         self._runtime: RuntimeInfo | None = None
+        self._connection: Connection | None = None
         self._connected = asyncio.Event()
         self._lost = asyncio.Event()
         self._lost.set()
@@ -103,6 +104,11 @@ class Plugin:
     async def wait_lost(self) -> None:
         """Wait until no runtime is connected."""
         await self._lost.wait()
+
+    async def wait_answered(self) -> None:
+        """Wait until every hook that has begun is answered: then is the moment to leave."""
+        if self._connection is not None:
+            await self._connection.wait_answered()
 
     async def run(self) -> NoReturn:
         """Serve for ever. Raises HostError where the socket is not ours to open."""
@@ -133,6 +139,7 @@ class Plugin:
             async with Connection(
                 reader, writer, side=PLUGIN_SIDE, methods=service.methods()
             ) as connection:
+                self._connection = connection
                 await connection.call(
                     "RegisterPlugin", self._registration, pb.Empty, timeout_s=REGISTER_S
                 )
