@@ -7,7 +7,6 @@ goes on polling. May be used by several threads; each call has a connection to i
 import http.client
 import json
 import ssl
-from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,7 +35,6 @@ class Api:
         self._tls = ssl.create_default_context(cafile=str(lab.state.pki / "ca.crt"))
         self._tls.load_cert_chain(lab.state.pki / "admin.crt", lab.state.pki / "admin.key")
         # Kept open: a handshake costs more than an answer. Taking and adding are atomic.
-        self._idle: deque[http.client.HTTPSConnection] = deque()
 
     def create(self, manifest: Mapping[str, Any]) -> None:
         """Create an object of the namespace. Again: nothing."""
@@ -80,25 +78,17 @@ class Api:
     def _call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
-        try:
-            connection = self._idle.pop()
-        except IndexError:
-            connection = self._connection()
+        connection = self._connection()
         try:
             headers = {"Content-Type": "application/json"}
             connection.request(method, path, _encoded(body) if body else None, headers)
             answer = connection.getresponse()
             status, content = answer.status, json.loads(answer.read() or b"{}")
         except (OSError, http.client.HTTPException, ValueError) as error:
-            connection.close()
             raise AwayError(f"{method} {path}: {error}") from error
-        self._idle.append(connection)
+        finally:
+            connection.close()  # one that is kept may be closed by a server that was restarted
         return status, content
-
-    def close(self) -> None:
-        """Close what is kept open. Again: nothing."""
-        while self._idle:
-            self._idle.pop().close()
 
     def _connection(self) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection(

@@ -83,8 +83,6 @@ class Site:
 
     def down(self) -> None:
         """Take the cluster away. Again: nothing."""
-        if self._api is not None:
-            self._api.close()
         self.lab.down()
 
     def reset(self) -> None:

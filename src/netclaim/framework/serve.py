@@ -128,7 +128,10 @@ async def run_driver(
                 on_ready()
 
         async with serve_plugin(driver.name, sockets, turns.claims, turns.healths, observe):
-            await asyncio.Event().wait()  # until cancelled
+            try:
+                await asyncio.Event().wait()  # until cancelled
+            finally:
+                await turns.linger()
 
 
 class _State:

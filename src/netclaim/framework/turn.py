@@ -51,6 +51,7 @@ STARTING: Final = Backoff(first_s=0.2, max_s=2.0)
 HOOKS_S: Final = 2.5  # the runtime's hooks are over by then
 CALLS_S: Final = 5.0  # attaches that take longer are begun again by the next process
 SIT_S: Final = 5.0  # the successor waits for nothing but the answer; it takes milliseconds
+LINGER_S: Final = 3.0  # kubelet looks at its plugins once a second
 SIT_LOOK_S: Final = 0.05
 # What does not end the process when a part fails of it.
 PASSING: Final = (NetclaimError, OSError, TimeoutError)
@@ -78,6 +79,7 @@ class Turns:
     running: list[asyncio.Task[None]] = field(default_factory=list)
     leading: bool = False
     _asked: bool = False  # whether this process had its chance to be the newer one
+    _gave_s: float | None = None  # when the seat was given to a newer process
     _known: asyncio.Event = field(default_factory=asyncio.Event)
     _callable: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -113,8 +115,17 @@ class Turns:
             self.leading = False
             seat.give()
         if successor is not None:
+            self._gave_s = self.clock.monotonic()
             log.info("seat.given", successor=str(successor))
             await self._let_sit()
+
+    async def linger(self) -> None:
+        """Before this process ends: go on passing calls on until kubelet calls the newer one.
+
+        Kubelet calls the newest that it is connected to, and connects a moment after it registers.
+        """
+        if self._gave_s is not None and not self.leading:
+            await self.clock.sleep(max(0.0, self._gave_s + LINGER_S - self.clock.monotonic()))
 
     async def _let_sit(self) -> None:
         """Wait until the successor has the journal; one that died on the way is not waited for."""
