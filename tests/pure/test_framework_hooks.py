@@ -550,3 +550,16 @@ async def test_a_bug_of_the_driver_does_not_end_the_repairs(
         node.repairer.note_offered([])
         await node.repairer.wait_idle()
         assert outcomes == []
+
+
+@pytest.mark.asyncio
+async def test_list_that_is_not_whole(tmp_path: Path) -> None:
+    """A sandbox that is being made is not listed by CRI yet: with its namespace, it keeps all."""
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(claim_of("red", pods=("pod-1", "pod-2")))
+        await node.run(pod_of("pod-1", "s1"))
+        await node.run(pod_of("pod-2", "s2"))
+        node.stage.end(pod_of("pod-2", "s2"))
+        node.repairer.note_running([], whole=False)
+        await node.repairer.wait_idle()
+        assert node.stage.states() == {"s1/eth1": "attached"}

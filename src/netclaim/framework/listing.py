@@ -18,7 +18,10 @@ log = structlog.get_logger()
 
 
 async def list_once(runtime: CriClient, note: Callable[[Sequence[PodSandbox]], None]) -> None:
-    """Note the sandboxes that run, and never return. Raises RuntimeCallError; again: anew."""
+    """Note the sandboxes that run, and never return. Raises RuntimeCallError; again: anew.
+
+    CRI lists a sandbox when it is made, and so not one whose network is being attached.
+    """
     try:
         note(await _running(runtime))
     except NoRuntimeError as error:

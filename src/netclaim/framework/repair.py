@@ -110,11 +110,16 @@ class Repairer:
         self._idle.clear()
         self._work.set()
 
-    def note_running(self, pods: Sequence[PodSandbox]) -> None:
-        """These sandboxes exist, and no others. A stopped one has no namespace any more."""
+    def note_running(self, pods: Sequence[PodSandbox], *, whole: bool = True) -> None:
+        """These sandboxes exist. A stopped one has no namespace any more.
+
+        `whole`: and no others. Else one that is being made may be missing, and counts as gone only
+        without its namespace.
+        """
         self._running = {pod.id: pod for pod in pods if pod.netns is not None}
-        held = pods_of(self._journal.leases.values())
-        self._gone = {pod.id: pod for pod in held if pod.id not in self._running}
+        held = [p for p in pods_of(self._journal.leases.values()) if p.id not in self._running]
+        gone = [p for p in held if whole or not (p.netns and self._netns_exists(p.netns))]
+        self._gone = {pod.id: pod for pod in gone}
         without = (pod for pod in pods if pod.netns is None)
         self._lost = {pod.id: pod for pod in without if self._is_planned(pod)}
         self._listed = True

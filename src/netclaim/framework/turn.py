@@ -253,7 +253,7 @@ class Turns:
         self.calls.engage(network.calls)
         self._keep(group, "repair", network.repairer.run)
         if self.settings.runtime_hook == "cni":
-            note = network.repairer.note_running
+            note = partial(network.repairer.note_running, whole=False)
             self._keep(group, "list", partial(list_once, network.runtime, note))
         if self.installer is not None:
             watching = self.settings.runtime_hook != "nri"
