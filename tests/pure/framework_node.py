@@ -13,6 +13,7 @@ from netclaim.framework.repair import Repairer
 from netclaim.model import PodSandbox
 from netclaim.nri import Container, ContainerHook
 from tests.pure.framework_parts import (
+    ScriptedDriver,
     Stage,
     claim_of,
     device_of,
@@ -111,9 +112,10 @@ async def node_in(
     complete: bool = True,
     hold: Hold | None = None,
     limit_s: float = 30.0,
+    driver: ScriptedDriver | None = None,
 ) -> AsyncIterator[Node]:
     """A node whose repairer runs; unless `complete`, on a journal that may lack something."""
-    async with stage_in(directory, boot_id=boot_id) as stage:
+    async with stage_in(directory, boot_id=boot_id, driver=driver) as stage:
         if complete:
             await stage.journal.mark_complete()
         node = Node(stage, hold, limit_s)

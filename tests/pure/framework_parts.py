@@ -31,6 +31,8 @@ from netclaim.model import (
     Device,
     DeviceKey,
     Interface,
+    Leftover,
+    Living,
     Plan,
     PodSandbox,
     Prepared,
@@ -164,6 +166,31 @@ class ScriptedDriver(NetworkDriver):
 
         self.on.setdefault(call, []).append(step)
         return begun, go
+
+
+class KeepingDriver(ScriptedDriver):
+    """A driver with leftovers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left: list[Leftover] = []
+        self.living: list[Living] = []
+        self.told: list[Living] = []
+
+    async def leftovers(self, living: Living) -> Sequence[Leftover]:
+        """What the test says."""
+        self.living.append(living)
+        await self._call("leftovers")
+        return tuple(self.left)
+
+    async def collect(self, leftover: Leftover) -> None:
+        """Gone, unless the test says otherwise."""
+        await self._call(f"collect {leftover.what}")
+        self.left.remove(leftover)
+
+    async def tell_living(self, living: Living) -> None:
+        """Noted."""
+        self.told.append(living)
 
 
 class FakeClaims:

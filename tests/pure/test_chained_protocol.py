@@ -10,14 +10,19 @@ from hypothesis import strategies as st
 from netclaim.chained import (
     AGAIN,
     OK,
+    Answer,
     Command,
+    Listing,
+    MalformedAnswerError,
     MalformedRequestError,
     Refusal,
     Request,
     RequestDecoder,
+    decode_answer,
     encode_answer,
+    encode_collect,
 )
-from netclaim.chained.protocol import BODY_MAX, HEAD_MAX, MESSAGE_MAX
+from netclaim.chained.protocol import BODY_MAX, HEAD_MAX, LISTING_MAX, MESSAGE_MAX
 
 ARGS = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_UID=old;K8S_POD_UID=u1;odd"
 ADD = (
@@ -100,3 +105,38 @@ def test_answers() -> None:
     assert encode_answer(Refusal("no link eth1", code=11)) == b"error 11\nno link eth1"
     assert encode_answer(Refusal("half a pair \ud800")) == b"error 999\nhalf a pair ?"
     assert len(encode_answer(Refusal("a" * 2 * MESSAGE_MAX))) == len(b"error 999\n") + MESSAGE_MAX
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_request_for_collection(dry_run: bool) -> None:
+    """COLLECT says whether it is only to list."""
+    request = RequestDecoder().feed(encode_collect(dry_run=dry_run))
+    assert request == Request(Command.COLLECT, dry_run=dry_run)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [OK, AGAIN, Refusal("no link eth1", code=11), Listing(("removed a", "removed b"))],
+)
+def test_an_answer_is_read_as_it_was_written(answer: Answer) -> None:
+    """What the driver answers arrives."""
+    assert decode_answer(encode_answer(answer)) == answer
+
+
+def test_listings() -> None:
+    """Each thing is one line, whatever it is called; of too many, whole lines arrive."""
+    assert encode_answer(Listing(("a\nb", "c"))) == b"ok\na b\nc\n"
+    long = encode_answer(Listing(("x" * 99,) * (LISTING_MAX // 50)))
+    assert len(long) <= len(b"ok\n") + LISTING_MAX + len(b"...\n")
+    *lines, last = long.decode().splitlines()[1:]
+    assert set(lines) == {"x" * 99}
+    assert last == "..."
+
+
+@given(st.binary(max_size=100))
+def test_any_bytes_as_an_answer(data: bytes) -> None:
+    """No bytes bring anything but an answer or that error."""
+    with suppress(MalformedAnswerError):
+        decode_answer(data)
+    with pytest.raises(MalformedAnswerError):
+        decode_answer(b"?" + data)

@@ -425,3 +425,19 @@ async def test_calls_for_one_sandbox_do_not_overlap(tmp_path: Path) -> None:
             go.set()
         assert stage.driver.calls == ["attach eth1", "detach eth1"]
         assert stage.states() == {}
+
+
+@pytest.mark.asyncio
+async def test_check(tmp_path: Path) -> None:
+    """A check says what is not as it was, in the driver's words, and changes nothing."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(TWO)
+        with pytest.raises(AttachError, match=r"lacks its interface on eth1; .* on eth2"):
+            await stage.attacher.check(pod_of())
+        await stage.attacher.attach(pod_of())
+        await stage.attacher.check(pod_of())
+        stage.driver.lost.add("eth2")
+        for _ in range(2):
+            with pytest.raises(AttachError, match=r"^the pod lacks its interface on eth2$"):
+                await stage.attacher.check(pod_of())
+        assert set(stage.states().values()) == {"attached"}

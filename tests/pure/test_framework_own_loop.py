@@ -98,6 +98,23 @@ async def test_contract() -> None:
 
 
 @pytest.mark.asyncio
+async def test_every_hook_is_passed_on() -> None:
+    """No hook of the contract is answered by the contract's own default, on the wrong loop."""
+    async with own_loop("hooks") as loop:
+        made = type(hooks_on(loop, BlockingDriver()))
+    own = {
+        name for each in made.__mro__ if each.__module__ == made.__module__ for name in vars(each)
+    }
+    contract = {
+        name
+        for each in (Driver, NetworkDriver)
+        for name, value in vars(each).items()
+        if callable(value) and not name.startswith("_")
+    }
+    assert contract - own == set()
+
+
+@pytest.mark.asyncio
 async def test_a_driver_without_attach_stays_one() -> None:
     """A driver that attaches nothing is not taken for one that does."""
 

@@ -89,6 +89,16 @@ class PlanFiles:
         """The sandbox has nothing of ours any more."""
         self._forget(SANDBOXES, sandbox_id)
 
+    def sandboxes(self, *, before: float) -> frozenset[str]:
+        """The sandboxes that have a file of either kind, last written `before` then."""
+        with _host_errors(self.root):
+            return frozenset(
+                path.name
+                for sort in (SANDBOXES, ATTACHED)
+                for path in (self.root / sort).iterdir()
+                if not path.name.startswith(".") and path.stat().st_mtime < before
+            )
+
     def note_attached(self, sandbox_id: str) -> None:
         """The sandbox has everything: its containers may start, also while the driver is away."""
         self._note(ATTACHED, sandbox_id)

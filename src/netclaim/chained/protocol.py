@@ -2,9 +2,10 @@
 
 A request is `netclaim/1 COMMAND`, lines of `key=value`, `length=N`, an empty line, and N bytes:
 what the program got on its standard input. An answer is `ok`, `again`, or `error
-CODE` and a message.
+CODE` and a message. COLLECT is for people (`netclaim driver gc`): its `ok` is followed by lines.
 
-Promise: whatever bytes are fed, only MalformedRequestError comes out. No I/O.
+Promise: whatever bytes are fed, only MalformedRequestError comes out, and of an answer
+MalformedAnswerError. No I/O.
 """
 
 import enum
@@ -22,12 +23,16 @@ __all__ = [
     "Again",
     "Answer",
     "Command",
+    "Listing",
+    "MalformedAnswerError",
     "MalformedRequestError",
     "Ok",
     "Refusal",
     "Request",
     "RequestDecoder",
+    "decode_answer",
     "encode_answer",
+    "encode_collect",
 ]
 
 HEAD_MAX: Final = 64 * 1024  # bytes; CNI_ARGS are the longest part, and those are a few hundred
@@ -35,6 +40,7 @@ BODY_MAX: Final = 1 << 20  # bytes; as much as the program takes from its standa
 MESSAGE_MAX: Final = 32 * 1024  # bytes of an answer; the program reads 64 KiB
 TRY_AGAIN_LATER: Final = 11  # CNI's code
 OTHER_FAULT: Final = 999  # what CNI's own plugins use for anything else
+LISTING_MAX: Final = 1 << 20  # bytes; ten thousand lines, where a node has some hundred things
 VERSION: Final = "netclaim/1"
 
 
@@ -42,14 +48,22 @@ class MalformedRequestError(PeerError):
     """What came over the socket is no request."""
 
 
+class MalformedAnswerError(PeerError):
+    """What came back over the socket is no answer."""
+
+
 class Command(enum.StrEnum):
-    """What may be asked: CNI's commands, and WAIT, by which a container waits for its pod."""
+    """What may be asked: CNI's commands, and some of our own.
+
+    WAIT: a container waits for its pod. COLLECT: somebody wants leftovers removed, or listed.
+    """
 
     ADD = "ADD"
     CHECK = "CHECK"
     DEL = "DEL"
     GC = "GC"
     WAIT = "WAIT"
+    COLLECT = "COLLECT"
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -62,6 +76,7 @@ class Request(msgspec.Struct, frozen=True):
     args: Mapping[str, str] = msgspec.field(default_factory=dict)
     uid: str = ""  # the pod's; only WAIT says it here, the others in `args`
     stdin: bytes = b""
+    dry_run: bool = False  # COLLECT is only to say what it would do
 
     @property
     def pod_uid(self) -> str:
@@ -89,7 +104,13 @@ class Refusal(msgspec.Struct, frozen=True):
     code: int = OTHER_FAULT
 
 
-Answer: TypeAlias = Ok | Again | Refusal
+class Listing(msgspec.Struct, frozen=True):
+    """What was asked for is done; the answer to COLLECT, for people."""
+
+    lines: tuple[str, ...] = ()
+
+
+Answer: TypeAlias = Ok | Again | Refusal | Listing
 OK: Final = Ok()
 AGAIN: Final = Again()
 
@@ -123,6 +144,7 @@ class RequestDecoder:
             args=_read_args(fields.get("args", "")),
             uid=fields.get("uid", ""),
             stdin=body,
+            dry_run=fields.get("dry-run", "") == "1",
         )
 
 
@@ -168,3 +190,35 @@ def encode_answer(answer: Answer) -> bytes:
             return b"again\n"
         case Refusal(message=message, code=code):
             return f"error {code}\n".encode() + message.encode(errors="replace")[:MESSAGE_MAX]
+        case Listing(lines=lines):
+            return b"ok\n" + _listed(lines)
+
+
+def encode_collect(*, dry_run: bool) -> bytes:
+    """The bytes of a COLLECT."""
+    option = "dry-run=1\n" if dry_run else ""
+    return f"{VERSION} {Command.COLLECT}\n{option}length=0\n\n".encode()
+
+
+def decode_answer(received: bytes) -> Answer:
+    """Read the whole of an answer; MalformedAnswerError where it is none."""
+    head, _, body = received.decode(errors="replace").partition("\n")
+    word, _, code = head.partition(" ")
+    match word:
+        case "ok":
+            return Listing(tuple(body.splitlines())) if body else OK
+        case "again":
+            return AGAIN
+        case "error" if code.isascii() and code.isdigit() and len(code) <= 9:
+            return Refusal(body, int(code))
+    raise MalformedAnswerError(f"the driver's answer begins with {head[:40]!r}")
+
+
+def _listed(lines: tuple[str, ...]) -> bytes:
+    """Whole lines, as many as fit; a name that holds an end of line makes no two of one."""
+    plain = (" ".join(line.split()).encode(errors="replace") + b"\n" for line in lines)
+    text = b"".join(plain)
+    if len(text) <= LISTING_MAX:
+        return text
+    cut = text[:LISTING_MAX]
+    return cut[: cut.rfind(b"\n") + 1] + b"...\n"

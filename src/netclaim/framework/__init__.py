@@ -5,7 +5,8 @@
     prepare      claims into plans, and back       answer    kubelet's calls, in its time
     attach       plans into pods, and back         hooks     the runtime's calls, in its time
     report       outcomes into claims' status      repair    what was cut short, or slipped through
-    journal      what must survive                 serve     all of it, until SIGTERM
+    collect      what nobody explains any more     serve     all of it, until SIGTERM
+    journal      what must survive                 store     the file that it is in
     fairness     hooks that failed slowly          places    whose turn it is to be prepared
     limits       what a pod or namespace may have  rates     how often something may happen
     own_loop     hooks that may block              watchdog  whether the event loops come round

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import msgspec
 import structlog
 
-from netclaim.errors import PeerError, RequestError
+from netclaim.errors import NetclaimError, PeerError, RequestError
 from netclaim.framework.contract import NetworkDriver, NotBegunError
 from netclaim.framework.detach import Detacher, DetachError, Reports
 from netclaim.framework.fairness import HookTime, NotYetError
@@ -205,16 +205,28 @@ class Attacher:
         return bool(lost)
 
     async def check(self, pod: PodSandbox) -> None:
-        """Raise AttachError if the pod lacks what it should have. Again: looks again."""
+        """Raise AttachError if the pod lacks what it should have, or has it otherwise.
+
+        Again: looks again.
+        """
         async with self._locks.hold(pod.uid):
-            lost = {each.key for each in await self._lost(pod)}
             plans = await self._plans.of(pod)
-            lacking = {plan for plan in plans if not self._is_attached(plan, pod)}
-        lost |= {(plan.claim.uid, pod.id, plan.device.key) for plan in lacking}
-        if lost:
-            devices = ", ".join(sorted({device for _, _, (_, device, _) in lost}))
-            text = f"the pod lacks its interface on {devices}"
-            raise AttachError({key: PeerError(text) for key in lost}, text)
+            errors: dict[AttachmentKey, Exception] = {
+                (plan.claim.uid, pod.id, plan.device.key): PeerError(
+                    f"the pod lacks its interface on {plan.device.device}"
+                )
+                for plan in plans
+                if not self._is_attached(plan, pod)
+            }
+            for lease in self._journal.leases_of_sandbox(pod.id):
+                if lease.done:
+                    try:
+                        await self._driver.check(lease.attachment)
+                    except NetclaimError as error:
+                        errors[lease.attachment.key] = error
+        if errors:
+            text = brief("; ".join(sorted({str(error) for error in errors.values()})))
+            raise AttachError(errors, text)
 
     async def take_over(self, pod: PodSandbox, attachments: Iterable[Attachment]) -> None:
         """Know of attachments again that the pod still has. Again: nothing."""

@@ -89,6 +89,10 @@ class Attaching:
         """The attempt for a sandbox that is not over yet."""
         return self._attempts.get(sandbox_id)
 
+    def busy(self) -> frozenset[str]:
+        """The sandboxes with an attempt that is not over yet."""
+        return frozenset(self._attempts)
+
     def begin(
         self,
         pod: PodSandbox,

@@ -6,7 +6,7 @@ environment, device nodes and mounts; CDI's hooks are not used.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -53,6 +53,22 @@ class CdiDirectory:
             await asyncio.to_thread(path.unlink, missing_ok=True)
         except OSError as error:
             raise HostError(f"cannot remove {path}: {error}") from error
+
+    async def strays(self, claims: Collection[str], *, before: float) -> Mapping[str, Path]:
+        """The driver's files of other claims than these, by UID, last written `before` then."""
+        return await asyncio.to_thread(self._strays, claims, before)
+
+    def _strays(self, claims: Collection[str], before: float) -> Mapping[str, Path]:
+        prefix = f"{self._driver}_"
+        try:
+            found = {
+                path.name.removeprefix(prefix).removesuffix(".json"): path
+                for path in self._directory.glob(f"{prefix}*.json")
+                if path.stat().st_mtime < before
+            }
+        except OSError as error:
+            raise HostError(f"cannot look at {self._directory}: {error}") from error
+        return {uid: path for uid, path in found.items() if uid not in claims}
 
     def _path(self, claim_uid: str) -> Path:
         return self._directory / f"{self._driver}_{claim_uid}.json"

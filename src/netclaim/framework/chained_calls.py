@@ -3,21 +3,23 @@
 Promise: ADD attaches all of a pod's devices or fails with the reason, and the runtime does not make
 the sandbox; there is no deadline but our own, and no other pod waits. DEL undoes what it can in its
 time, and never fails: the rest goes on in the background. WAIT is how a held container is let go.
+COLLECT is `netclaim driver gc`: a round of garbage collection, and what it did.
 Limit: CNI says nothing of a pod but its name and UID.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
 import msgspec
 import structlog
 
-from netclaim.chained import OK, TRY_AGAIN_LATER, Answer, Command, Refusal, Request
+from netclaim.chained import OK, TRY_AGAIN_LATER, Answer, Command, Listing, Refusal, Request
 from netclaim.errors import NetclaimError, RequestError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.attaching import Attaching
+from netclaim.framework.collect import Collected
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.journal import Journal
 from netclaim.framework.records import pods_of
@@ -45,13 +47,16 @@ class ChainedCalls:
         *,
         hooks: RuntimeHooks,
         journal: Journal,
+        collect: Callable[[bool], Awaitable[Collected]],
     ) -> None:
+        """`collect` does a round of garbage collection, or only says what it would remove."""
         self._attacher = attacher
         self._adopter = adopter
         self._attaching = attaching
         self._repairer = repairer
         self._hooks = hooks
         self._journal = journal
+        self._collect = collect
 
     async def __call__(self, request: Request) -> Answer:
         """Answer one call. Again: the same."""
@@ -64,9 +69,12 @@ class ChainedCalls:
                 case Command.CHECK:
                     await self._attacher.check(_pod(request))
                 case Command.GC:
-                    self._collect(request.stdin)
+                    self._release_unlisted(request.stdin)
                 case Command.WAIT:
                     await self._wait(request)
+                case Command.COLLECT:
+                    collected = await self._collect(request.dry_run)
+                    return Listing(_lines(collected, dry_run=request.dry_run))
         except RequestError as error:
             return Refusal(str(error), INVALID_CONFIG)
         except NetclaimError as error:
@@ -99,7 +107,7 @@ class ChainedCalls:
             attempt = self._attaching.begin(pod, adopt, roll_back=False, hooked=False)
         await self._attaching.wait(attempt, None)
 
-    def _collect(self, config: bytes) -> None:
+    def _release_unlisted(self, config: bytes) -> None:
         """Release the sandboxes that the runtime does not list; it lists its own, all of them."""
         listed = _valid(config)
         if listed is None:
@@ -125,6 +133,16 @@ def _pod(request: Request) -> PodSandbox:
         name=args.get("K8S_POD_NAME", ""),
         netns=request.netns or None,
     )
+
+
+def _lines(collected: Collected, *, dry_run: bool) -> tuple[str, ...]:
+    """What a round did, or would do, in words."""
+    verb = "would remove" if dry_run else "removed"
+    done = [f"{verb} {each.what}" for each in collected.found]
+    failed = [f"could not remove {each.what}: {why}" for each, why in collected.failed]
+    skipped = [f"not looked at: {why}" for why in collected.skipped]
+    nothing = [] if done or failed else ["nothing to remove"]
+    return (*done, *failed, *nothing, *skipped)
 
 
 def _valid(config: bytes) -> frozenset[str] | None:

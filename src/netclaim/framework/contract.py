@@ -21,6 +21,9 @@ network namespace (`NetworkDriver`). The framework owns everything else, and pro
   HostError are not retried; they are shown to whoever must act. `detach` is retried whatever it
   raises: for ten minutes, or if nothing was attached for twenty seconds; then it is given up, with
   an event at the claim.
+* **Garbage collection.** A minute after the start and every ten minutes the driver is asked what
+  it has on the node that no pod or claim explains, and has it removed. Nothing is removed because
+  the runtime or the API server could not be asked.
 * **Exclusive means exclusive.** A device in use by another claim is not prepared again, unless
   both are shares of it or one has admin access.
 
@@ -29,12 +32,13 @@ done; each says what that second call must do.
 """
 
 import abc
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
-from netclaim.errors import NetclaimError
+from netclaim.errors import NetclaimError, PeerError
 from netclaim.model.attachment import Attachment
 from netclaim.model.claim import Claim
 from netclaim.model.device import Device
+from netclaim.model.leftover import Leftover, Living
 from netclaim.model.node import NodeFacts
 from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox
@@ -113,6 +117,28 @@ class Driver(abc.ABC):
         Again, or for something already undone: must succeed.
         """
 
+    async def leftovers(self, living: Living) -> Sequence[Leftover]:  # noqa: ARG002 (most have none)
+        """Find what the driver made on this node and nothing that lives explains. Removes nothing.
+
+        Leave out what is younger than a minute: it may be of a call that is under way, or of a
+        sandbox that the runtime does not list yet. Leave out what is not the driver's own.
+
+        Again: looks again.
+        """
+        return ()
+
+    async def collect(self, leftover: Leftover) -> None:  # noqa: B027 (most find nothing)
+        """Remove what `leftovers` found. What raises is found again in the next round.
+
+        Again, or for something already gone: must succeed.
+        """
+
+    async def tell_living(self, living: Living) -> None:  # noqa: B027 (most need not tell)
+        """Pass on what lives to whoever keeps books of their own, such as plugins by CNI's GC.
+
+        Called after each round of collection. Again: the same.
+        """
+
 
 class NetworkDriver(Driver):
     """A driver of devices that are wired into the pod's network namespace."""
@@ -150,3 +176,13 @@ class NetworkDriver(Driver):
         Again: looks again.
         """
         return True
+
+    async def check(self, attachment: Attachment) -> None:
+        """Raise PeerError unless the pod's interface is as `attach` left it.
+
+        Asked when the runtime asks (CNI's CHECK), and may take longer than `is_attached`.
+
+        Again: looks again.
+        """
+        if not await self.is_attached(attachment):
+            raise PeerError(f"the pod lacks its interface on {attachment.plan.device.device}")

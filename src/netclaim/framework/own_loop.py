@@ -14,7 +14,7 @@ to wait in any case. At the end a hook that hangs is left behind too; nothing ca
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, TypeVar
 
@@ -25,6 +25,7 @@ from netclaim.framework.locks import KeyedLock
 from netclaim.model.attachment import Attachment
 from netclaim.model.claim import Claim
 from netclaim.model.device import Device
+from netclaim.model.leftover import Leftover, Living
 from netclaim.model.node import NodeFacts
 from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox
@@ -40,6 +41,7 @@ T = TypeVar("T")
 PATIENCE_S: Final = 2.0
 END_S: Final = 10.0  # for all hooks at the end; kubelet gives a pod 30 s from SIGTERM to SIGKILL
 DISCOVER: Final = "discover"  # in place of a claim's or an attachment's key
+COLLECT: Final = "collect"  # likewise; one thing at a time
 
 
 class OwnLoop:
@@ -179,6 +181,18 @@ class _Driver(Driver):
         """Undo it there."""
         await self._loop.call(prepared.claim.uid, lambda: self._driver.unprepare(prepared))
 
+    async def leftovers(self, living: Living) -> Sequence[Leftover]:
+        """Find them there."""
+        return await self._loop.call(COLLECT, lambda: self._driver.leftovers(living))
+
+    async def collect(self, leftover: Leftover) -> None:
+        """Remove it there."""
+        await self._loop.call(COLLECT, lambda: self._driver.collect(leftover))
+
+    async def tell_living(self, living: Living) -> None:
+        """Pass it on there."""
+        await self._loop.call(COLLECT, lambda: self._driver.tell_living(living))
+
 
 class _NetworkDriver(_Driver, NetworkDriver):
     """Passes a network driver's calls on too."""
@@ -201,6 +215,10 @@ class _NetworkDriver(_Driver, NetworkDriver):
         return await self._loop.call(
             _key(attachment), lambda: self._network.is_attached(attachment)
         )
+
+    async def check(self, attachment: Attachment) -> None:
+        """Look closer there."""
+        await self._loop.call(_key(attachment), lambda: self._network.check(attachment))
 
 
 def _key(attachment: Attachment) -> str:

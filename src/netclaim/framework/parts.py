@@ -14,6 +14,7 @@ from netclaim.framework.attaching import Attaching
 from netclaim.framework.cdi import CdiDirectory
 from netclaim.framework.chained_calls import ChainedCalls
 from netclaim.framework.clock import Clock
+from netclaim.framework.collect import Collected, Collector
 from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.framework.detach import Detacher
 from netclaim.framework.device_health import device_healths
@@ -30,6 +31,7 @@ from netclaim.framework.kube_api import (
     KubeStatuses,
 )
 from netclaim.framework.limits import Limits
+from netclaim.framework.living import LivingLook, NodeState
 from netclaim.framework.marks import Marks, NoMarks
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.plan_marks import FileMarks
@@ -103,6 +105,7 @@ class Parts:
     reporter: Reporter
     answers: ClaimAnswers
     healths: HealthBoard
+    collector: Collector
     network: Network | None
 
     def offer(self, devices: tuple[Device, ...]) -> None:
@@ -140,11 +143,13 @@ def build(
     released = ReleasedLately(clock)
     limits = Limits()
     marks: Marks = NoMarks()
+    files = CdiDirectory(settings.cdi_dir, driver.name)
+    pods = KubePods(api)
     network = None
+    look = None
     if isinstance(driver, NetworkDriver):
         places = RuntimePlaces.of(settings, driver.name)
         marks = file_marks = FileMarks(PlanFiles(places.plans))
-        pods = KubePods(api)
         hook_time = HookTime(clock)
         detacher = Detacher(
             driver,
@@ -177,6 +182,9 @@ def build(
 
         async def release(ref: ClaimRef) -> None:
             await preparer.release_ended(ref)
+
+        async def collect(dry_run: bool) -> Collected:
+            return await collector.collect(dry_run=dry_run)
 
         async def complete() -> None:
             await journal.mark_complete()
@@ -226,7 +234,23 @@ def build(
             hook_time=hook_time,
             clock=clock,
         )
-        calls = ChainedCalls(attacher, adopter, attaching, repairer, hooks=hooks, journal=journal)
+        calls = ChainedCalls(
+            attacher,
+            adopter,
+            attaching,
+            repairer,
+            hooks=hooks,
+            journal=journal,
+            collect=collect,
+        )
+        state = NodeState(
+            runtime=runtime,
+            marks=file_marks,
+            busy=attaching.busy,
+            netns_exists=is_there,
+            release=repairer.note_gone,
+        )
+        look = LivingLook(journal, state, claims, pods, clock)
         network = Network(attacher, attaching, repairer, hooks, calls, runtime, hooked)
         file_marks.begin(journal, attacher.is_complete)
         attacher.count()
@@ -237,7 +261,7 @@ def build(
         claims,
         KubeNamespaces(api, clock),
         attachments=attachments,
-        files=CdiDirectory(settings.cdi_dir, driver.name),
+        files=files,
         reports=reporter,
         marks=marks,
         released=released,
@@ -245,6 +269,7 @@ def build(
         limits=limits,
     )
     preparer.count()
+    collector = Collector(driver, journal, look=look, bookings=preparer, files=files, clock=clock)
     return Parts(
         journal=journal,
         pool=pool,
@@ -253,6 +278,7 @@ def build(
         reporter=reporter,
         answers=ClaimAnswers(preparer, clock, metrics, budget_s=settings.prepare_budget_s),
         healths=healths,
+        collector=collector,
         network=network,
     )
 

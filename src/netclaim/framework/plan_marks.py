@@ -6,7 +6,7 @@ written, it is logged. Again: the same, and nothing is written.
 """
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import structlog
@@ -75,6 +75,10 @@ class FileMarks:
     def note_ended(self, sandbox_id: str) -> None:
         """Nothing of it is ours."""
         self._try(lambda: self._files.forget_sandbox(sandbox_id))
+
+    def strays(self, known: Collection[str], *, before: float) -> frozenset[str]:
+        """Sandboxes beyond these that have a mark which was written `before` then."""
+        return self._files.sandboxes(before=before) - frozenset(known)
 
     def _try(self, write: Callable[[], None]) -> None:
         try:

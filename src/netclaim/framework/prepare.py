@@ -10,7 +10,7 @@ under a pod that still runs it is put off until the pod has ended. Limit: one at
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -197,6 +197,25 @@ class Preparer:
                 await self._release(booking)
                 log.info("unprepare.done", claim=ref.name, namespace=ref.namespace)
 
+    async def is_stale(self, ref: ClaimRef) -> bool:
+        """Whether a claim is gone, replaced or no longer allocated, and kubelet forgot it."""
+        claim = await self._claims.get(ref)
+        return claim is None or claim.uid != ref.uid or not claim.allocated
+
+    async def release_if_stale(self, ref: ClaimRef) -> None:
+        """Undo a claim that kubelet forgot. Again, or for one that is not stale: nothing."""
+        if await self.is_stale(ref):
+            log.warning("unprepare.stale", claim=ref.name, namespace=ref.namespace, uid=ref.uid)
+            await self.unprepare(ref)
+
+    async def unless_booked(self, uid: str, work: Callable[[], Awaitable[None]]) -> bool:
+        """Do something about a claim that is neither prepared nor being prepared; whether it is."""
+        async with self._locks.hold(uid):
+            if uid in self._journal.bookings:
+                return False
+            await work()
+            return True
+
     def report_failure(self, ref: ClaimRef, message: str, device: DeviceKey | None) -> None:
         """Show on the claim why it is not prepared; one that was prepared before stays ready.
 
@@ -287,7 +306,7 @@ class Preparer:
         except NamespaceFullError:
             await self._release_some_stale(claim.namespace)
             raise
-        await self._release_if_stale(other.claim)
+        await self.release_if_stale(other.claim)
         raise DeviceBusyError(
             f"a device is still held by claim {other.claim.namespace}/{other.claim.name}"
         )
@@ -298,15 +317,7 @@ class Preparer:
         first = self._looked_up % len(refs)
         self._looked_up += LOOKED_UP
         for ref in (refs[first:] + refs[:first])[:LOOKED_UP]:
-            await self._release_if_stale(ref)
-
-    async def _release_if_stale(self, ref: ClaimRef) -> None:
-        """Release a claim that kubelet forgot: it is gone, replaced or no longer allocated."""
-        claim = await self._claims.get(ref)
-        if claim is not None and claim.uid == ref.uid and claim.allocated:
-            return
-        log.warning("unprepare.stale", claim=ref.name, namespace=ref.namespace, uid=ref.uid)
-        await self.unprepare(ref)
+            await self.release_if_stale(ref)
 
     async def _release(self, booking: Booking) -> None:
         uid = booking.claim.uid

@@ -13,6 +13,7 @@ import msgspec
 from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.model.attachment import Attachment
 from netclaim.model.claim import Claim
+from netclaim.model.leftover import Living
 from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox
 
@@ -66,6 +67,7 @@ async def check_driver(driver: Driver, claim: Claim, pod: PodSandbox | None = No
     await driver.unprepare(saved)
     await driver.unprepare(saved)
     await driver.unprepare(Prepared(claim=claim.ref))
+    await _check_collect(driver)
 
 
 async def _check_discover(driver: Driver) -> None:
@@ -76,11 +78,23 @@ async def _check_discover(driver: Driver) -> None:
     _expect({d.name for d in again} == set(names), "names are the same when discovery starts again")
 
 
+async def _check_collect(driver: Driver) -> None:
+    for leftover in await driver.leftovers(Living(sandboxes=frozenset())):
+        await driver.collect(leftover)
+        await driver.collect(leftover)
+    left = await driver.leftovers(Living(sandboxes=frozenset()))
+    _expect(not left, "what was collected is not found again")
+    await driver.tell_living(Living())
+    await driver.tell_living(Living())
+
+
 async def _check_attach(driver: NetworkDriver, plan: Plan, pod: PodSandbox) -> None:
     begun = Attachment(plan=plan, pod=pod)
     await driver.detach(begun)  # as after a crash between the journal and the driver
     attachment = await driver.attach(plan, pod)
     _expect(attachment.interface is not None, "attach tells the interface's name")
+    await driver.check(attachment)
+    await driver.check(attachment)
     await driver.detach(attachment)
     await driver.detach(attachment)
     attachment = await driver.attach(plan, pod)  # a clean start

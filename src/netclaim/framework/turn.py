@@ -207,6 +207,7 @@ class Turns:
             self._keep(group, "report", parts.reporter.run)
             self._keep(group, "publish", parts.publisher.run)
             self._keep(group, "discover", partial(self._discover, parts))
+            self._keep(group, "collect", parts.collector.run)
             if parts.network is not None:
                 server = server or await self._serve_calls(stack)
                 await self._engage_network(parts.network, group, stack)

@@ -21,6 +21,7 @@ from netclaim.model.device import (
     ValidRange,
     Version,
 )
+from netclaim.model.leftover import Leftover, Living
 from netclaim.model.node import NodeFacts
 from netclaim.model.plan import ContainerEdits, DeviceNode, Mount, Plan, Prepared
 from netclaim.model.pod import PodSandbox
@@ -44,6 +45,8 @@ __all__ = [
     "DeviceNode",
     "Interface",
     "JsonObject",
+    "Leftover",
+    "Living",
     "Mount",
     "NodeFacts",
     "OpaqueConfig",

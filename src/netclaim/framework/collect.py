@@ -1,0 +1,281 @@
+"""Collect: remove what stayed behind on the node and no living pod or claim explains.
+
+Everything of ours is undone by its own stage as a rule. What is left is what no stage hears of: a
+pod that ended while the journal was lost, a claim that kubelet forgot, files of a process that was
+killed at the wrong moment.
+
+Promise: nothing is removed because somebody could not be asked; what depends on it is left for the
+next round, and the round says so. Nothing is removed that is younger than a minute, or that turns
+out to be in use by the time its turn comes. One thing that fails keeps no other from being removed.
+Limit: a sandbox whose namespace is still there is left to the runtime, also when it has ended. What
+belongs to claims, and what is not in the journal, is looked at only once the journal knows all that
+runs.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol
+
+import structlog
+
+from netclaim.cri import Sandbox
+from netclaim.errors import NetclaimError
+from netclaim.framework.clock import Clock
+from netclaim.framework.contract import Driver
+from netclaim.framework.faults import explain
+from netclaim.framework.journal import Journal
+from netclaim.framework.living import ASK_S, LivingLook, UnknownError
+from netclaim.framework.records import pods_of
+from netclaim.model.leftover import Leftover, Living
+from netclaim.model.pod import PodSandbox
+from netclaim.model.prepared import ClaimRef
+
+__all__ = ["Bookings", "Collected", "Collector", "Files"]
+
+log = structlog.get_logger()
+
+# What is left costs an address or a file: nobody waits for it. A round on a full node takes some
+# seconds and a request for each claim, which nobody notices at this rate.
+EVERY_S: Final = 600.0
+SPREAD: Final = 0.1  # so that a cluster's nodes do not ask the API server in step
+# Younger things may be of a call that is under way, or of a sandbox that the runtime does not list
+# yet: it lists them a second or two after our hook. The first round waits for so long, too, so that
+# all that an earlier process left is old enough by then.
+YOUNG_S: Final = 60.0
+LOOK_S: Final = 5.0  # between looks whether the journal is complete; it takes a second or two
+STEP_S: Final = 30.0  # for one thing; as long as a plugin may take
+
+
+class Bookings(Protocol):
+    """The claims that hold devices."""
+
+    async def is_stale(self, ref: ClaimRef) -> bool:
+        """Whether the API server does not have the claim any more, or not as it was."""
+        ...
+
+    async def release_if_stale(self, ref: ClaimRef) -> None:
+        """Undo such a claim. Again: nothing."""
+        ...
+
+    async def unless_booked(self, uid: str, work: Callable[[], Awaitable[None]]) -> bool:
+        """Do something while the claim is not prepared; whether that was so."""
+        ...
+
+
+class Files(Protocol):
+    """What containers get their edits by."""
+
+    async def strays(self, claims: Collection[str], *, before: float) -> Mapping[str, Path]:
+        """Files of other claims than these, by UID, last written `before` then."""
+        ...
+
+    async def remove(self, claim_uid: str) -> None:
+        """Remove a claim's file. Again: nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What a round found, or removed; what it could not remove, and what it could not look at."""
+
+    found: tuple[Leftover, ...] = ()
+    failed: tuple[tuple[Leftover, str], ...] = ()
+    skipped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    leftover: Leftover
+    undo: Callable[[], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Search:
+    """A round's findings so far."""
+
+    before: float  # what was written later is left alone
+    items: list[_Item] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+    def add(self, leftover: Leftover, undo: Callable[[], Awaitable[None]]) -> None:
+        self.items.append(_Item(leftover, undo))
+
+    def skip(self, what: str, why: object) -> None:
+        self.skipped.append(f"{what}: {why}")
+
+
+class Collector:
+    """Looks for leftovers and removes them, one round at a time."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        journal: Journal,
+        *,
+        look: LivingLook | None,
+        bookings: Bookings,
+        files: Files,
+        clock: Clock,
+    ) -> None:
+        """Without `look`, for a driver that attaches nothing, only claims are looked at."""
+        self._driver = driver
+        self._journal = journal
+        self._look = look
+        self._bookings = bookings
+        self._files = files
+        self._clock = clock
+        self._round = asyncio.Lock()
+
+    async def run(self) -> None:
+        """Collect once the journal is complete, and every ten minutes, until cancelled.
+
+        Again: begins anew.
+        """
+        await self._clock.sleep(YOUNG_S)
+        while self._look is not None and not self._journal.complete:
+            await self._clock.sleep(LOOK_S)
+        while True:
+            await self.collect()
+            await self._clock.sleep(EVERY_S * (1 + SPREAD * self._clock.jitter()))
+
+    async def collect(self, *, dry_run: bool = False) -> Collected:
+        """One round; with `dry_run` nothing is removed. Again: what is still there."""
+        async with self._round:
+            search = _Search(self._clock.now().timestamp() - YOUNG_S)
+            living = await self._search(search)
+            skipped = tuple(search.skipped)
+            if skipped:
+                log.info("collect.skipped", reasons=skipped)
+            if dry_run:
+                return Collected(tuple(item.leftover for item in search.items), skipped=skipped)
+            removed: list[Leftover] = []
+            failed: list[tuple[Leftover, str]] = []
+            for item in search.items:
+                leftover = item.leftover
+                try:
+                    if await self._remove(item):
+                        removed.append(leftover)
+                        log.info("collect.removed", kind=leftover.kind, what=leftover.what)
+                except Exception as error:  # noqa: BLE001 (the driver's code, too; tried again)
+                    text = explain("collect.failed", error, what=leftover.what)
+                    failed.append((leftover, text))
+            if living is not None:
+                await self._tell(living)
+            return Collected(tuple(removed), tuple(failed), skipped)
+
+    async def _search(self, search: _Search) -> Living | None:
+        """Find everything; what lives, if that is known."""
+        await self._find_claims(search)
+        if self._look is None:
+            return None
+        if not self._journal.complete:
+            search.skip("all but claims", "the journal does not know all running pods yet")
+            return None
+        self._find_attachments(search, self._look)
+        self._find_marks(search, self._look)
+        listed: Sequence[Sandbox] | None = None
+        try:
+            listed = await self._look.listed()
+        except UnknownError as error:
+            search.skip("what only the container runtime can explain", error)
+        living = self._look.living(listed)
+        found = [
+            *await self._stray_files(search, living),
+            *await self._driver_finds(search, living),
+        ]
+        search.items += [item for item in found if not item.leftover.claim_uid]
+        claimed = [item for item in found if item.leftover.claim_uid]
+        if claimed and listed is not None:
+            try:
+                in_use = await self._look.claims_in_use(listed)
+            except UnknownError as error:
+                search.skip("what belongs to claims", error)
+            else:
+                search.items += [i for i in claimed if i.leftover.claim_uid not in in_use]
+        return living
+
+    async def _find_claims(self, search: _Search) -> None:
+        """Find claims that kubelet forgot, unless a pod still has something of them."""
+        for ref in [booking.claim for booking in self._journal.bookings.values()]:
+            leases = self._journal.leases_of_claim(ref.uid)
+            if self._look and any(self._look.node.has_netns(le.attachment.pod) for le in leases):
+                continue
+            try:
+                stale = await self._bookings.is_stale(ref)
+            except NetclaimError as error:
+                search.skip("claims", error)
+                return
+            if stale:
+                what = f"prepared claim {ref.namespace}/{ref.name} ({ref.uid})"
+                search.add(Leftover("claim", what), partial(self._bookings.release_if_stale, ref))
+            await self._clock.sleep(ASK_S)
+
+    def _find_attachments(self, search: _Search, look: LivingLook) -> None:
+        """Find sandboxes in the journal whose namespaces are gone, and that nobody is at."""
+        for pod in pods_of(lease for lease in self._journal.leases.values() if lease.done):
+            if pod.id not in look.node.busy() and not look.node.has_netns(pod):
+
+                async def release(pod: PodSandbox = pod) -> None:
+                    look.node.release(pod)
+
+                what = f"interfaces of pod {pod.namespace}/{pod.name} (sandbox {pod.id})"
+                search.add(Leftover("attachment", what), release)
+
+    def _find_marks(self, search: _Search, look: LivingLook) -> None:
+        marks = look.node.marks
+        try:
+            strays = sorted(marks.strays(look.journaled(), before=search.before))
+        except NetclaimError as error:
+            search.skip("marks of sandboxes", error)
+            return
+        for sandbox_id in strays:
+
+            async def forget(sandbox_id: str = sandbox_id) -> None:
+                marks.note_incomplete(sandbox_id)
+                marks.note_ended(sandbox_id)
+
+            what = f"mark of sandbox {sandbox_id}"
+            search.add(Leftover("mark", what, sandbox_id=sandbox_id), forget)
+
+    async def _stray_files(self, search: _Search, living: Living) -> list[_Item]:
+        try:
+            strays = await self._files.strays(living.claims, before=search.before)
+        except NetclaimError as error:
+            search.skip("CDI files", error)
+            return []
+        return [
+            _Item(
+                Leftover("cdi", f"CDI file {path}", claim_uid=uid), partial(self._files.remove, uid)
+            )
+            for uid, path in sorted(strays.items())
+        ]
+
+    async def _driver_finds(self, search: _Search, living: Living) -> list[_Item]:
+        try:
+            async with asyncio.timeout(STEP_S):
+                found = await self._driver.leftovers(living)
+        except Exception as error:  # noqa: BLE001 (the driver's code)
+            search.skip("what the driver keeps", explain("collect.failed", error))
+            return []
+        return [_Item(each, partial(self._driver.collect, each)) for each in found]
+
+    async def _remove(self, item: _Item) -> bool:
+        """Remove something unless it is in use by now; whether it was removed."""
+        leftover = item.leftover
+        if self._look is not None and leftover.sandbox_id in self._look.journaled():
+            return False
+        async with asyncio.timeout(STEP_S):
+            if leftover.claim_uid:
+                return await self._bookings.unless_booked(leftover.claim_uid, item.undo)
+            await item.undo()
+        return True
+
+    async def _tell(self, living: Living) -> None:
+        try:
+            async with asyncio.timeout(STEP_S):
+                await self._driver.tell_living(living)
+        except Exception as error:  # noqa: BLE001 (the driver's code; told again next time)
+            explain("collect.failed", error)

@@ -1,0 +1,46 @@
+"""What garbage collection goes by: what lives on the node, and what nobody explains any more.
+
+Promise: frozen and serialisable. A `Leftover` says in one line what it is, and holds all that its
+driver needs to remove it. No I/O.
+"""
+
+import msgspec
+
+from netclaim.model.attachment import Attachment
+from netclaim.model.claim import JsonObject
+
+__all__ = ["Leftover", "Living"]
+
+
+class Living(msgspec.Struct, frozen=True):
+    """What may have something on the node: whatever belongs to it is no leftover.
+
+    `attachments` are those in the journal, also half made or half undone; `claims` the UIDs of
+    claims that are prepared or being prepared. `sandboxes` are the ids of sandboxes that run or
+    have something in the journal; None if the runtime could not be asked, so that a sandbox which
+    is not in the journal may run all the same.
+    """
+
+    attachments: tuple[Attachment, ...] = ()
+    claims: frozenset[str] = frozenset()
+    sandboxes: frozenset[str] | None = None
+
+    def may_run(self, sandbox_id: str) -> bool | None:
+        """Whether a sandbox lives; None if that is not known."""
+        if self.sandboxes is not None:
+            return sandbox_id in self.sandboxes
+        return True if any(each.pod.id == sandbox_id for each in self.attachments) else None
+
+
+class Leftover(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that stayed behind.
+
+    `what` is one line for people. `claim_uid` or `sandbox_id` say whose it was: it is left alone
+    if that one turns out to live. `memo` is the driver's own.
+    """
+
+    kind: str
+    what: str
+    claim_uid: str = ""
+    sandbox_id: str = ""
+    memo: JsonObject = {}
