@@ -10,15 +10,17 @@ import aiohttp
 import msgspec
 import pytest
 
+from netclaim.cli import main
 from netclaim.framework import run_driver
 from netclaim.framework.clock import SystemClock
 from netclaim.kubelet import DeviceHealth, DraClient, Health, PluginSockets, register
-from netclaim.model import Device, PodSandbox
+from netclaim.model import Device, Leftover, PodSandbox
 from netclaim.nri import Container, StatusError
 from tests.pure.framework_cluster import api_server, runtime_at, served, settings_in
 from tests.pure.framework_parts import (
     DRIVER,
     UNREACHABLE,
+    KeepingDriver,
     ScriptedDriver,
     claim_of,
     pod_of,
@@ -118,6 +120,43 @@ async def test_failed_attach_fails_the_pod(root: Path) -> None:
             await runtime.run_pod_sandbox(moved_pod(POD, "sandbox-2"))
             _, (entry,) = await api.statuses.get()
             assert entry["conditions"][0]["status"] == "True"
+
+
+@pytest.mark.asyncio
+async def test_collection_on_request(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """`netclaim driver gc` prints what the running driver would remove, and removes."""
+    driver = KeepingDriver()
+    driver.left = [Leftover("lease", "address 192.0.2.7 of sandbox gone")]
+    driver.devices.put_nowait((Device(name="eth1"),))
+    async with api_server() as api:
+        settings = settings_in(root, api)
+        async with runtime_at(settings), served(driver, settings):
+            command = ["driver", "gc", "--driver-name", DRIVER, "--run-dir", str(settings.run_dir)]
+            while not journal_completed(settings.run_dir):
+                await asyncio.to_thread(run_command, [*command, "--dry-run"])
+            for options, said in (
+                (["--dry-run"], "would remove address 192.0.2.7 of sandbox gone"),
+                ([], "removed address 192.0.2.7 of sandbox gone"),
+                ([], "nothing to remove"),
+            ):
+                capfd.readouterr()
+                await asyncio.to_thread(run_command, [*command, *options])
+                lines = capfd.readouterr().out.splitlines()
+                assert said in lines  # among the driver's own log, since both are this process
+                why = "not looked at: what only the container runtime can explain: "
+                assert any(line.startswith(why) for line in lines)
+
+
+def run_command(words: list[str]) -> None:
+    """`netclaim` with these words, which succeeds."""
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    assert caught.value.code == 0
+
+
+def journal_completed(run_dir: Path) -> bool:
+    """Whether pods need not be looked up any more."""
+    return not (run_dir / DRIVER / "plans" / "ask").exists()
 
 
 def moved_pod(pod: PodSandbox, sandbox: str) -> PodSandbox:

@@ -1,5 +1,7 @@
 """`netclaim driver`: what it refuses before it starts anything."""
 
+from pathlib import Path
+
 import pytest
 
 from netclaim.cli import load_command, main
@@ -52,3 +54,34 @@ def test_every_option_has_a_variable_and_a_text() -> None:
     for option in options:
         assert option.envvar, option.name
         assert option.help, option.name
+
+
+def test_collection_without_a_driver(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`netclaim driver gc` where no driver runs is one line, and exit code 1."""
+    with pytest.raises(SystemExit) as caught:
+        main(["driver", "gc", "--driver-name", "x.example.com", "--run-dir", str(tmp_path)])
+    assert caught.value.code == 1
+    path = tmp_path / "x.example.com/attach.sock"
+    assert capsys.readouterr().err == (
+        f"netclaim: no driver answers at {path}: No such file or directory\n"
+    )
+
+
+def test_help_of_collection(capsys: pytest.CaptureFixture[str]) -> None:
+    """The driver's help names the command, which has a help of its own."""
+    for words, said in (
+        (["driver", "--help"], "`netclaim driver gc`"),
+        (["driver", "gc", "--help"], "Usage: netclaim driver gc [OPTIONS]"),
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main(words)
+        assert caught.value.code == 0
+        assert said in capsys.readouterr().out
+
+
+def test_a_word_that_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """The driver takes no other words."""
+    with pytest.raises(SystemExit) as caught:
+        main(["driver", "gx"])
+    assert caught.value.code == 2
+    assert "gx" in capsys.readouterr().err

@@ -1,9 +1,10 @@
 """The `netclaim` command: one module for each subcommand, imported only when it runs.
 
 A subcommand is a row of `COMMANDS` and a module of the same name with a function `command`, whose
-parameters are its options. Promise: what netclaim raises on purpose becomes one line a fault on
-stderr, and an exit code that says who must act: 2 the user or the machine's owner, 1 nobody,
-trying again may help. Anything else is our mistake and keeps its traceback.
+parameters are its options; a few have a further word (`FURTHER`). Promise: what netclaim raises on
+purpose becomes one line a fault on stderr, and an exit code that says who must act: 2 the user or
+the machine's owner, 1 nobody, trying again may help. Anything else is our mistake and keeps its
+traceback.
 """
 
 import importlib
@@ -19,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 from netclaim import __version__
 from netclaim.errors import NetclaimError, exit_code, faults_in
 
-__all__ = ["COMMANDS", "build_app", "load_command", "main"]
+__all__ = ["COMMANDS", "FURTHER", "build_app", "load_command", "main"]
 
 # Each with the line that `netclaim --help` shows, which is the first of its own help.
 COMMANDS: Final[Mapping[str, str]] = {
@@ -30,6 +31,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "explain": "Say why claims get their devices, or why not.",
     "upgrade": "Convert resource.k8s.io manifests to another version of the API.",
 }
+# Commands of two words, each with its module: the first one's own help names them.
+FURTHER: Final[Mapping[tuple[str, str], str]] = {("driver", "gc"): "driver_gc"}
 
 
 class _LazyGroup(TyperGroup):
@@ -44,11 +47,14 @@ class _LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, _, rest = super().resolve_command(ctx, args)
+        further = FURTHER.get((str(name), rest[0])) if rest else None
+        if further is not None:
+            return f"{name} {rest[0]}", load_command(further), rest[1:]
         return name, load_command(str(name)), rest
 
 
 def load_command(name: str) -> Any:
-    """Import a subcommand's module and return its parser."""
+    """Import a subcommand's module, by the module's name, and return its parser."""
     suffix = "_" if keyword.iskeyword(name) else ""
     module = importlib.import_module(f"netclaim.cli.{name}{suffix}")
     # Raw docstrings spell out the backspace by which typer leaves a paragraph's lines alone.

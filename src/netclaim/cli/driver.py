@@ -23,7 +23,7 @@ from netclaim.model.device import DNS_SUBDOMAIN, DOMAIN_MAX
 from netclaim.network import LinkSettings, link_driver
 from netclaim.plugins import PLUGIN_TYPES
 
-__all__ = ["command"]
+__all__ = ["DriverName", "RunDir", "command", "driver_name_of"]
 
 DEFAULTS: Final = Settings(node_name="")
 LINK_DEFAULTS: Final = LinkSettings(state_dir=DEFAULTS.state_dir)
@@ -225,6 +225,8 @@ def command(
     Publishes the node's links as devices, prepares claims on them for kubelet, and attaches them
     to pods as the container runtime starts those; runs until SIGTERM. Needs root, the node's
     network namespace and its NRI socket. Every option can be given by the variable beside it.
+
+    `netclaim driver gc` has the running driver remove what is left over on the node.
     """
     settings = Settings(
         node_name=_subdomain("--node-name", node_name or _host_name(), NODE_NAME_MAX),
@@ -250,7 +252,7 @@ def command(
         raise RequestError(
             f"{policy} is higher than --policy-ceiling, {policy_ceiling}", field="--policy"
         )
-    name = _subdomain("--driver-name", driver_name, DOMAIN_MAX)
+    name = driver_name_of(driver_name)
     link_settings = LinkSettings(
         name=name,
         state_dir=state_dir / name,
@@ -266,6 +268,11 @@ def command(
         claim_plugins=_claim_plugins(claim_plugins),
     )
     serve(link_driver(link_settings), settings)
+
+
+def driver_name_of(value: str) -> str:
+    """Return the driver's name, or say what is wrong with it."""
+    return _subdomain("--driver-name", value, DOMAIN_MAX)
 
 
 def _host_name() -> str:

@@ -1,0 +1,77 @@
+"""`netclaim driver gc`: have the driver of this node remove what is left over, or list it.
+
+Promise: one line for each thing, exit code 0; if no driver answers, one line and exit code 1.
+Limit: only asks; the running driver decides, as it does by itself every ten minutes.
+"""
+
+import socket
+import time
+from pathlib import Path
+from typing import Annotated, Final, TypeAlias
+
+import typer
+
+from netclaim.chained import AGAIN, Listing, Refusal, decode_answer, encode_collect
+from netclaim.cli.driver import DEFAULTS, LINK_DEFAULTS, DriverName, RunDir, driver_name_of
+from netclaim.errors import PeerError
+
+__all__ = ["command"]
+
+ANSWER_S: Final = (
+    300.0  # a round asks the API server for each claim, ten a second, and runs plugins
+)
+AGAIN_S: Final = 0.5  # a driver that is leaving has a successor within seconds
+AGAIN_TIMES: Final = 20
+
+DryRun: TypeAlias = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Only list what would be removed."),
+]
+
+
+class NoDriverError(PeerError):
+    """No driver of that name answers on this node."""
+
+
+def command(
+    *,
+    driver_name: DriverName = LINK_DEFAULTS.name,
+    run_dir: RunDir = DEFAULTS.run_dir,
+    dry_run: DryRun = False,
+) -> None:
+    """Remove what is left over on this node.
+
+    Asks the running driver for a round of garbage collection, as it does by itself every ten
+    minutes: interfaces, addresses and files of the driver that no living pod or claim explains are
+    removed, one line each. What is younger than a minute is left alone. Needs root.
+    """
+    path = run_dir / driver_name_of(driver_name) / "attach.sock"
+    for line in _ask(path, dry_run=dry_run):
+        print(line)
+
+
+def _ask(path: Path, *, dry_run: bool) -> tuple[str, ...]:
+    for _ in range(AGAIN_TIMES):
+        answer = decode_answer(_exchange(path, encode_collect(dry_run=dry_run)))
+        if isinstance(answer, Listing):
+            return answer.lines
+        if isinstance(answer, Refusal):
+            raise PeerError(f"the driver refuses: {answer.message}")
+        if answer != AGAIN:
+            break
+        time.sleep(AGAIN_S)
+    raise PeerError("the driver gave no answer; try again")
+
+
+def _exchange(path: Path, request: bytes) -> bytes:
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(ANSWER_S)
+            connection.connect(bytes(path))
+            connection.sendall(request)
+            with connection.makefile("rb") as answer:
+                return answer.read()
+    except TimeoutError as error:
+        raise PeerError(f"the driver did not answer within {ANSWER_S:g} s") from error
+    except OSError as error:
+        raise NoDriverError(f"no driver answers at {path}: {error.strerror}") from error
