@@ -138,6 +138,16 @@ class ResultCache:
                 if entry is not None:
                     yield entry
 
+    def written(self, network_name: str, key: AttachmentKey) -> float | None:
+        """When an attachment's entry was written, in seconds since 1970; None without one."""
+        try:
+            with opened_directory(self._directory) as directory:
+                return os.stat(
+                    _name(network_name, key), dir_fd=directory, follow_symlinks=False
+                ).st_mtime
+        except OSError:
+            return None
+
     def _read(self, name: str) -> CachedAttachment | None:
         try:
             with opened_directory(self._directory) as directory:

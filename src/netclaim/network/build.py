@@ -3,18 +3,23 @@
 import os
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache, netns_alive
-from netclaim.cni.exec import find_plugin
 from netclaim.network.driver import LinkDriver
 from netclaim.network.files import PluginFiles
+from netclaim.network.gate import NetworkGate
 from netclaim.network.guard import Guard
+from netclaim.network.leftovers import Leftovers
 from netclaim.network.lent import LentDevices
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.node import NodeLinks
+from netclaim.network.plugin_checks import PluginChecks
+from netclaim.network.plugin_gc import PluginGc, result_names
 from netclaim.network.pod_namespaces import PodNamespaces
 from netclaim.network.settings import LinkSettings
 from netclaim.plugins import in_process_plugins
+from netclaim.plugins.registry import lent_links
 
 __all__ = ["link_driver"]
 
@@ -27,35 +32,52 @@ def link_driver(
     Raises RequestError where the settings name a plugin type that we do not have.
     """
     programs = ExecPlugins(inherited=os.environ, deadline_s=settings.plugin_s)
+    plugin_state = settings.state_dir / "plugins"
     own = in_process
     if own is None:
-        own = in_process_plugins(
-            programs, exec_types=settings.exec_plugins, state_dir=settings.state_dir / "plugins"
-        )
+        own = in_process_plugins(programs, exec_types=settings.exec_plugins, state_dir=plugin_state)
 
-    def check_plugin(plugin: str) -> None:
-        if plugin not in own:
-            find_plugin(plugin, settings.cni_path)
+    def others_results() -> frozenset[str]:
+        """Of the runtime, and of other drivers that keep their state beside ours."""
+        beside = settings.state_dir.parent.glob("*/cni/results")
+        others = [path for path in beside if path.parent.parent != settings.state_dir]
+        return result_names([settings.runtime_results, *others])
 
     made = MadeBridges(settings.state_dir / "bridges")
+    links = NodeLinks(
+        PodNamespaces(settings.pod_netns),
+        settings.pod_networks,
+        made,
+        trust_alias="host-device" not in own,
+    )
+    lent = LentDevices(settings.state_dir / "lent")
+    files = PluginFiles(settings.lease_dir / settings.name)
+    chain = Chain(
+        plugins=PluginsByType(own, otherwise=programs),
+        cache=ResultCache(settings.state_dir / "cni"),
+        path=settings.cni_path,
+        netns_alive=netns_alive,
+    )
+    gate = NetworkGate()
     return LinkDriver(
         settings,
-        links=NodeLinks(
-            PodNamespaces(settings.pod_netns),
-            settings.pod_networks,
-            made,
-            trust_alias="host-device" not in own,
-        ),
+        links=links,
         made=made,
-        lent=LentDevices(settings.state_dir / "lent"),
-        files=PluginFiles(settings.lease_dir / settings.name),
+        lent=lent,
+        files=files,
         guard=Guard(settings),
-        chain=Chain(
-            plugins=PluginsByType(own, otherwise=programs),
-            cache=ResultCache(settings.state_dir / "cni"),
-            path=settings.cni_path,
-            netns_alive=netns_alive,
+        chain=chain,
+        gate=gate,
+        leftovers=Leftovers(
+            chain=chain,
+            files=files,
+            lent=lent,
+            lent_links=lent_links(plugin_state),
+            links=links,
+            threads=ThreadPoolExecutor(1, "collect-leases"),
+            now=time.time,
         ),
-        check_plugin=check_plugin,
+        plugin_gc=PluginGc(chain, gate, others_results),
+        plugin_checks=PluginChecks(chain, in_process=frozenset(own)),
         now=time.time,
     )

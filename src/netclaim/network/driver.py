@@ -6,28 +6,43 @@ then runs its plugins and nothing else; detach asks no permission. Limit: built 
 any driver is; it knows neither kubelet nor the runtime nor the API server.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import structlog
 
 from netclaim.cni import Chain, Endpoint, NetworkList, Result, pod_args
+from netclaim.errors import PeerError
 from netclaim.framework.contract import NetworkDriver
 from netclaim.kernel import Link, Monitor, NamespaceGoneError, open_netns
-from netclaim.model import Attachment, Claim, Device, Interface, Plan, PodSandbox, Prepared
+from netclaim.model import (
+    Attachment,
+    Claim,
+    Device,
+    Interface,
+    Leftover,
+    Living,
+    Plan,
+    PodSandbox,
+    Prepared,
+)
 from netclaim.model.node import NodeFacts
 from netclaim.network.dad import DadHold
 from netclaim.network.device import find_by_device
 from netclaim.network.discover import GENERIC, follow, list_devices
 from netclaim.network.errors import LinkGoneError, NameTakenError, about
 from netclaim.network.files import PluginFiles
+from netclaim.network.gate import NetworkGate
 from netclaim.network.guard import Guard
+from netclaim.network.leftovers import Leftovers
 from netclaim.network.lent import LentDevices
 from netclaim.network.link_keys import moves_link, with_link, without_link
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.node import NodeLinks, Snapshot
 from netclaim.network.parameters import InterfaceRequest, read_claim
 from netclaim.network.plan import InterfacePlan, network_to_undo, planned_network, read_plan
+from netclaim.network.plugin_checks import PluginChecks
+from netclaim.network.plugin_gc import PluginGc
 from netclaim.network.policy import Level
 from netclaim.network.settings import LinkSettings
 from netclaim.network.wishes import WISHES, with_wishes
@@ -53,13 +68,13 @@ class LinkDriver(NetworkDriver):
         files: PluginFiles,
         guard: Guard,
         chain: Chain,
-        check_plugin: Callable[[str], None],
+        gate: NetworkGate,
+        leftovers: Leftovers,
+        plugin_gc: PluginGc,
+        plugin_checks: PluginChecks,
         now: Callable[[], float],
     ) -> None:
-        """`check_plugin` raises where a plugin type cannot be served on this node.
-
-        `now` is the time of day, in seconds since 1970.
-        """
+        """`now` is the time of day, in seconds since 1970."""
         self._now = now
         self.name = settings.name
         self._settings = settings
@@ -69,7 +84,10 @@ class LinkDriver(NetworkDriver):
         self._files = files
         self._guard = guard
         self._chain = chain
-        self._check_plugin = check_plugin
+        self._gate = gate
+        self._leftovers = leftovers
+        self._plugin_gc = plugin_gc
+        self._plugin_checks = plugin_checks
         self._dad = DadHold()
         self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
 
@@ -106,14 +124,17 @@ class LinkDriver(NetworkDriver):
                     shared = self._guard.is_shared(request.device, link.name)
                     network, used = with_link(request, link, shared=shared), (link,)
                 self._guard.check(claim, request, used, snapshot)
-                self._check_plugins(network)
+                self._plugin_checks.check_there(network)
                 with_wishes(network, request.wishes, request.wish_fields)  # or says which cannot
             if not request.trusted:
                 self._files.tidy(claim.namespace, network.name)
             self._made.note(network, {each.name for each in snapshot.links})
             if link is not None and moves_link(network):
                 leaving.append(link)
-            plans.append(self._plan(claim, request, network, link, level))
+            plan = self._plan(claim, request, network, link, level)
+            with about(request.device.key):
+                await self._plugin_checks.check_status(planned_network(read_plan(plan)))
+            plans.append(plan)
         if leaving:
             self._lent.keep(claim.uid, await snapshot.describe(leaving))
         return Prepared(claim=claim.ref, plans=tuple(plans))
@@ -135,12 +156,13 @@ class LinkDriver(NetworkDriver):
             if interface.link and not await self._links.has(interface.link):
                 raise LinkGoneError(interface.link)
             with open_netns(pod.netns) as netns, self._dad.during(netns, interface.if_name):
-                result = await self._chain.add(
-                    network,
-                    _endpoint(interface, pod),
-                    add_s=self._settings.add_s,
-                    undo_s=self._settings.undo_s,
-                )
+                async with self._gate.using(network.name):
+                    result = await self._chain.add(
+                        network,
+                        _endpoint(interface, pod),
+                        add_s=self._settings.add_s,
+                        undo_s=self._settings.undo_s,
+                    )
         return Attachment(
             plan=plan,
             pod=pod,
@@ -166,6 +188,30 @@ class LinkDriver(NetworkDriver):
             return netns is not None and await self._links.pod_has(netns, name)
         except NamespaceGoneError:
             return False
+
+    async def check(self, attachment: Attachment) -> None:
+        """See whether the interface is as its result says, by CNI's CHECK where the list has it.
+
+        An attachment that was taken over from an earlier driver has no result to compare with.
+        """
+        if not await self.is_attached(attachment):
+            raise PeerError(f"the pod lacks its interface on {attachment.plan.device.device}")
+        interface = read_plan(attachment.plan)
+        network, endpoint = network_to_undo(interface), _endpoint(interface, attachment.pod)
+        if self._chain.cache.load(network.name, endpoint.key) is not None:
+            await self._chain.check(network, endpoint)
+
+    async def leftovers(self, living: Living) -> Sequence[Leftover]:
+        """Find what plugins and the driver keep of sandboxes and claims that are gone."""
+        return await self._leftovers.find(living)
+
+    async def collect(self, leftover: Leftover) -> None:
+        """Remove it. Again: finds nothing to do."""
+        await self._leftovers.remove(leftover)
+
+    async def tell_living(self, living: Living) -> None:
+        """Call CNI's GC. Again: the same."""
+        await self._plugin_gc.tell(living)
 
     async def _list_devices(self) -> tuple[Device, ...]:
         return await list_devices(
@@ -219,13 +265,6 @@ class LinkDriver(NetworkDriver):
             files=self._files.directory(claim.namespace, trusted=request.trusted),
         )
         return Plan(claim=claim.ref, device=request.device, network=interface.to_json())
-
-    def _check_plugins(self, network: NetworkList) -> None:
-        """See now that all programs are there, rather than in the runtime's hook."""
-        for plugin in network.plugins:
-            self._check_plugin(plugin.type)
-            if plugin.ipam_type:
-                self._check_plugin(plugin.ipam_type)
 
     @contextmanager
     def _only_one(self, sandbox_id: str, ifname: str) -> Iterator[None]:

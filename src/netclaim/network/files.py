@@ -7,9 +7,9 @@
 So a claim cannot use up, or take over, the addresses of another namespace's network or of an
 admin's by giving its own the same name; and no file of the node is in its reach.
 Promise: what is kept is bounded by what is in use: a claim can name a new network every time, and
-of a namespace that has many those that nobody uses are forgotten. Limit: what namespaces that are
-gone had stays, a few small files each. What another process keeps elsewhere, as the primary network
-does, is not looked at.
+of a namespace that has many those that nobody uses are forgotten. Leases of sandboxes that are gone
+are found by `leftovers`. Limit: what else namespaces that are gone had stays, a few small files
+each. What another process keeps elsewhere, as the primary network does, is not looked at.
 """
 
 import fcntl
@@ -39,6 +39,19 @@ class PluginFiles:
             return str(self._root / "class")
         return str(self._root / "namespace" / namespace)
 
+    def stores(self) -> tuple[Path, ...]:
+        """The directories of networks that have, or had, leases."""
+        return tuple(each for kept in self._kept("leases") for each in _directories(kept))
+
+    def tunings(self) -> tuple[Path, ...]:
+        """The directories in which links' earlier settings are."""
+        return self._kept("tuning")
+
+    def _kept(self, sort: str) -> tuple[Path, ...]:
+        """All directories of a sort; none that a symbolic link leads to."""
+        owners = [self._root / "class", *_directories(self._root / "namespace")]
+        return tuple(kept for owner in owners for kept in _directories(owner) if kept.name == sort)
+
     def tidy(self, namespace: str, network: str) -> None:
         """Forget networks that a namespace used to have, if there are many, but for one.
 
@@ -54,6 +67,17 @@ class PluginFiles:
                         _forget_unused(path)
         except OSError as error:
             raise HostError(f"cannot look after the files of networks: {error}") from error
+
+
+def _directories(path: Path) -> list[Path]:
+    try:
+        with os.scandir(path) as entries:
+            found = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise HostError(f"cannot look after the files of networks: {error}") from error
+    return [path / name for name in sorted(found)]
 
 
 def _forget_unused(network: Path) -> None:

@@ -5,6 +5,8 @@ released; a restart does not forget it. Limit: a memory for discovery only. Noth
 by it: a file that is lost or damaged costs a device its place in the slice while a pod has it.
 """
 
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -46,6 +48,14 @@ class LentDevices:
         """Every remembered device, in the order of the claims' UIDs."""
         paths = sorted(self._directory.glob("*.json"))
         return tuple(device for path in paths for device in _read(path))
+
+    def notes(self) -> Mapping[str, float]:
+        """The claims that have a note, and when it was written, in seconds since 1970."""
+        noted: dict[str, float] = {}
+        for path in sorted(self._directory.glob("*.json")):
+            with suppress(FileNotFoundError):  # dropped meanwhile
+                noted[path.stem] = path.stat().st_mtime
+        return noted
 
     def _path(self, claim_uid: str) -> Path:
         return self._directory / f"{claim_uid}.json"

@@ -25,6 +25,10 @@ class LinkSettings:
     state, so that addresses which pods have stay taken should that be lost; and apart from where
     the primary network keeps its own."""
 
+    runtime_results: Path = Path("/var/lib/cni/results")
+    """Where runtimes keep the CNI results of their own networks. Plugins of a network whose name
+    is among them are not told to collect garbage: they would take the runtime's for ours."""
+
     name: str = DRIVER_NAME
     """The driver's name, by which classes, claims and slices refer to it."""
 

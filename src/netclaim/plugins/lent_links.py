@@ -131,6 +131,14 @@ class LentLinks:
         read = (self._read(name) for name in ours)
         return [lent for lent in read if lent is not None]
 
+    def written(self, key: AttachmentKey) -> float | None:
+        """When a link was remembered, in seconds since 1970; None if it is not."""
+        try:
+            with opened_directory(self._directory) as directory:
+                return os.stat(_name(key), dir_fd=directory, follow_symlinks=False).st_mtime
+        except OSError:
+            return None
+
     def _read(self, name: str) -> LentLink | None:
         try:
             with opened_directory(self._directory) as directory:

@@ -31,7 +31,7 @@ from netclaim.plugins.tuning import Tuning
 from netclaim.plugins.vlan import Vlan
 from netclaim.plugins.vrf import Vrf
 
-__all__ = ["PLUGIN_TYPES", "STATE_DIR", "in_process_plugins"]
+__all__ = ["PLUGIN_TYPES", "STATE_DIR", "in_process_plugins", "lent_links"]
 
 STATE_DIR: Final = Path("/run/netclaim/plugins")  # which links are lent; nobody asks after a reboot
 
@@ -53,7 +53,7 @@ MAKERS: Final[Mapping[str, Callable[[Parts], Plugin]]] = {
     "bandwidth": lambda _: Bandwidth(),
     "bridge": lambda parts: Bridge(parts.ipam, Program("bridge", parts.programs)),
     "dummy": lambda parts: Dummy(parts.ipam),
-    "host-device": lambda parts: HostDevice(parts.ipam, LentLinks(parts.state_dir / "host-device")),
+    "host-device": lambda parts: HostDevice(parts.ipam, lent_links(parts.state_dir)),
     "ipvlan": lambda parts: Ipvlan(parts.ipam),
     "macvlan": lambda parts: Macvlan(parts.ipam),
     "ptp": lambda parts: Ptp(parts.ipam, Program("ptp", parts.programs)),
@@ -65,6 +65,11 @@ MAKERS: Final[Mapping[str, Callable[[Parts], Plugin]]] = {
 }
 
 PLUGIN_TYPES: Final = frozenset({*IPAM_MAKERS, *MAKERS})
+
+
+def lent_links(state_dir: Path) -> LentLinks:
+    """The links that our host-device with this `state_dir` has lent."""
+    return LentLinks(state_dir / "host-device")
 
 
 def in_process_plugins(
