@@ -8,7 +8,8 @@ Promise: until the journal is complete, and for a while after the release of a c
 name, the claims of a pod that is not known are looked up before anything is decided about it; a
 running sandbox that still has what its claim's status says is taken to have it from us. Pods that
 cannot have claims, or no interfaces, wait for nobody. Limit: what ended while nobody knew of it is
-not undone; a claim that cannot be planned any more, or whose link is away, is told and left alone.
+left to `collect`; a claim that cannot be planned any more, or whose link is away, is told and left
+alone.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping

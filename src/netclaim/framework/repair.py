@@ -6,7 +6,7 @@ known again; an attachment whose sandbox is gone is undone, and then a claim tha
 early; all are tried until they succeed. Each namespace's work goes on by itself: one whose devices
 hang or fail for ever holds up nobody else's. Limit: knows only what the runtime lists when the
 plugin connects and what the hooks pass on. A sandbox that ends unseen is cleaned up by unprepare,
-or if that was put off, when the next one ends.
+or if that was put off, when the next one ends; `collect` finds it within ten minutes.
 """
 
 import asyncio
