@@ -32,7 +32,10 @@ COMMANDS: Final[Mapping[str, str]] = {
     "upgrade": "Convert resource.k8s.io manifests to another version of the API.",
 }
 # Commands of two words, each with its module: the first one's own help names them.
-FURTHER: Final[Mapping[tuple[str, str], str]] = {("driver", "gc"): "driver_gc"}
+FURTHER: Final[Mapping[tuple[str, str], str]] = {
+    ("driver", "gc"): "driver_gc",
+    ("driver", "uninstall"): "driver_uninstall",
+}
 
 
 class _LazyGroup(TyperGroup):

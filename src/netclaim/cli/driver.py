@@ -226,7 +226,8 @@ def command(
     to pods as the container runtime starts those; runs until SIGTERM. Needs root, the node's
     network namespace and its NRI socket. Every option can be given by the variable beside it.
 
-    `netclaim driver gc` has the running driver remove what is left over on the node.
+    `netclaim driver gc` has the running driver remove what is left over on the node; `netclaim
+    driver uninstall` takes away what a driver that is given up left there.
     """
     settings = Settings(
         node_name=_subdomain("--node-name", node_name or _host_name(), NODE_NAME_MAX),

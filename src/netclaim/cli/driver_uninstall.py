@@ -1,0 +1,102 @@
+"""`netclaim driver uninstall`: take away what a driver that is given up left on the node.
+
+Promise: the runtime's network configuration stops naming the driver before anything else goes, so
+that pods start all the while; says in one line each what was taken away. Again: nothing is left to
+take. Limit: a driver that runs is refused, since it would put everything back; interfaces of running
+pods, the journal and leases stay, for a driver that comes back.
+"""
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import Final
+
+from netclaim.chained import Installer, program_path
+from netclaim.cli.driver import (
+    DEFAULTS,
+    LINK_DEFAULTS,
+    CniConfDir,
+    CniProgramDir,
+    DriverName,
+    KubeletDir,
+    RunDir,
+    StateDir,
+    driver_name_of,
+)
+from netclaim.errors import HostError, RequestError
+from netclaim.framework import Settings
+from netclaim.framework.runtime_places import RuntimePlaces
+from netclaim.framework.store import is_locked
+
+__all__ = ["command"]
+
+NOTHING: Final = "nothing to take away"
+
+
+def command(
+    *,
+    driver_name: DriverName = LINK_DEFAULTS.name,
+    run_dir: RunDir = DEFAULTS.run_dir,
+    state_dir: StateDir = DEFAULTS.state_dir,
+    kubelet_dir: KubeletDir = DEFAULTS.kubelet_dir,
+    cni_conf_dir: CniConfDir = DEFAULTS.cni_conf_dir,
+    cni_program_dir: CniProgramDir = DEFAULTS.cni_program_dir,
+) -> None:
+    """Take away what a driver that is given up left on this node.
+
+    Removes the driver from the runtime's network configuration, the programs that it put on the
+    node, and its directory below --run-dir. Stop the driver first. Interfaces of running pods stay
+    until the pods end; the journal and address leases stay for a driver that comes back. Needs
+    root.
+    """
+    name = driver_name_of(driver_name)
+    journal = state_dir / name / "journal.db"
+    if journal.exists() and is_locked(journal):
+        raise RequestError(f"the driver {name} is running on this node; stop it first")
+    settings = Settings(
+        node_name="",
+        run_dir=run_dir,
+        kubelet_dir=kubelet_dir,
+        cni_conf_dir=cni_conf_dir,
+        cni_program_dir=cni_program_dir,
+    )
+    for line in asyncio.run(_uninstall(settings, name)) or [NOTHING]:
+        print(line)
+
+
+async def _uninstall(settings: Settings, name: str) -> list[str]:
+    places = RuntimePlaces.of(settings, name)
+    installer = Installer(
+        settings.cni_conf_dir,
+        settings.cni_program_dir,
+        places.entry(name),
+        program=program_path(),
+    )
+    program = settings.cni_program_dir / places.program.name
+    before = _texts(settings.cni_conf_dir), program.exists()
+    await installer.remove()
+    after = _texts(settings.cni_conf_dir), program.exists()
+    done = [
+        f"removed from {path}" for path, text in before[0].items() if after[0].get(path) != text
+    ]
+    if before[1] and not after[1]:
+        done.append(f"removed {program}")
+    for path in (places.program, places.socket.parent):
+        if path.exists():
+            _remove(path)
+            done.append(f"removed {path}")
+    return done
+
+
+def _texts(directory: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in sorted(directory.glob("*")) if path.is_file()}
+
+
+def _remove(path: Path) -> None:
+    try:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    except OSError as error:
+        raise HostError(f"cannot remove {path}: {error.strerror}") from error

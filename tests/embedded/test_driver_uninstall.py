@@ -1,0 +1,83 @@
+"""A driver that is given up leaves a node on which every pod starts."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from netclaim.chained import Installer, program_path
+from netclaim.cli import main
+from netclaim.framework import Settings
+from netclaim.framework.journal import open_journal
+from netclaim.framework.runtime_places import RuntimePlaces
+from netclaim.network import LinkSettings
+
+pytestmark = pytest.mark.embedded
+
+NAME = LinkSettings(state_dir=Path()).name
+LIST = {"cniVersion": "1.0.0", "name": "pods", "plugins": [{"type": "ptp"}]}
+
+
+def settings_in(root: Path) -> Settings:
+    """Everything below one directory."""
+    return Settings(
+        node_name="n",
+        run_dir=root / "run",
+        state_dir=root / "state",
+        kubelet_dir=root / "kubelet",
+        cni_conf_dir=root / "net.d",
+        cni_program_dir=root / "bin",
+    )
+
+
+def install(settings: Settings) -> Path:
+    """What a driver leaves when it ends; the runtime's list."""
+    settings.cni_conf_dir.mkdir()
+    conflist = settings.cni_conf_dir / "10-pods.conflist"
+    conflist.write_text(json.dumps(LIST))
+    places = RuntimePlaces.of(settings, NAME)
+    entry = places.entry(NAME)
+    Installer(
+        settings.cni_conf_dir, settings.cni_program_dir, entry, program=program_path()
+    ).install()
+    for path in (places.program, places.plans / "pods" / "u1"):
+        path.parent.mkdir(parents=True)
+        path.touch()
+    return conflist
+
+
+def uninstall(settings: Settings, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+    """Run the command; its exit code and what it prints."""
+    options = ("run_dir", "state_dir", "kubelet_dir", "cni_conf_dir", "cni_program_dir")
+    words = [f"--{each.replace('_', '-')}={getattr(settings, each)}" for each in options]
+    with pytest.raises(SystemExit) as ended:
+        main(["driver", "uninstall", *words])
+    said = capsys.readouterr()
+    return int(ended.value.code or 0), (said.out + said.err).splitlines()
+
+
+def test_everything_goes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The entry, both programs and the files go, a line each; again, there is nothing."""
+    settings = settings_in(tmp_path)
+    conflist = install(settings)
+    code, lines = uninstall(settings, capsys)
+    assert (code, len(lines)) == (0, 4)
+    assert json.loads(conflist.read_text()) == LIST
+    left = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert left == [conflist]
+    assert uninstall(settings, capsys) == (0, ["nothing to take away"])
+
+
+@pytest.mark.asyncio
+async def test_running_driver_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A driver that runs would put it all back."""
+    settings = settings_in(tmp_path)
+    conflist = install(settings)
+    before = conflist.read_text()
+    (settings.state_dir / NAME).mkdir(parents=True)
+    async with open_journal(settings.state_dir / NAME / "journal.db", "boot"):
+        code, lines = uninstall(settings, capsys)
+    assert (code, conflist.read_text()) == (2, before)
+    assert "is running on this node; stop it first" in lines[-1]
