@@ -147,6 +147,10 @@ def settings_in(root: Path, api: ApiServer, **changes: Any) -> Settings:
         "users": [{"name": "u", "user": {}}],
         "current-context": "c",
     }
+    (root / "net.d").mkdir(exist_ok=True)
+    (root / "net.d/10-pods.conflist").write_text(
+        '{"cniVersion": "1.0.0", "name": "pods", "plugins": [{"type": "ptp"}]}'
+    )
     (root / "kubeconfig").write_bytes(msgspec.json.encode(kubeconfig))
     places: dict[str, Any] = {
         "node_name": "node-1",

@@ -256,6 +256,17 @@ class FakeReports:
         self.given_up.append(f"{claim.name}: {text}")
 
 
+class FakeKubelet:
+    """What kubelet wrote down, if the test says so."""
+
+    def __init__(self) -> None:
+        self.pods: dict[str, set[str]] | None = None  # by claim
+
+    def pods_of(self, claim_uid: str) -> set[str] | None:
+        """What the test said."""
+        return None if self.pods is None else self.pods.get(claim_uid, set())
+
+
 class FakeMarks:
     """What would be on the disk."""
 
@@ -343,6 +354,7 @@ class Stage:
         self.hooked = asyncio.Event()
         self.hooked.set()
         self.marks = FakeMarks()
+        self.kubelet = FakeKubelet()
         detacher = Detacher(
             self.driver,
             journal,
@@ -355,7 +367,7 @@ class Stage:
         self.attacher = Attacher(
             self.driver,
             journal,
-            PodPlans(journal, self.claims, self.pods),
+            PodPlans(journal, self.claims, self.pods, self.kubelet),
             detacher,
             reports=self.reports,
             marks=self.marks,

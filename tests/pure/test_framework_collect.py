@@ -63,7 +63,7 @@ class Site:
         self.cdi_dir = root / "cdi"
         state = NodeState(
             runtime=self.runtime,
-            marks=FileMarks(self.plans),
+            marks=FileMarks(self.plans, node.stage.released),
             busy=node.attaching.busy,
             netns_exists=node.stage.netns_exists,
             release=node.repairer.note_gone,

@@ -152,7 +152,7 @@ async def test_slow_attach_goes_on_while_the_container_is_held(tmp_path: Path) -
         go.set()
         attempt = node.attaching.under_way("sandbox-1")
         assert attempt is not None
-        assert await node.attaching.wait(attempt, None)
+        await node.attaching.wait(attempt)
         assert await node.create(pod_of()) is None
         assert node.stage.states() == {"sandbox-1/eth1": "attached"}
         assert node.stage.marks.complete == {"sandbox-1"}
@@ -176,7 +176,7 @@ async def test_attach_that_fails_late_is_tried_again_for_the_next_container(tmp_
         assert attempt is not None
         failing.set()
         with pytest.raises(AttachError, match="out of reach"):
-            await node.attaching.wait(attempt, None)
+            await node.attaching.wait(attempt)
         assert node.stage.states() == {}
         ((uid, failures),) = node.stage.reports.touched
         assert (uid, len(failures)) == ("uid-red", 1)
@@ -206,7 +206,7 @@ async def test_attach_has_a_limit(tmp_path: Path) -> None:
         attempt = node.attaching.under_way("sandbox-1")
         assert attempt is not None
         with pytest.raises(AttachTimeoutError, match=r"not attached in 0\.2 s"):
-            await node.attaching.wait(attempt, None)
+            await node.attaching.wait(attempt)
         assert node.stage.states() == {}
         ((uid, failures),) = node.stage.reports.touched
         assert (uid, len(failures)) == ("uid-red", 1)
@@ -317,6 +317,7 @@ async def test_synchronize_completes_and_releases(tmp_path: Path) -> None:
             "red": claim_of("red"),
             "blue": claim_of("blue", device_of("eth2"), pods=("pod-2",)),
         }
+        node.stage.end(pod_of("pod-1", "s1"))
         await node.synchronize(pod_of("pod-2", "s2"), pod_of("pod-1", "s1", netns=None))
         await node.repairer.wait_idle()
         assert node.stage.states() == {"s2/eth2": "attached"}
@@ -368,6 +369,7 @@ async def test_repairs_of_a_namespace_do_not_hold_up_others(tmp_path: Path) -> N
     async with node_in(tmp_path) as node:
         await node.stage.prepare(bad, good)
         await node.run(bad_pod)
+        node.stage.end(bad_pod)
         begun, go = node.stage.driver.hold("detach eth1")
         attached, attach = node.stage.driver.hold("attach eth2")
         await node.synchronize(good_pod)
@@ -560,6 +562,6 @@ async def test_list_that_is_not_whole(tmp_path: Path) -> None:
         await node.run(pod_of("pod-1", "s1"))
         await node.run(pod_of("pod-2", "s2"))
         node.stage.end(pod_of("pod-2", "s2"))
-        node.repairer.note_running([], whole=False)
+        node.repairer.note_running([])
         await node.repairer.wait_idle()
         assert node.stage.states() == {"s1/eth1": "attached"}

@@ -209,7 +209,7 @@ async def test_pod_started_while_the_driver_was_away(root: Path) -> None:
 async def test_not_announced_without_a_runtime(root: Path) -> None:
     """Kubelet hears of a network driver only once the runtime's hooks reach it."""
     async with api_server() as api:
-        settings = settings_in(root, api)
+        settings = settings_in(root, api, runtime_hook="nri")
         sockets = PluginSockets.under(settings.kubelet_dir, DRIVER)
         driver = ScriptedDriver()
         driver.devices.put_nowait((Device(name="eth1"),))
@@ -220,6 +220,16 @@ async def test_not_announced_without_a_runtime(root: Path) -> None:
             async with runtime_at(settings):
                 await register(sockets.registration)
             running.cancel()
+
+
+@pytest.mark.asyncio
+async def test_announced_by_either_way_to_be_called(root: Path) -> None:
+    """A runtime that accepts no plugin for a while does not keep kubelet from the driver."""
+    async with api_server() as api:
+        settings = settings_in(root, api)
+        async with served(ScriptedDriver(), settings):
+            text = (settings.cni_conf_dir / "10-pods.conflist").read_text()
+    assert "netclaim-attach" in text
 
 
 @pytest.mark.asyncio

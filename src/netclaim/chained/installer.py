@@ -51,6 +51,7 @@ SETTLE_S: Final = 1.0  # the runtime reads the directory anew within millisecond
 FIGHT_COUNT: Final = 5  # put back so often within FIGHT_WINDOW_S: somebody means it
 FIGHT_WINDOW_S: Final = 60.0
 FIGHT_PAUSE_S: Final = 60.0  # how long somebody who means it is left alone
+NOTHING_THERE: Final = "there is no network configuration in {}"
 ATTEMPTS: Final = 5  # at a file that changes under our hands, in one call
 
 
@@ -78,6 +79,7 @@ class Installer:
         self._done = asyncio.Event()
         self._program_put = False
         self._seen: tuple[Sight | None, Sight | None] | None = None
+        self.complaint = ""  # why the runtime does not call us, for people
 
     @property
     def installed(self) -> bool:
@@ -136,7 +138,6 @@ class Installer:
         Whoever takes it out again and again is left alone for a while each time, with a warning.
         """
         put_back: list[float] = []
-        complaint = ""
         while True:
             pause_s = LOOK_S
             try:
@@ -147,11 +148,11 @@ class Installer:
                         if was_installed:
                             put_back.append(self._now())
                             pause_s = self._pause_after(put_back)
-                complaint = ""
+                self.complaint = "" if self.installed else NOTHING_THERE.format(self._conf_dir)
             except HostError as error:
-                if str(error) != complaint:
+                if str(error) != self.complaint:
                     log.warning("chained.not_installed", error=str(error))
-                complaint = str(error)
+                self.complaint = str(error)
             await self._sleep(pause_s)
 
     def _pause_after(self, put_back: list[float]) -> float:

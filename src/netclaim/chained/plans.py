@@ -57,6 +57,11 @@ class PlanFiles:
         """Where the markers of complete sandboxes are; `netclaim-attach wait --attached`."""
         return self.root / ATTACHED
 
+    def concerns(self, uid: str, namespace: str) -> bool:
+        """Whether a pod may have a plan, by the files; as the program looks at them."""
+        paths = (self.root / PODS / uid, self.root / NAMESPACES / namespace, self.root / ASK)
+        return any(path.exists() for path in paths)
+
     def note_pod(self, uid: str) -> None:
         """Have the runtime wait for the driver before this pod starts."""
         self._note(PODS, uid)
@@ -108,7 +113,11 @@ class PlanFiles:
         self._forget(ATTACHED, sandbox_id)
 
     def rewrite(self, state: PlanState) -> None:
-        """Leave exactly this, and nothing of an earlier driver. What is missing comes first."""
+        """Leave exactly this, and nothing of an earlier driver. What is missing comes first.
+
+        While every pod has to be asked about, the pods and namespaces that an earlier driver noted
+        stay: they say more than what is known now.
+        """
         names = {
             PODS: state.pods,
             NAMESPACES: {name for name, claims in state.shared.items() if claims},
@@ -123,7 +132,8 @@ class PlanFiles:
         if state.ask_all:
             self.ask_all(True)
         for sort, kept in names.items():
-            self._keep_only(sort, kept)
+            noted = self._names(sort) if state.ask_all and sort in (PODS, NAMESPACES) else set()
+            self._keep_only(sort, kept | noted)
         if not state.ask_all:
             self.ask_all(False)
 
@@ -142,6 +152,11 @@ class PlanFiles:
         path = self.root / sort / _checked(name)
         with _host_errors(path):
             path.unlink(missing_ok=True)
+
+    def _names(self, sort: str) -> set[str]:
+        directory = self.root / sort
+        with _host_errors(directory):
+            return {path.name for path in directory.iterdir() if not path.name.startswith(".")}
 
     def _keep_only(self, sort: str, names: Collection[str]) -> None:
         directory = self.root / sort

@@ -2,8 +2,8 @@
 
 Promise: the runtime's network configuration stops naming the driver before anything else goes, so
 that pods start all the while; says in one line each what was taken away. Again: nothing is left to
-take. Limit: a driver that runs is refused, since it would put everything back; interfaces of running
-pods, the journal and leases stay, for a driver that comes back.
+take. Limit: a driver that runs is refused, since it would put everything back; interfaces of
+running pods, the journal and leases stay, for a driver that comes back.
 """
 
 import asyncio

@@ -69,6 +69,10 @@ class CniDeadlineError(CniError):
     """A plugin was still running at its deadline, and was killed."""
 
 
+class PluginBusyError(CniDeadlineError):
+    """A plugin was not even started: too many others are running."""
+
+
 class CniGroupError(PeerError, ExceptionGroup[Exception]):
     """Several failures of one operation; a PeerError, so that who catches those misses none."""
 

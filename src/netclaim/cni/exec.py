@@ -24,7 +24,13 @@ import structlog
 
 from netclaim.cni.call import CniCall
 from netclaim.cni.conflist import PLAIN_NAME
-from netclaim.cni.errors import NO_CODE, CniDeadlineError, CniError, PluginMissingError
+from netclaim.cni.errors import (
+    NO_CODE,
+    CniDeadlineError,
+    CniError,
+    PluginBusyError,
+    PluginMissingError,
+)
 from netclaim.errors import HostError
 
 # Programs at a time. Each is a Go program that takes some 15 MB and, for some milliseconds, a core:
@@ -74,8 +80,9 @@ class ExecPlugins:
                 begun = True
                 child = await self._execute(program, call)
         except TimeoutError as error:
+            kind = CniDeadlineError if begun else PluginBusyError
             ending = "not done after {:g} s, killed" if begun else BUSY
-            raise CniDeadlineError(
+            raise kind(
                 ending.format(self._deadline_s), plugin=call.plugin, command=call.command
             ) from error
         if child.flooded or child.status != 0:

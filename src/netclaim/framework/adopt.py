@@ -103,8 +103,13 @@ class Adopter:
 
     async def _settle_owed(self, pod: PodSandbox) -> None:
         """Plan what kubelet was told is prepared; a link that was away may be back."""
-        owed = [b for b in self._journal.bookings.values() if b.owed and pod.uid in b.pods]
+        here = [b for b in self._journal.bookings.values() if b.claim.namespace == pod.namespace]
+        owed = [booking for booking in here if booking.owed]
+        shared = [b for b in owed if b.sole_pod_uid is None and pod.uid not in b.pods]
+        used = await self._pods.claims_of(pod) if shared and pod.may_claim else None
         for booking in owed:
+            if pod.uid not in booking.pods and not (used and booking.claim.name in used.names):
+                continue
             self._planning[pod.id] = booking.claim.uid
             await self._settle(booking.claim)
             self._planning.pop(pod.id, None)

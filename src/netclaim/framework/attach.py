@@ -158,7 +158,9 @@ class Attacher:
             plans = self._plans.known(pod)
         except NotPreparedError:
             return False
-        return bool(plans) and all(self._is_attached(plan, pod) for plan in plans)
+        if not plans or self._unfinished(pod.id):
+            return False
+        return all(self._is_attached(plan, pod) for plan in plans)
 
     def sandbox(self, sandbox_id: str) -> PodSandbox | None:
         """A sandbox in which something was begun."""
@@ -176,6 +178,10 @@ class Attacher:
                 here = self._journal.leases_of_sandbox(pod.id)
                 mine = [le for le in here if le.attachment.plan.claim.uid == claim_uid]
                 await self._detacher.undo(mine)
+
+    def has_netns(self, pod: PodSandbox) -> bool:
+        """Whether a sandbox's network namespace is there."""
+        return self._detacher.has_netns(pod)
 
     def users(self, claim_uid: str) -> tuple[PodSandbox, ...]:
         """The sandboxes that have, or are getting, something of the claim, and have not ended."""

@@ -4,8 +4,9 @@ A runtime waits two seconds for a hook, and every other pod of the node waits wi
 asks a DHCP server takes longer. So an attach is a task of its own: a hook waits for it as long as
 it may, and then the pod's containers are held until it is done.
 
-Promise: one attempt for a sandbox at a time; it ends within a limit; one that fails is taken back
-if whoever began it said so, accounted for, and shown on its claims. Ending the sandbox cancels it.
+Promise: one attempt for a sandbox at a time, and so many of a namespace; it ends within a limit;
+one that fails is taken back if whoever began it said so, accounted for, and shown on its claims.
+Ending the sandbox cancels it.
 Limit: an attempt dies with the driver; what it left is undone, or completed, after the next start.
 """
 
@@ -17,11 +18,12 @@ from typing import Final, Self
 
 import structlog
 
-from netclaim.errors import NetclaimError, PeerError
+from netclaim.errors import PeerError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.clock import Clock
 from netclaim.framework.fairness import HookTime, NotYetError
+from netclaim.framework.places import Places
 from netclaim.framework.repair import Repairer
 from netclaim.model.pod import PodSandbox
 from netclaim.nri.tasks import TaskScope
@@ -31,6 +33,10 @@ __all__ = ["AttachTimeoutError", "Attaching", "Attempt"]
 log = structlog.get_logger()
 
 ROLLBACK_S: Final = 10.0  # a detach takes milliseconds; what does not fit goes on in the background
+# Attempts at a time, in all and of one namespace, so that one whose attaches are slow or fail for
+# ever holds up itself. An attach takes milliseconds: eight get through a full node in a second.
+PLACES: Final = 32
+NAMESPACE_PLACES: Final = 8
 CUT_OFF: Final = "cut off before it was done"
 
 
@@ -71,6 +77,7 @@ class Attaching:
         self._clock = clock
         self._limit_s = limit_s
         self._attempts: dict[str, Attempt] = {}  # by sandbox
+        self._places = Places(total=PLACES, each=NAMESPACE_PLACES)
         self._tasks = TaskScope()
 
     async def __aenter__(self) -> Self:
@@ -110,16 +117,25 @@ class Attaching:
         if attempt is None:
             attempt = Attempt(pod)
             self._attempts[pod.id] = attempt
+            self._repairer.note_made(pod.id)
             work = self._work(attempt, adopt, roll_back=roll_back, hooked=hooked)
             attempt.task = self._tasks.start(work)
+            attempt.task.add_done_callback(lambda _: self._end(attempt))
         return attempt
 
-    async def wait(self, attempt: Attempt, until_s: float | None) -> bool:
-        """Wait for an attempt, if need be until a time on the loop's clock; whether it succeeded.
+    async def wait(self, attempt: Attempt) -> None:
+        """Wait for an attempt to be over, where nobody else waits. Raises what made it fail."""
+        await attempt.over.wait()
+        if attempt.failure is not None:
+            raise attempt.failure
+
+    async def hold(self, attempt: Attempt, until_s: float) -> bool:
+        """Wait for an attempt while all pods of the node do; whether it succeeded by that time.
 
         Raises what made it fail: once it is taken back, or at that time if that is not done yet.
         """
-        attempt.waited_since_s = self._clock.monotonic()
+        if attempt.waited_since_s is None:
+            attempt.waited_since_s = self._clock.monotonic()
         try:
             async with asyncio.timeout_at(until_s):
                 await attempt.over.wait()
@@ -150,10 +166,10 @@ class Attaching:
     ) -> None:
         pod = attempt.pod
         try:
-            await self._cancel_earlier(pod)
             if hooked:
                 self._hook_time.check_pod(pod)
-            async with asyncio.timeout(self._limit_s):
+            async with self._places.hold(pod.namespace), asyncio.timeout(self._limit_s):
+                await self._cancel_earlier(pod)
                 await adopt(pod)
                 await self._attacher.attach(pod, hooked=hooked)
             attempt.known.set()
@@ -169,9 +185,14 @@ class Attaching:
                 self._account(attempt, error)
             if not isinstance(error, Exception):
                 raise  # cancelled: the sandbox ends, or the driver does
-        finally:
-            del self._attempts[pod.id]
-            attempt.over.set()
+
+    def _end(self, attempt: Attempt) -> None:
+        """Note that an attempt is over; also one that was cancelled before it began."""
+        if not attempt.known.is_set():
+            attempt.failure = attempt.failure or AttachTimeoutError(CUT_OFF)
+            attempt.known.set()
+        self._attempts.pop(attempt.pod.id, None)
+        attempt.over.set()
 
     async def _cancel_earlier(self, pod: PodSandbox) -> None:
         """A pod has one sandbox at a time: nobody waits for the others any more."""
@@ -205,6 +226,6 @@ class Attaching:
         try:
             async with asyncio.timeout(ROLLBACK_S):
                 await self._attacher.release_sandbox(pod)
-        except (NetclaimError, TimeoutError) as error:
-            log.warning("detach.postponed", sandbox=pod.id, error=str(error))
+        except Exception as error:  # noqa: BLE001 (also a group of them; it is tried again)
+            log.warning("detach.postponed", pod=pod.name, sandbox=pod.id, error=str(error))
             self._repairer.wake()

@@ -84,7 +84,7 @@ class ChainedCalls:
     async def _add(self, pod: PodSandbox) -> None:
         attempt = self._attaching.begin(pod, self._adopter.book, roll_back=True, hooked=False)
         try:
-            await self._attaching.wait(attempt, None)
+            await self._attaching.wait(attempt)
         except Exception as error:
             log.warning("attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error))
             raise
@@ -105,16 +105,18 @@ class ChainedCalls:
             # The driver was started anew while the container was held.
             adopt = self._adopter.take_over
             attempt = self._attaching.begin(pod, adopt, roll_back=False, hooked=False)
-        await self._attaching.wait(attempt, None)
+        await self._attaching.wait(attempt)
 
     def _release_unlisted(self, config: bytes) -> None:
-        """Release the sandboxes that the runtime does not list; it lists its own, all of them."""
+        """Release the sandboxes that the runtime does not list, unless their namespaces live."""
         listed = _valid(config)
         if listed is None:
             return
-        for pod in pods_of(self._journal.leases.values()):
-            if pod.id not in listed:
-                self._repairer.note_gone(pod)
+        held = pods_of(self._journal.leases.values())
+        gone = [p for p in held if p.id not in listed and not self._attacher.has_netns(p)]
+        for pod in gone:
+            self._repairer.note_gone(pod)
+        log.info("chained.gc", listed=len(listed), released=len(gone))
 
 
 class NotAttachedError(RequestError):

@@ -16,12 +16,13 @@ import structlog
 
 from netclaim.errors import PeerError
 from netclaim.framework.clock import Clock
-from netclaim.framework.contract import NetworkDriver
+from netclaim.framework.contract import NetworkDriver, NotBegunError
 from netclaim.framework.faults import brief, explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.marks import SandboxMarks
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.records import Lease, pods_of
+from netclaim.framework.store import JournalError
 from netclaim.model.attachment import Attachment, AttachmentKey
 from netclaim.model.claim import DeviceKey
 from netclaim.model.pod import PodSandbox
@@ -50,6 +51,10 @@ class Reports(Protocol):
 
 class DetachError(PeerError):
     """Attachments could not be undone; they are kept, to be undone later."""
+
+
+# A detach that was cut off after so long hangs; a hook cuts one off after a second or two.
+HUNG_S: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,23 +130,32 @@ class Detacher:
 
     async def _detach(self, attachment: Attachment, errors: list[Exception]) -> None:
         at = {"pod": attachment.pod.name, "at": attachment.plan.where}
+        started_s = self._clock.monotonic()
         try:
             with self._metrics.timed("detach"):
                 await self._driver.detach(attachment)
             await self._journal.drop_lease(attachment.key)
         except Exception as error:  # noqa: BLE001 (the driver's code; told and tried again)
             text = explain("detach.failed", error, **at)
-            if not await self._given_up(attachment, text):
+            try:
+                given_up = await self._given_up(attachment, error, text)
+            except JournalError as fault:
+                explain("detach.failed", fault, **at)
+                given_up = False
+            if not given_up:
                 errors.append(error)
-        except asyncio.CancelledError:  # it took longer than its caller could wait
-            self._count_failure(attachment.key)
+        except asyncio.CancelledError:
+            if self._clock.monotonic() - started_s >= HUNG_S:
+                self._count_failure(attachment.key)
             raise
         else:
             self._failing.pop(attachment.key, None)
             log.info("detach.done", **at)
 
-    async def _given_up(self, attachment: Attachment, text: str) -> bool:
+    async def _given_up(self, attachment: Attachment, error: Exception, text: str) -> bool:
         """Whether this was the last attempt; then the attachment is forgotten, with an event."""
+        if isinstance(error, NotBegunError):
+            return False
         tries, since_s = self._count_failure(attachment.key)
         patience = ATTACHED if attachment.interface is not None else NEVER_ATTACHED
         took_s = self._clock.monotonic() - since_s

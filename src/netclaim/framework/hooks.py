@@ -91,7 +91,14 @@ class RuntimeHooks:
         *,
         deadline_s: float,  # noqa: ARG002 (answered at once: the whole node waits)
     ) -> None:
-        """Note what runs; the work is done later. Again: noted anew."""
+        """Note what runs; the work is done later. Again: noted anew.
+
+        A sandbox whose network is being attached by the runtime's CNI chain is not in the list yet.
+        """
+        self._repairer.note_running(pods)
+
+    def note_running(self, pods: Sequence[PodSandbox]) -> None:
+        """Note what runs, as it was listed before."""
         self._repairer.note_running(pods)
 
     async def run_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
@@ -167,11 +174,11 @@ class RuntimeHooks:
         now_s = asyncio.get_running_loop().time()
         if self._hold is None:
             by_s = deadline_s - (deadline_s - now_s) * ROLLBACK_SHARE
-            if not await self._attaching.wait(attempt, by_s):
+            if not await self._attaching.hold(attempt, by_s):
                 why = "interfaces were not attached in the runtime's time"
                 await self._attaching.cancel(attempt.pod.id, why)
                 raise AttachTimeoutError(why)
             return True
         again = attempt.held_s > 0 or not self._hook_time.may_wait(attempt.pod.namespace)
         by_s = min(deadline_s, now_s + (SHORT_S if again else WAIT_S))
-        return await self._attaching.wait(attempt, by_s)
+        return await self._attaching.hold(attempt, by_s)

@@ -33,7 +33,7 @@ async def _running(runtime: CriClient) -> list[PodSandbox]:
     pods = []
     for each in await runtime.list():
         status = await runtime.status(each.id) if each.ready else None
-        if status is not None and status.ready:
+        if status is not None and status.ready and status.netns:
             pod = PodSandbox(each.id, each.uid, each.namespace, each.name, netns=status.netns)
             pods.append(pod)
     return pods

@@ -30,6 +30,7 @@ from netclaim.framework.kube_api import (
     KubeSlices,
     KubeStatuses,
 )
+from netclaim.framework.kubelet_state import KubeletState
 from netclaim.framework.limits import Limits
 from netclaim.framework.living import LivingLook, NodeState
 from netclaim.framework.marks import Marks, NoMarks
@@ -149,7 +150,7 @@ def build(
     look = None
     if isinstance(driver, NetworkDriver):
         places = RuntimePlaces.of(settings, driver.name)
-        marks = file_marks = FileMarks(PlanFiles(places.plans))
+        marks = file_marks = FileMarks(PlanFiles(places.plans), released)
         hook_time = HookTime(clock)
         detacher = Detacher(
             driver,
@@ -163,7 +164,7 @@ def build(
         attacher = Attacher(
             driver,
             journal,
-            PodPlans(journal, claims, pods),
+            PodPlans(journal, claims, pods, KubeletState(places.kubelet_state)),
             detacher,
             reports=reporter,
             marks=marks,
@@ -188,7 +189,7 @@ def build(
 
         async def complete() -> None:
             await journal.mark_complete()
-            file_marks.note_plans(journal)
+            file_marks.begin(journal, attacher.is_complete)
 
         adopter = Adopter(
             driver.name,

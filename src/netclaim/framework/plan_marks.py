@@ -15,6 +15,7 @@ from netclaim.chained import PlanFiles, PlanState
 from netclaim.errors import HostError
 from netclaim.framework.journal import Journal
 from netclaim.framework.records import pods_of
+from netclaim.framework.released import ReleasedLately
 from netclaim.model.pod import PodSandbox
 
 __all__ = ["FileMarks"]
@@ -25,8 +26,10 @@ log = structlog.get_logger()
 class FileMarks:
     """Marks below one directory."""
 
-    def __init__(self, files: PlanFiles) -> None:
+    def __init__(self, files: PlanFiles, released: ReleasedLately) -> None:
+        """What is `released` may be a pod's that is about to start: it has to be asked about."""
         self._files = files
+        self._released = released
         self._state = PlanState()
 
     @property
@@ -36,7 +39,7 @@ class FileMarks:
 
     def begin(self, journal: Journal, is_complete: Callable[[PodSandbox], bool]) -> None:
         """Leave exactly what the journal knows, and nothing of an earlier boot or driver."""
-        plans = _plans(journal)
+        plans = self._plans(journal)
         pods = pods_of(journal.leases.values())
         begun = frozenset(pod.id for pod in pods)
         complete = frozenset(pod.id for pod in pods if is_complete(pod))
@@ -47,7 +50,7 @@ class FileMarks:
 
     def note_plans(self, journal: Journal) -> None:
         """Write what is new, remove what is not there any more."""
-        before, now = self._state, _plans(journal)
+        before, now = self._state, self._plans(journal)
         for uid in now.pods - before.pods:
             self._files.note_pod(uid)
         for namespace in now.shared.keys() | before.shared.keys():
@@ -86,13 +89,14 @@ class FileMarks:
         except HostError as error:
             log.warning("marks.failed", error=str(error))
 
-
-def _plans(journal: Journal) -> PlanState:
-    pods: set[str] = set()
-    shared: defaultdict[str, set[str]] = defaultdict(set)
-    for booking in journal.bookings.values():
-        pods |= booking.pods
-        if booking.sole_pod_uid is None:
-            shared[booking.claim.namespace].add(booking.claim.uid)
-    claims = {namespace: frozenset(uids) for namespace, uids in shared.items()}
-    return PlanState(pods=frozenset(pods), shared=claims, ask_all=not journal.complete)
+    def _plans(self, journal: Journal) -> PlanState:
+        pods: set[str] = set()
+        shared: defaultdict[str, set[str]] = defaultdict(set)
+        for booking in journal.bookings.values():
+            pods |= booking.pods
+            if booking.sole_pod_uid is None:
+                shared[booking.claim.namespace].add(booking.claim.uid)
+        for namespace, uids in self._released.claims().items():
+            shared[namespace] |= uids
+        claims = {namespace: frozenset(uids) for namespace, uids in shared.items()}
+        return PlanState(pods=frozenset(pods), shared=claims, ask_all=not journal.complete)

@@ -9,6 +9,7 @@ something else than pods are not understood; a second pod that names a claim whi
 another pod alone, from a template, is not looked for.
 """
 
+from collections.abc import Collection
 from typing import Final, Protocol
 
 import msgspec
@@ -61,6 +62,14 @@ class Pods(Protocol):
         ...
 
 
+class KubeletPods(Protocol):
+    """What kubelet wrote down of the node's claims."""
+
+    def pods_of(self, claim_uid: str) -> Collection[str] | None:
+        """The UIDs of the pods that use a claim; None if that cannot be known."""
+        ...
+
+
 class NotPreparedError(PeerError):
     """A pod's claim is not prepared, or being released: kubelet has to prepare it (again)."""
 
@@ -75,7 +84,8 @@ class PodGoneError(PeerError):
 class PodPlans:
     """Finds a pod's plans."""
 
-    def __init__(self, journal: Journal, claims: Claims, pods: Pods) -> None:
+    def __init__(self, journal: Journal, claims: Claims, pods: Pods, kubelet: KubeletPods) -> None:
+        self._kubelet = kubelet
         self._journal = journal
         self._claims = claims
         self._pods = pods
@@ -98,13 +108,25 @@ class PodPlans:
         return pod.uid in booking.pods or pod.uid in later
 
     async def _serves(self, booking: Booking, pod: PodSandbox) -> bool:
-        uid = booking.claim.uid
         if booking.sole_pod_uid is not None:
             return pod.uid == booking.sole_pod_uid
         if self._is_reserved(booking, pod):
             return True
         if not pod.may_claim:
             return False
+        try:
+            return await self._joined(booking, pod)
+        except PodGoneError:
+            raise
+        except PeerError:  # the API server is away, but kubelet has written down what it knows
+            listed = self._kubelet.pods_of(booking.claim.uid)
+            if listed is None or pod.uid in listed:
+                raise
+            return False
+
+    async def _joined(self, booking: Booking, pod: PodSandbox) -> bool:
+        """Whether a pod came to a shared claim after that was prepared."""
+        uid = booking.claim.uid
         if not (await self._claims_of(pod)).may_have(booking.claim.name):
             return False
         claim = await self._claims.get(booking.claim)

@@ -184,9 +184,9 @@ class Preparer:
                 )
                 await self._journal.put_booking(msgspec.structs.replace(booking, ending=True))
                 return
-            await self._release(booking)
             if booking.sole_pod_uid is None:
-                self._released.note(ref.namespace)
+                self._released.note(ref.namespace, ref.uid)
+            await self._release(booking)
             log.info("unprepare.done", claim=ref.name, namespace=ref.namespace)
 
     async def release_ended(self, ref: ClaimRef) -> None:

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import structlog
 
@@ -34,24 +34,33 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
+class Worker(Handlers, Protocol):
+    """Who does what the hooks ask for."""
+
+    def note_running(self, pods: Sequence[PodSandbox]) -> None:
+        """These sandboxes exist; one that is being made just now may be missing."""
+        ...
+
+
 class RelayedHooks:
     """The runtime's hooks: to whoever works in this process, as soon as somebody does."""
 
-    def __init__(self) -> None:
-        self._worker: Handlers | None = None
+    def __init__(self, concerns: Callable[[PodSandbox], bool]) -> None:
+        """`concerns` says whether a pod may have a plan, as far as is on the disk."""
+        self._concerns = concerns
+        self._worker: Worker | None = None
         self._changed = asyncio.Event()
         self._passing = False
         self._under_way = 0
         self._ended = asyncio.Event()
         self._pods: dict[str, PodSandbox] = {}  # as the runtime last said
 
-    async def engage(self, worker: Handlers) -> None:
+    def engage(self, worker: Worker) -> None:
         """From now on this one works; it hears what there is."""
         self._worker, self._passing = worker, False
         self._wake()
         if self._pods:
-            now_s = asyncio.get_running_loop().time()
-            await worker.synchronize(tuple(self._pods.values()), (), deadline_s=now_s)
+            worker.note_running(tuple(self._pods.values()))
 
     def dismiss(self, *, passing: bool) -> None:
         """Nobody works here any more; `passing`: another process does."""
@@ -79,21 +88,21 @@ class RelayedHooks:
     async def run_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
         """Noted and passed on."""
         self._pods[pod.id] = pod
-        async with self._calling(deadline_s) as worker:
+        async with self._calling(pod, deadline_s) as worker:
             if worker is not None:
                 await worker.run_pod_sandbox(pod, deadline_s=deadline_s)
 
     async def stop_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
         """Noted and passed on."""
         self._pods.pop(pod.id, None)
-        async with self._calling(deadline_s) as worker:
+        async with self._calling(pod, deadline_s) as worker:
             if worker is not None:
                 await worker.stop_pod_sandbox(pod, deadline_s=deadline_s)
 
     async def remove_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
         """Noted and passed on."""
         self._pods.pop(pod.id, None)
-        async with self._calling(deadline_s) as worker:
+        async with self._calling(pod, deadline_s) as worker:
             if worker is not None:
                 await worker.remove_pod_sandbox(pod, deadline_s=deadline_s)
 
@@ -101,7 +110,7 @@ class RelayedHooks:
         self, pod: PodSandbox, container: Container, *, deadline_s: float
     ) -> ContainerHook | None:
         """Passed on."""
-        async with self._calling(deadline_s) as worker:
+        async with self._calling(pod, deadline_s) as worker:
             if worker is None:
                 return None
             return await worker.create_container(pod, container, deadline_s=deadline_s)
@@ -112,8 +121,8 @@ class RelayedHooks:
             await self._ended.wait()
 
     @asynccontextmanager
-    async def _calling(self, deadline_s: float) -> AsyncIterator[Handlers | None]:
-        worker = await self._get(deadline_s)
+    async def _calling(self, pod: PodSandbox, deadline_s: float) -> AsyncIterator[Worker | None]:
+        worker = await self._get(pod, deadline_s)
         self._under_way += 1
         try:
             yield worker
@@ -122,8 +131,10 @@ class RelayedHooks:
             self._ended.set()
             self._ended = asyncio.Event()
 
-    async def _get(self, deadline_s: float) -> Handlers | None:
+    async def _get(self, pod: PodSandbox, deadline_s: float) -> Worker | None:
         """Who works here; None if the work is done elsewhere. Waits while neither is known."""
+        if self._worker is None and not self._concerns(pod):
+            return None
         try:
             async with asyncio.timeout_at(deadline_s):
                 while self._worker is None and not self._passing:

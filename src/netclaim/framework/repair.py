@@ -110,17 +110,19 @@ class Repairer:
         self._idle.clear()
         self._work.set()
 
-    def note_running(self, pods: Sequence[PodSandbox], *, whole: bool = True) -> None:
-        """These sandboxes exist. A stopped one has no namespace any more.
+    def note_running(self, pods: Sequence[PodSandbox]) -> None:
+        """These sandboxes exist, and perhaps one that is being made. Again: the same.
 
-        `whole`: and no others. Else one that is being made may be missing, and counts as gone only
-        without its namespace.
+        The runtime lists a sandbox once it is made. One that is not listed, or listed without its
+        namespace, is gone if the namespace that we know of it is.
         """
-        self._running = {pod.id: pod for pod in pods if pod.netns is not None}
-        held = [p for p in pods_of(self._journal.leases.values()) if p.id not in self._running]
-        gone = [p for p in held if whole or not (p.netns and self._netns_exists(p.netns))]
-        self._gone = {pod.id: pod for pod in gone}
-        without = (pod for pod in pods if pod.netns is None)
+        held = {pod.id: pod for pod in pods_of(self._journal.leases.values())}
+        alive = {each: pod for each, pod in held.items() if self._attacher.has_netns(pod)}
+        listed = [alive.get(pod.id, pod) if pod.netns is None else pod for pod in pods]
+        self._running = {pod.id: pod for pod in listed if pod.netns is not None}
+        kept = self._running.keys() | alive.keys()
+        self._gone = {each: pod for each, pod in held.items() if each not in kept}
+        without = (pod for pod in listed if pod.netns is None)
         self._lost = {pod.id: pod for pod in without if self._is_planned(pod)}
         self._listed = True
         self._to_check = {pod.id: pod for pod in self._attacher.holders(beyond=())}
@@ -130,6 +132,10 @@ class Repairer:
         """This sandbox is to be released. Again: the same."""
         self._gone[pod.id] = pod
         self.wake()
+
+    def note_made(self, sandbox_id: str) -> None:
+        """The runtime is making this sandbox, or a container in it. Again: nothing."""
+        self._gone.pop(sandbox_id, None)
 
     def note_lost(self, pod: PodSandbox) -> None:
         """This sandbox has no namespace: if it runs, it is to be replaced. Again: the same."""
@@ -234,24 +240,29 @@ class Repairer:
             (self._running, self._complete),
         ):
             pods = [pod for pod in noted.values() if pod.namespace == namespace]
-            steps += [await self._step(namespace, partial(work, pod)) for pod in pods]
+            steps += [await self._step(namespace, partial(work, pod), pod) for pod in pods]
         unfinished = [each for each in self._attacher.unfinished() if each.namespace == namespace]
         finish = self._attacher.finish
-        steps += [await self._step(namespace, partial(finish, each)) for each in unfinished]
+        steps += [await self._step(namespace, partial(finish, each), each) for each in unfinished]
         ended = [claim for claim in self._ended_claims() if claim.namespace == namespace]
         release = self._release_claim
         steps += [await self._step(namespace, partial(release, each)) for each in ended]
         return all(steps)
 
-    async def _step(self, namespace: str, work: Callable[[], Awaitable[None]]) -> bool:
+    async def _step(
+        self, namespace: str, work: Callable[[], Awaitable[None]], pod: PodSandbox | None = None
+    ) -> bool:
+        at = {"namespace": namespace}
+        if pod is not None:
+            at |= {"pod": pod.name, "sandbox": pod.id}
         try:
             async with self._places.hold(namespace), asyncio.timeout(STEP_S):
                 await work()
         except TimeoutError:
-            log.warning("repair.failed", error=f"not done in {STEP_S:g} s")
+            log.warning("repair.failed", error=f"not done in {STEP_S:g} s", **at)
             return False
         except Exception as error:  # noqa: BLE001 (the driver's code, too; tried again)
-            explain("repair.failed", error)
+            explain("repair.failed", error, **at)
             return False
         return True
 
@@ -276,6 +287,8 @@ class Repairer:
         self._lost.pop(pod.id, None)
 
     async def _release(self, pod: PodSandbox) -> None:
+        if pod.id not in self._gone:  # told of again since it was noted
+            return
         await self._attacher.release_sandbox(pod)
         self._gone.pop(pod.id, None)
 
@@ -294,7 +307,8 @@ class Repairer:
             # A Stop from here on waits for the pod's lock behind us, and undoes it all.
             try:
                 await self._adopter.take_over(pod)
-                await self._attacher.attach(pod)
+                if pod.id in self._running:
+                    await self._attacher.attach(pod)
             except PodGoneError as error:
                 log.info("repair.pod_gone", pod=pod.name, error=str(error))  # it is about to stop
             finally:

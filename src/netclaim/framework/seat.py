@@ -28,7 +28,7 @@ SOCKET_MODE: Final = 0o600  # who may ask may stop the driver's work
 ASK: Final = b"take "
 YOURS: Final = b"yours\n"
 LINE_MAX: Final = 4096  # a path
-ANSWER_S: Final = 60.0  # longer than calls under way are given
+ANSWER_S: Final = 15.0  # twice what calls under way are given
 
 
 class Seat:

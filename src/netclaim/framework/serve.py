@@ -23,10 +23,13 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 import structlog
 
+from netclaim.chained import PlanFiles
 from netclaim.errors import NetclaimError, exit_code, faults_in
 from netclaim.framework.clock import Clock, SystemClock
 from netclaim.framework.contract import Driver, NetworkDriver
@@ -36,11 +39,13 @@ from netclaim.framework.logs import configure_logs
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.own_loop import hooks_on, own_loop
 from netclaim.framework.relay import RelayedHooks
+from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.settings import HTTP_ADDRESS, Settings, settings_from_command_line
 from netclaim.framework.turn import Turns
 from netclaim.framework.watchdog import Watchdog, Watched, this_loop, watching
 from netclaim.kube import connect, load_cluster
 from netclaim.kubelet import HealthBoard, PluginSockets, RegistrationVerdict, serve_plugin
+from netclaim.model.pod import PodSandbox
 from netclaim.nri import Plugin
 
 __all__ = ["run_driver", "serve"]
@@ -81,7 +86,7 @@ async def run_driver(
     clock = clock or SystemClock()
     sockets = PluginSockets.under(settings.kubelet_dir, driver.name, settings.instance)
     cluster = load_cluster(settings.kubeconfig)
-    hooks = RelayedHooks()
+    hooks = RelayedHooks(partial(_concerns, RuntimePlaces.of(settings, driver.name).plans))
     plugin = _plugin(driver, settings, hooks)
     async with AsyncExitStack() as stack:
         loops = [this_loop()]
@@ -119,7 +124,11 @@ async def run_driver(
         group.create_task(turns.run())
         await turns.wait_known()
         if plugin is not None:
-            await stack.enter_async_context(_connected(plugin, group))
+            await stack.enter_async_context(_connecting(plugin, group))
+        if isinstance(driver, NetworkDriver) and turns.leading:
+            await turns.wait_hooked()
+        elif plugin is not None:  # the runtime tells both processes, before one gives its seat
+            await plugin.wait_connected()
 
         def observe(verdict: RegistrationVerdict) -> None:
             state.registered = verdict.registered
@@ -147,11 +156,12 @@ class _State:
         """In words; nothing if nothing is."""
         installer, mode = self._turns.installer, self._turns.settings.runtime_hook
         if not self._turns.leading:
-            return "another process of the driver is at work"
+            return self._turns.waits_for
         if self._plugin is not None and self._plugin.runtime is None:
             return "not connected to the container runtime's NRI socket"
-        if mode == "cni" and installer is not None and not installer.installed:
-            return "the container runtime's network configuration does not name the driver"
+        if mode != "nri" and installer is not None and not installer.installed:
+            why = f": {installer.complaint}" if installer.complaint else ""
+            return f"the container runtime's network configuration does not name the driver{why}"
         if not self.registered:
             return "not registered with kubelet"
         return "; ".join(filter(None, (self._turns.standing.text(), self._watchdog.late())))
@@ -170,16 +180,19 @@ def _plugin(driver: Driver, settings: Settings, hooks: RelayedHooks) -> Plugin |
     )
 
 
+def _concerns(plans: Path, pod: PodSandbox) -> bool:
+    return PlanFiles(plans).concerns(pod.uid, pod.namespace)
+
+
 async def _never_mind() -> None:
     """Nothing to wait for."""
 
 
 @asynccontextmanager
-async def _connected(plugin: Plugin, group: asyncio.TaskGroup) -> AsyncIterator[None]:
+async def _connecting(plugin: Plugin, group: asyncio.TaskGroup) -> AsyncIterator[None]:
     """Be the runtime's plugin while the block runs; leave it between two hooks."""
     running = group.create_task(_run(plugin.run))
     try:
-        await plugin.wait_connected()
         yield
     finally:
         try:

@@ -35,7 +35,7 @@ from netclaim.framework.relay import RelayedCalls, RelayedClaims, RelayedHooks
 from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.seat import Seat, ask_for_seat
 from netclaim.framework.settings import Settings
-from netclaim.framework.store import JournalBusyError, is_locked
+from netclaim.framework.store import JournalBusyError, JournalError, is_locked
 from netclaim.framework.supervise import Backoff, Standing, retry, supervise
 from netclaim.kubelet import HealthBoard
 from netclaim.model.claim import JsonObject
@@ -48,6 +48,7 @@ log = structlog.get_logger()
 BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 # Another process of the driver gives its journal back within its grace period of 20 s.
 STARTING: Final = Backoff(first_s=0.2, max_s=2.0)
+ASKING: Final = Backoff(first_s=1.0, max_s=15.0)  # a process that hangs is killed by kubelet
 HOOKS_S: Final = 2.5  # the runtime's hooks are over by then
 CALLS_S: Final = 5.0  # attaches that take longer are begun again by the next process
 SIT_S: Final = 5.0  # the successor waits for nothing but the answer; it takes milliseconds
@@ -71,13 +72,14 @@ class Turns:
     clock: Clock
     hooked: Callable[[], Awaitable[None]]  # whether the runtime's plugin interface has us
     own_socket: Path  # where this process serves kubelet
-    hooks: RelayedHooks = field(default_factory=RelayedHooks)
+    hooks: RelayedHooks
     claims: RelayedClaims = field(init=False)
     calls: RelayedCalls = field(default_factory=RelayedCalls)
     installer: Installer | None = field(init=False)
     standing: Standing = field(init=False)  # what is wrong with the parts
     running: list[asyncio.Task[None]] = field(default_factory=list)
     leading: bool = False
+    waits_for: str = "starting"  # in words, while it is not leading
     _asked: bool = False  # whether this process had its chance to be the newer one
     _gave_s: float | None = None  # when the seat was given to a newer process
     _known: asyncio.Event = field(default_factory=asyncio.Event)
@@ -137,16 +139,26 @@ class Turns:
         """Serve the chained plugin as soon as the seat is ours, or about to be."""
         if self.settings.instance and self._is_busy():
             self.hooks.dismiss(passing=True)
+            self.waits_for = "another process of the driver is at work"
             self._known.set()
+            await self._callable.wait()
             if not self._asked:
-                await self._callable.wait()
-                self._asked = True
-                server = await self._serve_calls(stack)
-                self.hooks.await_engagement()
-                places = RuntimePlaces.of(self.settings, self.driver.name)
-                await ask_for_seat(places.seat, self.own_socket)
-                return server
+                return await self._ask(stack)
         return None
+
+    async def _ask(self, stack: AsyncExitStack) -> AttachServer | None:
+        """Ask for the seat until it is given, or free; between attempts the other one works."""
+        places = RuntimePlaces.of(self.settings, self.driver.name)
+        for delay_s in ASKING.delays(self.clock):
+            async with AsyncExitStack() as attempt:
+                server = await self._serve_calls(attempt)
+                self.hooks.await_engagement()
+                if await ask_for_seat(places.seat, self.own_socket) or not self._is_busy():
+                    stack.push_async_exit(attempt.pop_all())
+                    return server
+                self.hooks.dismiss(passing=True)
+            await self.clock.sleep(delay_s)
+        raise AssertionError("delays never end")
 
     async def _serve_calls(self, stack: AsyncExitStack) -> AttachServer | None:
         if not isinstance(self.driver, NetworkDriver):
@@ -165,18 +177,22 @@ class Turns:
 
     async def _open_journal(self, stack: AsyncExitStack) -> Journal:
         boot_id = _boot_id()
+        self.waits_for = f"waiting for {self._journal_path}, which another process has"
+        # A process that has worked before waits for a full disk to be over; a new one says so.
+        worked = self._known.is_set()
         return await retry(
             "journal",
             lambda: stack.enter_async_context(open_journal(self._journal_path, boot_id)),
             backoff=STARTING,
             clock=self.clock,
-            retried=(JournalBusyError,),
+            retried=(JournalError, JournalBusyError) if worked else (JournalBusyError,),
         )
 
     async def _node(self, journal: Journal) -> KnownNode:
         """The node as the journal knows it; else as the API server says, which is waited for."""
         if journal.node is not None:
             return journal.node
+        self.waits_for = f"waiting for the API server at {self.server}"
         node = await retry("node", self._ask_node, backoff=STARTING, clock=self.clock)
         await journal.put_node(node)
         return node
@@ -198,7 +214,7 @@ class Turns:
             node_uid=node.uid,
             metrics=self.metrics,
             healths=self.healths,
-            hooked=self._wait_hooked,
+            hooked=self.wait_hooked,
             clock=self.clock,
         )
         async with AsyncExitStack() as stack:
@@ -250,11 +266,11 @@ class Turns:
     ) -> None:
         await asyncio.to_thread(_put_program, RuntimePlaces.of(self.settings, self.driver.name))
         await stack.enter_async_context(network.attaching)
-        await self.hooks.engage(network.hooks)
+        self.hooks.engage(network.hooks)
         self.calls.engage(network.calls)
         self._keep(group, "repair", network.repairer.run)
         if self.settings.runtime_hook == "cni":
-            note = partial(network.repairer.note_running, whole=False)
+            note = network.repairer.note_running
             self._keep(group, "list", partial(list_once, network.runtime, note))
         if self.installer is not None:
             watching = self.settings.runtime_hook != "nri"
@@ -282,17 +298,31 @@ class Turns:
         """Ask for the node once; returns only if it is another one than was known."""
         now = await retry("node", self._ask_node, backoff=STARTING, clock=self.clock)
         if now != node:
-            await journal.put_node(now)
             self.driver.learn_node(now.facts)
+            try:
+                await journal.put_node(now)
+            except JournalError as error:  # it is asked for again at the next start
+                log.warning("serve.node_not_kept", error=str(error))
         if now.uid == node.uid:
             await asyncio.Event().wait()
         log.warning("serve.node_replaced", node=self.settings.node_name)
 
-    async def _wait_hooked(self) -> None:
-        if self.settings.runtime_hook == "cni" and self.installer is not None:
-            await self.installer.wait_installed()
-        else:
-            await self.hooked()
+    async def wait_hooked(self) -> None:
+        """Return once the runtime would tell us of a pod that starts, in one way or the other.
+
+        A runtime accepts a plugin only between its calls; one that lasts must not keep kubelet from
+        the driver while the other way is open.
+        """
+        ways = []
+        if self.settings.runtime_hook != "cni":
+            ways.append(asyncio.ensure_future(self.hooked()))
+        if self.settings.runtime_hook != "nri" and self.installer is not None:
+            ways.append(asyncio.ensure_future(self.installer.wait_installed()))
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for way in ways:
+                way.cancel()
 
 
 async def _keep_installed(installer: Installer, *, watching: bool) -> None:

@@ -101,10 +101,7 @@ class Watchdog:
         """What should make somebody restart us, in words; empty: nothing."""
         for watched, state in self._states.items():
             under_way = state.round
-            if watched.name == MAIN:
-                if text := self._text(watched, state):
-                    return text
-            elif under_way is not None and under_way.lag_s() > self._hung_s:
+            if under_way is not None and under_way.lag_s() > self._hung_s:
                 return f"the event loop {watched.name!r} has not come round for {self._hung_s:g} s"
         return ""
 

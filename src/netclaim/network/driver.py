@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import structlog
 
 from netclaim.cni import Chain, Endpoint, NetworkList, Result, pod_args
+from netclaim.cni.errors import PluginBusyError
 from netclaim.errors import PeerError
 from netclaim.framework.contract import NetworkDriver
 from netclaim.kernel import Link, Monitor, NamespaceGoneError, open_netns
@@ -30,7 +31,7 @@ from netclaim.model.node import NodeFacts
 from netclaim.network.dad import DadHold
 from netclaim.network.device import find_by_device
 from netclaim.network.discover import GENERIC, follow, list_devices
-from netclaim.network.errors import LinkGoneError, NameTakenError, about
+from netclaim.network.errors import LinkGoneError, NameTakenError, NotUndoneError, about
 from netclaim.network.files import PluginFiles
 from netclaim.network.gate import NetworkGate
 from netclaim.network.guard import Guard
@@ -176,6 +177,8 @@ class LinkDriver(NetworkDriver):
         network = network_to_undo(interface)
         try:
             await self._chain.delete(network, _endpoint(interface, attachment.pod))
+        except PluginBusyError as error:
+            raise NotUndoneError(str(error)) from error
         finally:
             if interface.link and moves_link(network):
                 await self._links.restore(interface.link, up=interface.link_up)
@@ -185,7 +188,8 @@ class LinkDriver(NetworkDriver):
         netns = attachment.pod.netns
         try:
             name = read_plan(attachment.plan).if_name
-            return netns is not None and await self._links.pod_has(netns, name)
+            mac = attachment.interface.hardware_address if attachment.interface else ""
+            return netns is not None and await self._links.pod_has(netns, name, mac)
         except NamespaceGoneError:
             return False
 

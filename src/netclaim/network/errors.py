@@ -22,6 +22,7 @@ from netclaim.model.claim import DeviceKey
 __all__ = [
     "LinkGoneError",
     "NameTakenError",
+    "NotUndoneError",
     "ParametersError",
     "PlanRefusedError",
     "PolicyError",
@@ -77,6 +78,10 @@ class NameTakenError(NotBegunError, RequestError):
             field="ifName",
         )
         self.ifname = ifname
+
+
+class NotUndoneError(NotBegunError, PeerError):
+    """A plugin that should undo something could not be started yet."""
 
 
 class LinkGoneError(NotBegunError, LaterError, PeerError):

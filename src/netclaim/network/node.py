@@ -155,7 +155,11 @@ class NodeLinks:
             elif link is not None and up and not link.up:
                 await rtnl.call(set_link(link.index, up=True))
 
-    async def pod_has(self, netns: str, name: str) -> bool:
-        """Whether a pod has a link of this name."""
+    async def pod_has(self, netns: str, name: str, mac: str = "") -> bool:
+        """Whether a pod has a link of this name, or one that it renamed: of this address."""
         with open_netns(netns) as opened, Rtnl.open(opened) as rtnl:
-            return await find_link(rtnl, name) is not None
+            if await find_link(rtnl, name) is not None:
+                return True
+            if not mac:
+                return False
+            return any(link.mac == mac.lower() for link in await list_links(rtnl))
