@@ -565,3 +565,34 @@ async def test_list_that_is_not_whole(tmp_path: Path) -> None:
         node.repairer.note_running([])
         await node.repairer.wait_idle()
         assert node.stage.states() == {"s1/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_attempt_that_ends_before_it_begins(tmp_path: Path) -> None:
+    """An attach that is cancelled before its first step is over, and the next one is tried."""
+    async with node_in(tmp_path, hold=HOLD) as node:
+        await node.stage.prepare(RED)
+        adopt = node.stage.adopter.book
+        attempt = node.attaching.begin(pod_of(), adopt, roll_back=True, hooked=False)
+        await node.attaching.cancel("sandbox-1")
+        with pytest.raises(AttachTimeoutError, match="cut off"):
+            await node.attaching.wait(attempt)
+        await node.run(pod_of(sandbox="s2"))
+        assert node.stage.states() == {"s2/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_time_that_nobody_else_waits_is_not_charged(tmp_path: Path) -> None:
+    """An attach that the chained plugin waits for may take its time, again and again."""
+    async with node_in(tmp_path, hold=HOLD) as node:
+        await node.stage.prepare(RED)
+        for number in range(5):
+            begun, go = node.stage.driver.hold("attach eth1")
+            pod = pod_of(sandbox=f"s{number}")
+            adopt = node.stage.adopter.book
+            attempt = node.attaching.begin(pod, adopt, roll_back=True, hooked=False)
+            await begun.wait()
+            await node.stage.clock.sleep(20.0)
+            go.set()
+            await node.attaching.wait(attempt)
+        assert node.stage.hook_time.may_wait("default")

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from netclaim.framework import Settings, run_driver
+from netclaim.framework.journal import open_journal
 from netclaim.kubelet import DraClient, PluginSockets, register
 from netclaim.model import Device
 from netclaim.nri import Container
@@ -175,3 +176,17 @@ async def test_hook_under_way_is_answered_before_the_driver_ends(root: Path) -> 
             async with served(again, settings):
                 await runtime.create_container(pod_of(netns=NETNS), CONTAINER)
             assert again.calls == []
+
+
+@pytest.mark.asyncio
+async def test_older_process_that_does_not_give_its_seat(root: Path) -> None:
+    """While the older one hangs with the journal, pods that have no plan pass the newer one."""
+    async with api_server() as api:
+        settings = instance(root, api, "b")
+        path = settings.state_dir / DRIVER / "journal.db"
+        async with open_journal(path, "boot") as journal:
+            await journal.settle()
+            async with runtime_at(settings) as runtime, served(driver_with("eth1"), settings):
+                await runtime.wait_plugins(BOTH[0])
+                for number in range(3):
+                    await runtime.run_pod_sandbox(pod_of(f"p{number}", f"s{number}", netns=NETNS))

@@ -1,0 +1,54 @@
+"""Kubelet's own file says which pods use a claim, also while the API server is away."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from netclaim.framework.kubelet_state import KubeletState
+from tests.pure.framework_node import RED, node_in
+from tests.pure.framework_parts import UNREACHABLE, pod_of
+
+ENTRY = {"ClaimUID": "uid-red", "ClaimName": "red", "PodUIDs": {"pod-1": {}, "pod-2": {}}}
+
+
+def written(path: Path, data: Any) -> Path:
+    """The file as kubelet writes it: JSON within JSON."""
+    text = msgspec.json.encode(data).decode()
+    path.write_bytes(msgspec.json.encode({"Data": text, "Checksum": 1}))
+    return path
+
+
+def test_pods_of_a_claim(tmp_path: Path) -> None:
+    """Those that are listed under it; of a claim that is not in use, none."""
+    state = KubeletState(written(tmp_path / "state", {"ClaimInfoStateList": [ENTRY]}))
+    assert state.pods_of("uid-red") == ["pod-1", "pod-2"]
+    assert state.pods_of("uid-blue") == []
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"Data": "["}', b'{"Data": "{}"', b"\xff"])
+def test_file_that_cannot_be_read(tmp_path: Path, content: bytes) -> None:
+    """Then nothing is known; nor without a file."""
+    path = tmp_path / "state"
+    assert KubeletState(path).pods_of("uid-red") is None
+    path.write_bytes(content)
+    assert KubeletState(path).pods_of("uid-red") is None
+
+
+@pytest.mark.asyncio
+async def test_plain_pod_beside_a_shared_claim_while_the_api_server_is_away(
+    tmp_path: Path,
+) -> None:
+    """It starts if kubelet does not list it; it is refused if it is listed, or nothing is known."""
+    async with node_in(tmp_path) as node:
+        stage = node.stage
+        await stage.prepare(RED)
+        stage.pods.faults = [UNREACHABLE] * 3
+        with pytest.raises(type(UNREACHABLE)):
+            await node.run(pod_of("pod-9", "s9"))
+        stage.kubelet.pods = {"uid-red": {"pod-8"}}
+        await node.run(pod_of("pod-9", "s9"))
+        with pytest.raises(type(UNREACHABLE)):
+            await node.run(pod_of("pod-8", "s8"))
+        assert stage.driver.calls == []
