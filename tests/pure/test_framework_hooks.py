@@ -596,3 +596,16 @@ async def test_time_that_nobody_else_waits_is_not_charged(tmp_path: Path) -> Non
             go.set()
             await node.attaching.wait(attempt)
         assert node.stage.hook_time.may_wait("default")
+
+
+@pytest.mark.asyncio
+async def test_plain_pods_pass_the_slow_ones_of_their_namespace(tmp_path: Path) -> None:
+    """However many attaches of a namespace hang, its pods that claim nothing start."""
+    claims = [claim_of(f"c{n}", device_of(f"eth{n}"), pods=(f"pod-{n}",)) for n in range(12)]
+    async with node_in(tmp_path, hold=HOLD) as node:
+        await node.stage.prepare(*claims)
+        for number in range(12):
+            node.stage.driver.hang(f"attach eth{number}")
+            await node.run(pod_of(f"pod-{number}", f"s{number}"), within_s=0.05)
+        await node.run(pod_of("plain", "s-plain"))
+        assert await node.create(pod_of("plain", "s-plain")) is None

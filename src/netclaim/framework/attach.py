@@ -140,6 +140,10 @@ class Attacher:
             for claim_uid in attempt.claims():
                 self._reports.touch(claim_uid, {})
 
+    async def lacks(self, pod: PodSandbox) -> bool:
+        """Whether there is anything to attach, or to note as complete, for a pod."""
+        return bool(await self._plans.of(pod))
+
     def tell_failure(self, sandbox_id: str) -> frozenset[str] | None:
         """Have the claims say why the last attach of a sandbox failed. Again: nothing.
 

@@ -168,10 +168,13 @@ class Attaching:
         try:
             if hooked:
                 self._hook_time.check_pod(pod)
-            async with self._places.hold(pod.namespace), asyncio.timeout(self._limit_s):
+            async with asyncio.timeout(self._limit_s):
                 await self._cancel_earlier(pod)
                 await adopt(pod)
-                await self._attacher.attach(pod, hooked=hooked)
+                lacks = await self._attacher.lacks(pod)
+            if lacks:  # others pass, however many attaches of their namespace are slow
+                async with self._places.hold(pod.namespace), asyncio.timeout(self._limit_s):
+                    await self._attacher.attach(pod, hooked=hooked)
             attempt.known.set()
             self._hook_time.note_slow(pod, self._held_s(attempt))
         except BaseException as error:

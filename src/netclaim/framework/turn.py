@@ -296,7 +296,9 @@ class Turns:
 
     async def _refresh_node(self, journal: Journal, node: KnownNode) -> None:
         """Ask for the node once; returns only if it is another one than was known."""
-        now = await retry("node", self._ask_node, backoff=STARTING, clock=self.clock)
+        now = await retry(
+            "node", self._ask_node, backoff=Backoff(), clock=self.clock, retried=PASSING
+        )
         if now != node:
             self.driver.learn_node(now.facts)
             try:
