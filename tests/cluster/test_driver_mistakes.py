@@ -76,7 +76,7 @@ def test_one_name_for_two_interfaces(kubectl: Kubectl, driver: str) -> None:
 def test_claim_of_a_pod_on_the_hosts_network(kubectl: Kubectl, driver: str) -> None:
     """A pod that can have no interface of its own does not start, and says why."""
     kubectl.apply(simple_claim("nowhere"), pod("host", "nowhere", hostNetwork=True))
-    wait_event(kubectl, "host", "take away hostNetwork or the claim")
+    wait_event(kubectl, "host", "remove hostNetwork or the claim")
     condition = ready_condition(wait_claim(kubectl, "nowhere", "False"))
     assert condition is not None
     assert "on the node's own network" in condition["message"]
