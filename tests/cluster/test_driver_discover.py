@@ -36,11 +36,20 @@ def devices(kubectl: Kubectl, driver: str, node: str) -> dict[str, dict[str, Any
 
 
 @pytest.fixture
-def plugged(lab: Lab) -> Iterator[str]:
-    """A link that kind-worker2 gets during the test; gone at the end."""
+def plugged(lab: Lab, admin: Kubectl, driver: str) -> Iterator[str]:
+    """A link that kind-worker2 gets during the test; gone at the end, and from the slice too.
+
+    Otherwise the scheduler could give it to the next test's claim.
+    """
+    names = {"eth7", "storage0"}
     yield "eth7"
-    for name in ("eth7", "storage0"):
+    for name in names:
         in_node(lab, "kind-worker2", "sh", "-c", f"ip link delete {name} 2>/dev/null || true")
+    eventually(
+        lambda: names & devices(admin, driver, "kind-worker2").keys(),
+        lambda left: not left,
+        "the links of the test gone from the slice",
+    )
 
 
 def test_slices_say_which_node_has_which_link(admin: Kubectl, driver: str) -> None:
