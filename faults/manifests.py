@@ -82,20 +82,24 @@ def burst_objects(burst: str, plugin: str) -> list[dict[str, Any]]:
     return [_template("one", ("net1",), plugin), _template("two", ("net1", "net2"), plugin), shared]
 
 
-def burst_pods(burst: str, claimed: int, plain: int) -> list[BurstPod]:
+def burst_pods(burst: str, claimed: int, plain: int, *, named: bool) -> list[BurstPod]:
     """Of five pods with claims, three have one interface, one has two, one has the shared claim.
 
-    Plain ones are spread among them, so that both kinds meet the fault at all stages.
+    Plain ones are spread among them, so that both kinds meet the fault at all stages. `named` is
+    whether containers name the claim that they use.
     """
     pods = []
     for number in range(claimed):
         name = f"{burst}-c{number}"
         if number % 5 == 3:
-            pods.append(_claimed(burst, name, {"resourceClaimTemplateName": "two"}, 2))
+            source = {"resourceClaimTemplateName": "two"}
+            pods.append(_claimed(burst, name, source, 2, named=named))
         elif number % 5 == 4:
-            pods.append(_claimed(burst, name, {"resourceClaimName": f"{burst}-shared"}, 1))
+            source = {"resourceClaimName": f"{burst}-shared"}
+            pods.append(_claimed(burst, name, source, 1, named=named))
         else:
-            pods.append(_claimed(burst, name, {"resourceClaimTemplateName": "one"}, 1))
+            source = {"resourceClaimTemplateName": "one"}
+            pods.append(_claimed(burst, name, source, 1, named=named))
     for number in range(plain):
         place = (number + 1) * len(pods) // plain
         pods.insert(place, BurstPod(f"{burst}-p{number}", _pod(burst, f"{burst}-p{number}", ())))
@@ -109,10 +113,13 @@ def plain_pod(name: str) -> dict[str, Any]:
     return manifest
 
 
-def _claimed(burst: str, name: str, source: dict[str, str], count: int) -> BurstPod:
+def _claimed(burst: str, name: str, source: dict[str, str], count: int, *, named: bool) -> BurstPod:
     interfaces = ("net1", "net2")[:count]
     manifest = _pod(burst, name, interfaces)
     manifest["spec"]["resourceClaims"] = [{"name": "network", **source}]
+    if named:
+        (container,) = manifest["spec"]["containers"]
+        container["resources"] = {"claims": [{"name": "network"}]}
     return BurstPod(name, manifest, interfaces)
 
 

@@ -7,9 +7,11 @@
  * Limit: does nothing itself. It passes the result of the plugins before it on as it came.
  *
  * A second job, as a hook of the container's runtime (createRuntime):
- *     netclaim-attach wait --socket PATH --sandbox ID --pod-uid UID --attached DIRECTORY
- *                          --timeout SECONDS
- * waits until the driver says that the sandbox has all its interfaces.
+ *     netclaim-attach wait --socket PATH --attached DIRECTORY --timeout SECONDS
+ *                          [--sandbox ID --pod-uid UID]
+ * waits until the driver says that the sandbox has all its interfaces. Without --sandbox it is the
+ * one that the container's state on standard input names; this form stands in CDI files, which
+ * outlive a driver that was uninstalled, and then does nothing.
  */
 #include <errno.h>
 #include <signal.h>
@@ -398,8 +400,49 @@ static bool read_options(int count, char **words, struct wait_options *options)
         if (!found)
             return false;
     }
-    return count % 2 == 0 && options->socket && options->sandbox && options->pod_uid &&
-           options->attached && options->timeout;
+    return count % 2 == 0 && options->socket && options->attached && options->timeout &&
+           !options->sandbox == !options->pod_uid;
+}
+
+/* What an annotation of a container's state says, by the first of these names that it has. */
+static const char *annotation(struct span annotations, const char *const names[2])
+{
+    for (int i = 0; i < 2; i++) {
+        const char *text = json_text(json_member(annotations, names[i]));
+
+        if (text && *text)
+            return text;
+    }
+    return NULL;
+}
+
+/* Whose container this is, as the runtime says on standard input: containerd, then CRI-O. */
+static bool read_state(struct wait_options *options)
+{
+    static const char *const sandbox[] = {"io.kubernetes.cri.sandbox-id",
+                                          "io.kubernetes.cri-o.SandboxID"};
+    static const char *const pod_uid[] = {"io.kubernetes.cri.sandbox-uid",
+                                          "io.kubernetes.pod.uid"};
+    struct buffer input = {0};
+    struct span state;
+
+    if (!read_all(STDIN_FILENO, STDIN_MAX, &input) ||
+        !json_whole((struct span){buffer_text(&input), input.len}, &state))
+        return false;
+    struct span annotations = json_member(state, "annotations");
+
+    options->sandbox = annotation(annotations, sandbox);
+    options->pod_uid = annotation(annotations, pod_uid);
+    return options->sandbox;
+}
+
+/* The driver's directory is there from its first start on until it is uninstalled. */
+static bool is_uninstalled(const char *socket)
+{
+    const char *slash = strrchr(socket, '/');
+
+    return slash && access(copy_text((struct span){socket, (size_t)(slash - socket)}), F_OK) != 0 &&
+           errno == ENOENT;
 }
 
 static int run_wait(int count, char **words)
@@ -409,8 +452,13 @@ static int run_wait(int count, char **words)
     char *rest = NULL;
 
     if (!read_options(count, words, &options))
-        return complain("usage: netclaim-attach wait --socket PATH --sandbox ID --pod-uid UID "
-                        "--attached DIRECTORY --timeout SECONDS", span_of(""), "");
+        return complain("usage: netclaim-attach wait --socket PATH --attached DIRECTORY "
+                        "--timeout SECONDS [--sandbox ID --pod-uid UID]", span_of(""), "");
+    if (!options.sandbox && is_uninstalled(options.socket))
+        return 0;
+    if (!options.sandbox && !read_state(&options))
+        return complain("the container's state on standard input does not name its sandbox",
+                        span_of(""), "");
     double seconds = strtod(options.timeout, &rest);
 
     if (rest == options.timeout || *rest || !(seconds > 0 && seconds <= TIMEOUT_MAX_S))

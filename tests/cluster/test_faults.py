@@ -70,7 +70,7 @@ def test_no_pod_without_its_interfaces(campaign: Campaign, name: str) -> None:
 def test_audit_sees_what_is_wrong(campaign: Campaign) -> None:
     """An interface that went, an address that nobody has: the audit reports each of them."""
     site, name = campaign.fresh()
-    pods = burst_pods(name, 2, 1)
+    pods = burst_pods(name, 2, 1, named=False)
     auditor = Auditor(site, name, pods, NONE)
     burst = Burst(site, name, NONE, pods)
     burst.start(0.0)

@@ -94,6 +94,13 @@ class Site:
         options += ["--attached", self.plans.attached_dir, "--timeout", timeout]
         return self._execute(["wait", *map(str, options)], b"{}", {})
 
+    def wait_by_state(self, state: str, **changes: object) -> Ran:
+        """Execute it as the hook of a claim, with a container's state."""
+        places = {"socket": self.socket, "attached": self.plans.attached_dir, "timeout": "100"}
+        options = [(f"--{name}", str(value)) for name, value in (places | changes).items()]
+        words = [word for option in options for word in option]
+        return self._execute(["wait", *words], state.encode(), {})
+
     @staticmethod
     def _execute(words: list[str], stdin: bytes, environment: dict[str, str]) -> Ran:
         command = [str(program_path()), *words]

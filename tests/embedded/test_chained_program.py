@@ -392,6 +392,31 @@ def test_a_hook_that_is_called_wrongly(site: Site, timeout: str) -> None:
     assert (ran.status, "--timeout" in ran.err) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("sandbox", "uid"),
+    [
+        ("io.kubernetes.cri.sandbox-id", "io.kubernetes.cri.sandbox-uid"),
+        ("io.kubernetes.cri-o.SandboxID", "io.kubernetes.pod.uid"),
+    ],
+)
+def test_a_container_that_names_its_claim(site: Site, sandbox: str, uid: str) -> None:
+    """Whose it is stands in its state, as containerd and CRI-O write it."""
+    state = json.dumps({"id": "c1", "annotations": {"x": "y", sandbox: SANDBOX, uid: POD_UID}})
+    with site.driver(b"ok\n") as asked:
+        assert site.wait_by_state(state).status == 0
+    assert asked == [f"netclaim/1 WAIT\ncontainer={SANDBOX}\nuid={POD_UID}\nlength=0\n\n".encode()]
+    assert "is away" in site.wait_by_state(state).err
+    site.plans.note_attached(SANDBOX)
+    assert site.wait_by_state(state).status == 0
+
+
+@pytest.mark.parametrize("state", ["", "{", "[]", '{"annotations": {"x": 1}}', "null"])
+def test_a_container_of_nobody(site: Site, state: str) -> None:
+    """A state that names no sandbox is refused; after an uninstall nothing is."""
+    assert "does not name its sandbox" in site.wait_by_state(state).err
+    assert site.wait_by_state(state, socket="/nonexistent/attach.sock").status == 0
+
+
 # -- with the real server --------------------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ def settings_in(root: Path) -> Settings:
         kubelet_dir=root / "kubelet",
         cni_conf_dir=root / "net.d",
         cni_program_dir=root / "bin",
+        cdi_dir=root / "cdi",
     )
 
 
@@ -48,7 +49,7 @@ def install(settings: Settings) -> Path:
 
 def uninstall(settings: Settings, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
     """Run the command; its exit code and what it prints."""
-    options = ("run_dir", "state_dir", "kubelet_dir", "cni_conf_dir", "cni_program_dir")
+    options = ("run_dir", "state_dir", "kubelet_dir", "cni_conf_dir", "cni_program_dir", "cdi_dir")
     words = [f"--{each.replace('_', '-')}={getattr(settings, each)}" for each in options]
     with pytest.raises(SystemExit) as ended:
         main(["driver", "uninstall", *words])
@@ -66,6 +67,21 @@ def test_everything_goes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     left = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert left == [conflist]
     assert uninstall(settings, capsys) == (0, ["nothing to take away"])
+
+
+def test_what_containers_restart_with_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """While pods hold claims, the program that their CDI files name is kept, and said to be."""
+    settings = settings_in(tmp_path)
+    install(settings)
+    settings.cdi_dir.mkdir()
+    (settings.cdi_dir / f"{NAME}_u1.json").touch()
+    (settings.cdi_dir / "another_u2.json").touch()
+    code, lines = uninstall(settings, capsys)
+    program = RuntimePlaces.of(settings, NAME).program
+    assert (code, len(lines), program.exists()) == (0, 4, True)
+    assert lines[-1] == f"kept {program}: pods still hold 1 claim, and restart with it"
 
 
 @pytest.mark.asyncio

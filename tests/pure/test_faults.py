@@ -47,7 +47,7 @@ def test_rounds_take_the_moments_in_turn() -> None:
 
 def test_burst_has_pods_of_every_kind() -> None:
     """Of five pods with claims one has two interfaces, one a shared claim; plain ones between."""
-    pods = burst_pods("b0", 10, 2)
+    pods = burst_pods("b0", 10, 2, named=True)
     sources = [p.manifest["spec"].get("resourceClaims", [{}])[0] for p in pods]
     assert [len(p.interfaces) for p in pods].count(2) == 2
     assert sum("resourceClaimName" in source for source in sources) == 2

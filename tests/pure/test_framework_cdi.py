@@ -8,6 +8,7 @@ import pytest
 from netclaim.errors import HostError
 from netclaim.framework.cdi import CdiDirectory
 from netclaim.model import ContainerEdits, DeviceNode, Mount, Plan, Prepared
+from netclaim.nri import ContainerHook
 from tests.pure.framework_parts import claim_of, device_of
 
 EDITS = ContainerEdits(
@@ -56,6 +57,28 @@ async def test_file(tmp_path: Path) -> None:
             }
         ],
     }
+
+
+@pytest.mark.asyncio
+async def test_hook(tmp_path: Path) -> None:
+    """A driver that holds containers has its hook in every device, beside the edits if any."""
+    hook = ContainerHook("/opt/wait", ("wait", "--timeout", "35"), 40)
+    directory = CdiDirectory(tmp_path, "net.example.com", hook)
+    ids = await directory.write(prepared_of(EDITS, None))
+    assert len(ids) == 2
+    file = tmp_path / "net.example.com_uid-red.json"
+    first, second = json.loads(file.read_text())["devices"]
+    assert second["containerEdits"] == {
+        "hooks": [
+            {
+                "hookName": "createRuntime",
+                "path": "/opt/wait",
+                "args": ["wait", "--timeout", "35"],
+                "timeout": 40,
+            }
+        ]
+    }
+    assert first["containerEdits"].keys() == {"env", "deviceNodes", "mounts", "hooks"}
 
 
 @pytest.mark.asyncio

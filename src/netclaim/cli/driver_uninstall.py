@@ -3,7 +3,8 @@
 Promise: the runtime's network configuration stops naming the driver before anything else goes, so
 that pods start all the while; says in one line each what was taken away. Again: nothing is left to
 take. Limit: a driver that runs is refused, since it would put everything back; interfaces of
-running pods, the journal and leases stay, for a driver that comes back.
+running pods, the journal and leases stay, for a driver that comes back, and so does the program
+that containers of running pods are started with.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from netclaim.chained import Installer, program_path
 from netclaim.cli.driver import (
     DEFAULTS,
     LINK_DEFAULTS,
+    CdiDir,
     CniConfDir,
     CniProgramDir,
     DriverName,
@@ -41,13 +43,14 @@ def command(
     kubelet_dir: KubeletDir = DEFAULTS.kubelet_dir,
     cni_conf_dir: CniConfDir = DEFAULTS.cni_conf_dir,
     cni_program_dir: CniProgramDir = DEFAULTS.cni_program_dir,
+    cdi_dir: CdiDir = DEFAULTS.cdi_dir,
 ) -> None:
     """Take away what a driver that is given up left on this node.
 
     Removes the driver from the runtime's network configuration, the programs that it put on the
     node, and its directory below --run-dir. Stop the driver first. Interfaces of running pods stay
-    until the pods end; the journal and address leases stay for a driver that comes back. Needs
-    root.
+    until the pods end; the journal and address leases stay for a driver that comes back, and the
+    program that containers of running pods restart with stays for them. Needs root.
     """
     name = driver_name_of(driver_name)
     journal = state_dir / name / "journal.db"
@@ -59,6 +62,7 @@ def command(
         kubelet_dir=kubelet_dir,
         cni_conf_dir=cni_conf_dir,
         cni_program_dir=cni_program_dir,
+        cdi_dir=cdi_dir,
     )
     for line in asyncio.run(_uninstall(settings, name)) or [NOTHING]:
         print(line)
@@ -81,10 +85,16 @@ async def _uninstall(settings: Settings, name: str) -> list[str]:
     ]
     if before[1] and not after[1]:
         done.append(f"removed {program}")
+    started_with = list(settings.cdi_dir.glob(f"{name}_*.json"))
     for path in (places.program, places.socket.parent):
+        if path == places.program and started_with:
+            continue
         if path.exists():
             _remove(path)
             done.append(f"removed {path}")
+    if done and started_with and places.program.exists():
+        claims = f"{len(started_with)} claim{'' if len(started_with) == 1 else 's'}"
+        done.append(f"kept {places.program}: pods still hold {claims}, and restart with it")
     return done
 
 

@@ -2,7 +2,8 @@
 
 Promise: one file a claim, there whole or not at all, and named by the claim so that releasing it
 needs nothing else. Writing again replaces it: the directory does not survive a reboot. Limit:
-environment, device nodes and mounts; CDI's hooks are not used.
+environment, device nodes and mounts, and one hook for all; only containers that name the claim get
+any of it.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import msgspec
 from netclaim.errors import HostError
 from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
 from netclaim.model.plan import ContainerEdits, Prepared
+from netclaim.nri import ContainerHook
 
 __all__ = ["CdiDirectory"]
 
@@ -24,14 +26,20 @@ CDI_VERSION: Final = "0.5.0"  # the first in which a device's name may begin wit
 class CdiDirectory:
     """One driver's files in the directory that the runtime reads."""
 
-    def __init__(self, directory: Path, driver: str) -> None:
+    def __init__(self, directory: Path, driver: str, hook: ContainerHook | None = None) -> None:
+        """`hook` runs before every container that names a claim of the driver."""
         self._directory = directory
         self._driver = driver
+        self._hook = hook
         self._kind = f"{driver}/claim"
 
     async def write(self, prepared: Prepared) -> Mapping[DeviceKey, str]:
-        """Write a claim's file; the CDI ids of those devices that have edits. Again: the same."""
-        edits = [(plan.device, plan.edits) for plan in prepared.plans if plan.edits is not None]
+        """Write a claim's file; the CDI ids of those devices that are in it. Again: the same."""
+        edits = [
+            (plan.device, _edits(plan.edits, self._hook))
+            for plan in prepared.plans
+            if plan.edits is not None or self._hook is not None
+        ]
         if not edits:
             return {}
         uid = prepared.claim.uid
@@ -39,8 +47,7 @@ class CdiDirectory:
             "cdiVersion": CDI_VERSION,
             "kind": self._kind,
             "devices": [
-                {"name": _name(uid, device), "containerEdits": _edits(edit)}
-                for device, edit in edits
+                {"name": _name(uid, device), "containerEdits": edit} for device, edit in edits
             ],
         }
         await asyncio.to_thread(self._replace, self._path(uid), msgspec.json.encode(spec))
@@ -87,7 +94,8 @@ def _name(claim_uid: str, device: AllocatedDevice) -> str:
     return "-".join(filter(None, (claim_uid, device.device, device.share_id)))
 
 
-def _edits(edits: ContainerEdits) -> JsonObject:
+def _edits(given: ContainerEdits | None, hook: ContainerHook | None) -> JsonObject:
+    edits = given or ContainerEdits()
     listed: JsonObject = {
         "env": [f"{name}={value}" for name, value in edits.env.items()],
         "deviceNodes": [
@@ -106,5 +114,15 @@ def _edits(edits: ContainerEdits) -> JsonObject:
             }
             for mount in edits.mounts
         ],
+        "hooks": [_hook(hook)] if hook is not None else [],
     }
     return {key: value for key, value in listed.items() if value}
+
+
+def _hook(hook: ContainerHook) -> JsonObject:
+    return {
+        "hookName": "createRuntime",
+        "path": hook.path,
+        "args": list(hook.args),
+        "timeout": hook.timeout_s,
+    }

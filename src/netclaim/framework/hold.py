@@ -1,7 +1,8 @@
 """Hold a pod's container until the pod has everything: by a program that the runtime executes.
 
 The program (see `chained`) asks the driver's socket, and refuses the container if the driver says
-so, or is away and had not noted that the sandbox is complete. No I/O.
+so, or is away and had not noted that the sandbox is complete. It gets into containers by NRI, and
+by CDI into those that name their claim, where no driver is needed any more. No I/O.
 """
 
 from dataclasses import dataclass
@@ -27,14 +28,19 @@ class Hold:
 
     def hook(self, pod: PodSandbox) -> ContainerHook:
         """What the runtime runs before a container of the pod."""
+        return self._hook("--sandbox", pod.id, "--pod-uid", pod.uid)
+
+    def claim_hook(self) -> ContainerHook:
+        """The same for any container that names a claim; the runtime says which sandbox it is."""
+        return self._hook()
+
+    def _hook(self, *whose: str) -> ContainerHook:
         timeout_s = int(self.limit_s) + SPARE_S
         options = {
             "--socket": str(self.socket),
-            "--sandbox": pod.id,
-            "--pod-uid": pod.uid,
             "--attached": str(self.attached_dir),
             "--timeout": str(timeout_s),
         }
         words = [word for option in options.items() for word in option]
-        args = (self.program.name, "wait", *words)
+        args = (self.program.name, "wait", *words, *whose)
         return ContainerHook(str(self.program), args, timeout_s + SPARE_S)

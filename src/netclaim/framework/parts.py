@@ -144,10 +144,10 @@ def build(
     released = ReleasedLately(clock)
     limits = Limits()
     marks: Marks = NoMarks()
-    files = CdiDirectory(settings.cdi_dir, driver.name)
     pods = KubePods(api)
     network = None
     look = None
+    claim_hook = None
     if isinstance(driver, NetworkDriver):
         places = RuntimePlaces.of(settings, driver.name)
         marks = file_marks = FileMarks(PlanFiles(places.plans), released)
@@ -221,17 +221,21 @@ def build(
             clock=clock,
             limit_s=settings.attach_timeout_s,
         )
+        hold = Hold(
+            places.program,
+            places.socket,
+            file_marks.attached_dir,
+            limit_s=settings.attach_timeout_s,
+        )
+        # Where the runtime does not ask before it makes a sandbox, a driver that is away between
+        # prepare and that moment is made up for here.
+        claim_hook = hold.claim_hook() if settings.runtime_hook == "nri" else None
         hooks = RuntimeHooks(
             attacher,
             adopter,
             attaching,
             repairer,
-            hold=Hold(
-                places.program,
-                places.socket,
-                file_marks.attached_dir,
-                limit_s=settings.attach_timeout_s,
-            ),
+            hold=hold,
             hook_time=hook_time,
             clock=clock,
         )
@@ -256,6 +260,7 @@ def build(
         file_marks.begin(journal, attacher.is_complete)
         attacher.count()
     attachments: Attachments = network or ContainersOnly()
+    files = CdiDirectory(settings.cdi_dir, driver.name, claim_hook)
     preparer = Preparer(
         driver,
         journal,
