@@ -19,6 +19,7 @@ from netclaim.model import AllocatedDevice, Plan, PodSandbox
 from netclaim.model.prepared import ClaimRef
 from netclaim.network import LinkSettings, link_driver
 from netclaim.network.plan import InterfacePlan
+from netclaim.network.policy import Level
 
 __all__ = ["main"]
 
@@ -74,9 +75,13 @@ async def measure() -> None:
     build_node()
     with tempfile.TemporaryDirectory() as directory:
         config = conflist(f"{directory}/store")
-        driver = link_driver(
-            LinkSettings(state_dir=Path(directory), cni_path=(str(plugins),)), in_process={}
+        settings = LinkSettings(
+            state_dir=Path(directory),
+            lease_dir=Path(directory),
+            cni_path=(str(plugins),),
+            policy=Level.PRIVILEGED,  # it names its own dataDir
         )
+        driver = link_driver(settings, in_process={})
         device = AllocatedDevice(request="nic", driver=driver.name, pool="node", device="eth1")
         network = InterfacePlan(if_name="net1", config=config, link="eth1").to_json()
         plan = Plan(claim=ClaimRef("uid", "default", "bench"), device=device, network=network)
