@@ -1,8 +1,9 @@
 """Run all tests as two pytest processes: those that compute beside those that mostly wait.
 
-The pure rung and the policy's fuzz keep one core busy; the others wait for a kernel or a cluster.
-Beside each other they take as long as the longer one. What the computing ones say is shown whole,
-after the others. Promise: fails if either process does; Ctrl-C ends both.
+The pure and the reference rung and the policy's fuzz keep one core busy; the others wait for a
+cluster, whole or embedded. Beside each other they take as long as the longer one. What the
+computing ones say is shown after the others, whole if something failed.
+Promise: fails if either process does; Ctrl-C ends both.
 Arguments go to both, such as `--randomly-seed=1`.
 """
 
@@ -13,7 +14,7 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[1]
 # Both work in namespaces of their own, if in any, and have no clock but pytest's limit.
-COMPUTING = ("tests/pure", "tests/embedded/test_policy_fuzz.py")
+COMPUTING = ("tests/pure", "tests/reference", "tests/embedded/test_policy_fuzz.py")
 CACHE = ".pytest_cache/computing"  # for `--last-failed`; the other process has the usual one
 
 
@@ -31,8 +32,10 @@ def main(arguments: list[str]) -> int:
                 beside.terminate()
                 raise
         said.seek(0)
-        sys.stdout.buffer.write(f"\nBeside that, {' and '.join(COMPUTING)}:\n".encode())
-        sys.stdout.buffer.write(said.read())
+        output = said.read()
+    # Whoever reads a failure looks at the end: a rung that passed is not to push it away.
+    shown = output if beside.returncode else output.rstrip().rpartition(b"\n")[2] + b"\n"
+    sys.stdout.buffer.write(f"\nBeside that, {', '.join(COMPUTING)}:\n".encode() + shown)
     return code or beside.returncode
 
 
