@@ -6,7 +6,6 @@ is nothing to see.
 """
 
 import json
-import sqlite3
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ __all__ = [
     "Traces",
     "container_pid",
     "interfaces_of",
+    "journal_rows",
     "leases",
     "pings",
     "starts",
@@ -29,11 +29,17 @@ __all__ = [
 ]
 
 TASKS = "/run/containerd/io.containerd.runtime.v2.task/k8s.io"
-TABLES = {
-    "bookings": "claim_uid",
-    "leases": "claim_uid || ' ' || sandbox_id",
-    "reports": "claim_uid",
+LIST_ROWS = """
+import pathlib, sqlite3, sys
+tables = {
+    "bookings": "claim_uid", "leases": "claim_uid || ' ' || sandbox_id", "reports": "claim_uid"
 }
+if pathlib.Path(sys.argv[1]).exists():
+    db = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True, timeout=10)
+    for table, key in tables.items():
+        for (row,) in db.execute(f"select {key} from {table}"):
+            print(table, row)
+"""
 OUR_INTERFACES = {"net1", "net2"}
 
 
@@ -165,18 +171,12 @@ def traces(site: Site) -> Traces:
 
 
 def journal_rows(site: Site) -> list[str]:
-    """What the driver remembers, a text for each row."""
-    file = site.state_path() / "journal.db"
-    if not file.exists():
-        return []
-    db = sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=10)
-    try:
-        found = []
-        for table, key in TABLES.items():
-            found += [f"{table} {row}" for (row,) in db.execute(f"select {key} from {table}")]
-        return found
-    finally:
-        db.close()
+    """What the driver remembers, a text for each row.
+
+    Read inside the node: from outside its path begins with a link of /proc, which SQLite follows by
+    its text, to the machine's own file of that name.
+    """
+    return site.run(site.lab.python, "-c", LIST_ROWS, str(site.journal)).splitlines()
 
 
 def _has_ours(namespace: Path) -> bool:

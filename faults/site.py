@@ -106,9 +106,14 @@ class Site:
         """A path of the node, as it is seen from outside."""
         return self.lab.root(NODE) / inside.lstrip("/")
 
+    @property
+    def journal(self) -> Path:
+        """The driver's journal, as the node sees it."""
+        return Path(f"/var/lib/netclaim/{DEFAULT_DRIVER}/journal.db")
+
     def state_path(self) -> Path:
-        """Where the driver keeps its journal."""
-        return self.path(f"/var/lib/netclaim/{DEFAULT_DRIVER}")
+        """Where the driver keeps its journal, as it is seen from outside."""
+        return self.path(str(self.journal.parent))
 
     def run(self, *command: str) -> str:
         """What a command prints inside the node."""

@@ -13,7 +13,7 @@ import pytest
 from faults.actions import Freeze, Thaw
 from faults.audit import Auditor
 from faults.burst import Burst, BurstResult, run_burst
-from faults.looks import container_pid
+from faults.looks import container_pid, journal_rows
 from faults.manifests import burst_pods
 from faults.site import Site, site
 from faults.table import FAULTS, NONE
@@ -75,6 +75,7 @@ def test_audit_sees_what_is_wrong(campaign: Campaign) -> None:
     burst = Burst(site, name, NONE, pods)
     burst.start(0.0)
     assert auditor.running() == []
+    assert {row.split()[0] for row in journal_rows(site)} == {"bookings", "leases", "reports"}
     Freeze(("driver",)).run(site, name)  # it is not to mend this
     lease = sabotage(site, f"{name}-c0")
     found = auditor.running(limit_s=0)

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from netclaim.chained import PlanFiles
 from netclaim.cri import RuntimeCallError, Sandbox
 from netclaim.errors import PeerError
 from netclaim.framework.cdi import CdiDirectory
-from netclaim.framework.collect import EVERY_S, Collector
+from netclaim.framework.collect import EVERY_S, UNUSED_S, YOUNG_S, Collector
 from netclaim.framework.living import LivingLook, NodeState
 from netclaim.framework.plan_marks import FileMarks
 from netclaim.model import ContainerEdits, Leftover, Plan, Prepared
@@ -368,3 +368,32 @@ async def test_rounds(tmp_path: Path) -> None:
             first_s, second_s = await rounds.get(), await rounds.get()
             running.cancel()
         assert second_s - first_s == EVERY_S
+
+
+@pytest.mark.asyncio
+async def test_claim_that_kubelet_forgot_does_not_wait_for_a_round(tmp_path: Path) -> None:
+    """Within a minute or so it is released once it is gone; one in use, or there, is not."""
+    async with site_in(tmp_path) as site:
+        clock, claims = site.stage.clock, site.stage.claims
+        await site.stage.prepare(RED, claim_of("blue", device_of("eth2"), pods=("pod-2",)))
+        await site.node.run(pod_of())  # has the red one
+        started_s = clock.monotonic()
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(site.collector.run())
+            await _turns(lambda: clock.monotonic() > 2 * UNUSED_S + YOUNG_S + started_s)
+            assert set(site.stage.journal.bookings) == {"uid-red", "uid-blue"}
+            claims.claims.clear()
+            gone_s = clock.monotonic()
+            await _turns(lambda: "uid-blue" not in site.stage.journal.bookings)
+            assert clock.monotonic() <= gone_s + 3 * UNUSED_S
+            running.cancel()
+        assert set(site.stage.journal.bookings) == {"uid-red"}
+
+
+async def _turns(reached: Callable[[], bool]) -> None:
+    """Let the loop go round until something is so; the clock runs by itself."""
+    for _ in range(100_000):
+        if reached():
+            return
+        await asyncio.sleep(0)
+    pytest.fail("it never came to that")

@@ -40,6 +40,7 @@ async def test_claim_is_owed(tmp_path: Path) -> None:
         await node.run(pod_of(sandbox="s2"))
         assert stage.states() == {"s2/eth1": "attached"}
         assert stage.marks.planned == {"pod-1"}
+        assert stage.files.written == {"uid-red"}  # its containers are held, too
 
 
 @pytest.mark.asyncio
@@ -65,7 +66,7 @@ async def test_owed_claim_can_be_released(tmp_path: Path) -> None:
         await stage.preparer.prepare(RED.ref)
         await stage.preparer.unprepare(RED.ref)
         assert stage.journal.bookings == {}
-        assert stage.marks.planned == set()
+        assert (stage.marks.planned, stage.files.written) == (set(), set())
 
 
 @pytest.mark.asyncio

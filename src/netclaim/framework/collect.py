@@ -45,6 +45,9 @@ SPREAD: Final = 0.1  # so that a cluster's nodes do not ask the API server in st
 # yet: it lists them a second or two after our hook. The first round waits for so long, too, so that
 # all that an earlier process left is old enough by then.
 YOUNG_S: Final = 60.0
+# Between looks at claims that nothing is attached for. One that is so at two looks is asked after:
+# kubelet takes a second or two from a pod's end to the release of its claims.
+UNUSED_S: Final = 30.0
 LOOK_S: Final = 5.0  # between looks whether the journal is complete; it takes a second or two
 STEP_S: Final = 30.0  # for one thing; as long as a plugin may take
 
@@ -132,14 +135,35 @@ class Collector:
     async def run(self) -> None:
         """Collect once the journal is complete, and every ten minutes, until cancelled.
 
-        Again: begins anew.
+        Claims that kubelet forgot are released sooner, since they hold devices. Again: begins anew.
         """
         await self._clock.sleep(YOUNG_S)
         while self._look is not None and not self._journal.complete:
             await self._clock.sleep(LOOK_S)
+        due_s = self._clock.monotonic()
+        unused: frozenset[str] = frozenset()
         while True:
-            await self.collect()
-            await self._clock.sleep(EVERY_S * (1 + SPREAD * self._clock.jitter()))
+            if self._clock.monotonic() >= due_s:
+                await self.collect()
+                due_s += EVERY_S * (1 + SPREAD * self._clock.jitter())
+            await self._clock.sleep(UNUSED_S)
+            unused = await self._release_forgotten(unused)
+
+    async def _release_forgotten(self, unused_before: frozenset[str]) -> frozenset[str]:
+        """Release stale claims that were unused at the last look too; those unused now."""
+        refs = {
+            booking.claim.uid: booking.claim
+            for booking in self._journal.bookings.values()
+            if not self._journal.leases_of_claim(booking.claim.uid)
+        }
+        for uid in sorted(refs.keys() & unused_before):
+            try:
+                await self._bookings.release_if_stale(refs[uid])
+            except NetclaimError as error:
+                log.info("collect.skipped", reasons=(f"claims: {error}",))
+                break
+            await self._clock.sleep(ASK_S)
+        return frozenset(refs)
 
     async def collect(self, *, dry_run: bool = False) -> Collected:
         """One round; with `dry_run` nothing is removed. Again: what is still there."""

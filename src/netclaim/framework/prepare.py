@@ -29,7 +29,7 @@ from netclaim.framework.pod_plans import Claims
 from netclaim.framework.records import Booking
 from netclaim.framework.released import ReleasedLately
 from netclaim.model.claim import AllocatedDevice, Claim, DeviceKey
-from netclaim.model.plan import Prepared
+from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef, PrepareAnswer, PreparedDevice
 
@@ -263,12 +263,14 @@ class Preparer:
     async def _owe(self, ref: ClaimRef, error: LaterError) -> PrepareAnswer:
         """Answer for a claim whose plans cannot be made yet: they are due before its sandbox."""
         booking = self._journal.bookings[ref.uid]
+        bare = Prepared(booking.claim, tuple(Plan(booking.claim, d) for d in booking.devices))
+        ids = await self._files.write(bare)
         if not booking.owed:
             await self._journal.put_booking(msgspec.structs.replace(booking, owed=True))
         self._marks.note_plans(self._journal)
         self.report_failure(ref, str(error), error.device)
         log.warning("prepare.owed", claim=ref.name, namespace=ref.namespace, error=str(error))
-        return PrepareAnswer(devices=tuple(_prepared(each) for each in booking.devices))
+        return _answer(bare, ids)
 
     async def _read(self, ref: ClaimRef) -> Claim:
         claim = await self._claims.get(ref)
