@@ -16,7 +16,7 @@ from lab.cluster import Lab
 from lab.drivers import ACCOUNT, DEFAULT_DRIVER, NAMESPACE
 from lab.kubectl import Kubectl
 from netclaim.framework.slices import Pool
-from netclaim.kube import Version, from_v1
+from netclaim.manifests.conversion import Version, from_v1
 from tests.cluster.claims import CLASS, claim
 
 NODE, OTHER_NODE = "kind-worker", "kind-worker2"

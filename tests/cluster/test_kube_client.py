@@ -9,7 +9,8 @@ import yaml
 
 from lab.cluster import Lab
 from lab.kubectl import Kubectl
-from netclaim.kube import DraApi, NotFoundError, connect, load_cluster, migrate
+from netclaim.kube import DraApi, NotFoundError, connect, load_cluster
+from netclaim.manifests.migration import migrate
 from tests.cluster.drivers import EXAMPLES
 
 DRIVER = "client.test.netclaim.dev"

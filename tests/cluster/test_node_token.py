@@ -14,7 +14,7 @@ import pytest
 
 from lab.cluster import Lab
 from lab.drivers import ACCOUNT, NAMESPACE
-from netclaim.kube import from_v1
+from netclaim.manifests.conversion import from_v1
 from tests.cluster.claims import device_class, pod, simple_claim
 from tests.cluster.drivers import eventually, wait_claim, wait_event
 from tests.cluster.namespaces import own_namespace

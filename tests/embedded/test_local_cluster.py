@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from netclaim.kernel import Rtnl, is_live, list_addresses, list_links, open_netns
-from netclaim.local.api.kinds import CLAIM, CLASS, EVENT, POD, SLICE, TEMPLATE
 from netclaim.local.cluster import EmbeddedCluster, embedded_cluster
 from netclaim.local.machine import contained
 from netclaim.local.node.kubelet import Pace
@@ -16,6 +15,7 @@ from netclaim.local.outcome import outcomes, settled
 from netclaim.local.ping import ping
 from netclaim.local.topology import DEFAULT_TOPOLOGY, load_topology
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import CLAIM, CLASS, EVENT, POD, SLICE, TEMPLATE
 
 pytestmark = pytest.mark.embedded
 

@@ -15,8 +15,8 @@ from typing import Final
 
 import pytest
 
-from netclaim.local.api.kinds import CLAIM, TEMPLATE
 from netclaim.local.cluster import EmbeddedCluster
+from netclaim.schema.kinds import CLAIM, TEMPLATE
 from tests.embedded.test_local_cluster import (
     add_pod,
     all_gone,

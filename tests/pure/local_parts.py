@@ -10,9 +10,10 @@ import msgspec
 
 from netclaim.kube import ApiError, Client, Cluster, StoredSecrets, connect
 from netclaim.kube.transport import Transport
-from netclaim.local.api import Review, Store, Verbs, serve_api
-from netclaim.local.api.kinds import NAMESPACE
-from netclaim.local.expressions import CelExpressions
+from netclaim.local.api import Store, Verbs, serve_api
+from netclaim.schema.expressions import CelExpressions
+from netclaim.schema.kinds import NAMESPACE
+from netclaim.schema.review import Review
 from tests.pure.local_api_cases import Case, Step
 
 # What a server chooses: names it makes up, its clock, how it writes down who owns what.

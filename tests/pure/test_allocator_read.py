@@ -14,7 +14,7 @@ from netclaim.allocator import (
     Slice,
     Toleration,
 )
-from netclaim.kube import to_v1
+from netclaim.manifests.conversion import to_v1
 from netclaim.model.device import Taint
 
 NODE = Node("node-a", {"zone": "one", "rack": "7"})

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from netclaim.cli import main
-from netclaim.kube.manifest import SIZE_MAX, read_documents
+from netclaim.manifests.documents import SIZE_MAX, read_documents
 from tests.pure.kube_schema import check_v1
 
 CLASS = dedent(

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from netclaim.kube.manifest import Document, ManifestError, decode, read_documents
+from netclaim.manifests.documents import Document, ManifestError, decode, read_documents
 from tests.pure.fuzzing import try_all
 
 CLAIM: Final = b"""\

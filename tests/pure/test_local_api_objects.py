@@ -11,9 +11,9 @@ from netclaim.kube import (
     Selection,
     dra_resource,
 )
-from netclaim.local.api import RefusedError
-from netclaim.local.api.kinds import POD
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import POD
+from netclaim.schema.refusal import RefusedError
 from tests.pure.local_parts import new_verbs, serving
 
 CLAIMS = dra_resource("ResourceClaim", "v1")

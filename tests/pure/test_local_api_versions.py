@@ -2,17 +2,8 @@
 
 import pytest
 
-from netclaim.kube import (
-    EVENTS,
-    DraApi,
-    Event,
-    Resource,
-    Selection,
-    Version,
-    convert,
-    dra_resource,
-    negotiate,
-)
+from netclaim.kube import EVENTS, DraApi, Event, Resource, Selection, dra_resource, negotiate
+from netclaim.manifests.conversion import Version, convert
 from netclaim.model.claim import JsonObject
 from tests.pure.local_parts import new_verbs, serving
 from tests.pure.test_local_api_objects import claim

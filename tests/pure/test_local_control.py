@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from netclaim.local.api import Verbs
-from netclaim.local.api.kinds import (
+from netclaim.local.control import PARTS
+from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import (
     CLAIM,
     CLASS,
     DEPLOYMENT,
@@ -16,8 +18,6 @@ from netclaim.local.api.kinds import (
     SLICE,
     TEMPLATE,
 )
-from netclaim.local.control import PARTS
-from netclaim.model.claim import JsonObject
 from tests.pure.local_parts import new_verbs
 
 DRIVER = "d.example.com"

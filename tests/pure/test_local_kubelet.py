@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 import pytest
 
 from netclaim.local.api import Verbs
-from netclaim.local.api.kinds import CLAIM, EVENT, POD
 from netclaim.local.node.claims import ClaimNote
 from netclaim.local.node.drivers import NotRegisteredError
 from netclaim.local.node.kubelet import Kubelet, Pace
@@ -16,6 +15,7 @@ from netclaim.model.claim import JsonObject
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef, PrepareAnswer
 from netclaim.nri import Container
+from netclaim.schema.kinds import CLAIM, EVENT, POD
 from tests.pure.local_parts import new_verbs
 
 DRIVER = "d.example.com"

@@ -3,10 +3,10 @@
 from typing import Any
 
 from netclaim.local.api import Verbs
-from netclaim.local.api.kinds import CLAIM, POD
 from netclaim.local.events import record
 from netclaim.local.outcome import Interface, PodOutcome, outcomes, settled
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import CLAIM, POD
 from tests.pure.local_parts import new_verbs
 from tests.pure.test_local_kubelet import DRIVER, add_claim, add_pod
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netclaim.local.api import RefusedError
 from netclaim.local.api.patches import json_patch, merge_patch
+from netclaim.schema.refusal import RefusedError
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(0, 3) | st.text("ab", max_size=2),

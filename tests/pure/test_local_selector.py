@@ -2,9 +2,9 @@
 
 import pytest
 
-from netclaim.local.api.kinds import POD
-from netclaim.local.api.selector import matches_labels, parse_selector
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import POD
+from netclaim.schema.selector import matches_labels, parse_selector
 
 OBJECTS: dict[str, JsonObject] = {
     "plain": {"metadata": {"name": "plain"}},

@@ -5,49 +5,22 @@ codes for CI: 1 for mistakes, 0 without (warnings pass), 2 for what cannot be re
 """
 
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
 import typer
 
-from netclaim.cli.check_finding import Finding, Severity, count
-from netclaim.cli.check_objects import read_document
-from netclaim.cli.check_parameters import check_claim, check_class, our_drivers
-from netclaim.cli.check_policy import Policy, check_namespace
-from netclaim.cli.check_references import check_references
-from netclaim.cli.check_subject import CLAIM_SPECS, Index, Subject
+from netclaim.check.policy import Policy
+from netclaim.check.report import Report, check_files
 from netclaim.cli.file_options import Files, MoreFiles, Recursive, named
 from netclaim.cli.policy_options import POLICY_HELP, PolicyName, level_of, listed
 from netclaim.errors import RequestError
-from netclaim.kube.manifest import ManifestError
-from netclaim.kube.manifest_files import ManifestFile, raise_faults, read_files
+from netclaim.manifests.files import read_files
 
-__all__ = ["Report", "check_files", "command"]
+__all__ = ["command"]
 
 MISTAKES: Final = 1
 FORMATS: Final = ("text", "json")
-STANDARD: Final = Policy()  # of drivers without options
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What was looked at and what was found, in the order of the files and their lines."""
-
-    findings: tuple[Finding, ...]
-    objects: int
-    files: int
-
-    @property
-    def errors(self) -> int:
-        """How many mistakes."""
-        return count(self.findings, Severity.ERROR)
-
-    @property
-    def warnings(self) -> int:
-        """How many doubts."""
-        return count(self.findings, Severity.WARNING)
 
 
 def command(
@@ -95,46 +68,6 @@ def command(
     print(_summary(report), file=sys.stderr)
     if report.errors:
         raise typer.Exit(MISTAKES)
-
-
-def check_files(files: Sequence[ManifestFile], *, policy: Policy = STANDARD) -> Report:
-    """Check files as one set of objects, for drivers with this policy.
-
-    What cannot be read is a ManifestError, or an ExceptionGroup of several.
-    """
-    subjects: list[Subject] = []
-    findings: list[Finding] = []
-    unreadable: list[ManifestError] = []
-    for file in files:
-        try:
-            for document in file.documents:
-                found, faults = read_document(document)
-                subjects += found
-                findings += faults
-        except ManifestError as error:
-            unreadable.append(error)
-    raise_faults(unreadable)
-    findings += _check_together(subjects, policy)
-    order = {file.name: number for number, file in enumerate(files)}
-    ordered = sorted(dict.fromkeys(findings), key=lambda one: (order[one.file], one.line))
-    return Report(tuple(ordered), len(subjects), len(files))
-
-
-def _check_together(subjects: Sequence[Subject], policy: Policy) -> Iterator[Finding]:
-    """What shows only when objects are seen beside each other."""
-    index = Index(subjects)
-    drivers = our_drivers(subjects)
-    ifnames: dict[Subject, frozenset[str]] = {}
-    for subject in subjects:
-        if subject.kind == "DeviceClass":
-            yield from check_class(subject, drivers)
-        elif subject.kind == "Namespace":
-            yield from check_namespace(subject)
-        elif subject.kind in CLAIM_SPECS:
-            judged = check_claim(subject, index, drivers, policy)
-            ifnames[subject] = judged.ifnames
-            yield from judged.findings
-    yield from check_references(subjects, index, ifnames)
 
 
 def _json(report: Report) -> str:

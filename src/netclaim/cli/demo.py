@@ -9,11 +9,11 @@ import typer
 
 from netclaim.local.machine import contained
 from netclaim.local.manifests import read_manifests
-from netclaim.local.screen import screen_for
 from netclaim.local.story import DEMO, tell
 from netclaim.local.topology import DEFAULT_TOPOLOGY, load_topology
 from netclaim.local.trial import Trial
 from netclaim.network.settings import DRIVER_NAME
+from netclaim.screen import screen_for
 
 __all__ = ["command"]
 

@@ -13,18 +13,18 @@ from typing import Annotated, Final
 
 import typer
 
-from netclaim.cli.explain_answer import answer_all
-from netclaim.cli.explain_cluster import read_cluster
-from netclaim.cli.explain_files import Found, Key, read_objects
-from netclaim.cli.explain_mistakes import find_mistakes
-from netclaim.cli.explain_show import as_json, show
-from netclaim.cli.explain_subject import choose
-from netclaim.cli.explain_world import read_world
 from netclaim.cli.file_options import Files, Recursive
 from netclaim.errors import RequestError
+from netclaim.explain.answer import answer_all
+from netclaim.explain.cluster import read_cluster
+from netclaim.explain.files import Found, Key, read_objects
+from netclaim.explain.mistakes import find_mistakes
+from netclaim.explain.show import as_json, show
+from netclaim.explain.subject import choose
+from netclaim.explain.world import read_world
 from netclaim.kube import Cluster, load_cluster
-from netclaim.kube.manifest_files import SUFFIXES
-from netclaim.local.screen import screen_for
+from netclaim.manifests.files import SUFFIXES
+from netclaim.screen import screen_for
 
 __all__ = ["command"]
 

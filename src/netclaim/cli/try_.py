@@ -14,9 +14,9 @@ from netclaim.errors import RequestError
 from netclaim.local.driver_names import driver_names, unserved
 from netclaim.local.machine import contained
 from netclaim.local.manifests import read_manifests
-from netclaim.local.screen import screen_for
 from netclaim.local.topology import DEFAULT_TOPOLOGY, load_topology
 from netclaim.local.trial import Trial, run_trial
+from netclaim.screen import screen_for
 
 __all__ = ["command"]
 

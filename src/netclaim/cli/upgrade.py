@@ -16,11 +16,11 @@ from typing import Annotated, Final, TypeGuard
 import typer
 
 from netclaim.cli.file_options import Files, MoreFiles, Recursive, named
-from netclaim.cli.upgrade_text import Upgraded, upgrade_documents
 from netclaim.errors import HostError, RequestError
-from netclaim.kube.conversion import GROUP, VERSIONS, Version
-from netclaim.kube.json_stream import as_yaml, json_parts
-from netclaim.kube.manifest_files import STDIN, ManifestFile, read_files
+from netclaim.manifests.conversion import GROUP, VERSIONS, Version
+from netclaim.manifests.files import STDIN, ManifestFile, read_files
+from netclaim.manifests.json_stream import as_yaml, json_parts
+from netclaim.manifests.upgrade import Upgraded, upgrade_documents
 
 __all__ = ["command"]
 

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 
 from netclaim.kube.client import Client
-from netclaim.kube.conversion import Version, from_v1, to_v1
 from netclaim.kube.errors import InvalidError, NotFoundError, Status
 from netclaim.kube.resource import EVENTS, NAMESPACES, NODES, PODS, Selection
 from netclaim.kube.versions import dra_resource, negotiate
 from netclaim.kube.watch import Pace, Reflector
+from netclaim.manifests.conversion import Version, from_v1, to_v1
 from netclaim.model.claim import JsonObject
 
 __all__ = ["DraApi", "Event"]

@@ -5,9 +5,9 @@ v1 is on from Kubernetes 1.34; the betas, from 1.32 and 1.33, only where somebod
 
 from typing import Final, Protocol
 
-from netclaim.kube.conversion import GROUP, Version
 from netclaim.kube.errors import NotFoundError, NotServedError
 from netclaim.kube.resource import Resource
+from netclaim.manifests.conversion import GROUP, Version
 from netclaim.model.claim import JsonObject
 
 __all__ = ["Discovery", "dra_resource", "negotiate"]

@@ -16,11 +16,8 @@ import msgspec
 
 from netclaim.errors import PeerError
 from netclaim.kernel import Netns
-from netclaim.local.api import Review, Store, Verbs, serve_api
-from netclaim.local.api.claim_rules import ADMIN_LABEL
-from netclaim.local.api.kinds import NAMESPACE, NODE, SLICE
+from netclaim.local.api import Store, Verbs, serve_api
 from netclaim.local.control import control
-from netclaim.local.expressions import CelExpressions
 from netclaim.local.machine import NodePlace, add_netns, build_world, wire_cluster
 from netclaim.local.node.driver_process import DriverOptions, driver_process
 from netclaim.local.node.drivers import Drivers
@@ -30,6 +27,10 @@ from netclaim.local.topology import Topology
 from netclaim.model.claim import JsonObject
 from netclaim.network.policy import Level
 from netclaim.nri import Runtime, RuntimeSettings, listening
+from netclaim.schema.claim_rules import ADMIN_LABEL
+from netclaim.schema.expressions import CelExpressions
+from netclaim.schema.kinds import NAMESPACE, NODE, SLICE
+from netclaim.schema.review import Review
 
 __all__ = ["KUBECONFIG", "ClusterNode", "EmbeddedCluster", "SlowStartError", "embedded_cluster"]
 

@@ -1,29 +1,23 @@
-"""Which drivers manifests are written for, told by what they say to each.
+"""Which drivers manifests are written for, by what they say to each.
 
-A driver's name is anybody's choice, and so are the keys of its parameters: dranet's have an
-`interface` as well, which holds an object. Ours are known by what only netclaim reads, or a driver
-that it takes the place of: a group of our `apiVersion`s, or without any `apiVersion` the name of an
-interface as text beside a CNI `config`.
-Promise: nobody else's driver is played. Limit: parameters that are wrong in both ways are nobody's,
-unless they are for netclaim's own name.
+Promise: nobody else's driver is played. Limit: parameters that are wrong in both ways (see
+`network.dialect`) are nobody's, unless they are for netclaim's own name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from netclaim.local.manifests import Item
-from netclaim.network.parameters import API_VERSIONS
+from netclaim.network.dialect import is_our_dialect
 from netclaim.network.settings import DRIVER_NAME
 
-__all__ = ["driver_names", "is_our_dialect", "unserved"]
+__all__ = ["driver_names", "unserved"]
 
 CONFIGS: Final[Mapping[str, tuple[str, ...]]] = {
     "DeviceClass": ("spec", "config"),
     "ResourceClaim": ("spec", "devices", "config"),
     "ResourceClaimTemplate": ("spec", "spec", "devices", "config"),
 }
-GROUPS: Final = frozenset(version.partition("/")[0] for version in API_VERSIONS)
-INTERFACE_KEYS: Final = ("ifName", "interface")  # of the two dialects of claim parameters
 
 
 class _Addressed(NamedTuple):
@@ -32,15 +26,6 @@ class _Addressed(NamedTuple):
     driver: str
     parameters: Any
     where: str
-
-
-def is_our_dialect(parameters: Mapping[str, Any]) -> bool:
-    """Whether parameters are netclaim's to read, whatever the driver is called."""
-    version = parameters.get("apiVersion")
-    if version is not None:
-        return str(version).partition("/")[0] in GROUPS
-    names = [parameters[key] for key in INTERFACE_KEYS if key in parameters]
-    return bool(names) and all(isinstance(n, str) for n in names) and "config" in parameters
 
 
 def driver_names(items: Iterable[Item]) -> tuple[str, ...]:

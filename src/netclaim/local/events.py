@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 
-from netclaim.local.api.kinds import EVENT
 from netclaim.local.api.verbs import STAMPS, Verbs
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import EVENT
 
 __all__ = ["record"]
 

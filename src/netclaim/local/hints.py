@@ -6,10 +6,10 @@ import signal
 import sys
 from typing import Final
 
-from netclaim.local.api.kinds import POD
 from netclaim.local.cluster import KUBECONFIG, EmbeddedCluster
 from netclaim.local.machine.world import NODES
-from netclaim.local.screen import Screen
+from netclaim.schema.kinds import POD
+from netclaim.screen import Screen
 
 __all__ = ["wait_for_user"]
 

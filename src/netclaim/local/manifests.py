@@ -12,17 +12,19 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from netclaim.errors import RequestError
-from netclaim.kube.fields import Path, ShapeError, show
-from netclaim.kube.manifest import NO_MANIFEST, Document, ManifestError
-from netclaim.kube.manifest_files import raise_faults, read_files
-from netclaim.kube.migration import migrate
-from netclaim.local.api import Kind, RefusedError, Review, Store, Verbs, kind_of
-from netclaim.local.api.claim_rules import ADMIN_LABEL
-from netclaim.local.api.kinds import NAMESPACE
-from netclaim.local.api.shape import fit
-from netclaim.local.api.shapes import shape_of
-from netclaim.local.expressions import CelExpressions
+from netclaim.local.api import Store, Verbs
+from netclaim.manifests.documents import NO_MANIFEST, Document, ManifestError
+from netclaim.manifests.fields import Path, ShapeError, show
+from netclaim.manifests.files import raise_faults, read_files
+from netclaim.manifests.migration import migrate
 from netclaim.model.claim import JsonObject
+from netclaim.schema.claim_rules import ADMIN_LABEL
+from netclaim.schema.expressions import CelExpressions
+from netclaim.schema.kinds import NAMESPACE, Kind, kind_of
+from netclaim.schema.refusal import RefusedError
+from netclaim.schema.review import Review
+from netclaim.schema.shape import fit
+from netclaim.schema.shapes import shape_of
 
 __all__ = ["Item", "Manifests", "create_all", "read_manifests"]
 

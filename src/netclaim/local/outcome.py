@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from netclaim.local.api.kinds import CLAIM, EVENT, POD
 from netclaim.local.api.store import Store
 from netclaim.local.control import UNSCHEDULABLE
 from netclaim.local.node.claims import ClaimNotReadyError, claim_names
 from netclaim.local.node.pod_status import is_running
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import CLAIM, EVENT, POD
 
 __all__ = ["Interface", "PodOutcome", "outcomes", "settled"]
 

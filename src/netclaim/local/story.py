@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Final
 
 from netclaim.kernel import open_netns
-from netclaim.kube.yaml_dialect import dump
-from netclaim.local.api.kinds import CLAIM, DEPLOYMENT, NODE, SLICE, TEMPLATE
 from netclaim.local.cluster import EmbeddedCluster
 from netclaim.local.hints import wait_for_user
 from netclaim.local.ip_text import ip_addresses, ip_links
 from netclaim.local.outcome import PodOutcome
 from netclaim.local.ping import ping
-from netclaim.local.screen import Screen
 from netclaim.local.trial import ALL_WELL, SOME_FAILED, Trial, quiet_logs, show_outcomes, start_pods
+from netclaim.manifests.yaml_dialect import dump
 from netclaim.model.claim import JsonObject
 from netclaim.network.policy import Level
+from netclaim.schema.kinds import CLAIM, DEPLOYMENT, NODE, SLICE, TEMPLATE
+from netclaim.screen import Screen
 
 __all__ = ["DEMO", "tell"]
 

@@ -11,14 +11,14 @@ from typing import Final
 import structlog
 
 from netclaim.errors import RequestError
-from netclaim.local.api.kinds import POD
 from netclaim.local.cluster import EmbeddedCluster, embedded_cluster
 from netclaim.local.hints import wait_for_user
 from netclaim.local.manifests import Item, Manifests, create_all
 from netclaim.local.outcome import PodOutcome, outcomes, settled
-from netclaim.local.screen import Screen
 from netclaim.local.topology import Topology
 from netclaim.network.policy import Level
+from netclaim.schema.kinds import POD
+from netclaim.screen import Screen
 
 __all__ = ["Trial", "run_trial"]
 

@@ -9,14 +9,14 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from netclaim.kube.yaml_dialect import KubeLoader
 from netclaim.local.api.forms import served, stored
-from netclaim.local.api.kinds import Kind
-from netclaim.local.api.refusal import RefusedError, bad_request
-from netclaim.local.api.shape import fit
-from netclaim.local.api.shapes import shape_of
 from netclaim.local.api.target import Target
+from netclaim.manifests.yaml_dialect import KubeLoader
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import Kind
+from netclaim.schema.refusal import RefusedError, bad_request
+from netclaim.schema.shape import fit
+from netclaim.schema.shapes import shape_of
 
 __all__ = ["as_served", "parse", "read_object"]
 

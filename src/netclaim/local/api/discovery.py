@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from netclaim import __version__
-from netclaim.local.api.kinds import KINDS, Address
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import KINDS, Address
 
 __all__ = ["discover"]
 

@@ -6,9 +6,9 @@ older words for the same are what `kubectl get events` reads.
 
 from typing import Final, TypeGuard
 
-from netclaim.kube.conversion import GROUP, VERSIONS, Version, from_v1, to_v1
-from netclaim.local.api.kinds import EVENT, Address, Kind
+from netclaim.manifests.conversion import GROUP, VERSIONS, Version, from_v1, to_v1
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import EVENT, Address, Kind
 
 __all__ = ["served", "stored"]
 

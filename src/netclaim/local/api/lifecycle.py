@@ -6,8 +6,8 @@ Pure.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from netclaim.local.api.kinds import CLAIM, EVENT, NAMESPACE, NODE, POD, TEMPLATE, Kind
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import CLAIM, EVENT, NAMESPACE, NODE, POD, TEMPLATE, Kind
 
 __all__ = ["SYSTEM_META", "born", "content", "grace_s", "is_over", "through_door"]
 

@@ -14,11 +14,11 @@ from typing import Final
 import msgspec
 
 from netclaim.local.api.bodies import as_served
-from netclaim.local.api.refusal import RefusedError, bad_request, expired
-from netclaim.local.api.selector import Selector, parse_selector
 from netclaim.local.api.store import Change, Store
 from netclaim.local.api.target import Target
 from netclaim.model.claim import JsonObject
+from netclaim.schema.refusal import RefusedError, bad_request, expired
+from netclaim.schema.selector import Selector, parse_selector
 
 __all__ = ["Query", "list_objects", "read_query", "watch_lines"]
 

@@ -18,8 +18,8 @@ from netclaim.local.api.fieldset import (
     merged,
     without_fields,
 )
-from netclaim.local.api.refusal import Fault
 from netclaim.model.claim import JsonObject
+from netclaim.schema.refusal import Fault
 
 __all__ = ["Writer", "applied", "conflicts", "written"]
 

@@ -7,8 +7,8 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from netclaim.local.api.refusal import RefusedError
 from netclaim.model.claim import JsonObject
+from netclaim.schema.refusal import RefusedError
 
 __all__ = ["json_patch", "merge_patch"]
 

@@ -15,10 +15,10 @@ from netclaim.local.api.bodies import as_served, parse, read_object
 from netclaim.local.api.discovery import discover
 from netclaim.local.api.listing import Query, list_objects, read_query, watch_lines
 from netclaim.local.api.patches import json_patch, merge_patch
-from netclaim.local.api.refusal import RefusedError, bad_request, missing, no_such_path
 from netclaim.local.api.target import Target, parse_target
 from netclaim.local.api.verbs import Verbs
 from netclaim.model.claim import JsonObject
+from netclaim.schema.refusal import RefusedError, bad_request, missing, no_such_path
 
 __all__ = ["serve_api"]
 

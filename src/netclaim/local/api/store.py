@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
-from netclaim.local.api.kinds import Kind
-from netclaim.local.api.refusal import expired
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import Kind
+from netclaim.schema.refusal import expired
 
 __all__ = ["Change", "Store"]
 

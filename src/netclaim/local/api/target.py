@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from netclaim.local.api.kinds import KINDS, NAMESPACE, Address, Kind
-from netclaim.local.api.refusal import no_such_path
+from netclaim.schema.kinds import KINDS, NAMESPACE, Address, Kind
+from netclaim.schema.refusal import no_such_path
 
 __all__ = ["Target", "parse_target"]
 

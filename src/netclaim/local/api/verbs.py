@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from netclaim.local.api.kinds import CLAIM, NAMESPACE, POD, Kind
 from netclaim.local.api.lifecycle import (
     SYSTEM_META,
     born,
@@ -21,8 +20,11 @@ from netclaim.local.api.lifecycle import (
     through_door,
 )
 from netclaim.local.api.managers import Writer, applied, conflicts, written
-from netclaim.local.api.metadata import Stamps, stamp_new
-from netclaim.local.api.refusal import (
+from netclaim.local.api.store import Store
+from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import CLAIM, NAMESPACE, POD, Kind
+from netclaim.schema.metadata import Stamps, stamp_new
+from netclaim.schema.refusal import (
     Fault,
     RefusedError,
     already_exists,
@@ -31,10 +33,8 @@ from netclaim.local.api.refusal import (
     not_found,
     refuse_invalid,
 )
-from netclaim.local.api.review import Review, with_defaults
-from netclaim.local.api.status_rules import without_stale_devices
-from netclaim.local.api.store import Store
-from netclaim.model.claim import JsonObject
+from netclaim.schema.review import Review, with_defaults
+from netclaim.schema.status_rules import without_stale_devices
 
 __all__ = ["STAMPS", "Verbs"]
 

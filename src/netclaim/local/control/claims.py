@@ -6,12 +6,12 @@ more loses its allocation, and with it the protection from deletion.
 
 from typing import Final
 
-from netclaim.local.api.kinds import CLAIM, POD, TEMPLATE
-from netclaim.local.api.refusal import RefusedError
 from netclaim.local.api.verbs import Verbs
 from netclaim.local.control.replicas import owner_reference
 from netclaim.local.events import record
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import CLAIM, POD, TEMPLATE
+from netclaim.schema.refusal import RefusedError
 
 __all__ = ["FINALIZER", "make_claims", "release_claims"]
 

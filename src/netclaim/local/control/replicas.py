@@ -11,11 +11,11 @@ from typing import Final
 import msgspec
 import structlog
 
-from netclaim.local.api.kinds import DEPLOYMENT, POD, REPLICA_SET, Kind
-from netclaim.local.api.refusal import RefusedError
 from netclaim.local.api.verbs import LETTERS, Verbs
 from netclaim.local.node.pod_status import is_running
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import DEPLOYMENT, POD, REPLICA_SET, Kind
+from netclaim.schema.refusal import RefusedError
 
 __all__ = ["scale_deployments", "scale_replica_sets"]
 

@@ -21,13 +21,13 @@ from netclaim.allocator import (
     Slice,
     explain,
 )
-from netclaim.local.api.kinds import CLAIM, CLASS, NODE, POD, SLICE
 from netclaim.local.api.verbs import STAMPS, Verbs
 from netclaim.local.control.claims import FINALIZER
 from netclaim.local.control.why_not import why_not
 from netclaim.local.events import record
 from netclaim.local.node.claims import ClaimNotReadyError, claim_names
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import CLAIM, CLASS, NODE, POD, SLICE
 
 __all__ = ["UNSCHEDULABLE", "schedule"]
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from netclaim.errors import PeerError
-from netclaim.local.api.kinds import CLAIM
 from netclaim.local.api.store import Store
 from netclaim.model.claim import JsonObject
 from netclaim.model.prepared import ClaimRef, PrepareAnswer
+from netclaim.schema.kinds import CLAIM
 
 __all__ = [
     "ClaimNotReadyError",

@@ -17,8 +17,6 @@ from typing import Final, Protocol
 import structlog
 
 from netclaim.errors import NetclaimError
-from netclaim.local.api.kinds import POD, SLICE
-from netclaim.local.api.refusal import RefusedError
 from netclaim.local.api.verbs import Verbs
 from netclaim.local.events import record
 from netclaim.local.node.claims import ClaimNote, NodeClaims, RegisteredDrivers
@@ -26,6 +24,8 @@ from netclaim.local.node.pod_status import running, waiting
 from netclaim.model.claim import JsonObject
 from netclaim.model.pod import PodSandbox
 from netclaim.nri import Container
+from netclaim.schema.kinds import POD, SLICE
+from netclaim.schema.refusal import RefusedError
 
 __all__ = ["Kubelet", "Pace"]
 

@@ -1,0 +1,188 @@
+"""The answer for each subject: it fits and where, it is allocated, or why it cannot be.
+
+Subjects are asked one after the other, and each takes what it would get, as on a cluster; a pod
+goes where the fewest of them are. Promise: every node and every device is in the answer, with all
+that is against it, the nearest miss first. Limit: another order of pods can have another outcome.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeAlias
+
+from netclaim.allocator import (
+    AllocationError,
+    Allocator,
+    Claim,
+    Decision,
+    Holders,
+    Node,
+    NodeReport,
+    explain,
+)
+from netclaim.explain.cause import cause
+from netclaim.explain.files import Key
+from netclaim.explain.lines import Line, lines_of, node_line
+from netclaim.explain.subject import Subject
+from netclaim.explain.why import Teller
+from netclaim.explain.world import World
+from netclaim.model.claim import JsonObject
+
+__all__ = ["Answer", "Outcome", "answer_all"]
+
+Outcome: TypeAlias = Literal["fits", "allocated", "cannot be allocated"]
+
+PLACES_SHOWN: Final = 3  # nodes in one line
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is to be said of a subject; `lines` has the nearest miss first.
+
+    `mistakes` are those in its parameters, which the driver refuses once it is allocated.
+    """
+
+    subject: Subject
+    outcome: Outcome
+    said: str
+    lines: tuple[Line, ...] = ()
+    mistakes: tuple[str, ...] = ()
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing stands against it."""
+        return self.outcome != "cannot be allocated" and not self.mistakes
+
+    @property
+    def summary(self) -> str:
+        """All of it in one line."""
+        return f"{self.subject.title}: {self.said}"
+
+    @property
+    def nearest(self) -> Line | None:
+        """The nearest miss, if something is missed."""
+        missed = (line for line in self.lines if line.device and line.why and line.fails)
+        return next(missed, None) if self.outcome == "cannot be allocated" else None
+
+
+def answer_all(world: World, subjects: Sequence[Subject]) -> tuple[Answer, ...]:
+    """Answer for one subject after the other."""
+    users = dict(world.users)
+    run = _Run(
+        world,
+        Allocator(world.slices, world.classes, Holders(world.claims.values())),
+        Teller.of(world.slices, users),
+        dict(world.claims),
+        users,
+    )
+    return tuple(run.answer(subject) for subject in subjects)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The state between subjects: what each of them has taken."""
+
+    world: World
+    allocator: Allocator
+    teller: Teller  # sees the users as they become more
+    claims: dict[Key, Claim]
+    users: dict[Key, tuple[str, ...]]
+    pods: Counter[str] = field(default_factory=Counter)
+
+    def answer(self, subject: Subject) -> Answer:
+        """Answer for one subject, and take what it gets."""
+        claims = self._asked(subject, 0)
+        if claims and not subject.lacks and all(claim.allocation for claim in claims):
+            told = "; ".join(map(self._allocated, claims))
+            return Answer(subject, "allocated", f"allocated: {told}")
+        nodes = [p.node for p in self.world.places if not subject.refuses(p)]
+        reports = self._explain(claims, nodes)
+        where: Counter[str] = Counter()
+        told = ": no pods are wanted"
+        for number in range(subject.replicas):
+            claims = self._asked(subject, number)
+            decision = self._decide(claims, nodes)
+            if subject.lacks or not decision.schedulable:
+                reports = self._explain(claims, nodes) if number else reports
+                return self._refusal(subject, nodes, reports, number)
+            where[self._take(subject, claims, decision)] += 1
+            told = _devices(decision) if subject.replicas == 1 else _spread(where)
+        lines = self._lines(subject, nodes, reports)
+        ordered = sorted(lines, key=lambda line: line.distance)
+        return Answer(subject, "fits", f"fits{told}", tuple(ordered))
+
+    def _asked(self, subject: Subject, number: int) -> list[Claim]:
+        """Return the claims of one of several pods, each with what it has got by now."""
+        shared = [self.claims[_key(claim)] for claim in subject.claims]
+        tail = f"-{number}" if subject.replicas > 1 else ""
+        return [*shared, *(replace(claim, name=f"{claim.name}{tail}") for claim in subject.made)]
+
+    def _decide(self, claims: Sequence[Claim], nodes: Sequence[Node]) -> Decision:
+        try:
+            return self.allocator.decide(claims, nodes)
+        except AllocationError as error:
+            return Decision({}, {"": error})
+
+    def _explain(self, claims: Sequence[Claim], nodes: Sequence[Node]) -> list[NodeReport]:
+        return [explain(self.allocator, claims, node) for node in nodes]
+
+    def _take(self, subject: Subject, claims: Sequence[Claim], decision: Decision) -> str:
+        """Give a pod its node and its devices; returns the node."""
+        node = min(decision.placements, key=lambda name: self.pods[name])
+        self.pods[node] += 1
+        for allocation in decision.placements[node].allocations():
+            self.allocator.holders.hold(allocation.claim, allocation.object)
+            if allocation.claim in claims[: len(subject.claims)]:
+                given = replace(allocation.claim, allocation=allocation.object)
+                self.claims[_key(given)] = given
+        if subject.workload is not None:
+            user = f"{subject.key.kind.lower()} {subject.key.name}"
+            for key in map(_key, claims):
+                self.users[key] = tuple(dict.fromkeys((*self.users.get(key, ()), user)))
+        return node
+
+    def _refusal(
+        self, subject: Subject, nodes: Sequence[Node], reports: Sequence[NodeReport], fitting: int
+    ) -> Answer:
+        lines = self._lines(subject, nodes, reports)
+        count = f"{fitting} of {subject.replicas} pods fit, one more " if fitting else ""
+        return Answer(
+            subject,
+            "cannot be allocated",
+            f"{count}cannot be allocated: {cause(subject, reports, self.world)}",
+            tuple(sorted(lines, key=lambda line: (not line.fails, line.distance))),
+        )
+
+    def _lines(
+        self, subject: Subject, nodes: Sequence[Node], reports: Sequence[NodeReport]
+    ) -> list[Line]:
+        closed = [(place, subject.refuses(place)) for place in self.world.places]
+        lines = [node_line(place.node.name, why) for place, why in closed if why]
+        for node, report in zip(nodes, reports, strict=True):
+            lines += lines_of(report, node, self.allocator, self.teller)
+        return lines
+
+    def _allocated(self, claim: Claim) -> str:
+        given: JsonObject = claim.allocation or {}
+        results = (given.get("devices") or {}).get("results") or ()
+        names = ", ".join(f"{one['pool']}/{one['device']}" for one in results) or "no devices"
+        return f"{claim.name} has {names}{self.teller.users_of(claim)}"
+
+
+def _key(claim: Claim) -> Key:
+    return Key("ResourceClaim", claim.namespace, claim.name)
+
+
+def _devices(decision: Decision) -> str:
+    """Say which devices a subject would get, on which nodes."""
+    told = []
+    for name, placement in list(decision.placements.items())[:PLACES_SHOWN]:
+        picks = [pick.device.id.device for found in placement.found for pick in found.picks]
+        told.append(f"{name} ({', '.join(picks)})" if picks else name)
+    more = len(decision.placements) - len(told)
+    return f" on {', '.join(told)}{f' and {more} more nodes' if more else ''}"
+
+
+def _spread(where: Counter[str]) -> str:
+    counts = (f"{node} ({n} pod{'' if n == 1 else 's'})" for node, n in sorted(where.items()))
+    return f" on {', '.join(counts)}"

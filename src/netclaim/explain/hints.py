@@ -1,0 +1,195 @@
+"""What was probably meant: hints for typos in device selectors.
+
+Promise: a hint is given only where something nearby exists: an attribute, a domain, a value that
+this very device has. Limit: reads the author's text by patterns, so that an unusual way to write a
+path gets no hint; what is false and why was found out before, by evaluation.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Final, TypeAlias
+
+from netclaim.allocator.cel.trace import Clause, Reading
+from netclaim.explain.subject import nearest
+
+__all__ = ["Known", "closeness", "hints", "mentions", "say_reading", "shorten", "undefined_hint"]
+
+# device.attributes["domain"].name, or ["name"], or only the domain
+ANY_PATH: Final = re.compile(
+    r"""device\.(?P<kind>attributes|capacity)\[\??(?P<q>['"])(?P<domain>.*?)(?P=q)\]"""
+    r"""(?:\.\??(?P<name>\w+)|\[\??(?P<r>['"])(?P<key>.*?)(?P=r)\])?"""
+)
+PATH: Final = re.compile(f"{ANY_PATH.pattern}$")
+LITERAL: Final = re.compile(r""""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'""")
+UNDEFINED: Final = re.compile(r"undefined field '(\w+)'")
+FIELDS: Final = ("driver", "attributes", "capacity", "allowMultipleAllocations")
+SIMILAR: Final = 0.6  # as difflib's own measure of a close match
+
+ABSENT: Final = "optional.none()"  # what an optional path reads where there is nothing
+
+View: TypeAlias = Mapping[str, Any]  # a device as selectors see it
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The texts that devices have somewhere: what equals one of them is no typo."""
+
+    exact: frozenset[str]
+    plain: frozenset[str]  # without white space, in lower case
+
+    @classmethod
+    def of(cls, values: Iterable[str]) -> "Known":
+        """Collect texts."""
+        exact = frozenset(values)
+        return cls(exact, frozenset(map(_plain, exact)))
+
+
+def hints(clause: Clause, view: View, known: Known) -> Iterator[str]:
+    """Yield what the author of a clause may have meant; `known` are the values of all devices."""
+    for reading in clause.readings:
+        if reading.missing or reading.value == ABSENT:
+            yield from _name_hint(reading.text, view)
+    if clause.outcome == "error" and not clause.readings:
+        yield from _has(clause.text, view)
+        yield from _name_hint(clause.text, view)
+    for reading in clause.readings:
+        for literal in _literals(clause):
+            yield from _value_hint(literal, reading, view, known)
+
+
+def undefined_hint(error: str) -> str:
+    """Return what a field that no device has may have been meant to be."""
+    found = UNDEFINED.search(error)
+    close = nearest(found[1], FIELDS) if found else ""
+    return f"is {close} meant?" if close else ""
+
+
+def closeness(clause: Clause) -> float:
+    """Return how near a false comparison is to being true: 0, not at all, to almost 1."""
+    best = 0.0
+    for literal in _literals(clause):
+        for reading in clause.readings:
+            value = _text(reading.value)
+            if value is not None and value != literal:
+                best = max(best, _ratio(literal, value))
+    return min(best, 0.99)
+
+
+def mentions(clause: Clause, values: Iterable[str]) -> bool:
+    """Whether a clause compares with one of some texts."""
+    return not frozenset(_literals(clause)).isdisjoint(values)
+
+
+def shorten(clause: Clause) -> str:
+    """Return a clause with the last parts of its paths only, unless one of them leads nowhere."""
+    if clause.outcome == "error":
+        return clause.text
+    return ANY_PATH.sub(lambda path: path["name"] or path["key"] or path[0], clause.text)
+
+
+def say_reading(reading: Reading) -> str:
+    """Return what was read, by the last part of its name."""
+    if reading.missing:
+        return reading.missing
+    path = PATH.search(reading.text)
+    if path and not path["name"] and not path["key"]:
+        keys = ", ".join(sorted(_keys(reading.value))) or f"no {path['kind']}"
+        return f"in {path['domain']!r} it has {keys}"
+    name = (path["name"] or path["key"]) if path else reading.text.rpartition(".")[2]
+    if reading.value == ABSENT:
+        return f"the device has no {name}"
+    return f"{name} is {reading.value}"
+
+
+def _name_hint(text: str, view: View) -> Iterator[str]:
+    path = PATH.search(text)
+    if path is None:
+        return
+    name = path["name"] or path["key"] or ""
+    domains: Mapping[str, Mapping[str, Any]] = view[path["kind"]]
+    if path["domain"] in domains:
+        close = nearest(name, domains[path["domain"]])
+        if close:
+            yield f"is {close} meant?"
+        return
+    holders = [domain for domain, names in domains.items() if name in names]
+    close = nearest(path["domain"], holders) or (holders[0] if len(holders) == 1 else "")
+    if close:
+        yield f'is device.{path["kind"]}["{close}"].{name} meant?'
+    else:
+        close = nearest(path["domain"], domains)
+        inner = nearest(name, domains[close]) if close else ""
+        if inner:
+            yield f'is device.{path["kind"]}["{close}"].{inner} meant?'
+
+
+def _has(text: str, view: View) -> Iterator[str]:
+    """Say what there is where a path finds nothing."""
+    path = PATH.search(text)
+    names = view[path["kind"]].get(path["domain"]) if path else None
+    if names:
+        yield f"the device has {', '.join(sorted(names))}"
+
+
+def _value_hint(literal: str, reading: Reading, view: View, known: Known) -> Iterator[str]:
+    if reading.missing or literal in known.exact:
+        return
+    value = _text(reading.value)
+    if reading.value == "{}":
+        yield from _name_hint(f'{reading.text}["{literal}"]', view)
+    elif reading.value.startswith("{"):
+        close = nearest(literal, _keys(reading.value))
+        if close and close != literal:
+            yield f'is "{close}" meant?'
+    elif value is None:
+        if literal.strip() == reading.value:
+            yield f"{reading.value} is no text: write it without quotes"
+    elif _plain(literal) == _plain(value):
+        yield _difference(literal, value)
+    elif _plain(literal) not in known.plain and _similar(literal, value):
+        yield f'is "{value}" meant?'
+
+
+def _difference(literal: str, value: str) -> str:
+    if literal.casefold() == value.casefold():
+        return "they differ only in upper and lower case"
+    if "".join(literal.split()) == "".join(value.split()):
+        return "they differ only in white space"
+    return "they differ only in white space, and in upper and lower case"
+
+
+def _literals(clause: Clause) -> Sequence[str]:
+    """Return the texts that a clause compares with, not those within the paths it reads."""
+    rest = clause.text
+    for reading in sorted(clause.readings, key=lambda one: -len(one.text)):
+        rest = rest.replace(reading.text, "")
+    return [one[0] or one[1] for one in LITERAL.findall(rest)]
+
+
+def _keys(value: str) -> list[str]:
+    """Return the keys of a map as it is written; the inner values may be more than JSON."""
+    return re.findall(r'[{ ]"([^"]+)": ', value)
+
+
+def _text(value: str) -> str | None:
+    if not value.startswith('"'):
+        return None
+    read: str = json.loads(value)
+    return read
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split()).casefold()
+
+
+def _similar(one: str, other: str) -> bool:
+    """Whether one may be a typo of the other; eth1 is none of eth0."""
+    letters = [re.sub(r"\d", "", _plain(text)) for text in (one, other)]
+    return letters[0] != letters[1] and _ratio(one, other) >= SIMILAR
+
+
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, one.casefold(), other.casefold(), autojunk=False).ratio()

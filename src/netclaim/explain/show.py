@@ -1,0 +1,89 @@
+"""Answers on a screen, or as JSON for tools.
+
+Promise: a summary first, then the nearest miss, the mistakes, and every device; the same words in
+both forms. Limit: a screen shows so many devices of a subject; JSON has them all.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from netclaim.explain.answer import Answer
+from netclaim.explain.lines import Line
+from netclaim.screen import Screen
+
+__all__ = ["as_json", "show"]
+
+LINES_MAX: Final = 40  # of devices: about a screen; the nearest ones come first
+
+
+def show(answers: Sequence[Answer], screen: Screen, *, details: bool) -> None:
+    """Show the answers; `details` also for what fits."""
+    for answer in answers:
+        missed = answer.outcome == "cannot be allocated"
+        screen.line(answer.summary, good=not missed)
+        if answer.nearest is not None:
+            screen.line(f"nearest: {answer.nearest.title}: {'; '.join(answer.nearest.why)}")
+        for mistake in answer.mistakes:
+            screen.line(mistake, good=False)
+        if answer.lines and (missed or details):
+            _table(answer.lines, screen)
+
+
+def _table(lines: Sequence[Line], screen: Screen) -> None:
+    screen.line("")
+    drivers = {line.device.driver for line in lines if line.device}
+    rows = [
+        (line.node, _device(line, several=len(drivers) > 1), line.request, _why(line))
+        for line in lines[:LINES_MAX]
+    ]
+    screen.table(("NODE", "DEVICE", "REQUEST", "WHY"), rows)
+    if len(lines) > LINES_MAX:
+        screen.line(f"and {len(lines) - LINES_MAX} more: -o json has all of them")
+    screen.line("")
+
+
+def _device(line: Line, *, several: bool) -> str:
+    if line.device is None:
+        return "-"
+    return f"{line.device.driver}/{line.device.device}" if several else line.device.device
+
+
+def _why(line: Line) -> str:
+    return "; ".join(line.short) or "fits"
+
+
+def as_json(answers: Sequence[Answer]) -> str:
+    """Return the answers as JSON."""
+    return json.dumps({"answers": [_answer(one) for one in answers]}, indent=2, ensure_ascii=False)
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    nearest = answer.nearest
+    return {
+        "kind": answer.subject.key.kind,
+        "namespace": answer.subject.key.namespace,
+        "name": answer.subject.key.name,
+        "outcome": answer.outcome,
+        "summary": answer.summary,
+        "mistakes": list(answer.mistakes),
+        "nearest": _line(nearest) if nearest is not None else None,
+        "devices": [_line(line) for line in answer.lines if line.device],
+        "nodes": [
+            {"node": line.node, "why": list(line.why)} for line in answer.lines if not line.device
+        ],
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    device = line.device
+    return {
+        "node": line.node,
+        "driver": device.driver if device else "",
+        "pool": device.pool if device else "",
+        "device": device.device if device else "",
+        "claim": line.claim,
+        "request": line.request,
+        "fits": not line.why,
+        "why": list(line.why),
+    }

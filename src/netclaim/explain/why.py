@@ -1,0 +1,147 @@
+"""Why a device does not fit, in words, and how far it is from fitting.
+
+Promise: the words name the selector by its place in the manifest, the clause as its author wrote
+it, the value that it found, and what was probably meant. A smaller distance is a nearer miss; 0 is
+a device that fits.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from netclaim.allocator import (
+    Claim,
+    Device,
+    Held,
+    NoAnswer,
+    NotHere,
+    NotSelected,
+    Reason,
+    Slice,
+    Tainted,
+)
+from netclaim.allocator.cel import CelError
+from netclaim.allocator.cel.trace import Clause
+from netclaim.allocator.match import OwnedSelector
+from netclaim.explain.files import Key
+from netclaim.explain.hints import (
+    Known,
+    closeness,
+    hints,
+    mentions,
+    say_reading,
+    shorten,
+    undefined_hint,
+)
+
+__all__ = ["Teller", "distance", "place"]
+
+# What each obstacle adds to the distance; a false clause adds 1, less what it is near to being true
+TAKEN: Final = 0.1  # everything else about the device is right
+OTHER_CLASS: Final = 3.0  # not what the claim is about: another driver's device, as a rule
+OTHER_NODE: Final = 3.0
+MENTIONED: Final = (
+    0.5  # less: the clause names a value that the device has, under another name perhaps
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """Finds the words; knows who uses the claims, and every value that devices have."""
+
+    users: Mapping[Key, tuple[str, ...]]
+    known: Known
+
+    @classmethod
+    def of(cls, slices: Iterable[Slice], users: Mapping[Key, tuple[str, ...]]) -> "Teller":
+        """Make one for all devices of some slices."""
+        return cls(users, Known.of(value for one in slices for value in _values(one)))
+
+    def tell(self, reason: Reason, device: Device) -> str:
+        """Say why a device does not fit."""
+        match reason:
+            case NotSelected(selector=selector, clauses=clauses):
+                told = "; ".join(self._clause(clause, device) for clause in clauses)
+                return f"{place(selector)} is false: {told or selector.expression}"
+            case NoAnswer(selector=selector, error=error, clauses=clauses):
+                told = "; ".join(self._clause(clause, device) for clause in clauses)
+                hint = undefined_hint(error)
+                return f"{place(selector)} has no value: {told or _joined((error, hint))}"
+            case Held(claim=claim):
+                return f"{reason}{self.users_of(claim)}"
+        return str(reason)
+
+    def tell_short(self, reason: Reason) -> str:
+        """Say the same in a column beside others: no hints, and paths by their last parts."""
+        if not isinstance(reason, NotSelected | NoAnswer):
+            return str(reason)
+        unexplained = reason.error if isinstance(reason, NoAnswer) else "is false"
+        told = "; ".join(map(_short, reason.clauses)) or unexplained
+        owner = "class " if _of_class(reason.selector) else ""
+        return f"{owner}selectors[{reason.selector.number}]: {told}"
+
+    def users_of(self, claim: Claim) -> str:
+        """Say for whom a claim is reserved; nothing if for nobody."""
+        users = self.users.get(Key("ResourceClaim", claim.namespace, claim.name), ())
+        return f", which {' and '.join(users)} use{'s' * (len(users) == 1)}" if users else ""
+
+    def _clause(self, clause: Clause, device: Device) -> str:
+        read = [say_reading(reading) for reading in clause.readings]
+        if clause.outcome == "error" and not any(one.missing for one in clause.readings):
+            read.append(clause.error)
+        view: Any = device.view
+        meant = () if isinstance(view, CelError) else hints(clause, view, self.known)
+        said = _joined((*read, *dict.fromkeys(meant)))
+        return f"{clause.text} - {said}" if said else clause.text
+
+
+def distance(reasons: Iterable[Reason], device: Device) -> float:
+    """Return how far a device is from fitting."""
+    return sum(_weight(reason, device) for reason in reasons)
+
+
+def place(selector: OwnedSelector) -> str:
+    """Say where a selector stands, as a path in the manifest."""
+    return f"selectors[{selector.number}] of {selector.owner}"
+
+
+def _of_class(selector: OwnedSelector) -> bool:
+    return selector.owner.startswith("class ")
+
+
+def _weight(reason: Reason, device: Device) -> float:
+    match reason:
+        case NotSelected(selector=selector) if _of_class(selector):
+            return OTHER_CLASS
+        case NotSelected(clauses=clauses):
+            return sum(1 - closeness(clause) for clause in clauses) or 1.0
+        case NoAnswer(clauses=clauses):
+            values = [str(value) for _, value in device.attributes.values()]
+            meant = MENTIONED * sum(mentions(clause, values) for clause in clauses)
+            return (len(clauses) or 1) - meant
+        case Held() | Tainted():
+            return TAKEN
+        case NotHere():
+            return OTHER_NODE
+    return 1.0
+
+
+def _short(clause: Clause) -> str:
+    """Say what became of a clause and, where that is short, what it found."""
+    verdict = "has no value" if clause.outcome == "error" else f"is {clause.outcome}"
+    read = [
+        say_reading(reading)
+        for reading in clause.readings
+        if not reading.missing and not reading.value.startswith("{")
+    ]
+    return f"{shorten(clause)} {verdict}" + (f" ({', '.join(read)})" if read else "")
+
+
+def _values(one: Slice) -> Iterator[str]:
+    yield one.pool.driver
+    for device in one.devices:
+        yield from (value for _, value in device.attributes.values() if isinstance(value, str))
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "; ".join(part for part in parts if part)

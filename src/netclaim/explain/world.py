@@ -1,0 +1,181 @@
+"""The objects of a cluster or of files, read into what decides about claims.
+
+Promise: frozen values; an object that is not what its kind says is a RequestError, with file and
+line where it has them. Nodes that no Node object describes, but slices name, are there with no
+labels but their name. Limit: of a pod's wishes for a node, nodeName, nodeSelector and tolerations.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from netclaim.allocator import Claim, DeviceClass, Node, Slice, Toleration
+from netclaim.errors import RequestError
+from netclaim.explain.files import Found, Key
+from netclaim.model.device import Taint
+
+__all__ = ["Place", "Use", "Workload", "World", "read_world"]
+
+T = TypeVar("T")
+
+HOSTNAME: Final = "kubernetes.io/hostname"  # kubelet gives every node this label, with its name
+OVER: Final = ("Succeeded", "Failed")  # phases of pods that need no devices any more
+SCALED: Final = ("Deployment", "ReplicaSet", "StatefulSet")
+WORKLOADS: Final = ("Pod", *SCALED, "DaemonSet", "Job")
+KEEPS_PODS_AWAY: Final = ("NoSchedule", "NoExecute")
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How a pod names a claim: by its name, or by that of a template."""
+
+    entry: str
+    claim: str = ""
+    template: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node, and what keeps pods away from it."""
+
+    node: Node
+    taints: tuple[Taint, ...] = ()
+    cordoned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A pod, or what makes pods that are all alike."""
+
+    key: Key
+    uses: tuple[Use, ...]
+    replicas: int = 1
+    over: bool = False
+    node_name: str = ""
+    node_selector: Mapping[str, str] | None = None
+    tolerations: tuple[Toleration, ...] = ()
+
+    def refuses(self, place: Place) -> str:
+        """Say why its pods cannot be on a node, whatever devices that has; nothing if they can."""
+        if self.node_name and self.node_name != place.node.name:
+            return f"the pod is for node {self.node_name}"
+        for label, value in (self.node_selector or {}).items():
+            if place.node.labels.get(label) != value:
+                return f"the node does not have the label {label}={value} of nodeSelector"
+        if place.cordoned:
+            return "the node is cordoned"
+        for taint in place.taints:
+            if not any(one.tolerates(taint) for one in self.tolerations):
+                value = f"={taint.value}" if taint.value else ""
+                return f"the pod does not tolerate taint {taint.key}{value}:{taint.effect}"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything that decides; claims, templates and workloads by what they are called."""
+
+    slices: tuple[Slice, ...]
+    classes: tuple[DeviceClass, ...]
+    places: tuple[Place, ...]
+    claims: Mapping[Key, Claim]
+    templates: Mapping[Key, Claim]  # each as a claim of its name
+    workloads: Mapping[Key, Workload]
+    users: Mapping[Key, tuple[str, ...]]  # for whom claims are reserved
+
+
+def read_world(found: Iterable[Found]) -> World:
+    """Read objects; of two with the same name, the later one counts."""
+    by_key = {one.key: one for one in found}
+
+    def read(kind: str, reader: Callable[[Mapping[str, Any]], T]) -> dict[Key, T]:
+        return {key: _read(one, reader) for key, one in by_key.items() if key.kind == kind}
+
+    slices = tuple(read("ResourceSlice", Slice.read).values())
+    workloads = {key: one for kind in WORKLOADS for key, one in read(kind, _workload).items()}
+    return World(
+        slices=slices,
+        classes=tuple(read("DeviceClass", DeviceClass.read).values()),
+        places=tuple(_places(read("Node", _place).values(), slices)),
+        claims=read("ResourceClaim", Claim.read),
+        templates=read("ResourceClaimTemplate", _template),
+        workloads=workloads,
+        users=read("ResourceClaim", _users),
+    )
+
+
+def _read(found: Found, reader: Callable[[Mapping[str, Any]], T]) -> T:
+    try:
+        return reader(found.object)
+    except RequestError as error:
+        raise found.fault(f"{found.key.kind} {found.key.name}: {error}") from error
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise found.fault(f"not a {found.key.kind}: {error!r}") from error
+
+
+def _places(known: Iterable[Place], slices: Iterable[Slice]) -> Iterable[Place]:
+    """Yield the nodes, also those that only slices tell of."""
+    names = set()
+    for place in known:
+        names.add(place.node.name)
+        yield place
+    for one in slices:
+        if one.nodes.name and one.nodes.name not in names:
+            names.add(one.nodes.name)
+            yield Place(Node(one.nodes.name, {HOSTNAME: one.nodes.name}))
+
+
+def _place(obj: Mapping[str, Any]) -> Place:
+    spec = obj.get("spec") or {}
+    taints = tuple(
+        Taint(key=taint["key"], effect=taint["effect"], value=taint.get("value") or "")
+        for taint in spec.get("taints") or ()
+        if taint["effect"] in KEEPS_PODS_AWAY
+    )
+    return Place(Node.read(obj), taints, bool(spec.get("unschedulable")))
+
+
+def _template(obj: Mapping[str, Any]) -> Claim:
+    meta = obj["metadata"]
+    named = {"name": meta["name"], "namespace": meta.get("namespace")}
+    return Claim.read({"metadata": named, "spec": obj["spec"].get("spec")})
+
+
+def _users(obj: Mapping[str, Any]) -> tuple[str, ...]:
+    reserved = (obj.get("status") or {}).get("reservedFor") or ()
+    return tuple(f"{one['resource'].removesuffix('s')} {one['name']}" for one in reserved)
+
+
+def _workload(obj: Mapping[str, Any]) -> Workload:
+    kind = obj["kind"]
+    outer = obj.get("spec") or {}
+    spec = outer if kind == "Pod" else (outer.get("template") or {}).get("spec") or {}
+    status = obj.get("status") or {}
+    made = {
+        one["name"]: one.get("resourceClaimName") or ""
+        for one in (status.get("resourceClaimStatuses") or () if kind == "Pod" else ())
+    }
+    replicas = outer.get("replicas") if kind in SCALED else None
+    return Workload(
+        key=Found(dict(obj)).key,
+        uses=tuple(_use(one, made) for one in spec.get("resourceClaims") or ()),
+        replicas=1 if replicas is None else int(replicas),
+        over=kind == "Pod" and status.get("phase") in OVER,
+        node_name=spec.get("nodeName") or "",
+        node_selector=dict(spec.get("nodeSelector") or {}),
+        tolerations=tuple(_toleration(one) for one in spec.get("tolerations") or ()),
+    )
+
+
+def _use(obj: Mapping[str, Any], made: Mapping[str, str]) -> Use:
+    claim = obj.get("resourceClaimName") or made.get(obj["name"]) or ""
+    return Use(obj["name"], claim, obj.get("resourceClaimTemplateName") or "")
+
+
+def _toleration(obj: Mapping[str, Any]) -> Toleration:
+    return Toleration(
+        key=obj.get("key") or "",
+        operator=obj.get("operator") or "Equal",
+        value=obj.get("value") or "",
+        effect=obj.get("effect") or "",
+    )

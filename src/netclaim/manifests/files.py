@@ -1,0 +1,143 @@
+"""Open the files that a user names with `-f`, as kubectl does: files, directories, standard input.
+
+Promise: every command reads alike. A directory is its manifests by name, and with `recursive` those
+of the directories in it; a file that is named twice is read once. What cannot be read is a
+RequestError of one line that begins with the file; several are told at once, as an ExceptionGroup.
+Limit: no addresses of the web, and links to directories are not followed below a directory.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from netclaim.errors import RequestError
+from netclaim.manifests.documents import SIZE_MAX, Document, decode, read_documents
+
+__all__ = ["STDIN", "SUFFIXES", "ManifestFile", "parse_file", "raise_faults", "read_files"]
+
+STDIN: Final = "-"
+SUFFIXES: Final = (".yaml", ".yml", ".json")  # of a directory's files, as kubectl takes them
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ManifestFile:
+    """A file and its documents, the empty ones too."""
+
+    name: str  # as messages call it
+    documents: tuple[Document, ...]
+    path: Path | None = None  # None: standard input
+    below: Path = Path()  # its place below the directory that was named, or its own name
+
+    @property
+    def text(self) -> str:
+        """The whole file."""
+        return "".join(document.text for document in self.documents)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a file is, before it is read."""
+
+    path: Path
+    below: Path
+
+
+STANDARD_INPUT: Final = _Place(Path(STDIN), Path())
+
+
+def read_files(named: Sequence[str], *, recursive: bool = False) -> tuple[ManifestFile, ...]:
+    """Read everything that these names stand for, in their order."""
+    if not named:
+        raise RequestError("name a file or directory with -f, or - for standard input")
+    files: dict[object, ManifestFile] = {}  # by what tells a file from others, whatever its name
+    faults: list[RequestError] = []
+    for name in dict.fromkeys(named):
+        with _noted(faults):
+            for place in _places(name, recursive=recursive):
+                with _noted(faults):
+                    identity = _identity(place)
+                    if identity not in files:
+                        files[identity] = _read(place)
+    raise_faults(faults)
+    return tuple(files.values())
+
+
+def parse_file(content: bytes, name: str) -> ManifestFile:
+    """Return the documents of a file's content."""
+    return ManifestFile(name, read_documents(decode(content, name), name))
+
+
+def raise_faults(faults: Sequence[RequestError]) -> None:
+    """Raise what was found: nothing, the only one, or all of them together."""
+    if len(faults) > 1:
+        raise ExceptionGroup("manifests", faults)
+    if faults:
+        raise faults[0]
+
+
+@contextmanager
+def _noted(faults: list[RequestError]) -> Iterator[None]:
+    """Go on after a fault, to tell all of them."""
+    try:
+        yield
+    except RequestError as fault:
+        faults.append(fault)
+
+
+def _identity(place: _Place) -> object:
+    if place is STANDARD_INPUT:
+        return place
+    try:
+        found = place.path.stat()
+    except OSError as error:
+        raise RequestError(f"{place.path}: {error.strerror}") from error
+    return found.st_dev, found.st_ino
+
+
+def _read(place: _Place) -> ManifestFile:
+    """Read one file, as much of it as is needed to see that it is too large."""
+    if place is STANDARD_INPUT:
+        return parse_file(sys.stdin.buffer.read(SIZE_MAX + 1), "stdin")
+    try:
+        with place.path.open("rb") as stream:
+            content = stream.read(SIZE_MAX + 1)
+    except OSError as error:
+        raise RequestError(f"{place.path}: {error.strerror}") from error
+    return replace(parse_file(content, str(place.path)), path=place.path, below=place.below)
+
+
+def _places(name: str, *, recursive: bool) -> Iterator[_Place]:
+    """Yield the files that a name stands for."""
+    if name == STDIN:
+        yield STANDARD_INPUT
+        return
+    if not name:
+        raise RequestError("-f has an empty name: name a file or directory, or - for stdin")
+    if "://" in name:
+        raise RequestError(f"{name}: not a file: fetch it first, and give it to `-f -`")
+    path = Path(name)
+    try:
+        if not path.is_dir():
+            yield _Place(path, Path(path.name))
+            return
+        found = list(_manifests(path, recursive=recursive))
+        deeper = not recursive and any(one.is_dir() for one in path.iterdir())
+    except OSError as error:
+        raise RequestError(f"{error.filename or name}: {error.strerror}") from error
+    if not found:
+        more = "; -R looks into its directories too" if deeper else ""
+        raise RequestError(f"{name}: no file in there ends with {', '.join(SUFFIXES)}{more}")
+    yield from (_Place(one, one.relative_to(path)) for one in found)
+
+
+def _manifests(directory: Path, *, recursive: bool) -> Iterator[Path]:
+    """Yield a directory's manifests by name, each directory in it in its turn."""
+    for one in sorted(directory.iterdir()):
+        if one.is_dir():
+            if recursive and not one.is_symlink():  # a link may lead back up
+                yield from _manifests(one, recursive=True)
+        elif one.name.endswith(SUFFIXES) and one.is_file():
+            yield one

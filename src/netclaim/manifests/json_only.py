@@ -1,0 +1,55 @@
+"""Find what YAML can say and JSON cannot: keys that are no text, bytes, sets, infinite numbers.
+
+An API server reads JSON. Whoever converts guesses or refuses; we say what to write instead.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, Final
+
+from netclaim.manifests.fields import Path
+
+__all__ = ["not_json"]
+
+WHOLE_MAX: Final = (1 << 64) - 1  # what servers' and our own JSON readers take
+WHOLE_MIN: Final = -(1 << 63)
+
+
+def not_json(value: Any, at: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Yield where the value is not JSON, and what to do about it."""
+    if isinstance(value, dict):
+        for key, child in value.items():
+            if isinstance(key, str) and _is_unicode(key):
+                yield from not_json(child, (*at, key))
+            else:
+                yield (*at, _shown(key)), "this key is no text: write it in quotes"
+    elif isinstance(value, list):
+        for index, child in enumerate(value):
+            yield from not_json(child, (*at, index))
+    elif fault := _scalar_fault(value):
+        yield at, fault
+
+
+def _scalar_fault(value: Any) -> str:
+    """What is wrong with a value that has no parts; nothing if JSON has it."""
+    if value is None or isinstance(value, bool):
+        return ""
+    if isinstance(value, str):
+        return "" if _is_unicode(value) else "is half a character: write it in full"
+    if isinstance(value, int):
+        return "" if WHOLE_MIN <= value <= WHOLE_MAX else "is a number of more than 64 bits"
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else "is no number: write it in quotes if it is text"
+    return f"is a {type(value).__name__} by its tag, which JSON has not: leave out the tag"
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text can be sent; an escape can make half of a surrogate pair."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _shown(key: Any) -> str:
+    """A key as the file has it, or nearly."""
+    simple = isinstance(key, bool | float) or key is None
+    small = isinstance(key, int) and WHOLE_MIN <= key <= WHOLE_MAX  # str() has a limit of digits
+    return ascii(key) if simple or small or isinstance(key, str) else f"({type(key).__name__})"

@@ -1,0 +1,175 @@
+"""The kinds and versions of resource.k8s.io that exist no more, and what took their place.
+
+v1alpha1 (Kubernetes 1.26) and v1alpha2 (1.27 to 1.30) had a class with a driver's name, claims for
+one class, and parameters in objects of their own. Since 1.31 a class is a DeviceClass with
+selectors, a claim has requests, and parameters stand in both. A driver's controller in the control
+plane, with PodSchedulingContext between it and the scheduler, was removed in 1.32.
+
+Promise: a result is in v1 and valid for an API server, as far as the original was. Limit: CEL of
+v1alpha2 (`attributes.string["x"]`) and parameters in other objects are named, never rewritten.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from netclaim.manifests.conversion import GROUP
+from netclaim.manifests.fields import Path, ShapeError, edit, find
+from netclaim.manifests.remark import Migrated, Remark
+from netclaim.model.claim import JsonObject
+
+__all__ = [
+    "DEAD_KINDS",
+    "DEAD_VERSIONS",
+    "INSTEAD_OF_SUITABLE_NODES",
+    "rename_poc_status",
+    "revive",
+]
+
+INSTEAD_OF_SUITABLE_NODES: Final = (
+    "the driver's ResourceSlices say where devices are; a pod's nodeSelector can ask for less"
+)
+DEAD_VERSIONS: Final = ("v1alpha1", "v1alpha2")
+REQUEST_NAME: Final = "resource"  # a v1alpha2 claim was one unnamed request
+SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+def revive(found: JsonObject, kind: str) -> Migrated:
+    """Return what takes the place of an object whose kind or version exists no more, in v1."""
+    return _REVIVERS[kind](found)
+
+
+def rename_poc_status(found: JsonObject) -> tuple[JsonObject, tuple[Remark, ...]]:
+    """Give `status.deviceStatuses`, of the fork that KEP-4817 was tried on, its final names."""
+    if not list(find(found, "status.deviceStatuses")):
+        return found, ()
+    status = {key: value for key, value in found["status"].items() if key != "deviceStatuses"}
+    renamed = edit(found, "status.deviceStatuses.*", _device_status)["status"]["deviceStatuses"]
+    remark = Remark(("status", "deviceStatuses"), "is status.devices since 1.32")
+    return {**found, "status": {**status, "devices": renamed}}, (remark,)
+
+
+def _device_status(entry: Any, at: Path) -> JsonObject:
+    if not isinstance(entry, dict):
+        raise ShapeError("is not an object", at)
+    names = {"deviceInfo": "data", "networkDeviceInfo": "networkData"}
+    network_names = {"interface": "interfaceName", "mac": "hardwareAddress"}
+    entry = edit(entry, "networkDeviceInfo", lambda found, _: _renamed(found, network_names))
+    return {
+        key: value
+        for key, value in _renamed(entry, names).items()
+        if key != "request" and value is not None
+    }
+
+
+def _renamed(found: Any, names: Mapping[str, str]) -> JsonObject:
+    return {names.get(key, key): value for key, value in found.items()} if found else {}
+
+
+def _resource_class(found: JsonObject) -> Migrated:
+    driver = found.get("driverName")
+    if not isinstance(driver, str) or not driver:
+        raise ShapeError("a ResourceClass needs the name of a driver", ("driverName",))
+    remarks = [Remark(("kind",), "ResourceClass is DeviceClass since 1.31; driverName a selector")]
+    if not SUBDOMAIN.fullmatch(driver):
+        remarks.append(
+            Remark(
+                ("driverName",),
+                f"no driver can be called {driver!r}, a driver's name is a DNS subdomain:"
+                " the selector will match no device until you correct it",
+            )
+        )
+    remarks += _lost(
+        found,
+        {
+            "parametersRef": "put the parameters into spec.config[].opaque.parameters",
+            "defaultClaimParametersRef": "put the parameters into spec.config[].opaque.parameters",
+            "suitableNodes": INSTEAD_OF_SUITABLE_NODES,
+        },
+    )
+    expression = f"device.driver == {json.dumps(driver)}"
+    revived = {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "DeviceClass",
+        "metadata": found.get("metadata"),
+        "spec": {"selectors": [{"cel": {"expression": expression}}]},
+    }
+    return Migrated(revived, tuple(remarks))
+
+
+def _claim(found: JsonObject) -> Migrated:
+    spec, remarks = _claim_spec(found.get("spec"), ("spec",))
+    if "status" in found:  # written by the cluster, in terms that it no longer knows
+        remarks += (Remark(("status",), "the cluster writes a new status"),)
+    head = {key: value for key, value in found.items() if key not in ("spec", "status")}
+    return Migrated({**head, "apiVersion": f"{GROUP}/v1", "spec": spec}, remarks)
+
+
+def _template(found: JsonObject) -> Migrated:
+    outer = found.get("spec")
+    if not isinstance(outer, dict):
+        raise ShapeError("is not an object", ("spec",))
+    spec, remarks = _claim_spec(outer.get("spec"), ("spec", "spec"))
+    return Migrated(
+        {**found, "apiVersion": f"{GROUP}/v1", "spec": {**outer, "spec": spec}}, remarks
+    )
+
+
+def _claim_spec(spec: Any, at: Path) -> tuple[JsonObject, tuple[Remark, ...]]:
+    class_name = spec.get("resourceClassName") if isinstance(spec, dict) else None
+    if not isinstance(class_name, str) or not class_name:
+        raise ShapeError("a claim of this version needs a resourceClassName", at)
+    text = f"resourceClassName is deviceClassName of a request since 1.31, here {REQUEST_NAME!r}"
+    remarks = [Remark((*at, "resourceClassName"), text)]
+    successor = "put the parameters into devices.config[].opaque.parameters of this claim"
+    remarks += _lost(spec, {"parametersRef": successor}, at)
+    if spec.get("allocationMode") == "Immediate":
+        text = "a claim is allocated when a pod needs it, never before (since 1.31)"
+        remarks.append(Remark((*at, "allocationMode"), text, lost=True))
+    request = {"name": REQUEST_NAME, "exactly": {"deviceClassName": class_name}}
+    return {"devices": {"requests": [request]}}, tuple(remarks)
+
+
+def _lost(found: JsonObject, successors: Mapping[str, str], at: Path = ()) -> list[Remark]:
+    return [
+        Remark((*at, field), f"gone since 1.31: {successor}", lost=True)
+        for field, successor in successors.items()
+        if found.get(field) is not None
+    ]
+
+
+def _nothing(text: str, *, lost: bool) -> Callable[[JsonObject], Migrated]:
+    return lambda _found: Migrated(None, (Remark(("kind",), text, lost),))
+
+
+_REVIVERS: Final[Mapping[str, Callable[[JsonObject], Migrated]]] = {
+    "ResourceClass": _resource_class,
+    "ResourceClaim": _claim,
+    "ResourceClaimTemplate": _template,
+    "ResourceSlice": _nothing(
+        "slices of this version are gone since 1.31: the driver publishes its devices itself",
+        lost=True,
+    ),
+    "PodScheduling": _nothing(
+        "left out, gone since 1.27 and without need: the scheduler allocates by itself", lost=False
+    ),
+    "PodSchedulingContext": _nothing(
+        "left out, gone since 1.32 and without need: the scheduler allocates by itself", lost=False
+    ),
+    "ResourceClaimParameters": _nothing(
+        "gone since 1.31: put vendorParameters into spec.devices.config[].opaque.parameters of the"
+        " claim and selectors into its requests",
+        lost=True,
+    ),
+    "ResourceClassParameters": _nothing(
+        "gone since 1.31: put vendorParameters into spec.config[].opaque.parameters of the"
+        " DeviceClass and filters into its selectors",
+        lost=True,
+    ),
+}
+DEAD_KINDS: Final = tuple(
+    kind
+    for kind in _REVIVERS
+    if kind not in ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+)

@@ -1,0 +1,121 @@
+"""The kinds of objects that the embedded API server knows, and under which paths it serves them.
+
+Values only. An object is stored once, in the form of its kind's first address; the others are the
+same object in another form.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from netclaim.manifests.conversion import GROUP
+from netclaim.model.claim import JsonObject
+
+__all__ = [
+    "CLAIM",
+    "CLASS",
+    "DEPLOYMENT",
+    "EVENT",
+    "KINDS",
+    "NAMESPACE",
+    "NODE",
+    "POD",
+    "REPLICA_SET",
+    "SLICE",
+    "TEMPLATE",
+    "Address",
+    "Kind",
+    "kind_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A group and version that a kind is served in; the core group's name is empty."""
+
+    group: str
+    version: str
+
+    @property
+    def api_version(self) -> str:
+        """As objects write it."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of object."""
+
+    name: str
+    plural: str
+    addresses: tuple[Address, ...]
+    namespaced: bool = True
+    has_status: bool = False  # written through a path of its own
+    selectable: tuple[str, ...] = ()  # fields beyond name and namespace
+    short: str = ""  # what people type instead of the plural
+
+    @property
+    def group(self) -> str:
+        """The group that it is stored in."""
+        return self.addresses[0].group
+
+    @property
+    def full_plural(self) -> str:
+        """As messages name it: `resourceclaims.resource.k8s.io`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+_CORE: Final = (Address("", "v1"),)
+_APPS: Final = (Address("apps", "v1"),)
+_DRA: Final = tuple(Address(GROUP, version) for version in ("v1", "v1beta2", "v1beta1"))
+
+NAMESPACE: Final = Kind(
+    "Namespace", "namespaces", _CORE, namespaced=False, has_status=True, short="ns"
+)
+NODE: Final = Kind("Node", "nodes", _CORE, namespaced=False, has_status=True, short="no")
+POD: Final = Kind(
+    "Pod",
+    "pods",
+    _CORE,
+    has_status=True,
+    selectable=("spec.nodeName", "status.phase", "status.podIP"),
+    short="po",
+)
+DEPLOYMENT: Final = Kind("Deployment", "deployments", _APPS, has_status=True, short="deploy")
+REPLICA_SET: Final = Kind("ReplicaSet", "replicasets", _APPS, has_status=True, short="rs")
+CLASS: Final = Kind("DeviceClass", "deviceclasses", _DRA, namespaced=False)
+CLAIM: Final = Kind("ResourceClaim", "resourceclaims", _DRA, has_status=True)
+TEMPLATE: Final = Kind("ResourceClaimTemplate", "resourceclaimtemplates", _DRA)
+SLICE: Final = Kind(
+    "ResourceSlice",
+    "resourceslices",
+    _DRA,
+    namespaced=False,
+    selectable=("spec.driver", "spec.nodeName"),
+)
+EVENT: Final = Kind(
+    "Event",
+    "events",
+    (Address("events.k8s.io", "v1"), *_CORE),
+    selectable=(
+        "reason",
+        "type",
+        *(
+            f"{about}.{key}"
+            for about in ("regarding", "involvedObject")
+            for key in ("kind", "name", "uid")
+        ),
+    ),
+)
+
+KINDS: Final = (
+    NAMESPACE, NODE, POD, DEPLOYMENT, REPLICA_SET, CLASS, CLAIM, TEMPLATE, SLICE, EVENT,
+)  # fmt: skip
+
+
+def kind_of(found: JsonObject) -> Kind | None:
+    """The kind of an object by its own words; None for one that is not served."""
+    for kind in KINDS:
+        served = [address.api_version for address in kind.addresses]
+        if found.get("kind") == kind.name and str(found.get("apiVersion")) in served:
+            return kind
+    return None

@@ -1,0 +1,138 @@
+"""Hold JSON against the shape that its kind has: types right, unknown fields found, nulls left out.
+
+Promise: what comes back has the right types throughout and holds only known fields; what was not
+known is named. A value of the wrong type is a refusal, as the real server's decoder has it.
+Limit: says nothing of required fields or of values; the rules do.
+"""
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+from netclaim.model.quantity import Quantity, QuantityError
+from netclaim.schema.refusal import RefusedError, bad_request
+
+__all__ = ["Fields", "ListOf", "MapOf", "Scalar", "Shape", "fit"]
+
+
+class Scalar(enum.Enum):
+    """A value without parts that the API knows of."""
+
+    TEXT = "text"
+    WHOLE = "a whole number"
+    FLAG = "true or false"
+    QUANTITY = "a quantity"
+    TIME = "a time"
+    RAW = "any JSON"  # somebody else's to read: kept as it is, null too
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list."""
+
+    item: "Shape"
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """An object whose keys are the user's own."""
+
+    value: "Shape"
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """An object with fields of its kind. An open one may have others too, which are kept."""
+
+    known: Mapping[str, "Shape"]
+    open: bool = False
+
+
+Shape: TypeAlias = Scalar | ListOf | MapOf | Fields
+
+
+def fit(value: Any, shape: Shape) -> tuple[Any, tuple[str, ...]]:
+    """Return the value with only what the shape knows, and the paths of what it does not."""
+    unknown: list[str] = []
+    return _fit(value, shape, "", unknown), tuple(unknown)
+
+
+def _fit(value: Any, shape: Shape, at: str, unknown: list[str]) -> Any:
+    match shape:
+        case Fields(known, open=is_open):
+            return _fit_fields(_typed(value, dict, at), known, is_open, at, unknown)
+        case MapOf(inner):
+            entries = _typed(value, dict, at).items()
+            return {k: _fit(v, inner, f"{at}[{k}]", unknown) for k, v in entries if v is not None}
+        case ListOf(inner):
+            items = enumerate(_typed(value, list, at))
+            return [_fit(item, inner, f"{at}[{index}]", unknown) for index, item in items]
+        case scalar:
+            return _SCALARS[scalar](value, at)
+
+
+def _fit_fields(
+    value: dict[str, Any], known: Mapping[str, Shape], is_open: bool, at: str, unknown: list[str]
+) -> dict[str, Any]:
+    kept = {}
+    for key, inner in value.items():
+        path = f"{at}.{key}" if at else key
+        if key in known:
+            if inner is not None:
+                kept[key] = _fit(inner, known[key], path, unknown)
+        elif is_open:
+            kept[key] = inner
+        else:
+            unknown.append(path)
+    return kept
+
+
+def _typed(value: Any, wanted: type[Any], at: str) -> Any:
+    if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
+        raise _misfit(value, wanted.__name__, at)
+    return value
+
+
+def _whole(value: Any, at: str) -> int:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    number: int = _typed(value, int, at)
+    return number
+
+
+def _quantity(value: Any, at: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise _misfit(value, "a quantity", at)
+    try:
+        return str(Quantity.parse(str(value)))
+    except QuantityError as error:
+        raise bad_request(str(error), field=at) from error
+
+
+def _time(value: Any, at: str) -> str:
+    text: str = _typed(value, str, at)
+    try:
+        datetime.fromisoformat(text)
+    except ValueError as error:
+        message = f"{text!r} is no time such as 2026-01-31T12:00:00Z"
+        raise bad_request(message, field=at) from error
+    return text
+
+
+def _misfit(value: Any, wanted: str, at: str) -> RefusedError:
+    names = {"dict": "an object", "list": "a list", "str": "text", "int": "a whole number",
+             "bool": "true or false"}  # fmt: skip
+    got = names.get(type(value).__name__, "a number" if isinstance(value, float) else "null")
+    return bad_request(f"is {got}, not {names.get(wanted, wanted)}", field=at)
+
+
+_SCALARS: Final[Mapping[Scalar, Callable[[Any, str], Any]]] = {
+    Scalar.RAW: lambda value, _at: value,
+    Scalar.TEXT: lambda value, at: _typed(value, str, at),
+    Scalar.FLAG: lambda value, at: _typed(value, bool, at),
+    Scalar.WHOLE: _whole,
+    Scalar.QUANTITY: _quantity,
+    Scalar.TIME: _time,
+}

@@ -1,0 +1,52 @@
+"""The shapes that all kinds share: metadata, and the short names for plain values."""
+
+from typing import Final
+
+from netclaim.schema.shape import Fields, ListOf, MapOf, Scalar
+
+__all__ = [
+    "ANYTHING",
+    "FLAG",
+    "METADATA",
+    "QUANTITY",
+    "RAW",
+    "TEXT",
+    "TEXTS",
+    "TIME",
+    "WHOLE",
+]
+
+TEXT, WHOLE, FLAG = Scalar.TEXT, Scalar.WHOLE, Scalar.FLAG
+QUANTITY, TIME, RAW = Scalar.QUANTITY, Scalar.TIME, Scalar.RAW
+TEXTS: Final = ListOf(TEXT)
+ANYTHING: Final = Fields({}, open=True)
+
+OWNER: Final = Fields(
+    {
+        "apiVersion": TEXT,
+        "kind": TEXT,
+        "name": TEXT,
+        "uid": TEXT,
+        "controller": FLAG,
+        "blockOwnerDeletion": FLAG,
+    }
+)
+METADATA: Final = Fields(
+    {
+        "name": TEXT,
+        "generateName": TEXT,
+        "namespace": TEXT,
+        "selfLink": TEXT,
+        "uid": TEXT,
+        "resourceVersion": TEXT,
+        "generation": WHOLE,
+        "creationTimestamp": TIME,
+        "deletionTimestamp": TIME,
+        "deletionGracePeriodSeconds": WHOLE,
+        "labels": MapOf(TEXT),
+        "annotations": MapOf(TEXT),
+        "ownerReferences": ListOf(OWNER),
+        "finalizers": TEXTS,
+        "managedFields": ListOf(ANYTHING),
+    }
+)

@@ -1,0 +1,216 @@
+"""The rules for a claim's status: its allocation, who has it reserved, what drivers report.
+
+Also what the server itself takes away: reports on devices that are no longer allocated.
+"""
+
+import ipaddress
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from netclaim.model.claim import JsonObject
+from netclaim.schema.claim_rules import (
+    RequestNames,
+    check_admin_access,
+    check_config,
+    check_request_ref,
+    request_names,
+)
+from netclaim.schema.names import (
+    check_driver,
+    check_label,
+    check_label_key,
+    check_pool,
+    check_uuid,
+)
+from netclaim.schema.refusal import (
+    Fault,
+    duplicate,
+    forbidden,
+    invalid,
+    missing,
+    too_long,
+    too_many,
+    unsupported,
+)
+from netclaim.schema.rules import check_each, check_raw, check_set
+
+__all__ = ["check_claim_status", "without_stale_devices"]
+
+RESERVED_MAX: Final = 256
+RESULTS_MAX: Final = 32
+CONFIGS_MAX: Final = 64  # of class and claim together
+DEVICES_MAX: Final = 1 << 20  # the API has no limit of its own; an allocation has
+CONDITIONS_MAX: Final = 8
+IPS_MAX: Final = 16
+INTERFACE_NAME_MAX: Final = 256
+HARDWARE_ADDRESS_MAX: Final = 128
+REASON_MAX: Final = 1024
+MESSAGE_MAX: Final = 32768
+
+DeviceId = tuple[str, str, str, str]
+
+
+def without_stale_devices(status: JsonObject, old: JsonObject) -> JsonObject:
+    """The status without reports on devices that this very change deallocates."""
+    gone = _allocated(old) - _allocated(status)
+    kept = [device for device in status.get("devices", ()) if device_id(device) not in gone]
+    rest = {key: value for key, value in status.items() if key != "devices"}
+    return {**rest, "devices": kept} if kept else rest
+
+
+def check_claim_status(
+    claim: JsonObject, old: JsonObject, namespace_labels: JsonObject
+) -> Iterator[Fault]:
+    """A claim's new status, beside its old one."""
+    status, before = claim.get("status", {}), old.get("status", {})
+    names = request_names(claim.get("spec", {}).get("devices", {}))
+    allocation, was = status.get("allocation"), before.get("allocation")
+    if allocation is not None and was is None:
+        yield from _check_admin_results(allocation, namespace_labels)
+    reserved = status.get("reservedFor", ())
+    yield from check_set(
+        reserved,
+        RESERVED_MAX,
+        "status.reservedFor",
+        _check_consumer,
+        key=lambda consumer: str(consumer.get("uid", "")),
+    )
+    allocated = _allocated(status)
+    yield from check_set(
+        status.get("devices", ()),
+        DEVICES_MAX,
+        "status.devices",
+        lambda device, at: _check_device(device, at, allocated),
+        key=device_id,
+    )
+    if reserved and allocation is None:
+        yield forbidden("status.reservedFor", "may not be specified when `allocated` is not set")
+    added = [one for one in reserved if one not in before.get("reservedFor", ())]
+    if added and allocation is not None and claim["metadata"].get("deletionTimestamp"):
+        yield forbidden("status.reservedFor", "new entries may not be added during deletion")
+    if allocation is not None and was is not None:
+        if allocation != was:
+            yield invalid("status.allocation", "<omitted>", "field is immutable")
+    elif allocation is not None:
+        yield from _check_allocation(allocation.get("devices", {}), names)
+
+
+def device_id(device: JsonObject) -> DeviceId:
+    """What a device is told apart by, in a result or a report."""
+    keys = ("driver", "pool", "device", "shareID")
+    driver, pool, name, share = (str(device.get(key, "")) for key in keys)
+    return driver, pool, name, share
+
+
+def _allocated(status: JsonObject) -> set[DeviceId]:
+    results = status.get("allocation", {}).get("devices", {}).get("results", ())
+    return {device_id(result) for result in results}
+
+
+def _check_admin_results(allocation: JsonObject, namespace_labels: JsonObject) -> Iterator[Fault]:
+    results = allocation.get("devices", {}).get("results", ())
+    asked = {"requests": [{"exactly": result} for result in results]}
+    for fault in check_admin_access(asked, namespace_labels, "status.allocation.devices"):
+        yield Fault(fault.field.replace("requests", "results"), fault.reason, fault.message)
+
+
+def _check_consumer(consumer: JsonObject, at: str) -> Iterator[Fault]:
+    for key in ("resource", "name", "uid"):
+        if not consumer.get(key):
+            yield missing(f"{at}.{key}")
+
+
+def _check_allocation(devices: JsonObject, names: RequestNames) -> Iterator[Fault]:
+    at = "status.allocation.devices"
+    yield from check_each(
+        devices.get("results", ()),
+        RESULTS_MAX,
+        f"{at}.results",
+        lambda result, where: _check_result(result, where, names),
+    )
+    yield from check_each(
+        devices.get("config", ()),
+        CONFIGS_MAX,
+        f"{at}.config",
+        lambda config, where: _check_allocated_config(config, where, names),
+    )
+
+
+def _check_result(result: JsonObject, at: str, names: RequestNames) -> Iterator[Fault]:
+    yield from check_request_ref(result.get("request", ""), f"{at}.request", names)
+    yield from check_driver(result.get("driver", ""), f"{at}.driver")
+    yield from check_pool(result.get("pool", ""), f"{at}.pool")
+    yield from check_label(result.get("device", ""), f"{at}.device")
+    if "shareID" in result:
+        yield from check_uuid(result["shareID"], f"{at}.shareID")
+
+
+def _check_allocated_config(config: JsonObject, at: str, names: RequestNames) -> Iterator[Fault]:
+    source = config.get("source", "")
+    if not source:
+        yield missing(f"{at}.source")
+    elif source not in ("FromClaim", "FromClass"):
+        yield unsupported(f"{at}.source", source, ("FromClaim", "FromClass"))
+    yield from check_config(config, at, names)
+
+
+def _check_device(device: JsonObject, at: str, allocated: set[DeviceId]) -> Iterator[Fault]:
+    yield from check_driver(device.get("driver", ""), f"{at}.driver")
+    yield from check_pool(device.get("pool", ""), f"{at}.pool")
+    yield from check_label(device.get("device", ""), f"{at}.device")
+    if "shareID" in device:
+        yield from check_uuid(device["shareID"], f"{at}.shareID")
+    if device_id(device) not in allocated:
+        yield invalid(at, device_id(device), "must be an allocated device in the claim")
+    yield from _check_conditions(device.get("conditions", ()), f"{at}.conditions")
+    if "data" in device:
+        yield from check_raw(device["data"], f"{at}.data")
+    yield from _check_network(device.get("networkData", {}), f"{at}.networkData")
+
+
+def _check_conditions(conditions: Sequence[JsonObject], at: str) -> Iterator[Fault]:
+    if len(conditions) > CONDITIONS_MAX:
+        yield too_many(at, len(conditions), CONDITIONS_MAX)
+    seen = set()
+    for index, condition in enumerate(conditions):
+        where = f"{at}[{index}]"
+        kind = condition.get("type", "")
+        if kind in seen:
+            yield duplicate(f"{where}.type", kind)
+        seen.add(kind)
+        yield from _check_condition(condition, where)
+
+
+def _check_condition(condition: JsonObject, at: str) -> Iterator[Fault]:
+    yield from check_label_key(condition.get("type", ""), f"{at}.type")
+    status = condition.get("status", "")
+    if status not in ("True", "False", "Unknown"):
+        yield unsupported(f"{at}.status", status, ("False", "True", "Unknown"))
+    if not condition.get("lastTransitionTime"):
+        yield missing(f"{at}.lastTransitionTime", "must be set")
+    reason = condition.get("reason", "")
+    if not reason:
+        yield missing(f"{at}.reason", "must be set")
+    elif len(reason) > REASON_MAX:
+        yield too_long(f"{at}.reason", REASON_MAX)
+    if len(condition.get("message", "").encode()) > MESSAGE_MAX:
+        yield too_long(f"{at}.message", MESSAGE_MAX)
+
+
+def _check_network(data: JsonObject, at: str) -> Iterator[Fault]:
+    for key, limit in (
+        ("interfaceName", INTERFACE_NAME_MAX),
+        ("hardwareAddress", HARDWARE_ADDRESS_MAX),
+    ):
+        if len(data.get(key, "").encode()) > limit:
+            yield too_long(f"{at}.{key}", limit)
+    yield from check_set(data.get("ips", ()), IPS_MAX, f"{at}.ips", _check_address, key=str)
+
+
+def _check_address(address: str, at: str) -> Iterator[Fault]:
+    try:
+        usual = "/" in address and str(ipaddress.ip_interface(address)) == address
+    except ValueError:
+        usual = False
+    if not usual:
+        yield invalid(at, address, "must be an address with its prefix length, in canonical form")

@@ -1,0 +1,156 @@
+"""The rules for pods, for what makes pods, and for events: those that a user of claims meets.
+
+Limit: a pod has a hundred more rules; images, volumes and probes are not looked at, since nothing
+here runs them.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from netclaim.model.claim import JsonObject
+from netclaim.schema.metadata import check_labels
+from netclaim.schema.names import (
+    check_label,
+    check_label_key,
+    check_label_value,
+    check_subdomain,
+)
+from netclaim.schema.refusal import Fault, duplicate, forbidden, invalid, missing
+from netclaim.schema.selector import matches_labels
+
+__all__ = ["check_event", "check_pod_spec", "check_pod_update", "check_replicated"]
+
+NOTE_MAX: Final = 1024
+SHORT_MAX: Final = 128
+OPERATORS: Final = ("DoesNotExist", "Exists", "In", "NotIn")
+
+
+def check_pod_spec(spec: JsonObject, at: str) -> Iterator[Fault]:
+    """The spec of a pod, or of the pods that a template makes."""
+    claims = spec.get("resourceClaims", ())
+    if not spec.get("containers"):
+        yield missing(f"{at}.containers")
+    names: set[str] = set()
+    known = {claim.get("name", "") for claim in claims}
+    for key in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(key, ())):
+            yield from _check_container(container, f"{at}.{key}[{index}]", names, known)
+    seen: set[str] = set()
+    for index, claim in enumerate(claims):
+        yield from _check_pod_claim(claim, f"{at}.resourceClaims[{index}]", seen)
+
+
+def _check_container(
+    container: JsonObject, at: str, names: set[str], claims: set[str]
+) -> Iterator[Fault]:
+    name = container.get("name", "")
+    if not name:
+        yield missing(f"{at}.name")
+    else:
+        yield from check_label(name, f"{at}.name")
+        if name in names:
+            yield duplicate(f"{at}.name", name)
+        names.add(name)
+    if not container.get("image"):
+        yield missing(f"{at}.image")
+    seen = set()
+    for index, used in enumerate(container.get("resources", {}).get("claims", ())):
+        where = f"{at}.resources.claims[{index}]"
+        key = (used.get("name", ""), used.get("request", ""))
+        if not key[0]:
+            yield missing(where)
+        elif key in seen:
+            yield duplicate(where, key[0])
+        elif key[0] not in claims:
+            message = f"Not found: {key[0]!r}: it is not among the pod's resourceClaims"
+            yield Fault(where, "FieldValueNotFound", message)
+        seen.add(key)
+
+
+def _check_pod_claim(claim: JsonObject, at: str, seen: set[str]) -> Iterator[Fault]:
+    name = claim.get("name", "")
+    if not name:
+        yield missing(f"{at}.name")
+    elif name in seen:
+        yield duplicate(f"{at}.name", name)
+    else:
+        yield from check_label(name, f"{at}.name")
+        seen.add(name)
+    given = [key for key in ("resourceClaimName", "resourceClaimTemplateName") if key in claim]
+    one_of = "one of `resourceClaimName` and `resourceClaimTemplateName` must be specified"
+    if not given:
+        yield invalid(at, claim, one_of)
+    elif len(given) > 1:
+        yield invalid(at, claim, f"at most {one_of}")
+    for key in given:
+        yield from check_subdomain(claim[key], f"{at}.{key}")
+
+
+def check_pod_update(spec: JsonObject, old: JsonObject) -> Iterator[Fault]:
+    """A pod's spec stays as it is, but for its images."""
+    if _without_images(spec) != _without_images(old):
+        yield forbidden("spec", "pod updates may not change fields other than the images")
+
+
+def _without_images(spec: JsonObject) -> JsonObject:
+    def stripped(containers: Sequence[JsonObject]) -> list[JsonObject]:
+        return [{key: c[key] for key in c if key != "image"} for c in containers]
+
+    keys = ("containers", "initContainers")
+    return {key: stripped(spec[key]) if key in keys else spec[key] for key in spec}
+
+
+def check_replicated(spec: JsonObject, old: JsonObject | None, at: str) -> Iterator[Fault]:
+    """The spec of a Deployment or ReplicaSet."""
+    if spec.get("replicas", 1) < 0:
+        yield invalid(f"{at}.replicas", spec["replicas"], "must be greater than or equal to 0")
+    template = spec.get("template", {})
+    labels = template.get("metadata", {}).get("labels", {})
+    selector = spec.get("selector")
+    faults = list(_check_selector(selector, f"{at}.selector"))
+    yield from faults
+    if selector == {} or (selector is not None and faults):
+        yield invalid(f"{at}.selector", selector, "must select something, and be right")
+    elif selector is None or not matches_labels(selector, labels):
+        where = f"{at}.template.metadata.labels"
+        yield invalid(where, labels, "`selector` does not match template `labels`")
+    yield from check_labels(template.get("metadata", {}), f"{at}.template.metadata")
+    yield from check_pod_spec(template.get("spec", {}), f"{at}.template.spec")
+    if old is not None and selector != old.get("selector"):
+        yield invalid(f"{at}.selector", selector, "field is immutable")
+
+
+def _check_selector(selector: JsonObject | None, at: str) -> Iterator[Fault]:
+    if selector is None:
+        yield missing(at)
+        return
+    for key, value in selector.get("matchLabels", {}).items():
+        yield from check_label_key(key, f"{at}.matchLabels")
+        yield from check_label_value(value, f"{at}.matchLabels")
+    for index, expression in enumerate(selector.get("matchExpressions", ())):
+        where = f"{at}.matchExpressions[{index}]"
+        operator, values = expression.get("operator", ""), expression.get("values", ())
+        yield from check_label_key(expression.get("key", ""), f"{where}.key")
+        if operator in ("In", "NotIn") and not values:
+            yield missing(f"{where}.values", "must be specified when `operator` is 'In' or 'NotIn'")
+        elif operator in ("Exists", "DoesNotExist") and values:
+            yield forbidden(f"{where}.values", "may not be specified with this operator")
+        elif operator not in OPERATORS:
+            yield invalid(f"{where}.operator", operator, "not a valid selector operator")
+
+
+def check_event(event: JsonObject, *, core: bool) -> Iterator[Fault]:
+    """An event, in the form of events.k8s.io/v1; `core` says that it came by the older group."""
+    if event.get("eventTime"):
+        for key in ("reportingController", "reportingInstance", "action", "reason"):
+            if not event.get(key):
+                yield missing(key)
+            elif key != "reportingController" and len(event[key].encode()) > SHORT_MAX:
+                yield invalid(key, "", f"can have at most {SHORT_MAX} characters")
+        yield from check_label_key(event.get("reportingController", ""), "reportingController")
+        if len(str(event.get("note", "")).encode()) > NOTE_MAX:
+            yield invalid("message", "", f"can have at most {NOTE_MAX} characters")
+    elif not core:
+        yield missing("eventTime")
+    if not core and event.get("type") not in ("Normal", "Warning"):
+        yield invalid("type", "", f"has invalid value: {event.get('type', '')}")

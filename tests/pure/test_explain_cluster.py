@@ -1,0 +1,102 @@
+"""What `netclaim explain` reads from a cluster, and how it ends when it may not."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from netclaim.explain.answer import answer_all
+from netclaim.explain.cluster import read_cluster
+from netclaim.explain.mistakes import find_mistakes
+from netclaim.explain.subject import choose
+from netclaim.explain.world import read_world
+from netclaim.kube import Cluster, ForbiddenError, StoredSecrets
+from netclaim.manifests.conversion import from_v1
+from tests.pure.explain_objects import (
+    ATTRIBUTES,
+    DRIVER,
+    claim,
+    device_class,
+    link,
+    links,
+    node,
+    pod,
+)
+from tests.pure.kube_stub import Reply, StubServer, serve_stub, status
+
+DRA = "/apis/resource.k8s.io/v1beta1"
+PATHS = (
+    "/api/v1/nodes",
+    f"{DRA}/resourceslices",
+    f"{DRA}/deviceclasses",
+    f"{DRA}/resourceclaims",
+    f"{DRA}/namespaces/default/resourceclaimtemplates",
+    "/api/v1/namespaces/default/pods",
+)
+
+
+def script(server: StubServer, *objects: dict[str, Any]) -> None:
+    """Serve objects as a cluster of an older version lists them: without their kinds."""
+    server.on("GET", "/apis/resource.k8s.io", Reply({"versions": [{"version": "v1beta1"}]}))
+    plurals = {"Node": 0, "ResourceSlice": 1, "DeviceClass": 2, "ResourceClaim": 3, "Pod": 5}
+    lists: list[list[dict[str, Any]]] = [[] for _ in PATHS]
+    for one in objects:
+        kind = one["kind"]
+        old = from_v1(one, kind, "v1beta1") if kind not in ("Node", "Pod") else one
+        bare = {key: old[key] for key in old if key not in ("apiVersion", "kind")}
+        lists[plurals[kind]].append(bare)
+    for path, items in zip(PATHS, lists, strict=True):
+        server.on("GET", path, Reply({"metadata": {"resourceVersion": "1"}, "items": items}))
+
+
+@pytest.mark.asyncio
+async def test_a_cluster_of_an_older_version() -> None:
+    """Everything that decides is listed, claims of all namespaces, and explained as v1."""
+    wanted = claim("nic", f'{ATTRIBUTES}.name == "eth1"')
+    async with serve_stub() as server:
+        script(
+            server,
+            node("one"),
+            links("one", link("eth0"), link("eth1")),
+            device_class(),
+            wanted,
+            pod("p", net="nic"),
+        )
+        found = await read_cluster(Cluster(server.url, StoredSecrets()), "default")
+        assert {seen.method for seen in server.seen} == {"GET"}
+    world = read_world(found)
+    (answer,) = answer_all(world, choose(world, "", "default", among=lambda _: True))
+    assert answer.summary == "pod default/p: fits on one (eth1)"
+
+
+@pytest.mark.asyncio
+async def test_mistakes_of_a_cluster() -> None:
+    """What has no file goes by its name: a pod is told of its claim's mistakes and its class's."""
+    wanted, nics = claim("nic"), device_class()
+    wanted["spec"]["devices"]["config"][0]["opaque"]["parameters"]["interface"] = "a/b"
+    wrong = {"opaque": {"driver": DRIVER, "parameters": {"interfac": "net1"}}}
+    nics["spec"]["config"] = [wrong]
+    async with serve_stub() as server:
+        script(server, links("one", link("eth0")), nics, wanted, pod("p", net="nic"))
+        found = await read_cluster(Cluster(server.url, StoredSecrets()), "default")
+    world = read_world(found)
+    (lines,) = find_mistakes(found, choose(world, "p", "default", among=lambda _: True)).values()
+    assert [line.partition(".interfac")[0] for line in lines] == [
+        "DeviceClass nics: error: spec.config[0].opaque.parameters",
+        "ResourceClaim default/nic: error: spec.devices.config[0].opaque.parameters",
+    ]
+
+
+@pytest.mark.asyncio
+async def test_a_list_that_is_forbidden() -> None:
+    """A list that the user may not see is the error of the API server."""
+    async with serve_stub() as server:
+        server.on("GET", "/apis/resource.k8s.io", Reply({"versions": [{"version": "v1beta1"}]}))
+        for path in PATHS[1:]:
+            server.on("GET", path, Reply({"items": []}))
+        server.on("GET", PATHS[0], Reply(status(403, "Forbidden", "no nodes for you"), 403))
+        with pytest.raises(ExceptionGroup) as caught:
+            await asyncio.wait_for(
+                read_cluster(Cluster(server.url, StoredSecrets()), "default"), timeout=30
+            )
+    assert caught.group_contains(ForbiddenError, match="no nodes for you")

@@ -1,0 +1,104 @@
+"""What people see: plain in a pipe, tables on a terminal; and the bytes of a ping."""
+
+import io
+import struct
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netclaim.local.outcome import Interface, PodOutcome
+from netclaim.local.ping import HEADER, checksum, echo_request, is_reply
+from netclaim.local.trial import show_outcomes
+from netclaim.screen import PlainScreen, Screen, screen_for
+from netclaim.screen.rich_screen import RichScreen
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is one."""
+
+    def isatty(self) -> bool:
+        """It is."""
+        return True
+
+
+def play(screen: Screen) -> None:
+    """Show one of everything."""
+    screen.title("Title")
+    screen.command("kubectl get pods")
+    screen.table(("NAME", "STATUS"), [("a-long-name", "Running"), ("b", "Pending")])
+    screen.block("a: 1", "yaml")
+    screen.line("fine", good=True)
+    with screen.working("hold on"):
+        pass
+
+
+def test_pipe_gets_plain_text() -> None:
+    """No control characters, no padding at the ends of lines, nothing of progress."""
+    stream = io.StringIO()
+    play(screen_for(stream))
+    assert stream.getvalue().splitlines() == [
+        "",
+        "# Title",
+        "",
+        "$ kubectl get pods",
+        "NAME          STATUS",
+        "a-long-name   Running",
+        "b             Pending",
+        "a: 1",
+        "fine",
+    ]
+
+
+def test_terminal_gets_colour() -> None:
+    """The same words, with escape sequences around them; the progress line is erased."""
+    stream = Terminal()
+    screen = screen_for(stream)
+    assert isinstance(screen, RichScreen)
+    play(screen)
+    shown = stream.getvalue()
+    for word in ("Title", "a-long-name", "fine", "hold on"):
+        assert word in shown
+    assert "\x1b[2K" in shown
+
+
+def test_outcome_of_each_pod_is_told() -> None:
+    """Interfaces of those that have them, the stage and reason of those that do not."""
+    interface = Interface("net1", ("10.0.0.2/24",), "aa", "eth1", "x")
+    pods = [
+        PodOutcome("default", "p", "1", "n", "10.244.0.2", "ready", (interface,)),
+        PodOutcome("default", "q", "2", "", "", "stopped", (), "schedule", "0/3 nodes"),
+    ]
+    stream = io.StringIO()
+    show_outcomes(pods, PlainScreen(stream))
+    shown = stream.getvalue()
+    assert "default     p     n      Ready     net1 10.0.0.2/24\n" in shown
+    assert "default/q: the scheduler has no node for it: 0/3 nodes\n" in shown
+    assert shown.endswith("1 of 2 pods did not get what they claim\n")
+    stream = io.StringIO()
+    show_outcomes(pods[:1], PlainScreen(stream))
+    assert stream.getvalue().endswith("1 pod ready, with 1 interface by claim\n")
+
+
+@given(st.binary(max_size=64))
+def test_checksum_makes_the_sum_right(message: bytes) -> None:
+    """A message with its checksum in place sums to nothing (RFC 1071)."""
+    padded = message + b"\0" * (len(message) % 2)
+    assert checksum(padded + struct.pack("!H", checksum(padded))) == 0
+
+
+@given(st.integers(0, 0xFFFF), st.integers(0, 0xFFFF))
+def test_reply_is_known_by_its_numbers(identifier: int, sequence: int) -> None:
+    """Only an echo reply with the same identifier and sequence answers a request."""
+    request = echo_request(identifier, sequence)
+    assert checksum(request) == 0
+    header = b"\x45" + bytes(19)
+    reply = header + HEADER.pack(0, 0, 0, identifier, sequence) + request[HEADER.size :]
+    assert is_reply(reply, identifier, sequence)
+    assert not is_reply(header + request, identifier, sequence)  # our own question, on loopback
+    assert not is_reply(reply, identifier, (sequence + 1) & 0xFFFF)
+
+
+@given(st.binary(max_size=40))
+def test_any_packet_is_a_reply_or_not(packet: bytes) -> None:
+    """Bytes of any kind do no harm."""
+    assert is_reply(packet, 1, 1) in (True, False)
