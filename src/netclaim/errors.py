@@ -13,6 +13,8 @@ by its exit code who must act: 2 the user or the node's owner, 1 nobody, trying 
 from collections.abc import Collection
 from typing import Final
 
+from netclaim.paths import Path, show
+
 __all__ = ["HostError", "NetclaimError", "PeerError", "RequestError", "exit_code", "faults_in"]
 
 TRY_AGAIN: Final = 1
@@ -32,10 +34,13 @@ class NetclaimError(Exception):
 class RequestError(NetclaimError):
     """The user asked for something that cannot be; trying again does not help."""
 
-    def __init__(self, message: str, *, field: str = "") -> None:
-        """`field` is the path of what to change, such as `spec.devices.config[0]`; may be empty."""
-        super().__init__(f"{field}: {message}" if field else message)
-        self.field = field
+    def __init__(self, message: str, *, path: Path = (), field: str = "") -> None:
+        """`path` leads to what to change, in a document or as the name of an option."""
+        where = show(path) or field
+        super().__init__(f"{where}: {message}" if where else message)
+        self.message = message
+        self.path = path
+        self.field = where
 
 
 class PeerError(NetclaimError):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
-from netclaim.manifests.fields import Path
+from netclaim.paths import Path
 from netclaim.schema.shape import Fields, ListOf, MapOf, Shape
 
 __all__ = ["hint", "near"]

@@ -19,12 +19,13 @@ from netclaim.check.hints import hint
 from netclaim.check.subject import POD_SPECS, Subject, inside, steps
 from netclaim.manifests.conversion import GROUP, KINDS
 from netclaim.manifests.documents import NO_MANIFEST, Document
-from netclaim.manifests.fields import Path, ShapeError, show
+from netclaim.manifests.fields import ShapeError
 from netclaim.manifests.json_only import not_json
 from netclaim.manifests.legacy import DEAD_VERSIONS
 from netclaim.manifests.migration import migrate
 from netclaim.manifests.remark import Remark
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Path, show
 from netclaim.schema.claim_rules import ADMIN_LABEL
 from netclaim.schema.expressions import CelExpressions
 from netclaim.schema.kinds import Kind, kind_of

@@ -17,7 +17,6 @@ from netclaim.check.finding import Finding
 from netclaim.check.policy import Policy, level_in, policy_faults
 from netclaim.check.subject import CLAIM_SPECS, Index, Subject, Wanted, inside, steps, wanted
 from netclaim.errors import RequestError
-from netclaim.manifests.fields import Path
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
 from netclaim.model.claim import JsonObject
 from netclaim.network import DRIVER_NAME
@@ -25,6 +24,7 @@ from netclaim.network.dialect import is_our_dialect
 from netclaim.network.errors import ParametersError
 from netclaim.network.parameters import InterfaceRequest, read_claim
 from netclaim.network.policy import Level
+from netclaim.paths import Path
 
 __all__ = ["Judged", "check_claim", "check_class", "our_drivers"]
 

@@ -10,8 +10,8 @@ from typing import Final
 from netclaim.check.finding import Finding
 from netclaim.check.hints import near
 from netclaim.check.subject import CLAIM_SPECS, POD_SPECS, Index, Subject, inside, wanted
-from netclaim.manifests.fields import Path
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Path
 from netclaim.schema.claim_rules import ADMIN_LABEL
 
 __all__ = ["check_pod", "check_references"]

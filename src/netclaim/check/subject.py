@@ -12,8 +12,8 @@ from typing import Any, Final
 from netclaim.check.finding import Finding, Severity
 from netclaim.manifests.conversion import FLAT_VERSIONS
 from netclaim.manifests.documents import Document
-from netclaim.manifests.fields import Path, show
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Path, show
 
 __all__ = ["CLAIM_SPECS", "POD_SPECS", "Index", "Subject", "Wanted", "inside", "steps", "wanted"]
 

@@ -12,10 +12,11 @@ from typing import Any, Final, NamedTuple
 from netclaim.check.subject import Subject as Written
 from netclaim.errors import RequestError
 from netclaim.manifests.documents import NO_MANIFEST, Document
-from netclaim.manifests.fields import Path, ShapeError
+from netclaim.manifests.fields import ShapeError
 from netclaim.manifests.files import read_files
 from netclaim.manifests.migration import migrate
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Path
 
 __all__ = ["CLUSTER_WIDE", "Found", "Key", "read_objects"]
 

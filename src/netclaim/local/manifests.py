@@ -14,10 +14,11 @@ from typing import Any, Final
 from netclaim.errors import RequestError
 from netclaim.local.api import Store, Verbs
 from netclaim.manifests.documents import NO_MANIFEST, Document, ManifestError
-from netclaim.manifests.fields import Path, ShapeError, show
+from netclaim.manifests.fields import ShapeError
 from netclaim.manifests.files import raise_faults, read_files
 from netclaim.manifests.migration import migrate
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Path, show
 from netclaim.schema.claim_rules import ADMIN_LABEL
 from netclaim.schema.expressions import CelExpressions
 from netclaim.schema.kinds import NAMESPACE, Kind, kind_of

@@ -12,8 +12,9 @@ shapes, drops nothing; what a version does not know is `netclaim.manifests.migra
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from netclaim.manifests.fields import Path, ShapeError, edit
+from netclaim.manifests.fields import ShapeError, edit
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Path
 
 __all__ = ["GROUP", "KINDS", "VERSIONS", "Version", "convert", "from_v1", "to_v1"]
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 import yaml
 
 from netclaim.errors import RequestError
-from netclaim.manifests.fields import Path, show
 from netclaim.manifests.json_stream import as_yaml, json_parts
 from netclaim.manifests.yaml_dialect import KubeLoader
+from netclaim.paths import Path, show
 
 __all__ = ["NO_MANIFEST", "Document", "ManifestError", "decode", "read_documents"]
 

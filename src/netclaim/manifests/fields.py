@@ -6,28 +6,19 @@ other shape than the pattern expects is a ShapeError. What is not changed is sha
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
 from netclaim.errors import RequestError
+from netclaim.paths import Path
 
-__all__ = ["Path", "ShapeError", "edit", "find", "show", "without"]
-
-Path: TypeAlias = tuple[str | int, ...]
+__all__ = ["ShapeError", "edit", "find", "without"]
 
 
 class ShapeError(RequestError):
     """A field that is not of the type, or does not have the content, that its kind asks for."""
 
     def __init__(self, message: str, path: Path) -> None:
-        super().__init__(message, field=show(path))
-        self.message = message
-        self.path = path
-
-
-def show(path: Path) -> str:
-    """Return a path as people write it: `spec.devices.requests[0].name`."""
-    parts = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return "".join(parts).removeprefix(".")
+        super().__init__(message, path=path)
 
 
 def edit(value: Any, pattern: str, change: Callable[[Any, Path], Any]) -> Any:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final
 
-from netclaim.manifests.fields import Path
+from netclaim.paths import Path
 
 __all__ = ["not_json"]
 

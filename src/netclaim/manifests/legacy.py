@@ -15,9 +15,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from netclaim.manifests.conversion import GROUP
-from netclaim.manifests.fields import Path, ShapeError, edit, find
+from netclaim.manifests.fields import ShapeError, edit, find
 from netclaim.manifests.remark import Migrated, Remark
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Path
 
 __all__ = [
     "DEAD_KINDS",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, TypeGuard
 
 from netclaim.manifests.conversion import GROUP, KINDS, VERSIONS, Version, from_v1, to_v1
-from netclaim.manifests.fields import Path, ShapeError, find, without
+from netclaim.manifests.fields import ShapeError, find, without
 from netclaim.manifests.legacy import (
     DEAD_KINDS,
     DEAD_VERSIONS,
@@ -20,6 +20,7 @@ from netclaim.manifests.legacy import (
 )
 from netclaim.manifests.remark import Migrated, Remark
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Path
 
 __all__ = ["migrate"]
 

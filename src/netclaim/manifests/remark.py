@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from netclaim.manifests.fields import Path
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Path
 
 __all__ = ["Migrated", "Remark"]
 

@@ -12,10 +12,11 @@ import yaml
 
 from netclaim.manifests.conversion import GROUP, Version
 from netclaim.manifests.documents import NO_MANIFEST, Document
-from netclaim.manifests.fields import Path, ShapeError, show
+from netclaim.manifests.fields import ShapeError
 from netclaim.manifests.migration import migrate
 from netclaim.manifests.remark import Migrated, Remark
 from netclaim.manifests.rewrite import rewrite
+from netclaim.paths import Path, show
 
 __all__ = ["Upgraded", "upgrade_documents"]
 
