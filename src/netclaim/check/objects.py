@@ -16,7 +16,7 @@ import msgspec
 from netclaim.allocator.cel import CompileError, compile_selector
 from netclaim.check.finding import Finding
 from netclaim.check.hints import hint
-from netclaim.check.subject import POD_SPECS, Subject, inside, steps
+from netclaim.check.subject import POD_SPECS, Subject, inside
 from netclaim.manifests.conversion import GROUP, KINDS
 from netclaim.manifests.documents import NO_MANIFEST, Document
 from netclaim.manifests.fields import ShapeError
@@ -25,7 +25,6 @@ from netclaim.manifests.legacy import DEAD_VERSIONS
 from netclaim.manifests.migration import migrate
 from netclaim.manifests.remark import Remark
 from netclaim.model.claim import JsonObject
-from netclaim.paths import Path, show
 from netclaim.schema.claim_rules import ADMIN_LABEL
 from netclaim.schema.expressions import CelExpressions
 from netclaim.schema.kinds import Kind, kind_of
@@ -75,8 +74,7 @@ def read_entry(entry: Subject) -> tuple[list[Subject], list[Finding]]:
     except ShapeError as error:
         findings.append(entry.error(error.path, error.message))
     except RefusedError as refusal:
-        message = str(refusal).removeprefix(f"{refusal.field}: ")
-        findings.append(entry.error(steps(refusal.field), message))
+        findings.append(entry.error(refusal.path, refusal.message))
     return subjects, findings
 
 
@@ -102,11 +100,11 @@ def _read(entry: Subject, subjects: list[Subject], findings: list[Finding]) -> N
         return
     fitting, unknown = fit(_as_users_write(subject.object), shape)
     subjects.append(subject := replace(subject, object=fitting))
-    said = {show(remark.path): remark.text for remark in migrated.remarks}
-    findings += _remarks(entry, (r for r in migrated.remarks if show(r.path) not in unknown))
-    for field in unknown[:FAULTS_MAX]:
-        text = said.get(field) or f"{subject.kind} has no such field{hint(shape, steps(field))}"
-        findings.append(subject.error(steps(field), text))
+    said = {remark.path: remark.text for remark in migrated.remarks}
+    findings += _remarks(entry, (r for r in migrated.remarks if r.path not in unknown))
+    for path in unknown[:FAULTS_MAX]:
+        text = said.get(path) or f"{subject.kind} has no such field{hint(shape, path)}"
+        findings.append(subject.error(path, text))
     findings += [_finding(subject, fault) for fault in islice(_faults(subject, kind), FAULTS_MAX)]
 
 
@@ -143,18 +141,18 @@ def _faults(subject: Subject, kind: Kind | None) -> Iterator[Fault]:
         yield from Review(CelExpressions()).new(found, kind, ADMITTED, core=False)
     else:
         path = POD_SPECS[subject.kind]
-        yield from check_pod_spec(inside(subject.object, path), show(path))
+        yield from check_pod_spec(inside(subject.object, path), path)
 
 
 def _finding(subject: Subject, fault: Fault) -> Finding:
-    path = steps(fault.field)
-    if path[-2:] == ("cel", "expression"):
-        return _selector_finding(subject, path, fault)
-    return subject.error(path, fault.message)
+    if fault.path[-2:] == ("cel", "expression"):
+        return _selector_finding(subject, fault)
+    return subject.error(fault.path, fault.message)
 
 
-def _selector_finding(subject: Subject, path: Path, fault: Fault) -> Finding:
+def _selector_finding(subject: Subject, fault: Fault) -> Finding:
     """The mistake in a selector without the selector: the reader is sent to its line."""
+    path = fault.path
     expression = str(inside(subject.object, path[:-1]).get("expression", ""))
     try:
         compile_selector(expression)

@@ -59,5 +59,5 @@ def _addressed(item: Item) -> Iterator[_Addressed]:
         value = value.get(step, {})
     for number, config in enumerate(value if isinstance(value, list) else ()):
         if "opaque" in config:
-            where = item.line(f"{'.'.join(path)}[{number}].opaque.driver")
+            where = item.line((*path, number, "opaque", "driver"))
             yield _Addressed(config["opaque"]["driver"], config["opaque"].get("parameters"), where)

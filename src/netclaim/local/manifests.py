@@ -6,7 +6,6 @@ left out, and what a real cluster would want in addition, is said in notes. Limi
 embedded cluster does not have are left out.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -35,7 +34,6 @@ SERVER_META: Final = (
 )  # fmt: skip
 SPECS_OF_PODS: Final = ("Pod", "Deployment", "ReplicaSet")
 OTHER_WORKLOADS: Final = ("DaemonSet", "StatefulSet", "Job", "CronJob", "ReplicationController")
-STEP: Final = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[\]]+)")
 
 
 class _FaultsError(Exception):
@@ -61,9 +59,9 @@ class Item:
         given: str = self.object["metadata"].get("namespace", "")
         return given or ("default" if self.kind.namespaced else "")
 
-    def line(self, field: str) -> str:
-        """The file and line of a field, given by its path in words."""
-        path = (*self.at, *_steps(field))
+    def line(self, field: Path) -> str:
+        """The file and line of a field."""
+        path = (*self.at, *field)
         # Older versions have no `exactly` and more than `basic` between a name and its fields.
         flat = tuple(step for step in path if step != "exactly")
         line = max(self.document.line_of(path), self.document.line_of(flat))
@@ -118,7 +116,7 @@ def _read_entry(document: Document, at: Path, data: Any, notes: list[str]) -> It
         migrated = migrate(data, "v1")
     except ShapeError as error:
         raise document.fault_at((*at, *error.path), str(error)) from error
-    remarks = {show(remark.path): remark.text for remark in migrated.remarks}
+    remarks = {remark.path: remark.text for remark in migrated.remarks}
     for remark in migrated.remarks:
         line = document.line_of((*at, *remark.path))
         notes.append(f"{document.source}:{line}: {show(remark.path)}: {remark.text}")
@@ -131,7 +129,7 @@ def _read_entry(document: Document, at: Path, data: Any, notes: list[str]) -> It
         yield _item(Item(document, at, kind, migrated.object), remarks)
 
 
-def _item(item: Item, remarks: Mapping[str, str]) -> Item:
+def _item(item: Item, remarks: Mapping[Path, str]) -> Item:
     """The object with only what a user writes, checked against the shape of its kind."""
     kind, found = item.kind, item.object
     meta = found.get("metadata") or {}
@@ -145,7 +143,7 @@ def _item(item: Item, remarks: Mapping[str, str]) -> Item:
     if unknown:
         unheard = f"{kind.name} has no such field"
         raise _FaultsError(
-            f"{item.line(path)}: {path}: {remarks.get(path, unheard)}" for path in unknown
+            f"{item.line(path)}: {show(path)}: {remarks.get(path, unheard)}" for path in unknown
         )
     return replace(item, object=fitting)
 
@@ -165,9 +163,9 @@ def _refusals(items: Sequence[Item]) -> Iterator[str]:
 def _located(item: Item, refusal: RefusedError) -> Iterator[str]:
     """A refusal as lines that begin with file and line."""
     for fault in refusal.faults:
-        yield f"{item.line(fault.field)}: {fault}"
+        yield f"{item.line(fault.path)}: {fault}"
     if not refusal.faults:
-        yield f"{item.line(refusal.field)}: {refusal}"
+        yield f"{item.line(refusal.path)}: {refusal}"
 
 
 def _admin_notes(items: Sequence[Item]) -> Iterator[str]:
@@ -178,8 +176,8 @@ def _admin_notes(items: Sequence[Item]) -> Iterator[str]:
         devices = inner.get("devices") or inner.get("spec", {}).get("devices", {})
         for number, request in enumerate(devices.get("requests", ()) if devices else ()):
             if request.get("exactly", {}).get("adminAccess") and item.namespace not in made:
-                path = "spec.spec" if "spec" in inner else "spec"
-                where = item.line(f"{path}.devices.requests[{number}].exactly.adminAccess")
+                spec: Path = ("spec", "spec") if "spec" in inner else ("spec",)
+                where = item.line((*spec, "devices", "requests", number, "exactly", "adminAccess"))
                 yield (
                     f"{where}: adminAccess: on Kubernetes 1.34 and newer, namespace"
                     f" {item.namespace} needs the label {ADMIN_LABEL}=true"
@@ -192,9 +190,3 @@ def _left_out(document: Document, at: Path, found: JsonObject) -> str:
     if found["kind"] in OTHER_WORKLOADS:
         return f"{what}: of workloads, only {', '.join(SPECS_OF_PODS)} are run"
     return f"{what}: the embedded cluster has no use for it"
-
-
-def _steps(field: str) -> Path:
-    """A path in words, such as `spec.devices.requests[0].name`, in steps."""
-    found = STEP.findall(field)
-    return tuple(int(number) if number else key or name for number, key, name in found)

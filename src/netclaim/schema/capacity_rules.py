@@ -5,6 +5,7 @@ from typing import Final
 
 from netclaim.model.claim import JsonObject
 from netclaim.model.quantity import Quantity
+from netclaim.paths import Path
 from netclaim.schema.refusal import Fault, forbidden, invalid, missing
 from netclaim.schema.rules import check_set
 
@@ -13,12 +14,12 @@ __all__ = ["check_capacity"]
 VALUES_MAX: Final = 10
 
 
-def check_capacity(capacity: JsonObject, at: str, *, shared: bool) -> Iterator[Fault]:
+def check_capacity(capacity: JsonObject, at: Path, *, shared: bool) -> Iterator[Fault]:
     """One capacity; `shared` says that the device may be allocated several times."""
     policy = capacity.get("requestPolicy")
     if policy is None:
         return
-    at = f"{at}.requestPolicy"
+    at = (*at, "requestPolicy")
     if not shared:
         yield forbidden(at, "allowMultipleAllocations must be true")
         return
@@ -28,20 +29,20 @@ def check_capacity(capacity: JsonObject, at: str, *, shared: bool) -> Iterator[F
         yield forbidden(at, "`validValues` and `validRange` exclude each other")
     elif (values or span is not None) and "default" not in policy:
         which = "validValues" if values else "validRange"
-        yield missing(f"{at}.default", f"required when {which} is defined")
+        yield missing((*at, "default"), f"required when {which} is defined")
     elif values:
-        yield from _check_values(policy["default"], values, whole, f"{at}.validValues")
+        yield from _check_values(policy["default"], values, whole, (*at, "validValues"))
     elif span is not None:
-        yield from _check_range(Quantity.parse(policy["default"]), span, whole, f"{at}.validRange")
+        yield from _check_range(Quantity.parse(policy["default"]), span, whole, (*at, "validRange"))
 
 
-def _check_values(default: str, values: list[str], whole: Quantity, at: str) -> Iterator[Fault]:
+def _check_values(default: str, values: list[str], whole: Quantity, at: Path) -> Iterator[Fault]:
     amounts = [Quantity.parse(value) for value in values]
     for index in range(1, len(amounts)):
         if amounts[index - 1] > amounts[index]:
-            yield invalid(f"{at}[{index}]", values[index], "must be sorted in ascending order")
+            yield invalid((*at, index), values[index], "must be sorted in ascending order")
 
-    def check(value: str, where: str) -> Iterator[Fault]:
+    def check(value: str, where: Path) -> Iterator[Fault]:
         if Quantity.parse(value) > whole:
             yield invalid(where, value, f"is larger than the capacity, {whole}")
 
@@ -52,24 +53,24 @@ def _check_values(default: str, values: list[str], whole: Quantity, at: str) -> 
         yield invalid(at, default, "the default is not among the valid values")
 
 
-def _check_range(default: Quantity, span: JsonObject, whole: Quantity, at: str) -> Iterator[Fault]:
+def _check_range(default: Quantity, span: JsonObject, whole: Quantity, at: Path) -> Iterator[Fault]:
     if "min" not in span:
-        yield missing(f"{at}.min", "required when validRange is defined")
+        yield missing((*at, "min"), "required when validRange is defined")
         return
     least = Quantity.parse(span["min"])
     most = Quantity.parse(span["max"]) if "max" in span else None
     if least > whole:
-        yield invalid(f"{at}.min", span["min"], f"is larger than the capacity, {whole}")
+        yield invalid((*at, "min"), span["min"], f"is larger than the capacity, {whole}")
     if default < least:
-        yield invalid(f"{at}.min", str(default), f"the default is less than {least}")
+        yield invalid((*at, "min"), str(default), f"the default is less than {least}")
     if most is not None:
-        yield from _check_max(default, least, most, whole, f"{at}.max")
+        yield from _check_max(default, least, most, whole, (*at, "max"))
     if "step" in span:
         yield from _check_step(span, [default, *([] if most is None else [most])], whole, at)
 
 
 def _check_max(
-    default: Quantity, least: Quantity, most: Quantity, whole: Quantity, at: str
+    default: Quantity, least: Quantity, most: Quantity, whole: Quantity, at: Path
 ) -> Iterator[Fault]:
     if least > most:
         yield invalid(at, str(least), f"the minimum is larger than {most}")
@@ -80,11 +81,11 @@ def _check_max(
 
 
 def _check_step(
-    span: JsonObject, values: list[Quantity], whole: Quantity, at: str
+    span: JsonObject, values: list[Quantity], whole: Quantity, at: Path
 ) -> Iterator[Fault]:
     least, step = Quantity.parse(span["min"]), Quantity.parse(span["step"])
     if least.value + step.value > whole.value:
-        yield invalid(f"{at}.step", str(step), f"one step is larger than the capacity, {whole}")
+        yield invalid((*at, "step"), str(step), f"one step is larger than the capacity, {whole}")
     for value in values:
         if (value.value - least.value) % step.value:
-            yield invalid(f"{at}.step", str(value), f"is no multiple of {step} from {least}")
+            yield invalid((*at, "step"), str(value), f"is no multiple of {step} from {least}")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Path
 from netclaim.schema.names import (
     SUBDOMAIN,
     check_driver,
@@ -63,28 +64,28 @@ class Expressions(Protocol):
         ...
 
 
-def check_claim_spec(spec: JsonObject, at: str, cel: Expressions) -> Iterator[Fault]:
+def check_claim_spec(spec: JsonObject, at: Path, cel: Expressions) -> Iterator[Fault]:
     """The spec of a claim, or of the claims that a template makes."""
     devices = spec.get("devices", {})
-    at = f"{at}.devices"
+    at = (*at, "devices")
     names = request_names(devices)
     yield from check_set(
         devices.get("requests", ()),
         REQUESTS_MAX,
-        f"{at}.requests",
+        (*at, "requests"),
         lambda request, where: _check_request(request, where, cel),
         key=lambda request: str(request.get("name", "")),
     )
     yield from check_each(
         devices.get("constraints", ()),
         CONSTRAINTS_MAX,
-        f"{at}.constraints",
+        (*at, "constraints"),
         lambda constraint, where: _check_constraint(constraint, where, names),
     )
     yield from check_each(
         devices.get("config", ()),
         CONFIGS_MAX,
-        f"{at}.config",
+        (*at, "config"),
         lambda config, where: check_config(config, where, names),
     )
 
@@ -99,8 +100,8 @@ def request_names(devices: JsonObject) -> RequestNames:
     }
 
 
-def _check_request(request: JsonObject, at: str, cel: Expressions) -> Iterator[Fault]:
-    yield from check_label(request.get("name", ""), f"{at}.name")
+def _check_request(request: JsonObject, at: Path, cel: Expressions) -> Iterator[Fault]:
+    yield from check_label(request.get("name", ""), (*at, "name"))
     exactly, alternatives = request.get("exactly"), request.get("firstAvailable", ())
     one_of = "exactly one of `exactly` or `firstAvailable` is required"
     if exactly is None and not alternatives:
@@ -108,49 +109,51 @@ def _check_request(request: JsonObject, at: str, cel: Expressions) -> Iterator[F
     elif exactly is not None and alternatives:
         yield invalid(at, None, f"{one_of}, but multiple fields are set")
     elif exactly is not None:
-        yield from _check_wanted(exactly, f"{at}.exactly", cel)
+        yield from _check_wanted(exactly, (*at, "exactly"), cel)
     else:
         yield from check_set(
             alternatives,
             ALTERNATIVES_MAX,
-            f"{at}.firstAvailable",
+            (*at, "firstAvailable"),
             lambda alternative, where: _check_alternative(alternative, where, cel),
             key=lambda alternative: str(alternative.get("name", "")),
         )
 
 
-def _check_alternative(wanted: JsonObject, at: str, cel: Expressions) -> Iterator[Fault]:
-    yield from check_label(wanted.get("name", ""), f"{at}.name")
+def _check_alternative(wanted: JsonObject, at: Path, cel: Expressions) -> Iterator[Fault]:
+    yield from check_label(wanted.get("name", ""), (*at, "name"))
     yield from _check_wanted(wanted, at, cel)
 
 
-def _check_wanted(wanted: JsonObject, at: str, cel: Expressions) -> Iterator[Fault]:
+def _check_wanted(wanted: JsonObject, at: Path, cel: Expressions) -> Iterator[Fault]:
     if not wanted.get("deviceClassName"):
-        yield missing(f"{at}.deviceClassName")
+        yield missing((*at, "deviceClassName"))
     else:
-        yield from check_subdomain(wanted["deviceClassName"], f"{at}.deviceClassName")
-    yield from _check_selectors(wanted.get("selectors", ()), f"{at}.selectors", cel)
+        yield from check_subdomain(wanted["deviceClassName"], (*at, "deviceClassName"))
+    yield from _check_selectors(wanted.get("selectors", ()), (*at, "selectors"), cel)
     mode, count = wanted.get("allocationMode", ""), wanted.get("count", 0)
     if mode not in MODES:
-        yield unsupported(f"{at}.allocationMode", mode, MODES)
+        yield unsupported((*at, "allocationMode"), mode, MODES)
     elif mode == "All" and count:
-        yield invalid(f"{at}.count", count, "must not be specified when allocationMode is 'All'")
+        yield invalid((*at, "count"), count, "must not be specified when allocationMode is 'All'")
     elif mode == "ExactCount" and count <= 0:
-        yield invalid(f"{at}.count", count, "must be greater than zero")
+        yield invalid((*at, "count"), count, "must be greater than zero")
     yield from check_each(
-        wanted.get("tolerations", ()), TOLERATIONS_MAX, f"{at}.tolerations", check_toleration
+        wanted.get("tolerations", ()), TOLERATIONS_MAX, (*at, "tolerations"), check_toleration
     )
     for name in wanted.get("capacity", {}).get("requests", {}):
-        yield from check_qualified(name, f"{at}.capacity.requests")
+        yield from check_qualified(name, (*at, "capacity", "requests"))
 
 
-def _check_selectors(selectors: Sequence[JsonObject], at: str, cel: Expressions) -> Iterator[Fault]:
-    def check(selector: JsonObject, where: str) -> Iterator[Fault]:
+def _check_selectors(
+    selectors: Sequence[JsonObject], at: Path, cel: Expressions
+) -> Iterator[Fault]:
+    def check(selector: JsonObject, where: Path) -> Iterator[Fault]:
         if "cel" not in selector:
-            yield missing(f"{where}.cel")
+            yield missing((*where, "cel"))
             return
         expression = selector["cel"].get("expression", "")
-        field = f"{where}.cel.expression"
+        field = (*where, "cel", "expression")
         if len(expression.encode()) > EXPRESSION_MAX:
             yield too_long(field, EXPRESSION_MAX)
         elif fault := cel.fault(expression):
@@ -159,28 +162,28 @@ def _check_selectors(selectors: Sequence[JsonObject], at: str, cel: Expressions)
     yield from check_each(selectors, SELECTORS_MAX, at, check)
 
 
-def _check_constraint(constraint: JsonObject, at: str, names: RequestNames) -> Iterator[Fault]:
-    yield from _check_refs(constraint.get("requests", ()), f"{at}.requests", names)
+def _check_constraint(constraint: JsonObject, at: Path, names: RequestNames) -> Iterator[Fault]:
+    yield from _check_refs(constraint.get("requests", ()), (*at, "requests"), names)
     for key in ("matchAttribute", "distinctAttribute"):
         if key in constraint:
-            yield from check_qualified(constraint[key], f"{at}.{key}", fully=True)
+            yield from check_qualified(constraint[key], (*at, key), fully=True)
             return  # with both, the real server looks at the first alone
     yield missing(at, "one of `matchAttribute` and `distinctAttribute` is required")
 
 
-def check_config(config: JsonObject, at: str, names: RequestNames) -> Iterator[Fault]:
+def check_config(config: JsonObject, at: Path, names: RequestNames) -> Iterator[Fault]:
     """Configuration for some requests of a claim."""
-    yield from _check_refs(config.get("requests", ()), f"{at}.requests", names)
+    yield from _check_refs(config.get("requests", ()), (*at, "requests"), names)
     yield from _check_opaque(config, at)
 
 
-def _check_refs(refs: Sequence[str], at: str, names: RequestNames) -> Iterator[Fault]:
+def _check_refs(refs: Sequence[str], at: Path, names: RequestNames) -> Iterator[Fault]:
     yield from check_set(
         refs, REQUESTS_MAX, at, lambda ref, where: check_request_ref(ref, where, names), key=str
     )
 
 
-def check_request_ref(ref: str, at: str, names: RequestNames) -> Iterator[Fault]:
+def check_request_ref(ref: str, at: Path, names: RequestNames) -> Iterator[Fault]:
     """A reference to a request, or to one of its alternatives."""
     parts = ref.split("/")
     if len(parts) > 2:
@@ -192,41 +195,41 @@ def check_request_ref(ref: str, at: str, names: RequestNames) -> Iterator[Fault]
         yield invalid(at, ref, NO_SUCH_REQUEST)
 
 
-def _check_opaque(config: JsonObject, at: str) -> Iterator[Fault]:
+def _check_opaque(config: JsonObject, at: Path) -> Iterator[Fault]:
     if "opaque" not in config:
-        yield missing(f"{at}.opaque")
+        yield missing((*at, "opaque"))
         return
     opaque = config["opaque"]
-    yield from check_driver(opaque.get("driver", ""), f"{at}.opaque.driver")
-    yield from check_raw(opaque.get("parameters"), f"{at}.opaque.parameters")
+    yield from check_driver(opaque.get("driver", ""), (*at, "opaque", "driver"))
+    yield from check_raw(opaque.get("parameters"), (*at, "opaque", "parameters"))
 
 
-def check_class_spec(spec: JsonObject, at: str, cel: Expressions) -> Iterator[Fault]:
+def check_class_spec(spec: JsonObject, at: Path, cel: Expressions) -> Iterator[Fault]:
     """The spec of a DeviceClass."""
-    yield from _check_selectors(spec.get("selectors", ()), f"{at}.selectors", cel)
-    yield from check_each(spec.get("config", ()), CONFIGS_MAX, f"{at}.config", _check_opaque)
+    yield from _check_selectors(spec.get("selectors", ()), (*at, "selectors"), cel)
+    yield from check_each(spec.get("config", ()), CONFIGS_MAX, (*at, "config"), _check_opaque)
     name = spec.get("extendedResourceName")
     if name is not None and not _is_extended_resource(name):
-        yield invalid(f"{at}.extendedResourceName", name, "must be a valid extended resource name")
+        yield invalid((*at, "extendedResourceName"), name, "must be a valid extended resource name")
 
 
 def _is_extended_resource(name: str) -> bool:
     domain, slash, _ = name.rpartition("/")
     ours = domain == "kubernetes.io" or domain.endswith(".kubernetes.io")
     return bool(slash and SUBDOMAIN.fullmatch(domain) and not ours) and not [
-        *check_label_key(f"requests.{name}", "")
+        *check_label_key(f"requests.{name}", ())
     ]
 
 
 def check_admin_access(
-    devices: JsonObject, namespace_labels: JsonObject, at: str
+    devices: JsonObject, namespace_labels: JsonObject, at: Path
 ) -> Iterator[Fault]:
     """Requests for devices that others use may be made only where an admin said so."""
     for index, request in enumerate(devices.get("requests", ())):
         if request.get("exactly", {}).get("adminAccess"):
             if namespace_labels.get(ADMIN_LABEL) != "true":
                 yield forbidden(
-                    f"{at}.requests[{index}].adminAccess",
+                    (*at, "requests", index, "adminAccess"),
                     f"admin access to devices requires the `{ADMIN_LABEL}: true` label on the"
                     " containing namespace",
                 )

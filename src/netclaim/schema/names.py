@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Final
 
+from netclaim.paths import Path
 from netclaim.schema.refusal import Fault, invalid, missing, too_long
 
 __all__ = [
@@ -48,31 +49,39 @@ IS_KEY: Final = f"name part must be letters, digits, '-', '_' and '.', {_ENDS}"
 IS_IDENTIFIER: Final = "must be letters, digits and '_', not beginning with a digit"
 
 
-def check_label(value: str, at: str) -> Iterator[Fault]:
+def check_label(value: str, at: Path) -> Iterator[Fault]:
     """A DNS label, as devices and requests have for a name."""
-    if len(value) > LABEL_MAX:
-        yield invalid(at, value, f"must be no more than {LABEL_MAX} bytes")
-    if not LABEL.fullmatch(value):
-        yield invalid(at, value, IS_LABEL)
+    yield from (invalid(at, value, reason) for reason in _not_a_label(value))
 
 
-def check_subdomain(value: str, at: str) -> Iterator[Fault]:
+def check_subdomain(value: str, at: Path) -> Iterator[Fault]:
     """A DNS subdomain, as most objects have for a name."""
+    yield from (invalid(at, value, reason) for reason in _not_a_subdomain(value))
+
+
+def _not_a_label(value: str) -> Iterator[str]:
+    if len(value) > LABEL_MAX:
+        yield f"must be no more than {LABEL_MAX} bytes"
+    if not LABEL.fullmatch(value):
+        yield IS_LABEL
+
+
+def _not_a_subdomain(value: str) -> Iterator[str]:
     if len(value) > SUBDOMAIN_MAX:
-        yield invalid(at, value, f"must be no more than {SUBDOMAIN_MAX} bytes")
+        yield f"must be no more than {SUBDOMAIN_MAX} bytes"
     if not SUBDOMAIN.fullmatch(value):
-        yield invalid(at, value, IS_SUBDOMAIN)
+        yield IS_SUBDOMAIN
 
 
-def check_name(value: str, at: str, *, label: bool, prefix: bool = False) -> Iterator[Fault]:
+def check_name(value: str, at: Path, *, label: bool, prefix: bool = False) -> Iterator[Fault]:
     """An object's name, or the beginning of one, which may end with a dash."""
     # The server puts its own letters behind a prefix, so that only the rest must be a name.
     judged = f"{value[:-1]}a" if prefix and value.endswith("-") else value
-    for fault in (check_label if label else check_subdomain)(judged, at):
-        yield invalid(at, value, fault.message.rpartition('": ')[2])
+    for reason in (_not_a_label if label else _not_a_subdomain)(judged):
+        yield invalid(at, value, reason)
 
 
-def check_driver(value: str, at: str) -> Iterator[Fault]:
+def check_driver(value: str, at: Path) -> Iterator[Fault]:
     """A driver's name."""
     if not value:
         yield missing(at)
@@ -83,7 +92,7 @@ def check_driver(value: str, at: str) -> Iterator[Fault]:
         yield invalid(at, value, IS_SUBDOMAIN)
 
 
-def check_pool(value: str, at: str) -> Iterator[Fault]:
+def check_pool(value: str, at: Path) -> Iterator[Fault]:
     """A pool's name: subdomains between slashes."""
     if not value:
         yield missing(at)
@@ -94,7 +103,7 @@ def check_pool(value: str, at: str) -> Iterator[Fault]:
         yield from check_subdomain(part, at)
 
 
-def check_qualified(value: str, at: str, *, fully: bool = False) -> Iterator[Fault]:
+def check_qualified(value: str, at: Path, *, fully: bool = False) -> Iterator[Fault]:
     """The name of an attribute or capacity, with or without its domain."""
     domain, slash, name = value.rpartition("/")
     if slash and not domain:
@@ -109,14 +118,14 @@ def check_qualified(value: str, at: str, *, fully: bool = False) -> Iterator[Fau
         yield invalid(at, value, "must be a domain and a name with a slash between")
 
 
-def _check_identifier(value: str, at: str) -> Iterator[Fault]:
+def _check_identifier(value: str, at: Path) -> Iterator[Fault]:
     if len(value) > IDENTIFIER_MAX:
         yield too_long(at, IDENTIFIER_MAX)
     if not IDENTIFIER.fullmatch(value):
         yield invalid(at, value, IS_IDENTIFIER)
 
 
-def check_label_key(value: str, at: str) -> Iterator[Fault]:
+def check_label_key(value: str, at: Path) -> Iterator[Fault]:
     """The key of a label, annotation, taint or condition."""
     prefix, slash, name = value.rpartition("/")
     if slash and not prefix:
@@ -131,7 +140,7 @@ def check_label_key(value: str, at: str) -> Iterator[Fault]:
         yield invalid(at, value, IS_KEY)
 
 
-def check_label_value(value: str, at: str) -> Iterator[Fault]:
+def check_label_value(value: str, at: Path) -> Iterator[Fault]:
     """The value of a label or taint."""
     if len(value) > LABEL_MAX:
         yield invalid(at, value, f"must be no more than {LABEL_MAX} bytes")
@@ -139,7 +148,7 @@ def check_label_value(value: str, at: str) -> Iterator[Fault]:
         yield invalid(at, value, IS_KEY.replace("name part ", ""))
 
 
-def check_uuid(value: str, at: str) -> Iterator[Fault]:
+def check_uuid(value: str, at: Path) -> Iterator[Fault]:
     """A UUID in its usual form."""
     try:
         usual = str(uuid.UUID(value)) == value
@@ -149,7 +158,7 @@ def check_uuid(value: str, at: str) -> Iterator[Fault]:
         yield invalid(at, value, "must be a lower case UUID")
 
 
-def check_version(value: str, at: str) -> Iterator[Fault]:
+def check_version(value: str, at: Path) -> Iterator[Fault]:
     """The value of an attribute that is a version."""
     if not VERSION.fullmatch(value):
         yield invalid(at, value, "must be a semantic version such as 1.2.3")

@@ -11,6 +11,7 @@ from typing import Any
 
 from netclaim.errors import RequestError
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Path, show
 from netclaim.schema.kinds import Kind
 
 __all__ = [
@@ -37,9 +38,14 @@ __all__ = [
 class Fault:
     """One thing that is wrong with an object: where, of which sort, and in words."""
 
-    field: str
+    path: Path
     reason: str
     message: str
+
+    @property
+    def field(self) -> str:
+        """The path as the API writes it."""
+        return show(self.path)
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message}" if self.field else self.message
@@ -54,11 +60,11 @@ class RefusedError(RequestError):
         reason: str,
         message: str,
         *,
-        field: str = "",
+        path: Path = (),
         details: JsonObject | None = None,
         faults: Sequence[Fault] = (),
     ) -> None:
-        super().__init__(message, field=field)
+        super().__init__(message, path=path)
         self.code = code
         self.reason = reason
         self.faults = tuple(faults)
@@ -82,47 +88,47 @@ class RefusedError(RequestError):
         }
 
 
-def missing(field: str, detail: str = "") -> Fault:
+def missing(path: Path, detail: str = "") -> Fault:
     """A field that has to be there."""
     return Fault(
-        field, "FieldValueRequired", f"Required value: {detail}" if detail else "Required value"
+        path, "FieldValueRequired", f"Required value: {detail}" if detail else "Required value"
     )
 
 
-def invalid(field: str, value: Any, detail: str) -> Fault:
+def invalid(path: Path, value: Any, detail: str) -> Fault:
     """A value that breaks a rule."""
-    return Fault(field, "FieldValueInvalid", f"Invalid value: {json.dumps(value)}: {detail}")
+    return Fault(path, "FieldValueInvalid", f"Invalid value: {json.dumps(value)}: {detail}")
 
 
-def unsupported(field: str, value: str, supported: Iterable[str]) -> Fault:
+def unsupported(path: Path, value: str, supported: Iterable[str]) -> Fault:
     """A value that is none of those there are."""
     known = ", ".join(json.dumps(one) for one in supported)
     return Fault(
-        field,
+        path,
         "FieldValueNotSupported",
         f"Unsupported value: {json.dumps(value)}: supported values: {known}",
     )
 
 
-def duplicate(field: str, value: Any) -> Fault:
+def duplicate(path: Path, value: Any) -> Fault:
     """An entry that is there twice."""
-    return Fault(field, "FieldValueDuplicate", f"Duplicate value: {json.dumps(value)}")
+    return Fault(path, "FieldValueDuplicate", f"Duplicate value: {json.dumps(value)}")
 
 
-def forbidden(field: str, detail: str) -> Fault:
+def forbidden(path: Path, detail: str) -> Fault:
     """A value that may not be set here and now."""
-    return Fault(field, "FieldValueForbidden", f"Forbidden: {detail}")
+    return Fault(path, "FieldValueForbidden", f"Forbidden: {detail}")
 
 
-def too_long(field: str, limit: int) -> Fault:
+def too_long(path: Path, limit: int) -> Fault:
     """A text of too many bytes."""
-    return Fault(field, "FieldValueTooLong", f"Too long: may not be more than {limit} bytes")
+    return Fault(path, "FieldValueTooLong", f"Too long: may not be more than {limit} bytes")
 
 
-def too_many(field: str, count: int, limit: int) -> Fault:
+def too_many(path: Path, count: int, limit: int) -> Fault:
     """A list of too many entries."""
     message = f"Too many: {count}: must have at most {limit} items"
-    return Fault(field, "FieldValueTooMany", message)
+    return Fault(path, "FieldValueTooMany", message)
 
 
 def refuse_invalid(kind: Kind, name: str, faults: Iterable[Fault]) -> None:
@@ -169,9 +175,9 @@ def conflict(kind: Kind, name: str, detail: str, faults: Sequence[Fault] = ()) -
     return RefusedError(409, "Conflict", message, details=_details(kind, name), faults=faults)
 
 
-def bad_request(message: str, *, field: str = "") -> RefusedError:
-    """A request that makes no sense; `field` is the path of what was not understood."""
-    return RefusedError(400, "BadRequest", message, field=field)
+def bad_request(message: str, *, path: Path = ()) -> RefusedError:
+    """A request that makes no sense; `path` leads to what was not understood."""
+    return RefusedError(400, "BadRequest", message, path=path)
 
 
 def expired(message: str) -> RefusedError:

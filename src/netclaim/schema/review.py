@@ -39,6 +39,8 @@ from netclaim.schema.workload_rules import (
 
 __all__ = ["Review", "with_defaults"]
 
+SPEC: Final = ("spec",)
+DEVICES: Final = (*SPEC, "devices")
 EQUAL: Final = {"operator": "Equal"}
 LISTS: Final = ("bools", "ints", "strings", "versions")
 
@@ -88,19 +90,19 @@ class Review:
         """What is wrong with an object that is to be made."""
         spec = obj.get("spec", {})
         if kind is CLAIM:
-            yield from check_admin_access(spec.get("devices", {}), namespace_labels, "spec.devices")
+            yield from check_admin_access(spec.get("devices", {}), namespace_labels, DEVICES)
         if kind is TEMPLATE:
             inner = spec.get("spec", {}).get("devices", {})
-            yield from check_admin_access(inner, namespace_labels, "spec.devices")
+            yield from check_admin_access(inner, namespace_labels, DEVICES)
         yield from check_metadata(obj["metadata"], kind)
         match kind.name:
             case "ResourceClaim":
-                yield from check_claim_spec(spec, "spec", self.cel)
+                yield from check_claim_spec(spec, SPEC, self.cel)
             case "ResourceClaimTemplate":
-                yield from check_labels(spec.get("metadata", {}), "spec.metadata")
-                yield from check_claim_spec(spec.get("spec", {}), "spec.spec", self.cel)
+                yield from check_labels(spec.get("metadata", {}), (*SPEC, "metadata"))
+                yield from check_claim_spec(spec.get("spec", {}), (*SPEC, "spec"), self.cel)
             case "Pod":
-                yield from check_pod_spec(spec, "spec")
+                yield from check_pod_spec(spec, SPEC)
             case "Event":
                 yield from check_event(obj, core=core)
             case _:
@@ -113,7 +115,7 @@ class Review:
         spec, before = obj.get("spec", {}), old.get("spec", {})
         if kind in (CLAIM, TEMPLATE):
             if spec != before:
-                yield invalid("spec", "<omitted>", "field is immutable")
+                yield invalid(SPEC, "<omitted>", "field is immutable")
         elif kind is POD:
             yield from check_pod_update(spec, before)
         elif kind is not EVENT:
@@ -130,8 +132,8 @@ class Review:
     def _either(self, kind: Kind, spec: JsonObject, old: JsonObject | None) -> Iterator[Fault]:
         """The kinds whose spec is judged the same, new or changed."""
         if kind is CLASS:
-            yield from check_class_spec(spec, "spec", self.cel)
+            yield from check_class_spec(spec, SPEC, self.cel)
         elif kind is SLICE:
-            yield from check_slice_spec(spec, old, "spec")
+            yield from check_slice_spec(spec, old, SPEC)
         elif kind in (DEPLOYMENT, REPLICA_SET):
-            yield from check_replicated(spec, old, "spec")
+            yield from check_replicated(spec, old, SPEC)

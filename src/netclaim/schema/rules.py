@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Path
 from netclaim.schema.names import check_label_key, check_label_value
 from netclaim.schema.refusal import (
     Fault,
@@ -29,21 +30,21 @@ T = TypeVar("T")
 
 
 def check_each(
-    items: Sequence[T], limit: int, at: str, check: Callable[[T, str], Iterable[Fault]]
+    items: Sequence[T], limit: int, at: Path, check: Callable[[T, Path], Iterable[Fault]]
 ) -> Iterator[Fault]:
     """A list: not too long, and each entry right. A list that is too long is not looked into."""
     if len(items) > limit:
         yield too_many(at, len(items), limit)
         return
     for index, item in enumerate(items):
-        yield from check(item, f"{at}[{index}]")
+        yield from check(item, (*at, index))
 
 
 def check_set(
     items: Sequence[T],
     limit: int,
-    at: str,
-    check: Callable[[T, str], Iterable[Fault]],
+    at: Path,
+    check: Callable[[T, Path], Iterable[Fault]],
     key: Callable[[T], Hashable],
 ) -> Iterator[Fault]:
     """A list whose entries must differ."""
@@ -53,11 +54,11 @@ def check_set(
     seen: set[Hashable] = set()
     for index, item in enumerate(items):
         if key(item) in seen:
-            yield duplicate(f"{at}[{index}]", key(item))
+            yield duplicate((*at, index), key(item))
         seen.add(key(item))
 
 
-def check_raw(value: Any, at: str) -> Iterator[Fault]:
+def check_raw(value: Any, at: Path) -> Iterator[Fault]:
     """JSON for or from a driver."""
     if value is None:
         yield missing(at)
@@ -67,20 +68,20 @@ def check_raw(value: Any, at: str) -> Iterator[Fault]:
         yield invalid(at, "<value omitted>", "must be a valid JSON object")
 
 
-def check_toleration(toleration: JsonObject, at: str) -> Iterator[Fault]:
+def check_toleration(toleration: JsonObject, at: Path) -> Iterator[Fault]:
     """A toleration of taints."""
     if toleration.get("key"):
-        yield from check_label_key(toleration["key"], f"{at}.key")
+        yield from check_label_key(toleration["key"], (*at, "key"))
     operator, value = toleration.get("operator", ""), toleration.get("value", "")
     match operator:
         case "Exists" if value:
-            yield invalid(f"{at}.value", value, "must be empty for operator `Exists`")
+            yield invalid((*at, "value"), value, "must be empty for operator `Exists`")
         case "Exists":
             pass
         case "Equal":
-            yield from check_label_value(value, f"{at}.value")
+            yield from check_label_value(value, (*at, "value"))
         case _:
-            yield unsupported(f"{at}.operator", operator, ("Equal", "Exists"))
+            yield unsupported((*at, "operator"), operator, ("Equal", "Exists"))
     effect = toleration.get("effect", "")
     if effect and effect not in EFFECTS:
-        yield unsupported(f"{at}.effect", effect, EFFECTS)
+        yield unsupported((*at, "effect"), effect, EFFECTS)

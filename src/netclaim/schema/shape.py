@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from netclaim.model.quantity import Quantity, QuantityError
+from netclaim.paths import Key, Path
 from netclaim.schema.refusal import RefusedError, bad_request
 
 __all__ = ["Fields", "ListOf", "MapOf", "Scalar", "Shape", "fit"]
@@ -53,32 +54,32 @@ class Fields:
 Shape: TypeAlias = Scalar | ListOf | MapOf | Fields
 
 
-def fit(value: Any, shape: Shape) -> tuple[Any, tuple[str, ...]]:
+def fit(value: Any, shape: Shape) -> tuple[Any, tuple[Path, ...]]:
     """Return the value with only what the shape knows, and the paths of what it does not."""
-    unknown: list[str] = []
-    return _fit(value, shape, "", unknown), tuple(unknown)
+    unknown: list[Path] = []
+    return _fit(value, shape, (), unknown), tuple(unknown)
 
 
-def _fit(value: Any, shape: Shape, at: str, unknown: list[str]) -> Any:
+def _fit(value: Any, shape: Shape, at: Path, unknown: list[Path]) -> Any:
     match shape:
         case Fields(known, open=is_open):
             return _fit_fields(_typed(value, dict, at), known, is_open, at, unknown)
         case MapOf(inner):
             entries = _typed(value, dict, at).items()
-            return {k: _fit(v, inner, f"{at}[{k}]", unknown) for k, v in entries if v is not None}
+            return {k: _fit(v, inner, (*at, Key(k)), unknown) for k, v in entries if v is not None}
         case ListOf(inner):
             items = enumerate(_typed(value, list, at))
-            return [_fit(item, inner, f"{at}[{index}]", unknown) for index, item in items]
+            return [_fit(item, inner, (*at, index), unknown) for index, item in items]
         case scalar:
             return _SCALARS[scalar](value, at)
 
 
 def _fit_fields(
-    value: dict[str, Any], known: Mapping[str, Shape], is_open: bool, at: str, unknown: list[str]
+    value: dict[str, Any], known: Mapping[str, Shape], is_open: bool, at: Path, unknown: list[Path]
 ) -> dict[str, Any]:
     kept = {}
     for key, inner in value.items():
-        path = f"{at}.{key}" if at else key
+        path = (*at, key)
         if key in known:
             if inner is not None:
                 kept[key] = _fit(inner, known[key], path, unknown)
@@ -89,46 +90,46 @@ def _fit_fields(
     return kept
 
 
-def _typed(value: Any, wanted: type[Any], at: str) -> Any:
+def _typed(value: Any, wanted: type[Any], at: Path) -> Any:
     if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
         raise _misfit(value, wanted.__name__, at)
     return value
 
 
-def _whole(value: Any, at: str) -> int:
+def _whole(value: Any, at: Path) -> int:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     number: int = _typed(value, int, at)
     return number
 
 
-def _quantity(value: Any, at: str) -> str:
+def _quantity(value: Any, at: Path) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise _misfit(value, "a quantity", at)
     try:
         return str(Quantity.parse(str(value)))
     except QuantityError as error:
-        raise bad_request(str(error), field=at) from error
+        raise bad_request(str(error), path=at) from error
 
 
-def _time(value: Any, at: str) -> str:
+def _time(value: Any, at: Path) -> str:
     text: str = _typed(value, str, at)
     try:
         datetime.fromisoformat(text)
     except ValueError as error:
         message = f"{text!r} is no time such as 2026-01-31T12:00:00Z"
-        raise bad_request(message, field=at) from error
+        raise bad_request(message, path=at) from error
     return text
 
 
-def _misfit(value: Any, wanted: str, at: str) -> RefusedError:
+def _misfit(value: Any, wanted: str, at: Path) -> RefusedError:
     names = {"dict": "an object", "list": "a list", "str": "text", "int": "a whole number",
              "bool": "true or false"}  # fmt: skip
     got = names.get(type(value).__name__, "a number" if isinstance(value, float) else "null")
-    return bad_request(f"is {got}, not {names.get(wanted, wanted)}", field=at)
+    return bad_request(f"is {got}, not {names.get(wanted, wanted)}", path=at)
 
 
-_SCALARS: Final[Mapping[Scalar, Callable[[Any, str], Any]]] = {
+_SCALARS: Final[Mapping[Scalar, Callable[[Any, Path], Any]]] = {
     Scalar.RAW: lambda value, _at: value,
     Scalar.TEXT: lambda value, at: _typed(value, str, at),
     Scalar.FLAG: lambda value, at: _typed(value, bool, at),

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Key, Path
 from netclaim.schema.capacity_rules import check_capacity
 from netclaim.schema.names import (
     VALUE_MAX,
@@ -40,10 +41,10 @@ BINDINGS_MAX: Final = 4
 PLACES: Final = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 
 
-def check_slice_spec(spec: JsonObject, old: JsonObject | None, at: str) -> Iterator[Fault]:
+def check_slice_spec(spec: JsonObject, old: JsonObject | None, at: Path) -> Iterator[Fault]:
     """The spec of a slice, beside its old one if it has one."""
-    yield from check_driver(spec.get("driver", ""), f"{at}.driver")
-    yield from _check_pool(spec.get("pool", {}), f"{at}.pool")
+    yield from check_driver(spec.get("driver", ""), (*at, "driver"))
+    yield from _check_pool(spec.get("pool", {}), (*at, "pool"))
     if old is not None:
         yield from _check_unchanged(spec, old, at)
     one_of = f"exactly one of {', '.join(f'`{place}`' for place in PLACES)} is required"
@@ -55,41 +56,41 @@ def check_slice_spec(spec: JsonObject, old: JsonObject | None, at: str) -> Itera
     yield from check_set(
         devices,
         ADVANCED_DEVICES_MAX if any(map(_is_advanced, devices)) else DEVICES_MAX,
-        f"{at}.devices",
+        (*at, "devices"),
         lambda device, where: _check_device(device, where, per_device=per_device),
         key=lambda device: str(device.get("name", "")),
     )
     yield from check_set(
         spec.get("sharedCounters", ()),
         COUNTER_SETS_MAX,
-        f"{at}.sharedCounters",
+        (*at, "sharedCounters"),
         lambda counters, where: _check_counters(counters, "name", where),
         key=lambda counters: str(counters.get("name", "")),
     )
 
 
-def _check_pool(pool: JsonObject, at: str) -> Iterator[Fault]:
-    yield from check_pool(pool.get("name", ""), f"{at}.name")
+def _check_pool(pool: JsonObject, at: Path) -> Iterator[Fault]:
+    yield from check_pool(pool.get("name", ""), (*at, "name"))
     count, generation = pool.get("resourceSliceCount", 0), pool.get("generation", 0)
     if count <= 0:
-        yield invalid(f"{at}.resourceSliceCount", count, "must be greater than zero")
+        yield invalid((*at, "resourceSliceCount"), count, "must be greater than zero")
     if generation < 0:
-        yield invalid(f"{at}.generation", generation, "must be greater than or equal to zero")
+        yield invalid((*at, "generation"), generation, "must be greater than or equal to zero")
 
 
-def _check_unchanged(spec: JsonObject, old: JsonObject, at: str) -> Iterator[Fault]:
+def _check_unchanged(spec: JsonObject, old: JsonObject, at: Path) -> Iterator[Fault]:
     pool, old_pool = spec.get("pool", {}), old.get("pool", {})
-    for name, new, before in (
-        ("pool.name", pool.get("name"), old_pool.get("name")),
-        ("driver", spec.get("driver"), old.get("driver")),
-        ("nodeName", spec.get("nodeName"), old.get("nodeName")),
+    for path, new, before in (
+        (("pool", "name"), pool.get("name"), old_pool.get("name")),
+        (("driver",), spec.get("driver"), old.get("driver")),
+        (("nodeName",), spec.get("nodeName"), old.get("nodeName")),
     ):
         if new != before:
-            yield invalid(f"{at}.{name}", new, "field is immutable")
+            yield invalid((*at, *path), new, "field is immutable")
 
 
 def _check_place(
-    holder: JsonObject, places: Sequence[str], at: str, none: str, several: str
+    holder: JsonObject, places: Sequence[str], at: Path, none: str, several: str
 ) -> Iterator[Fault]:
     """Where a slice or a device is: said once, and in one way."""
     given = []
@@ -98,48 +99,48 @@ def _check_place(
         if value is None:
             continue
         if value in ("", False):
-            yield invalid(f"{at}.{place}", value, "must be either unset or set to a real value")
+            yield invalid((*at, place), value, "must be either unset or set to a real value")
             continue
         given.append(f"`{place}`")
         if place == "nodeName":
-            yield from check_subdomain(value, f"{at}.{place}")
+            yield from check_subdomain(value, (*at, place))
         if place == "nodeSelector":
-            yield from _check_node_selector(value, f"{at}.{place}")
+            yield from _check_node_selector(value, (*at, place))
     if not given:
         yield missing(at, none)
     elif len(given) > 1:
         yield invalid(at, f"{{{', '.join(given)}}}", several)
 
 
-def _check_node_selector(selector: JsonObject, at: str) -> Iterator[Fault]:
+def _check_node_selector(selector: JsonObject, at: Path) -> Iterator[Fault]:
     terms = selector.get("nodeSelectorTerms", ())
     if not terms:
-        yield missing(f"{at}.nodeSelectorTerms", "must have at least one node selector term")
+        yield missing((*at, "nodeSelectorTerms"), "must have at least one node selector term")
     if len(terms) != 1:
-        yield invalid(f"{at}.nodeSelectorTerms", terms, "must have exactly one node selector term")
+        yield invalid((*at, "nodeSelectorTerms"), terms, "must have exactly one node selector term")
 
 
 def _is_advanced(device: JsonObject) -> bool:
     return bool(device.get("taints") or device.get("consumesCounters"))
 
 
-def _check_device(device: JsonObject, at: str, *, per_device: bool) -> Iterator[Fault]:
-    yield from check_label(device.get("name", ""), f"{at}.name")
+def _check_device(device: JsonObject, at: Path, *, per_device: bool) -> Iterator[Fault]:
+    yield from check_label(device.get("name", ""), (*at, "name"))
     attributes, capacity = device.get("attributes", {}), device.get("capacity", {})
     if (keys := len(attributes) + len(capacity)) > KEYS_MAX:
         yield invalid(at, keys, f"has more than {KEYS_MAX} attributes and capacities")
     for key, attribute in attributes.items():
-        yield from check_qualified(key, f"{at}.attributes")
-        yield from _check_attribute(attribute, f"{at}.attributes[{key}]")
+        yield from check_qualified(key, (*at, "attributes"))
+        yield from _check_attribute(attribute, (*at, "attributes", Key(key)))
     shared = bool(device.get("allowMultipleAllocations"))
     for key, value in capacity.items():
-        yield from check_qualified(key, f"{at}.capacity")
-        yield from check_capacity(value, f"{at}.capacity[{key}]", shared=shared)
-    yield from check_each(device.get("taints", ()), TAINTS_MAX, f"{at}.taints", _check_taint)
+        yield from check_qualified(key, (*at, "capacity"))
+        yield from check_capacity(value, (*at, "capacity", Key(key)), shared=shared)
+    yield from check_each(device.get("taints", ()), TAINTS_MAX, (*at, "taints"), _check_taint)
     yield from check_set(
         device.get("consumesCounters", ()),
         CONSUMPTIONS_MAX,
-        f"{at}.consumesCounters",
+        (*at, "consumesCounters"),
         lambda counters, where: _check_counters(counters, "counterSet", where),
         key=lambda counters: str(counters.get("counterSet", "")),
     )
@@ -147,7 +148,7 @@ def _check_device(device: JsonObject, at: str, *, per_device: bool) -> Iterator[
     yield from _check_bindings(device, at)
 
 
-def _check_device_place(device: JsonObject, at: str, *, per_device: bool) -> Iterator[Fault]:
+def _check_device_place(device: JsonObject, at: Path, *, per_device: bool) -> Iterator[Fault]:
     places = PLACES[:3]
     if per_device:
         text = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required"
@@ -156,53 +157,53 @@ def _check_device_place(device: JsonObject, at: str, *, per_device: bool) -> Ite
         yield invalid(at, None, "may have a node of its own only with `perDeviceNodeSelection`")
 
 
-def _check_attribute(attribute: JsonObject, at: str) -> Iterator[Fault]:
+def _check_attribute(attribute: JsonObject, at: Path) -> Iterator[Fault]:
     if len(attribute.get("string", "").encode()) > VALUE_MAX:
-        yield too_long(f"{at}.string", VALUE_MAX)
+        yield too_long((*at, "string"), VALUE_MAX)
     if "version" in attribute:
-        yield from check_version(attribute["version"], f"{at}.version")
+        yield from check_version(attribute["version"], (*at, "version"))
     if len(attribute) != 1:
         yield invalid(at, "", "exactly one value must be specified")
 
 
-def _check_taint(taint: JsonObject, at: str) -> Iterator[Fault]:
-    yield from check_label_key(taint.get("key", ""), f"{at}.key")
+def _check_taint(taint: JsonObject, at: Path) -> Iterator[Fault]:
+    yield from check_label_key(taint.get("key", ""), (*at, "key"))
     if taint.get("value"):
-        yield from check_label_value(taint["value"], f"{at}.value")
+        yield from check_label_value(taint["value"], (*at, "value"))
     effect = taint.get("effect", "")
     if not effect:
-        yield missing(f"{at}.effect")
+        yield missing((*at, "effect"))
     elif effect not in EFFECTS:
-        yield unsupported(f"{at}.effect", effect, EFFECTS)
+        yield unsupported((*at, "effect"), effect, EFFECTS)
 
 
-def _check_counters(counters: JsonObject, name: str, at: str) -> Iterator[Fault]:
+def _check_counters(counters: JsonObject, name: str, at: Path) -> Iterator[Fault]:
     if not counters.get(name):
-        yield missing(f"{at}.{name}")
+        yield missing((*at, name))
     else:
-        yield from check_label(counters[name], f"{at}.{name}")
+        yield from check_label(counters[name], (*at, name))
     entries = counters.get("counters", {})
     if not entries:
-        yield missing(f"{at}.counters")
+        yield missing((*at, "counters"))
     elif len(entries) > COUNTERS_MAX:
-        yield too_many(f"{at}.counters", len(entries), COUNTERS_MAX)
+        yield too_many((*at, "counters"), len(entries), COUNTERS_MAX)
     for key in entries:
-        yield from check_label(key, f"{at}.counters")
+        yield from check_label(key, (*at, "counters"))
 
 
-def _check_bindings(device: JsonObject, at: str) -> Iterator[Fault]:
+def _check_bindings(device: JsonObject, at: Path) -> Iterator[Fault]:
     """What must come true, or not, before a pod is bound to the device's node."""
     lists = {key: device.get(key, ()) for key in ("bindingConditions", "bindingFailureConditions")}
     for key, conditions in lists.items():
-        yield from check_each(conditions, BINDINGS_MAX, f"{at}.{key}", check_label_key)
+        yield from check_each(conditions, BINDINGS_MAX, (*at, key), check_label_key)
         for index, condition in enumerate(conditions):
             if condition in conditions[:index]:
-                yield duplicate(f"{at}.{key}[{index}]", condition)
+                yield duplicate((*at, key, index), condition)
     wanted, failed = lists.values()
     for index, condition in enumerate(failed):
         if condition in wanted:
-            where = f"{at}.bindingFailureConditions[{index}]"
+            where = (*at, "bindingFailureConditions", index)
             yield invalid(where, condition, "must not be among bindingConditions too")
     if bool(wanted) != bool(failed):
         absent = "bindingFailureConditions" if wanted else "bindingConditions"
-        yield invalid(f"{at}.{absent}", [], "each of the two lists needs the other")
+        yield invalid((*at, absent), [], "each of the two lists needs the other")

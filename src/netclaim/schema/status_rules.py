@@ -5,9 +5,11 @@ Also what the server itself takes away: reports on devices that are no longer al
 
 import ipaddress
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Path
 from netclaim.schema.claim_rules import (
     RequestNames,
     check_admin_access,
@@ -36,6 +38,9 @@ from netclaim.schema.rules import check_each, check_raw, check_set
 
 __all__ = ["check_claim_status", "without_stale_devices"]
 
+STATUS: Final = ("status",)
+ALLOCATION: Final = (*STATUS, "allocation")
+RESERVED: Final = (*STATUS, "reservedFor")
 RESERVED_MAX: Final = 256
 RESULTS_MAX: Final = 32
 CONFIGS_MAX: Final = 64  # of class and claim together
@@ -71,7 +76,7 @@ def check_claim_status(
     yield from check_set(
         reserved,
         RESERVED_MAX,
-        "status.reservedFor",
+        RESERVED,
         _check_consumer,
         key=lambda consumer: str(consumer.get("uid", "")),
     )
@@ -79,18 +84,18 @@ def check_claim_status(
     yield from check_set(
         status.get("devices", ()),
         DEVICES_MAX,
-        "status.devices",
+        (*STATUS, "devices"),
         lambda device, at: _check_device(device, at, allocated),
         key=device_id,
     )
     if reserved and allocation is None:
-        yield forbidden("status.reservedFor", "may not be specified when `allocated` is not set")
+        yield forbidden(RESERVED, "may not be specified when `allocated` is not set")
     added = [one for one in reserved if one not in before.get("reservedFor", ())]
     if added and allocation is not None and claim["metadata"].get("deletionTimestamp"):
-        yield forbidden("status.reservedFor", "new entries may not be added during deletion")
+        yield forbidden(RESERVED, "new entries may not be added during deletion")
     if allocation is not None and was is not None:
         if allocation != was:
-            yield invalid("status.allocation", "<omitted>", "field is immutable")
+            yield invalid(ALLOCATION, "<omitted>", "field is immutable")
     elif allocation is not None:
         yield from _check_allocation(allocation.get("devices", {}), names)
 
@@ -110,104 +115,105 @@ def _allocated(status: JsonObject) -> set[DeviceId]:
 def _check_admin_results(allocation: JsonObject, namespace_labels: JsonObject) -> Iterator[Fault]:
     results = allocation.get("devices", {}).get("results", ())
     asked = {"requests": [{"exactly": result} for result in results]}
-    for fault in check_admin_access(asked, namespace_labels, "status.allocation.devices"):
-        yield Fault(fault.field.replace("requests", "results"), fault.reason, fault.message)
+    for fault in check_admin_access(asked, namespace_labels, (*ALLOCATION, "devices")):
+        path = tuple("results" if step == "requests" else step for step in fault.path)
+        yield replace(fault, path=path)
 
 
-def _check_consumer(consumer: JsonObject, at: str) -> Iterator[Fault]:
+def _check_consumer(consumer: JsonObject, at: Path) -> Iterator[Fault]:
     for key in ("resource", "name", "uid"):
         if not consumer.get(key):
-            yield missing(f"{at}.{key}")
+            yield missing((*at, key))
 
 
 def _check_allocation(devices: JsonObject, names: RequestNames) -> Iterator[Fault]:
-    at = "status.allocation.devices"
+    at = (*ALLOCATION, "devices")
     yield from check_each(
         devices.get("results", ()),
         RESULTS_MAX,
-        f"{at}.results",
+        (*at, "results"),
         lambda result, where: _check_result(result, where, names),
     )
     yield from check_each(
         devices.get("config", ()),
         CONFIGS_MAX,
-        f"{at}.config",
+        (*at, "config"),
         lambda config, where: _check_allocated_config(config, where, names),
     )
 
 
-def _check_result(result: JsonObject, at: str, names: RequestNames) -> Iterator[Fault]:
-    yield from check_request_ref(result.get("request", ""), f"{at}.request", names)
-    yield from check_driver(result.get("driver", ""), f"{at}.driver")
-    yield from check_pool(result.get("pool", ""), f"{at}.pool")
-    yield from check_label(result.get("device", ""), f"{at}.device")
+def _check_result(result: JsonObject, at: Path, names: RequestNames) -> Iterator[Fault]:
+    yield from check_request_ref(result.get("request", ""), (*at, "request"), names)
+    yield from check_driver(result.get("driver", ""), (*at, "driver"))
+    yield from check_pool(result.get("pool", ""), (*at, "pool"))
+    yield from check_label(result.get("device", ""), (*at, "device"))
     if "shareID" in result:
-        yield from check_uuid(result["shareID"], f"{at}.shareID")
+        yield from check_uuid(result["shareID"], (*at, "shareID"))
 
 
-def _check_allocated_config(config: JsonObject, at: str, names: RequestNames) -> Iterator[Fault]:
+def _check_allocated_config(config: JsonObject, at: Path, names: RequestNames) -> Iterator[Fault]:
     source = config.get("source", "")
     if not source:
-        yield missing(f"{at}.source")
+        yield missing((*at, "source"))
     elif source not in ("FromClaim", "FromClass"):
-        yield unsupported(f"{at}.source", source, ("FromClaim", "FromClass"))
+        yield unsupported((*at, "source"), source, ("FromClaim", "FromClass"))
     yield from check_config(config, at, names)
 
 
-def _check_device(device: JsonObject, at: str, allocated: set[DeviceId]) -> Iterator[Fault]:
-    yield from check_driver(device.get("driver", ""), f"{at}.driver")
-    yield from check_pool(device.get("pool", ""), f"{at}.pool")
-    yield from check_label(device.get("device", ""), f"{at}.device")
+def _check_device(device: JsonObject, at: Path, allocated: set[DeviceId]) -> Iterator[Fault]:
+    yield from check_driver(device.get("driver", ""), (*at, "driver"))
+    yield from check_pool(device.get("pool", ""), (*at, "pool"))
+    yield from check_label(device.get("device", ""), (*at, "device"))
     if "shareID" in device:
-        yield from check_uuid(device["shareID"], f"{at}.shareID")
+        yield from check_uuid(device["shareID"], (*at, "shareID"))
     if device_id(device) not in allocated:
         yield invalid(at, device_id(device), "must be an allocated device in the claim")
-    yield from _check_conditions(device.get("conditions", ()), f"{at}.conditions")
+    yield from _check_conditions(device.get("conditions", ()), (*at, "conditions"))
     if "data" in device:
-        yield from check_raw(device["data"], f"{at}.data")
-    yield from _check_network(device.get("networkData", {}), f"{at}.networkData")
+        yield from check_raw(device["data"], (*at, "data"))
+    yield from _check_network(device.get("networkData", {}), (*at, "networkData"))
 
 
-def _check_conditions(conditions: Sequence[JsonObject], at: str) -> Iterator[Fault]:
+def _check_conditions(conditions: Sequence[JsonObject], at: Path) -> Iterator[Fault]:
     if len(conditions) > CONDITIONS_MAX:
         yield too_many(at, len(conditions), CONDITIONS_MAX)
     seen = set()
     for index, condition in enumerate(conditions):
-        where = f"{at}[{index}]"
+        where = (*at, index)
         kind = condition.get("type", "")
         if kind in seen:
-            yield duplicate(f"{where}.type", kind)
+            yield duplicate((*where, "type"), kind)
         seen.add(kind)
         yield from _check_condition(condition, where)
 
 
-def _check_condition(condition: JsonObject, at: str) -> Iterator[Fault]:
-    yield from check_label_key(condition.get("type", ""), f"{at}.type")
+def _check_condition(condition: JsonObject, at: Path) -> Iterator[Fault]:
+    yield from check_label_key(condition.get("type", ""), (*at, "type"))
     status = condition.get("status", "")
     if status not in ("True", "False", "Unknown"):
-        yield unsupported(f"{at}.status", status, ("False", "True", "Unknown"))
+        yield unsupported((*at, "status"), status, ("False", "True", "Unknown"))
     if not condition.get("lastTransitionTime"):
-        yield missing(f"{at}.lastTransitionTime", "must be set")
+        yield missing((*at, "lastTransitionTime"), "must be set")
     reason = condition.get("reason", "")
     if not reason:
-        yield missing(f"{at}.reason", "must be set")
+        yield missing((*at, "reason"), "must be set")
     elif len(reason) > REASON_MAX:
-        yield too_long(f"{at}.reason", REASON_MAX)
+        yield too_long((*at, "reason"), REASON_MAX)
     if len(condition.get("message", "").encode()) > MESSAGE_MAX:
-        yield too_long(f"{at}.message", MESSAGE_MAX)
+        yield too_long((*at, "message"), MESSAGE_MAX)
 
 
-def _check_network(data: JsonObject, at: str) -> Iterator[Fault]:
+def _check_network(data: JsonObject, at: Path) -> Iterator[Fault]:
     for key, limit in (
         ("interfaceName", INTERFACE_NAME_MAX),
         ("hardwareAddress", HARDWARE_ADDRESS_MAX),
     ):
         if len(data.get(key, "").encode()) > limit:
-            yield too_long(f"{at}.{key}", limit)
-    yield from check_set(data.get("ips", ()), IPS_MAX, f"{at}.ips", _check_address, key=str)
+            yield too_long((*at, key), limit)
+    yield from check_set(data.get("ips", ()), IPS_MAX, (*at, "ips"), _check_address, key=str)
 
 
-def _check_address(address: str, at: str) -> Iterator[Fault]:
+def _check_address(address: str, at: Path) -> Iterator[Fault]:
     try:
         usual = "/" in address and str(ipaddress.ip_interface(address)) == address
     except ValueError:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Path
 from netclaim.schema.metadata import check_labels
 from netclaim.schema.names import (
     check_label,
@@ -25,37 +26,37 @@ SHORT_MAX: Final = 128
 OPERATORS: Final = ("DoesNotExist", "Exists", "In", "NotIn")
 
 
-def check_pod_spec(spec: JsonObject, at: str) -> Iterator[Fault]:
+def check_pod_spec(spec: JsonObject, at: Path) -> Iterator[Fault]:
     """The spec of a pod, or of the pods that a template makes."""
     claims = spec.get("resourceClaims", ())
     if not spec.get("containers"):
-        yield missing(f"{at}.containers")
+        yield missing((*at, "containers"))
     names: set[str] = set()
     known = {claim.get("name", "") for claim in claims}
     for key in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(key, ())):
-            yield from _check_container(container, f"{at}.{key}[{index}]", names, known)
+            yield from _check_container(container, (*at, key, index), names, known)
     seen: set[str] = set()
     for index, claim in enumerate(claims):
-        yield from _check_pod_claim(claim, f"{at}.resourceClaims[{index}]", seen)
+        yield from _check_pod_claim(claim, (*at, "resourceClaims", index), seen)
 
 
 def _check_container(
-    container: JsonObject, at: str, names: set[str], claims: set[str]
+    container: JsonObject, at: Path, names: set[str], claims: set[str]
 ) -> Iterator[Fault]:
     name = container.get("name", "")
     if not name:
-        yield missing(f"{at}.name")
+        yield missing((*at, "name"))
     else:
-        yield from check_label(name, f"{at}.name")
+        yield from check_label(name, (*at, "name"))
         if name in names:
-            yield duplicate(f"{at}.name", name)
+            yield duplicate((*at, "name"), name)
         names.add(name)
     if not container.get("image"):
-        yield missing(f"{at}.image")
+        yield missing((*at, "image"))
     seen = set()
     for index, used in enumerate(container.get("resources", {}).get("claims", ())):
-        where = f"{at}.resources.claims[{index}]"
+        where = (*at, "resources", "claims", index)
         key = (used.get("name", ""), used.get("request", ""))
         if not key[0]:
             yield missing(where)
@@ -67,14 +68,14 @@ def _check_container(
         seen.add(key)
 
 
-def _check_pod_claim(claim: JsonObject, at: str, seen: set[str]) -> Iterator[Fault]:
+def _check_pod_claim(claim: JsonObject, at: Path, seen: set[str]) -> Iterator[Fault]:
     name = claim.get("name", "")
     if not name:
-        yield missing(f"{at}.name")
+        yield missing((*at, "name"))
     elif name in seen:
-        yield duplicate(f"{at}.name", name)
+        yield duplicate((*at, "name"), name)
     else:
-        yield from check_label(name, f"{at}.name")
+        yield from check_label(name, (*at, "name"))
         seen.add(name)
     given = [key for key in ("resourceClaimName", "resourceClaimTemplateName") if key in claim]
     one_of = "one of `resourceClaimName` and `resourceClaimTemplateName` must be specified"
@@ -83,13 +84,13 @@ def _check_pod_claim(claim: JsonObject, at: str, seen: set[str]) -> Iterator[Fau
     elif len(given) > 1:
         yield invalid(at, claim, f"at most {one_of}")
     for key in given:
-        yield from check_subdomain(claim[key], f"{at}.{key}")
+        yield from check_subdomain(claim[key], (*at, key))
 
 
 def check_pod_update(spec: JsonObject, old: JsonObject) -> Iterator[Fault]:
     """A pod's spec stays as it is, but for its images."""
     if _without_images(spec) != _without_images(old):
-        yield forbidden("spec", "pod updates may not change fields other than the images")
+        yield forbidden(("spec",), "pod updates may not change fields other than the images")
 
 
 def _without_images(spec: JsonObject) -> JsonObject:
@@ -100,43 +101,45 @@ def _without_images(spec: JsonObject) -> JsonObject:
     return {key: stripped(spec[key]) if key in keys else spec[key] for key in spec}
 
 
-def check_replicated(spec: JsonObject, old: JsonObject | None, at: str) -> Iterator[Fault]:
+def check_replicated(spec: JsonObject, old: JsonObject | None, at: Path) -> Iterator[Fault]:
     """The spec of a Deployment or ReplicaSet."""
     if spec.get("replicas", 1) < 0:
-        yield invalid(f"{at}.replicas", spec["replicas"], "must be greater than or equal to 0")
+        yield invalid((*at, "replicas"), spec["replicas"], "must be greater than or equal to 0")
     template = spec.get("template", {})
     labels = template.get("metadata", {}).get("labels", {})
     selector = spec.get("selector")
-    faults = list(_check_selector(selector, f"{at}.selector"))
+    faults = list(_check_selector(selector, (*at, "selector")))
     yield from faults
     if selector == {} or (selector is not None and faults):
-        yield invalid(f"{at}.selector", selector, "must select something, and be right")
+        yield invalid((*at, "selector"), selector, "must select something, and be right")
     elif selector is None or not matches_labels(selector, labels):
-        where = f"{at}.template.metadata.labels"
+        where = (*at, "template", "metadata", "labels")
         yield invalid(where, labels, "`selector` does not match template `labels`")
-    yield from check_labels(template.get("metadata", {}), f"{at}.template.metadata")
-    yield from check_pod_spec(template.get("spec", {}), f"{at}.template.spec")
+    yield from check_labels(template.get("metadata", {}), (*at, "template", "metadata"))
+    yield from check_pod_spec(template.get("spec", {}), (*at, "template", "spec"))
     if old is not None and selector != old.get("selector"):
-        yield invalid(f"{at}.selector", selector, "field is immutable")
+        yield invalid((*at, "selector"), selector, "field is immutable")
 
 
-def _check_selector(selector: JsonObject | None, at: str) -> Iterator[Fault]:
+def _check_selector(selector: JsonObject | None, at: Path) -> Iterator[Fault]:
     if selector is None:
         yield missing(at)
         return
     for key, value in selector.get("matchLabels", {}).items():
-        yield from check_label_key(key, f"{at}.matchLabels")
-        yield from check_label_value(value, f"{at}.matchLabels")
+        yield from check_label_key(key, (*at, "matchLabels"))
+        yield from check_label_value(value, (*at, "matchLabels"))
     for index, expression in enumerate(selector.get("matchExpressions", ())):
-        where = f"{at}.matchExpressions[{index}]"
+        where = (*at, "matchExpressions", index)
         operator, values = expression.get("operator", ""), expression.get("values", ())
-        yield from check_label_key(expression.get("key", ""), f"{where}.key")
+        yield from check_label_key(expression.get("key", ""), (*where, "key"))
         if operator in ("In", "NotIn") and not values:
-            yield missing(f"{where}.values", "must be specified when `operator` is 'In' or 'NotIn'")
+            yield missing(
+                (*where, "values"), "must be specified when `operator` is 'In' or 'NotIn'"
+            )
         elif operator in ("Exists", "DoesNotExist") and values:
-            yield forbidden(f"{where}.values", "may not be specified with this operator")
+            yield forbidden((*where, "values"), "may not be specified with this operator")
         elif operator not in OPERATORS:
-            yield invalid(f"{where}.operator", operator, "not a valid selector operator")
+            yield invalid((*where, "operator"), operator, "not a valid selector operator")
 
 
 def check_event(event: JsonObject, *, core: bool) -> Iterator[Fault]:
@@ -144,13 +147,13 @@ def check_event(event: JsonObject, *, core: bool) -> Iterator[Fault]:
     if event.get("eventTime"):
         for key in ("reportingController", "reportingInstance", "action", "reason"):
             if not event.get(key):
-                yield missing(key)
+                yield missing((key,))
             elif key != "reportingController" and len(event[key].encode()) > SHORT_MAX:
-                yield invalid(key, "", f"can have at most {SHORT_MAX} characters")
-        yield from check_label_key(event.get("reportingController", ""), "reportingController")
+                yield invalid((key,), "", f"can have at most {SHORT_MAX} characters")
+        yield from check_label_key(event.get("reportingController", ""), ("reportingController",))
         if len(str(event.get("note", "")).encode()) > NOTE_MAX:
-            yield invalid("message", "", f"can have at most {NOTE_MAX} characters")
+            yield invalid(("message",), "", f"can have at most {NOTE_MAX} characters")
     elif not core:
-        yield missing("eventTime")
+        yield missing(("eventTime",))
     if not core and event.get("type") not in ("Normal", "Warning"):
-        yield invalid("type", "", f"has invalid value: {event.get('type', '')}")
+        yield invalid(("type",), "", f"has invalid value: {event.get('type', '')}")

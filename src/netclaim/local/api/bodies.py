@@ -13,6 +13,7 @@ from netclaim.local.api.forms import served, stored
 from netclaim.local.api.target import Target
 from netclaim.manifests.yaml_dialect import KubeLoader
 from netclaim.model.claim import JsonObject
+from netclaim.paths import show
 from netclaim.schema.kinds import Kind
 from netclaim.schema.refusal import RefusedError, bad_request
 from netclaim.schema.shape import fit
@@ -58,7 +59,7 @@ def read_object(found: Any, target: Target, *, strict: bool = False) -> JsonObje
         )
     fitting, unknown = fit(found, shape_of(kind, address))
     if unknown and strict:
-        told = ", ".join(f'unknown field "{path}"' for path in unknown)
+        told = ", ".join(f'unknown field "{show(path)}"' for path in unknown)
         raise _mismatch(kind, f"strict decoding error: {told}")
     obj = stored({"metadata": {}, **fitting}, kind, address)
     meta = obj["metadata"]

@@ -19,6 +19,7 @@ from netclaim.local.api.fieldset import (
     without_fields,
 )
 from netclaim.model.claim import JsonObject
+from netclaim.paths import Key, Path
 from netclaim.schema.refusal import Fault
 
 __all__ = ["Writer", "applied", "conflicts", "written"]
@@ -65,7 +66,7 @@ def conflicts(live: JsonObject, config: JsonObject, writer: Writer) -> tuple[Fau
         for path in sorted(owner.fields & wanted.keys()):
             if there.get(path) != wanted[path]:
                 message = f'conflict with "{owner.writer.manager}"'
-                faults.append(Fault(_shown(path), "FieldManagerConflict", message))
+                faults.append(Fault(_path(path), "FieldManagerConflict", message))
     return tuple(faults)
 
 
@@ -155,16 +156,16 @@ def _with_owners(found: JsonObject, owners: Iterable[_Owner]) -> JsonObject:
     return {**found, "metadata": meta}
 
 
-def _shown(path: FieldPath) -> str:
-    """A path as messages write it: `.status.devices[device="e"].conditions`."""
-    return "".join(_shown_step(step) for step in path if step != ".")
+def _path(path: FieldPath) -> Path:
+    """A path that shows as apply writes it, from the root: `.status.devices[device="e"].data`."""
+    return ("", *(_step(step) for step in path if step != "."))
 
 
-def _shown_step(step: str) -> str:
+def _step(step: str) -> str:
     sort, _, text = step.partition(":")
     if sort == "f":
-        return f".{text}"
+        return text
     if sort == "v":
-        return f"[={text}]"
+        return Key(f"={text}")
     keys = json.loads(text).items()
-    return f"[{','.join(f'{key}={json.dumps(value)}' for key, value in keys)}]"
+    return Key(",".join(f"{key}={json.dumps(value)}" for key, value in keys))

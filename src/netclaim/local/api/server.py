@@ -137,7 +137,7 @@ class _Handler:
     ) -> tuple[JsonObject, int]:
         manager = request.query.get("fieldManager", "")
         if not manager:
-            fault = missing("fieldManager", "is required for apply patch")
+            fault = missing(("fieldManager",), "is required for apply patch")
             message = f'PatchOptions.meta.k8s.io "" is invalid: {fault}'
             raise RefusedError(422, "Invalid", message, faults=(fault,))
         config = parse(content, request.content_type)
