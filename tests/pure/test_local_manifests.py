@@ -155,7 +155,7 @@ def test_list_is_its_items(tmp_path: Path) -> None:
         ("hello\n", ["m.yaml:1: not a manifest"]),
         ("kind: Pod\n", ["m.yaml:1: not a manifest"]),
         ("kind: List\nitems: 7\n", ["m.yaml:2: items: is not a list"]),
-        ("kind: List\nitems: [7]\n", ["m.yaml:2: not a manifest"]),
+        ("kind: List\nitems: [7]\n", ["m.yaml:2: items[0]: not a manifest"]),
         (POD + "  foo: {}\n" + "status: {}\n", []),
         (POD.replace("p\n", "P\n", 1), ["m.yaml:4: metadata.name: Invalid value"]),
         (POD.replace("    image: i\n", ""), ["m.yaml:7: spec.containers[0].image: Required"]),
@@ -174,7 +174,7 @@ def test_list_is_its_items(tmp_path: Path) -> None:
         ),
         (
             CLAIM + "      selectors: [{cel: {expression: device.foo}}]\n",
-            ["m.yaml:10: spec.devices.requests[0].exactly.selectors[0].cel.expression"],
+            ["m.yaml:10: spec.devices.requests[0].selectors[0].cel.expression"],
         ),
         (CLAIM.replace("v1beta1", "v7"), ["m.yaml:1: apiVersion: resource.k8s.io has no version"]),
         (POD + "---\n" + POD, ['m.yaml:10: pods "p" already exists']),

@@ -2,8 +2,8 @@
 
     report         all files together            objects           one object by itself
     parameters     for our driver                references        between objects
-    policy         by an admin's policy          finding           one of them
-    subject        an object and its lines       hints             what may have been meant
+    policy         by an admin's policy          subject           what a claim asks for
+    hints          what may have been meant
 
 No cluster is needed, nor asked.
 """

@@ -1,36 +1,38 @@
 """Say what a field that a kind does not have may have been meant for."""
 
-import difflib
 from collections.abc import Mapping
-from itertools import islice
 from typing import Final
 
-from netclaim.paths import Path
+from netclaim.manifests.near import near
+from netclaim.paths import Path, show
 from netclaim.schema.shape import Fields, ListOf, MapOf, Shape
 
-__all__ = ["hint", "near"]
+__all__ = ["unknown_field"]
 
-NAME_MAX: Final = 253  # a longer one is no name; comparing takes the square of the length
-KNOWN_MAX: Final = 200  # to compare with: a guess is not worth more time
+LISTED_MAX: Final = 12  # fields of an object that are worth naming all
+COMMON: Final = ("metadata", "name")  # in so many objects that one beside it says nothing
 
 
-def hint(shape: Shape, path: Path) -> str:
-    """Return what to write instead of an unknown field, as the end of a sentence."""
+def unknown_field(shape: Shape, path: Path) -> str:
+    """Say that an object has no such field, and what to write instead."""
     name = str(path[-1]) if path else ""
+    return f'unknown field "{name}"{_hint(shape, path, name)}'
+
+
+def _hint(shape: Shape, path: Path, name: str) -> str:
     beside = _fields_at(shape, path[:-1])
-    for key, inner in beside.items():
-        if isinstance(inner, Fields) and name in inner.known:
-            return f": it belongs under `{key}`"
-    if guess := near(name, beside):
-        return f": is {guess} meant?"
-    return f"; there are {', '.join(beside)}" if beside else ""
-
-
-def near(name: str, known: Mapping[str, object] | list[str]) -> str:
-    """Return which of the known names may have been meant; nothing if none is like it."""
-    folded = {one.lower(): one for one in islice(known, KNOWN_MAX)}
-    found = difflib.get_close_matches(name[:NAME_MAX].lower(), folded, n=1)
-    return folded[found[0]] if found else ""
+    same = {key.lower(): key for key in beside}.get(name.lower())
+    if not same and name not in COMMON:
+        for key, inner in beside.items():
+            if isinstance(inner, Fields) and name in inner.known:
+                return f"; it belongs under `{key}`"
+        for length in range(len(path) - 2, -1, -1):
+            if name in _fields_at(shape, path[:length]):
+                place = f"under `{show(path[:length])}`" if length else "at the top level"
+                return f"; it belongs {place}"
+    if guess := same or near(name, beside):
+        return f'; did you mean "{guess}"?'
+    return f"; there are {', '.join(beside)}" if 0 < len(beside) <= LISTED_MAX else ""
 
 
 def _fields_at(shape: Shape, path: Path) -> Mapping[str, Shape]:

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from netclaim.check.finding import Finding
 from netclaim.check.policy import Policy, level_in, policy_faults
 from netclaim.check.subject import CLAIM_SPECS, Index, Subject, Wanted, inside, steps, wanted
 from netclaim.errors import RequestError
+from netclaim.manifests.finding import Finding
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
 from netclaim.model.claim import JsonObject
 from netclaim.network import DRIVER_NAME

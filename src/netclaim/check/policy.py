@@ -8,9 +8,9 @@ on it, files do not say: a link is taken to be the claim's own, unless it asks f
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from netclaim.check.finding import Finding
 from netclaim.check.subject import Index, Subject, Wanted, inside
 from netclaim.errors import RequestError
+from netclaim.manifests.finding import Finding
 from netclaim.network.errors import ParametersError
 from netclaim.network.guard import level_named
 from netclaim.network.parameters import InterfaceRequest

@@ -7,9 +7,11 @@ nowhere is a warning; what contradicts itself within the files is an error.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from netclaim.check.finding import Finding
-from netclaim.check.hints import near
-from netclaim.check.subject import CLAIM_SPECS, POD_SPECS, Index, Subject, inside, wanted
+from netclaim.check.subject import wanted
+from netclaim.manifests.finding import Finding
+from netclaim.manifests.kinds import CLAIM_SPECS, CLUSTER_WIDE, POD_SPECS
+from netclaim.manifests.near import near
+from netclaim.manifests.objects import Index, Object, inside
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Path
 from netclaim.schema.claim_rules import ADMIN_LABEL
@@ -23,12 +25,11 @@ CLAIM_KINDS: Final[Mapping[str, str]] = {
 
 
 def check_references(
-    subjects: Iterable[Subject], index: Index, ifnames: Mapping[Subject, frozenset[str]]
+    subjects: Iterable[Object], index: Index, ifnames: Mapping[Object, frozenset[str]]
 ) -> Iterator[Finding]:
     """Yield what does not go together; `ifnames` has the interfaces that each claim asks for."""
     for again, first in index.repeated():
-        where = f"{first.document.source}:{first.document.line_of(first.at)}"
-        message = f"{again.kind} {again.name} is there twice: the other is {where}"
+        message = f"{again.kind} {again.name} is there twice: the other is {first.where()}"
         yield again.warning(("metadata", "name"), message)
     for subject in subjects:
         if subject.kind in CLAIM_SPECS:
@@ -37,7 +38,7 @@ def check_references(
             yield from check_pod(subject, index, ifnames)
 
 
-def _check_requests(claim: Subject, index: Index) -> Iterator[Finding]:
+def _check_requests(claim: Object, index: Index) -> Iterator[Finding]:
     """A claim's classes, and the right to devices that others use."""
     for one in (one for alternatives in wanted(claim) for one in alternatives):
         if one.class_name and not index.find("DeviceClass", one.class_name, near=claim):
@@ -50,19 +51,19 @@ def _check_requests(claim: Subject, index: Index) -> Iterator[Finding]:
             )
 
 
-def _admits(index: Index, claim: Subject) -> bool:
+def _admits(index: Index, claim: Object) -> bool:
     namespace = index.find("Namespace", claim.namespace, near=claim)
     labels = inside(namespace.object, ("metadata", "labels")) if namespace is not None else {}
     return labels.get(ADMIN_LABEL) == "true"
 
 
 def check_pod(
-    pod: Subject, index: Index, ifnames: Mapping[Subject, frozenset[str]]
+    pod: Object, index: Index, ifnames: Mapping[Object, frozenset[str]]
 ) -> Iterator[Finding]:
     """Yield what does not go together in one pod, or in what makes pods."""
     spec = POD_SPECS[pod.kind]
-    claims: dict[str, Subject] = {}
-    users: dict[str, tuple[str, Subject]] = {}  # of each interface name, the first claim
+    claims: dict[str, Object] = {}
+    users: dict[str, tuple[str, Object]] = {}  # of each interface name, the first claim
     for number, entry in enumerate(inside(pod.object, spec).get("resourceClaims", ())):
         path: Path = (*spec, "resourceClaims", number)
         key = next((key for key in CLAIM_KINDS if entry.get(key)), None)
@@ -86,7 +87,7 @@ def check_pod(
     yield from _check_containers(pod, spec, claims)
 
 
-def _check_containers(pod: Subject, spec: Path, claims: Mapping[str, Subject]) -> Iterator[Finding]:
+def _check_containers(pod: Object, spec: Path, claims: Mapping[str, Object]) -> Iterator[Finding]:
     """A container may use one request of a claim; it must be there."""
     for key in ("containers", "initContainers"):
         for number, container in enumerate(inside(pod.object, spec).get(key, ())):
@@ -103,16 +104,16 @@ def _check_containers(pod: Subject, spec: Path, claims: Mapping[str, Subject]) -
                     yield pod.error(path, f"{message} {known}")
 
 
-def _requests(claim: Subject) -> list[JsonObject]:
+def _requests(claim: Object) -> list[JsonObject]:
     devices = inside(claim.object, (*CLAIM_SPECS[claim.kind], "devices"))
     found: list[JsonObject] = devices.get("requests", [])
     return found
 
 
-def _not_in_files(subject: Subject, path: Path, kind: str, index: Index) -> Finding:
+def _not_in_files(subject: Object, path: Path, kind: str, index: Index) -> Finding:
     name = str(inside(subject.object, path[:-1])[str(path[-1])])
-    namespace = "" if kind == "DeviceClass" else subject.namespace
+    namespace = "" if kind in CLUSTER_WIDE else subject.namespace
     where = f" of namespace {namespace}" if namespace else ""
     guess = near(name, index.names(kind, namespace))
-    meant = f"is {guess} meant?" if guess else "it has to be in the cluster already"
-    return subject.warning(path, f"no {kind} {name!r}{where} in these files: {meant}")
+    meant = f'did you mean "{guess}"?' if guess else "it has to be in the cluster already"
+    return subject.warning(path, f'no {kind} "{name}"{where} in these files; {meant}')

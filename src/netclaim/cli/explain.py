@@ -17,13 +17,14 @@ from netclaim.cli.file_options import Files, Recursive
 from netclaim.errors import RequestError
 from netclaim.explain.answer import answer_all
 from netclaim.explain.cluster import read_cluster
-from netclaim.explain.files import Found, Key, read_objects
+from netclaim.explain.files import read_own
 from netclaim.explain.mistakes import find_mistakes
 from netclaim.explain.show import as_json, show
 from netclaim.explain.subject import choose
 from netclaim.explain.world import read_world
 from netclaim.kube import Cluster, load_cluster
 from netclaim.manifests.files import SUFFIXES
+from netclaim.manifests.objects import Key, Object
 from netclaim.screen import screen_for
 
 __all__ = ["command"]
@@ -78,7 +79,7 @@ def command(
         None if files and not kubeconfig and not context else load_cluster(kubeconfig, context)
     )
     usual = namespace or (cluster.namespace if cluster else "default")
-    own = read_objects(files, usual, recursive=recursive) if files else ()
+    own = read_own(files, usual, recursive=recursive) if files else ()
     if files and not own:
         raise RequestError(f"{', '.join(files)}: no manifests in there")
     objects = own if cluster is None else _applied(own, cluster, usual)
@@ -114,16 +115,16 @@ def _told_apart(arguments: Sequence[str], files: Sequence[str]) -> tuple[str, li
     return "".join(names), [*files, *more]
 
 
-def _applied(own: Sequence[Found], cluster: Cluster, usual: str) -> tuple[Found, ...]:
+def _applied(own: Sequence[Object], cluster: Cluster, usual: str) -> tuple[Object, ...]:
     """Read a cluster, with the files' objects as if they were applied to it."""
     spaces = {found.key.namespace for found in own} - {""} or {usual}
     there = asyncio.run(read_cluster(cluster, spaces.pop() if len(spaces) == 1 else ""))
     return (*there, *_over(own, there))
 
 
-def _over(own: Sequence[Found], there: Sequence[Found]) -> list[Found]:
+def _over(own: Sequence[Object], there: Sequence[Object]) -> list[Object]:
     """Return the files' objects with the status that they have in the cluster."""
-    known: dict[Key, Found] = {found.key: found for found in there}
+    known: dict[Key, Object] = {found.key: found for found in there}
     over = []
     for found in own:
         status = known[found.key].object.get("status") if found.key in known else None

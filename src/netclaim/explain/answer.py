@@ -21,11 +21,11 @@ from netclaim.allocator import (
     explain,
 )
 from netclaim.explain.cause import cause
-from netclaim.explain.files import Key
 from netclaim.explain.lines import Line, lines_of, node_line
 from netclaim.explain.subject import Subject
 from netclaim.explain.why import Teller
 from netclaim.explain.world import World
+from netclaim.manifests.objects import Key
 from netclaim.model.claim import JsonObject
 
 __all__ = ["Answer", "Outcome", "answer_all"]

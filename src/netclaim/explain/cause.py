@@ -7,9 +7,10 @@ missing, what fails the pod everywhere, then what the nodes lack.
 from collections.abc import Iterator, Sequence
 
 from netclaim.allocator import DeviceId, Held, NoAnswer, NodeReport, RequestReport, Tainted
-from netclaim.explain.subject import Subject, nearest
+from netclaim.explain.subject import Subject
 from netclaim.explain.why import place
 from netclaim.explain.world import World
+from netclaim.manifests.near import near
 
 __all__ = ["cause"]
 
@@ -45,7 +46,7 @@ def _missing_classes(subject: Subject, world: World) -> str:
     told = []
     for request in requests:
         if request.class_name not in known:
-            close = nearest(request.class_name, known)
+            close = near(request.class_name, known)
             hint = f"is {close} meant?" if close else f"there is {', '.join(known) or 'none'}"
             told.append(
                 f"request {request.full_name}: DeviceClass {request.class_name!r} does not exist;"

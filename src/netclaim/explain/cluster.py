@@ -6,7 +6,6 @@ and templates only in the one that was asked about. Limit: needs the right to li
 
 import asyncio
 
-from netclaim.explain.files import Found
 from netclaim.kube import (
     NODES,
     PODS,
@@ -19,11 +18,12 @@ from netclaim.kube import (
     negotiate,
 )
 from netclaim.manifests.conversion import Version, to_v1
+from netclaim.manifests.objects import Object
 
 __all__ = ["read_cluster"]
 
 
-async def read_cluster(cluster: Cluster, namespace: str) -> tuple[Found, ...]:
+async def read_cluster(cluster: Cluster, namespace: str) -> tuple[Object, ...]:
     """List everything that decides about the claims of a namespace."""
     async with connect(cluster) as client:
         version = await negotiate(client)
@@ -40,9 +40,10 @@ async def read_cluster(cluster: Cluster, namespace: str) -> tuple[Found, ...]:
     return tuple(found for task in lists for found in task.result())
 
 
-async def _list(client: Client, selection: Selection, version: Version) -> list[Found]:
+async def _list(client: Client, selection: Selection, version: Version) -> list[Object]:
     listing = await client.list(selection)
-    return [Found(_named(selection.resource, item, version)) for item in listing.items]
+    found = [_named(selection.resource, item, version) for item in listing.items]
+    return [Object(one, one) for one in found]
 
 
 def _named(resource: Resource, item: dict[str, object], version: Version) -> dict[str, object]:

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import Any, Final, TypeAlias
 
 from netclaim.allocator.cel.trace import Clause, Reading
-from netclaim.explain.subject import nearest
+from netclaim.manifests.near import near
 
 __all__ = ["Known", "closeness", "hints", "mentions", "say_reading", "shorten", "undefined_hint"]
 
@@ -63,7 +63,7 @@ def hints(clause: Clause, view: View, known: Known) -> Iterator[str]:
 def undefined_hint(error: str) -> str:
     """Return what a field that no device has may have been meant to be."""
     found = UNDEFINED.search(error)
-    close = nearest(found[1], FIELDS) if found else ""
+    close = near(found[1], FIELDS) if found else ""
     return f"is {close} meant?" if close else ""
 
 
@@ -111,17 +111,17 @@ def _name_hint(text: str, view: View) -> Iterator[str]:
     name = path["name"] or path["key"] or ""
     domains: Mapping[str, Mapping[str, Any]] = view[path["kind"]]
     if path["domain"] in domains:
-        close = nearest(name, domains[path["domain"]])
+        close = near(name, domains[path["domain"]])
         if close:
             yield f"is {close} meant?"
         return
     holders = [domain for domain, names in domains.items() if name in names]
-    close = nearest(path["domain"], holders) or (holders[0] if len(holders) == 1 else "")
+    close = near(path["domain"], holders) or (holders[0] if len(holders) == 1 else "")
     if close:
         yield f'is device.{path["kind"]}["{close}"].{name} meant?'
     else:
-        close = nearest(path["domain"], domains)
-        inner = nearest(name, domains[close]) if close else ""
+        close = near(path["domain"], domains)
+        inner = near(name, domains[close]) if close else ""
         if inner:
             yield f'is device.{path["kind"]}["{close}"].{inner} meant?'
 
@@ -141,7 +141,7 @@ def _value_hint(literal: str, reading: Reading, view: View, known: Known) -> Ite
     if reading.value == "{}":
         yield from _name_hint(f'{reading.text}["{literal}"]', view)
     elif reading.value.startswith("{"):
-        close = nearest(literal, _keys(reading.value))
+        close = near(literal, _keys(reading.value))
         if close and close != literal:
             yield f'is "{close}" meant?'
     elif value is None:

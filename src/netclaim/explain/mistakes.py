@@ -9,29 +9,27 @@ type of a field is not looked at further.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from netclaim.check.finding import Finding, Severity
-from netclaim.check.objects import read_entry
+from netclaim.check.objects import fitted
 from netclaim.check.parameters import Judged, check_claim, our_drivers
 from netclaim.check.references import check_pod
-from netclaim.check.subject import Index
-from netclaim.check.subject import Subject as Written
-from netclaim.explain.files import Found, Key
 from netclaim.explain.subject import Subject
-from netclaim.manifests.documents import Document
+from netclaim.manifests.finding import Finding, Severity
+from netclaim.manifests.objects import Index, Key, Object
 
 __all__ = ["find_mistakes"]
 
 
 def find_mistakes(
-    found: Iterable[Found], subjects: Sequence[Subject]
+    found: Iterable[Object], subjects: Sequence[Subject]
 ) -> Mapping[Key, tuple[str, ...]]:
     """Return the mistakes of each subject, a line each; of two objects of a name, the later's."""
     wanted = {key for subject in subjects for key in (subject.key, *_named(subject))}
-    read: dict[Key, Written] = {}
+    read: dict[Key, Object] = {}
     for key, one in {one.key: one for one in found}.items():
         if key in wanted or key.kind == "DeviceClass":
-            for written in read_entry(_written(one))[0]:  # one, or none if it has wrong types
-                read[key] = written
+            fitting = fitted(one).object
+            if fitting is not None:
+                read[key] = fitting
     judge = _Judge(read, Index(read.values()), our_drivers(read.values()))
     return {subject.key: tuple(dict.fromkeys(judge.lines(subject))) for subject in subjects}
 
@@ -40,7 +38,7 @@ def find_mistakes(
 class _Judge:
     """Everything that was read, to be judged together."""
 
-    read: Mapping[Key, Written]
+    read: Mapping[Key, Object]
     index: Index
     drivers: frozenset[str]
 
@@ -79,13 +77,3 @@ def _named(subject: Subject) -> Iterator[Key]:
     for use in subject.workload.uses if subject.workload is not None else ():
         if use.claim and use.template:
             yield Key("ResourceClaimTemplate", subject.key.namespace, use.template)
-
-
-def _written(found: Found) -> Written:
-    """Return an object as its file has it; a cluster's has no lines, and goes by its name."""
-    if found.written is not None:
-        return found.written
-    key = found.key
-    title = f"{key.kind} {key.namespace}/{key.name}" if key.namespace else f"{key.kind} {key.name}"
-    document = Document(title, first_line=0, text="", root=None)
-    return Written(document, (), found.object, found.object)

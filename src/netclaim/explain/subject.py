@@ -4,29 +4,25 @@ Promise: without a name, everything that needs devices once: a claim that a pod 
 with the pod. A name that nothing has is a RequestError that says what there is.
 """
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from netclaim.allocator import Claim
 from netclaim.errors import RequestError
-from netclaim.explain.files import Key
 from netclaim.explain.world import Place, Workload, World
+from netclaim.manifests.kinds import POD_SPECS
+from netclaim.manifests.near import near
+from netclaim.manifests.objects import Key
 
-__all__ = ["Subject", "choose", "nearest"]
+__all__ = ["Subject", "choose"]
 
 PREFIXES: Final = {
     "claim": ("ResourceClaim",),
     "resourceclaim": ("ResourceClaim",),
     "template": ("ResourceClaimTemplate",),
     "resourceclaimtemplate": ("ResourceClaimTemplate",),
-    "pod": ("Pod",),
-    "deployment": ("Deployment",),
-    "replicaset": ("ReplicaSet",),
-    "statefulset": ("StatefulSet",),
-    "daemonset": ("DaemonSet",),
-    "job": ("Job",),
+    **{kind.lower(): (kind,) for kind in POD_SPECS},
 }
 CALLED: Final = {"ResourceClaim": "claim", "ResourceClaimTemplate": "template"}
 LISTED_MAX: Final = 10  # names in an error; more than that nobody reads
@@ -71,13 +67,6 @@ def choose(
     return tuple(_subject(world, key) for key in chosen)
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known word that is most like another one, whatever the case; or nothing."""
-    by_lower = {one.lower(): one for one in known}
-    close = difflib.get_close_matches(word.strip().lower(), by_lower, n=1)
-    return by_lower[close[0]] if close else ""
-
-
 def _named(keys: list[Key], name: str, namespace: str) -> list[Key]:
     prefix, slash, rest = name.partition("/")
     if slash and prefix.lower() not in PREFIXES:
@@ -88,7 +77,7 @@ def _named(keys: list[Key], name: str, namespace: str) -> list[Key]:
     chosen = [key for key in possible if key.name == wanted]
     if not chosen:
         names = sorted({key.name for key in possible})
-        close = nearest(wanted, names)
+        close = near(wanted, names)
         there = f"is {close} meant?" if close else f"there is {', '.join(names[:LISTED_MAX])}"
         where = f" in namespace {namespace}" if namespace else ""
         what = prefix.lower() if slash else "pod or claim"
@@ -136,6 +125,6 @@ def _subject(world: World, key: Key) -> Subject:
 
 
 def _lack(wanted: Key, there: Iterable[Key]) -> str:
-    close = nearest(wanted.name, (one.name for one in there if one.namespace == wanted.namespace))
+    close = near(wanted.name, (one.name for one in there if one.namespace == wanted.namespace))
     hint = f"; is {close} meant?" if close else ""
     return f"{wanted.kind} {wanted.name!r} does not exist{hint}"

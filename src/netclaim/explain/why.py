@@ -23,7 +23,6 @@ from netclaim.allocator import (
 from netclaim.allocator.cel import CelError
 from netclaim.allocator.cel.trace import Clause
 from netclaim.allocator.match import OwnedSelector
-from netclaim.explain.files import Key
 from netclaim.explain.hints import (
     Known,
     closeness,
@@ -33,6 +32,7 @@ from netclaim.explain.hints import (
     shorten,
     undefined_hint,
 )
+from netclaim.manifests.objects import Key
 
 __all__ = ["Teller", "distance", "place"]
 

@@ -11,7 +11,8 @@ from typing import Any, Final, TypeVar
 
 from netclaim.allocator import Claim, DeviceClass, Node, Slice, Toleration
 from netclaim.errors import RequestError
-from netclaim.explain.files import Found, Key
+from netclaim.manifests.kinds import POD_SPECS, SCALED
+from netclaim.manifests.objects import Key, Object, inside
 from netclaim.model.device import Taint
 
 __all__ = ["Place", "Use", "Workload", "World", "read_world"]
@@ -20,8 +21,6 @@ T = TypeVar("T")
 
 HOSTNAME: Final = "kubernetes.io/hostname"  # kubelet gives every node this label, with its name
 OVER: Final = ("Succeeded", "Failed")  # phases of pods that need no devices any more
-SCALED: Final = ("Deployment", "ReplicaSet", "StatefulSet")
-WORKLOADS: Final = ("Pod", *SCALED, "DaemonSet", "Job")
 KEEPS_PODS_AWAY: Final = ("NoSchedule", "NoExecute")
 
 
@@ -84,15 +83,15 @@ class World:
     users: Mapping[Key, tuple[str, ...]]  # for whom claims are reserved
 
 
-def read_world(found: Iterable[Found]) -> World:
+def read_world(found: Iterable[Object]) -> World:
     """Read objects; of two with the same name, the later one counts."""
-    by_key = {one.key: one for one in found}
+    by_key = {one.key: one for one in found if one.is_known}
 
     def read(kind: str, reader: Callable[[Mapping[str, Any]], T]) -> dict[Key, T]:
         return {key: _read(one, reader) for key, one in by_key.items() if key.kind == kind}
 
     slices = tuple(read("ResourceSlice", Slice.read).values())
-    workloads = {key: one for kind in WORKLOADS for key, one in read(kind, _workload).items()}
+    workloads = {key: one for kind in POD_SPECS for key, one in read(kind, _workload).items()}
     return World(
         slices=slices,
         classes=tuple(read("DeviceClass", DeviceClass.read).values()),
@@ -104,13 +103,14 @@ def read_world(found: Iterable[Found]) -> World:
     )
 
 
-def _read(found: Found, reader: Callable[[Mapping[str, Any]], T]) -> T:
+def _read(found: Object, reader: Callable[[Mapping[str, Any]], T]) -> T:
     try:
         return reader(found.object)
     except RequestError as error:
-        raise found.fault(f"{found.key.kind} {found.key.name}: {error}") from error
+        title = f": {found.kind} {found.name}" if found.document is not None else ""
+        raise RequestError(f"{found.where()}{title}: {error}") from error
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise found.fault(f"not a {found.key.kind}: {error!r}") from error
+        raise RequestError(f"{found.where()}: not a {found.kind}: {error!r}") from error
 
 
 def _places(known: Iterable[Place], slices: Iterable[Slice]) -> Iterable[Place]:
@@ -149,7 +149,7 @@ def _users(obj: Mapping[str, Any]) -> tuple[str, ...]:
 def _workload(obj: Mapping[str, Any]) -> Workload:
     kind = obj["kind"]
     outer = obj.get("spec") or {}
-    spec = outer if kind == "Pod" else (outer.get("template") or {}).get("spec") or {}
+    spec = inside(dict(obj), POD_SPECS[kind])
     status = obj.get("status") or {}
     made = {
         one["name"]: one.get("resourceClaimName") or ""
@@ -157,7 +157,7 @@ def _workload(obj: Mapping[str, Any]) -> Workload:
     }
     replicas = outer.get("replicas") if kind in SCALED else None
     return Workload(
-        key=Found(dict(obj)).key,
+        key=Object({}, dict(obj)).key,
         uses=tuple(_use(one, made) for one in spec.get("resourceClaims") or ()),
         replicas=1 if replicas is None else int(replicas),
         over=kind == "Pod" and status.get("phase") in OVER,

@@ -4,20 +4,15 @@ Promise: nobody else's driver is played. Limit: parameters that are wrong in bot
 `network.dialect`) are nobody's, unless they are for netclaim's own name.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
-from netclaim.local.manifests import Item
+from netclaim.manifests.kinds import CONFIGS
+from netclaim.manifests.objects import Object, inside
 from netclaim.network.dialect import is_our_dialect
 from netclaim.network.settings import DRIVER_NAME
 
 __all__ = ["driver_names", "unserved"]
-
-CONFIGS: Final[Mapping[str, tuple[str, ...]]] = {
-    "DeviceClass": ("spec", "config"),
-    "ResourceClaim": ("spec", "devices", "config"),
-    "ResourceClaimTemplate": ("spec", "spec", "devices", "config"),
-}
 
 
 class _Addressed(NamedTuple):
@@ -28,7 +23,7 @@ class _Addressed(NamedTuple):
     where: str
 
 
-def driver_names(items: Iterable[Item]) -> tuple[str, ...]:
+def driver_names(items: Iterable[Object]) -> tuple[str, ...]:
     """The names to run netclaim's driver under; its own if the manifests name none."""
     found = {
         one.driver: None
@@ -40,7 +35,7 @@ def driver_names(items: Iterable[Item]) -> tuple[str, ...]:
     return tuple(found) or (DRIVER_NAME,)
 
 
-def unserved(items: Iterable[Item], served: Iterable[str]) -> Iterator[str]:
+def unserved(items: Iterable[Object], served: Iterable[str]) -> Iterator[str]:
     """Say once of each driver that manifests address and that is not run, where that is."""
     known = set(served)
     for one in (one for item in items for one in _addressed(item)):
@@ -52,12 +47,11 @@ def unserved(items: Iterable[Item], served: Iterable[str]) -> Iterator[str]:
             )
 
 
-def _addressed(item: Item) -> Iterator[_Addressed]:
-    path = CONFIGS.get(item.kind.name, ())
-    value: Any = item.object
-    for step in path:
-        value = value.get(step, {})
-    for number, config in enumerate(value if isinstance(value, list) else ()):
+def _addressed(item: Object) -> Iterator[_Addressed]:
+    if item.kind not in CONFIGS:
+        return
+    path = CONFIGS[item.kind]
+    for number, config in enumerate(inside(item.object, path[:-1]).get("config", ())):
         if "opaque" in config:
-            where = item.line((*path, number, "opaque", "driver"))
+            where = item.where((*path, number, "opaque", "driver"))
             yield _Addressed(config["opaque"]["driver"], config["opaque"].get("parameters"), where)

@@ -10,12 +10,13 @@ from typing import Final
 
 import structlog
 
-from netclaim.errors import RequestError
 from netclaim.local.cluster import EmbeddedCluster, embedded_cluster
 from netclaim.local.hints import wait_for_user
-from netclaim.local.manifests import Item, Manifests, create_all
+from netclaim.local.manifests import SPECS_OF_PODS, Manifests, create_all, unmade_namespaces
 from netclaim.local.outcome import PodOutcome, outcomes, settled
 from netclaim.local.topology import Topology
+from netclaim.manifests.files import raise_faults
+from netclaim.manifests.objects import Object
 from netclaim.network.policy import Level
 from netclaim.schema.kinds import POD
 from netclaim.screen import Screen
@@ -79,15 +80,12 @@ def quiet_logs() -> None:
 
 
 async def start_pods(
-    cluster: EmbeddedCluster, items: Sequence[Item], timeout_s: float
+    cluster: EmbeddedCluster, items: Sequence[Object], timeout_s: float
 ) -> tuple[PodOutcome, ...]:
     """Create everything, and wait until each pod has its interfaces or is known not to."""
-    made = {item.object["metadata"].get("name") for item in items if item.kind.name == "Namespace"}
-    for namespace in sorted({item.namespace for item in items if item.namespace} - made):
+    for namespace in sorted(unmade_namespaces(items)):
         cluster.add_namespace(namespace)
-    refused = list(create_all(cluster.verbs, items))
-    if refused:
-        raise RequestError("; ".join(refused))
+    raise_faults([fault.as_error() for fault in create_all(cluster.verbs, items)])
     expected = expected_pods(items)
 
     found = outcomes(cluster.store, cluster.driver_names)
@@ -100,12 +98,12 @@ async def start_pods(
     return found
 
 
-def expected_pods(items: Sequence[Item]) -> int:
+def expected_pods(items: Sequence[Object]) -> int:
     """How many pods the manifests make."""
     return sum(
-        1 if item.kind is POD else item.object["spec"].get("replicas", 1)
+        1 if item.kind == POD.name else item.object["spec"].get("replicas", 1)
         for item in items
-        if item.kind.name in ("Pod", "Deployment", "ReplicaSet")
+        if item.kind in SPECS_OF_PODS
     )
 
 

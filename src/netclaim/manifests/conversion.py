@@ -13,20 +13,18 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from netclaim.manifests.fields import ShapeError, edit
+from netclaim.manifests.kinds import CLAIM_SPECS, GROUP, KINDS
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Path
 
 __all__ = ["GROUP", "KINDS", "VERSIONS", "Version", "convert", "from_v1", "to_v1"]
 
-GROUP: Final = "resource.k8s.io"
 Version: TypeAlias = Literal["v1", "v1beta2", "v1beta1", "v1alpha3"]
 VERSIONS: Final[tuple[Version, ...]] = get_args(Version)  # newest first
-KINDS: Final = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 
 FLAT_VERSIONS: Final = ("v1alpha3", "v1beta1")
 REQUESTS: Final[Mapping[str, str]] = {
-    "ResourceClaim": "spec.devices.requests.*",
-    "ResourceClaimTemplate": "spec.spec.devices.requests.*",
+    kind: f"{'.'.join(map(str, spec))}.devices.requests.*" for kind, spec in CLAIM_SPECS.items()
 }
 BESIDE_EXACTLY: Final = ("name", "firstAvailable")
 

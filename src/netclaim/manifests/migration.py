@@ -11,6 +11,7 @@ from typing import Final, TypeGuard
 
 from netclaim.manifests.conversion import GROUP, KINDS, VERSIONS, Version, from_v1, to_v1
 from netclaim.manifests.fields import ShapeError, find, without
+from netclaim.manifests.kinds import POD_SPECS
 from netclaim.manifests.legacy import (
     DEAD_KINDS,
     DEAD_VERSIONS,
@@ -26,7 +27,6 @@ __all__ = ["migrate"]
 
 # Kinds with a life of their own: they have no v1 and are not part of any claim.
 APART: Final = ("DeviceTaintRule", "ResourcePoolStatusRequest")
-POD_SPECS: Final = ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +155,8 @@ def _migrate_list(found: JsonObject, to: Version) -> Migrated:
 
 def _old_pod(found: JsonObject) -> Iterator[Remark]:
     """Remark on a pod, or a workload's template of pods, that names its claims as before 1.31."""
-    for spec in POD_SPECS:
-        for path in find(found, f"{spec}.resourceClaims.*.source"):
+    for spec in dict.fromkeys(POD_SPECS.values()):
+        for path in find(found, f"{'.'.join(map(str, spec))}.resourceClaims.*.source"):
             yield Remark(
                 path, "gone since 1.31: write what is inside it beside the name; left as it is"
             )

@@ -7,7 +7,7 @@ same object in another form.
 from dataclasses import dataclass
 from typing import Final
 
-from netclaim.manifests.conversion import GROUP
+from netclaim.manifests.kinds import CLUSTER_WIDE, GROUP
 from netclaim.model.claim import JsonObject
 
 __all__ = [
@@ -48,10 +48,14 @@ class Kind:
     name: str
     plural: str
     addresses: tuple[Address, ...]
-    namespaced: bool = True
     has_status: bool = False  # written through a path of its own
     selectable: tuple[str, ...] = ()  # fields beyond name and namespace
     short: str = ""  # what people type instead of the plural
+
+    @property
+    def namespaced(self) -> bool:
+        """Whether its objects are in namespaces."""
+        return self.name not in CLUSTER_WIDE
 
     @property
     def group(self) -> str:
@@ -68,10 +72,8 @@ _CORE: Final = (Address("", "v1"),)
 _APPS: Final = (Address("apps", "v1"),)
 _DRA: Final = tuple(Address(GROUP, version) for version in ("v1", "v1beta2", "v1beta1"))
 
-NAMESPACE: Final = Kind(
-    "Namespace", "namespaces", _CORE, namespaced=False, has_status=True, short="ns"
-)
-NODE: Final = Kind("Node", "nodes", _CORE, namespaced=False, has_status=True, short="no")
+NAMESPACE: Final = Kind("Namespace", "namespaces", _CORE, has_status=True, short="ns")
+NODE: Final = Kind("Node", "nodes", _CORE, has_status=True, short="no")
 POD: Final = Kind(
     "Pod",
     "pods",
@@ -82,14 +84,13 @@ POD: Final = Kind(
 )
 DEPLOYMENT: Final = Kind("Deployment", "deployments", _APPS, has_status=True, short="deploy")
 REPLICA_SET: Final = Kind("ReplicaSet", "replicasets", _APPS, has_status=True, short="rs")
-CLASS: Final = Kind("DeviceClass", "deviceclasses", _DRA, namespaced=False)
+CLASS: Final = Kind("DeviceClass", "deviceclasses", _DRA)
 CLAIM: Final = Kind("ResourceClaim", "resourceclaims", _DRA, has_status=True)
 TEMPLATE: Final = Kind("ResourceClaimTemplate", "resourceclaimtemplates", _DRA)
 SLICE: Final = Kind(
     "ResourceSlice",
     "resourceslices",
     _DRA,
-    namespaced=False,
     selectable=("spec.driver", "spec.nodeName"),
 )
 EVENT: Final = Kind(

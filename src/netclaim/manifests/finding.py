@@ -1,4 +1,4 @@
-"""What `netclaim check` has to say: one thing that is wrong, where it stands, what to change.
+"""One thing that is wrong with a manifest: where it stands, and what to change.
 
 Values only. Promise: as text a finding is one line, whatever the file's keys and names hold.
 """
@@ -7,6 +7,8 @@ import enum
 from collections.abc import Iterable
 
 import msgspec
+
+from netclaim.errors import RequestError
 
 __all__ = ["Finding", "Severity", "count"]
 
@@ -27,10 +29,21 @@ class Finding(msgspec.Struct, frozen=True):
     path: str  # of the field in its document; empty for the document itself
     message: str
 
+    @property
+    def where(self) -> str:
+        """The file and line, as compilers write them."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
     def __str__(self) -> str:
-        about = f"{self.path}: " if self.path else ""
-        where = f"{self.file}:{self.line}" if self.line else self.file
-        return _printable(f"{where}: {self.severity}: {about}{self.message}")
+        return _printable(f"{self.where}: {self.severity}: {self._told}")
+
+    def as_error(self) -> RequestError:
+        """Return it for a command that goes no further."""
+        return RequestError(_printable(f"{self.where}: {self._told}"))
+
+    @property
+    def _told(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
 
 
 def count(findings: Iterable[Finding], severity: Severity) -> int:

@@ -1,0 +1,166 @@
+"""One object of a file or of a cluster: what it is, and on which line each of its fields stands.
+
+An object is read in v1's form, whatever its file has. Promise: what is said of a field names the
+path and line of the file, so that a request of v1beta1 is not said to have an `exactly`. A
+cluster's object has no lines, and goes by its name.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+from netclaim.manifests.conversion import FLAT_VERSIONS
+from netclaim.manifests.documents import Document
+from netclaim.manifests.finding import Finding, Severity
+from netclaim.manifests.kinds import API_VERSIONS, CLUSTER_WIDE
+from netclaim.manifests.remark import Remark
+from netclaim.model.claim import JsonObject
+from netclaim.paths import Path, show
+
+__all__ = ["Index", "Key", "Object", "inside"]
+
+DEFAULT: Final = "default"  # the namespace of what names none
+
+
+class Key(NamedTuple):
+    """What tells an object from every other in a cluster."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Object:
+    """An object, as it was written and in v1's form."""
+
+    written: JsonObject
+    object: JsonObject  # in v1's form; empty if nothing takes the place of a kind that is gone
+    document: Document | None = None  # None: it is a cluster's
+    at: Path = ()  # where in its document it is: nowhere, or in the items of a List
+    remarks: tuple[Remark, ...] = ()  # what does not survive the way to v1
+
+    @property
+    def kind(self) -> str:
+        """What it is, such as `Pod`."""
+        return str((self.object or self.written).get("kind"))
+
+    @property
+    def name(self) -> str:
+        """Its name; empty if the server is to make one up."""
+        return str(self._meta("name") or "")
+
+    @property
+    def namespace(self) -> str:
+        """Where it will be; empty for kinds that are in none."""
+        return "" if self.kind in CLUSTER_WIDE else str(self._meta("namespace") or DEFAULT)
+
+    @property
+    def key(self) -> Key:
+        """Its kind, namespace and name."""
+        return Key(self.kind, self.namespace, self.name)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is of a kind that we read, and not of another group's with the same name."""
+        return bool(self.object) and self.object.get("apiVersion") == API_VERSIONS.get(self.kind)
+
+    @property
+    def source(self) -> str:
+        """The file that it is from, or how to call it without one."""
+        if self.document is not None:
+            return self.document.source
+        return f"{self.kind} {self.namespace}/{self.name}".replace(" /", " ")
+
+    def in_namespace(self, namespace: str) -> "Object":
+        """Return it in a namespace, unless it names one itself or is of a kind that has none."""
+        if self.kind in CLUSTER_WIDE or self._meta("namespace") or not self.object:
+            return self
+        meta = {**inside(self.object, ("metadata",)), "namespace": namespace}
+        return replace(self, object={**self.object, "metadata": meta})
+
+    def error(self, path: Path, message: str) -> Finding:
+        """A mistake at a field, which is given in v1's form or in the file's."""
+        return self._finding(Severity.ERROR, path, message)
+
+    def warning(self, path: Path, message: str) -> Finding:
+        """A doubt about a field, which is given in v1's form or in the file's."""
+        return self._finding(Severity.WARNING, path, message)
+
+    def line_of(self, path: Path = ()) -> int:
+        """Return the file's line of a field, or of the nearest thing around it; 0 without file."""
+        return self.document.line_of(self._place(path)) if self.document is not None else 0
+
+    def where(self, path: Path = ()) -> str:
+        """Return `FILE:LINE` of a field, or how to call the object without a file."""
+        return f"{self.source}:{self.line_of(path)}" if self.document is not None else self.source
+
+    def _finding(self, severity: Severity, path: Path, message: str) -> Finding:
+        place = show(self._place(path))
+        return Finding(severity, self.source, self.line_of(path), place, message)
+
+    def _meta(self, key: str) -> Any:
+        return inside(self.object or self.written, ("metadata",)).get(key)
+
+    def _place(self, path: Path) -> Path:
+        """The path in the document, in the file's own version."""
+        flat = str(self.written.get("apiVersion")).endswith(FLAT_VERSIONS)
+        return (*self.at, *(_flattened(self.written, path) if flat else path))
+
+
+def _flattened(written: JsonObject, path: Path) -> Path:
+    """A path of v1 in the older form: no `exactly`, and a device's fields under `basic`."""
+    value: Any = written
+    found: list[str | int] = []
+    for step in path:
+        if isinstance(value, dict) and step not in value:
+            if step == "exactly":
+                continue
+            if step in inside(value, ("basic",)):
+                found.append("basic")
+                value = value["basic"]
+        found.append(step)
+        value = _child(value, step)
+    return tuple(found)
+
+
+class Index:
+    """Objects by kind, namespace and name."""
+
+    def __init__(self, objects: Iterable[Object]) -> None:
+        self._found: dict[Key, list[Object]] = {}
+        for one in objects:
+            if one.name:
+                self._found.setdefault(one.key, []).append(one)
+
+    def find(self, kind: str, name: str, *, near: Object) -> Object | None:
+        """Return the object that `near` means by a name; of several, the one in its own file."""
+        namespace = "" if kind in CLUSTER_WIDE else near.namespace
+        found = self._found.get(Key(kind, namespace, name), ())
+        same_file = [one for one in found if one.source == near.source]
+        return next(iter((*same_file, *found)), None)
+
+    def names(self, kind: str, namespace: str) -> list[str]:
+        """The names of a kind that there are in a namespace."""
+        return [key.name for key in self._found if (key.kind, key.namespace) == (kind, namespace)]
+
+    def repeated(self) -> Iterator[tuple[Object, Object]]:
+        """Yield each object whose name was taken, with the one that took it first."""
+        for first, *others in self._found.values():
+            yield from ((other, first) for other in others)
+
+
+def inside(found: JsonObject, path: Path) -> JsonObject:
+    """Return the object at a path, or an empty one."""
+    value: Any = found
+    for step in path:
+        value = _child(value, step)
+    return value if isinstance(value, dict) else {}
+
+
+def _child(value: Any, step: str | int) -> Any:
+    if isinstance(value, dict):
+        return value.get(step)
+    if isinstance(value, list) and isinstance(step, int) and step < len(value):
+        return value[step]
+    return None
