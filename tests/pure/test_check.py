@@ -5,7 +5,7 @@ import io
 import json
 import sys
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, indent
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from netclaim.errors import NetclaimError, RequestError
 from netclaim.manifests.documents import SIZE_MAX, ManifestError
 from netclaim.manifests.files import parse_file
 from netclaim.manifests.finding import Finding
+from netclaim.manifests.kinds import API_VERSIONS
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted([*ROOT.glob("examples/*.yaml"), *ROOT.glob("examples/manifests/*.yaml")])
@@ -318,6 +319,95 @@ def test_two_claims_with_one_interface_name(kind: str) -> None:
     assert lines(CLASS, CLAIM, other.replace("net1", "net2"), workload) == []
 
 
+# What to change in the pod above, and what is said of it.
+POD_MISTAKES: list[tuple[str, str, str]] = [
+    (
+        "resourceClaims:",
+        "resourceClaim:",
+        '13: error: spec.resourceClaim: unknown field "resource',
+    ),
+    (
+        "resourceClaims:",
+        "resourceclaims:",
+        '13: error: spec.resourceclaims: unknown field "resour',
+    ),
+    ("image:", "imagee:", '8: error: spec.containers[0].imagee: unknown field "imagee"; did you m'),
+    ("claims:\n", "claim:\n", '10: error: spec.containers[0].resources.claim: unknown field "cla'),
+    ("image: postgres", "image: [a]", "8: error: spec.containers[0].image: is a list, not text"),
+    ("spec:", "specs: {}\nspec:", '5: error: specs: unknown field "specs"; did you mean "spec"?'),
+    (
+        "    image:",
+        "    resourceClaims: []\n    image:",
+        '8: error: spec.containers[0].resourceClaims: unknown field "resourceClaims"; it belongs u',
+    ),
+    (
+        "containers:",
+        "runAsUser: 5\n  containers:",
+        '6: error: spec.runAsUser: unknown field "runAsUser"; it belongs under `securityContext`',
+    ),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "expected"), POD_MISTAKES)
+def test_unknown_fields_of_a_pod(right: str, wrong: str, expected: str) -> None:
+    """A pod is decoded strictly, as kubectl has it done: a field it does not have is an error."""
+    assert right in POD
+    found = lines(POD.replace(right, wrong, 1))
+    assert any(line.startswith(f"x:{expected}") for line in found), found
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        ("Deployment", "strategi"), ("ReplicaSet", "replica"), ("StatefulSet", "serviceNames"),
+        ("DaemonSet", "updateStrategi"), ("Job", "backofLimit"), ("ReplicationController", "repl"),
+    ],
+)  # fmt: skip
+def test_unknown_fields_of_a_workload(kind: str, field: str) -> None:
+    """What makes pods is decoded strictly too, and so is its template."""
+    spec = {**yaml.safe_load(POD)["spec"], "resourceClaim": []}
+    labels = {"app": "db"}
+    selector = labels if kind == "ReplicationController" else {"matchLabels": labels}
+    template = {"metadata": {"labels": labels}, "spec": spec}
+    found = {
+        "apiVersion": API_VERSIONS[kind],
+        "kind": kind,
+        "metadata": {"name": "db"},
+        "spec": {"selector": selector, "template": template, field: 1},
+    }
+    errors = [line.split(": ")[2] for line in lines(yaml.safe_dump(found)) if " error: " in line]
+    assert sorted(errors) == sorted([f"spec.{field}", "spec.template.spec.resourceClaim"])
+
+
+def test_a_pod_may_have_all_that_kubernetes_has() -> None:
+    """Probes, volumes, affinity, numbers and names of ports: nothing of a whole pod is refused."""
+    more = dedent(
+        """\
+          volumes:
+          - {name: a, emptyDir: {sizeLimit: 1Gi}}
+          - {name: b, projected: {sources: [{configMap: {name: c, items: [{key: k, path: p}]}}]}}
+          - {name: c, csi: {driver: d, volumeAttributes: {any: thing}}}
+          tolerations: [{key: k, operator: Exists, tolerationSeconds: 5}]
+          affinity:
+            nodeAffinity:
+              requiredDuringSchedulingIgnoredDuringExecution:
+                nodeSelectorTerms:
+                - matchExpressions: [{key: k, operator: In, values: [v]}]
+          initContainers:
+          - name: i
+            image: i
+            env: [{name: N, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]
+            ports: [{containerPort: 80, name: web}]
+            livenessProbe: {httpGet: {port: web}, periodSeconds: 3}
+            readinessProbe: {tcpSocket: {port: 80}}
+            resources: {limits: {cpu: 1, memory: 64Mi}, requests: {cpu: 0.5}}
+            securityContext: {capabilities: {add: [NET_ADMIN]}, runAsUser: 0}
+            lifecycle: {preStop: {sleep: {seconds: 3}}}
+        """
+    )
+    assert lines(CLASS, CLAIM, POD + indent(more, "  ")) == []
+
+
 def test_one_claim_under_two_names() -> None:
     """A pod that names the same claim twice gets its interface once."""
     twice = POD + "  - name: again\n    resourceClaimName: storage\n"
@@ -443,6 +533,21 @@ def test_the_command(
     assert shown.err == "0 errors, 1 warning in 1 object of 1 file\n"
 
 
+def test_what_is_not_checked_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Objects of kinds that nothing is known of are counted, never approved in silence."""
+    text = "apiVersion: {}\nkind: {}\nmetadata: {{name: x}}\n"
+    others = [("v1", "Service"), ("v1", "Service"), ("example.com/v1", "DeviceClass")]
+    file = tmp_path / "all.yaml"
+    file.write_text("---\n".join([CLASS, *(text.format(*other) for other in others)]))
+    assert run("-f", str(file)) == 0
+    shown = capsys.readouterr()
+    said = "0 errors, 0 warnings in 1 object of 1 file; not checked: "
+    assert shown.err == f"{said}1 DeviceClass.example.com, 2 Service\n"
+    assert run("-f", str(file), "-o", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["notChecked"] == {"DeviceClass.example.com": 1, "Service": 2}
+
+
 def test_json_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """-o json prints the counts, and each finding with its parts."""
     file = tmp_path / "claim.yaml"
@@ -450,7 +555,7 @@ def test_json_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert run("-o", "json", "-f", str(file), "-f", str(file)) == 0
     said = json.loads(capsys.readouterr().out)
     (finding,) = said.pop("findings")
-    assert said == {"errors": 0, "warnings": 1, "objects": 1, "files": 1}
+    assert said == {"errors": 0, "warnings": 1, "objects": 1, "files": 1, "notChecked": {}}
     assert finding == {
         "severity": "warning",
         "file": str(file),

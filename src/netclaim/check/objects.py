@@ -28,9 +28,8 @@ from netclaim.schema.expressions import CelExpressions
 from netclaim.schema.kinds import kind_of
 from netclaim.schema.refusal import Fault, RefusedError
 from netclaim.schema.review import Review, with_defaults
-from netclaim.schema.shape import Fields, Shape, fit
-from netclaim.schema.shapes import POD_SPEC, shape_of
-from netclaim.schema.shapes_meta import METADATA
+from netclaim.schema.shape import Shape, fit
+from netclaim.schema.shapes import shape_of, workload_shape
 from netclaim.schema.workload_rules import check_pod_spec
 
 __all__ = ["Fitted", "fitted", "is_looked_at", "judged"]
@@ -91,16 +90,11 @@ def fitted(one: Object) -> Fitted:
 
 
 def _shape(one: Object) -> Shape | None:
-    """The fields to look at: all of a kind that has rules, or those of the pods it makes."""
+    """The fields of its kind, if it is one that is looked at."""
     kind = kind_of(one.object)
     if kind is not None:
         return shape_of(kind, kind.addresses[0])
-    if not one.is_known:
-        return None  # another's kind, whatever its name
-    shape: Shape = POD_SPEC
-    for step in reversed(POD_SPECS[one.kind]):
-        shape = Fields({"metadata": METADATA, str(step): shape}, open=True)
-    return shape
+    return workload_shape(one.kind) if one.is_known else None  # another's, whatever its name
 
 
 def _as_users_write(found: JsonObject) -> JsonObject:

@@ -43,7 +43,8 @@ def command(
 
     Looks at DeviceClasses, ResourceClaims and ResourceClaimTemplates of any version, at the pods
     that use them and at what they say of each other, and says what the drivers' policy would
-    refuse. Needs no cluster. Prints what it finds to stdout and a summary to stderr.
+    refuse. Needs no cluster. Prints what it finds to stdout and a summary to stderr, which names
+    the kinds that were not checked.
 
     Exits with 0 if there is no mistake, with 1 if there is one, and with 2 if a file cannot be
     read. Warnings are what files alone cannot answer; they change no exit code.
@@ -76,6 +77,7 @@ def _json(report: Report) -> str:
         "warnings": report.warnings,
         "objects": report.objects,
         "files": report.files,
+        "notChecked": report.not_checked,
         "findings": report.findings,
     }
     return msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
@@ -89,4 +91,6 @@ def _summary(report: Report) -> str:
         (report.files, "file"),
     )
     errors, warnings, objects, files = (f"{n} {word}{'' if n == 1 else 's'}" for n, word in parts)
-    return f"{errors}, {warnings} in {objects} of {files}"
+    passed_over = ", ".join(f"{n} {kind}" for kind, n in report.not_checked.items())
+    rest = f"; not checked: {passed_over}" if passed_over else ""
+    return f"{errors}, {warnings} in {objects} of {files}{rest}"

@@ -24,6 +24,7 @@ class Scalar(enum.Enum):
     TEXT = "text"
     WHOLE = "a whole number"
     FLAG = "true or false"
+    PORT = "a whole number or text"  # as of ports and shares, which have names and percents too
     QUANTITY = "a quantity"
     TIME = "a time"
     RAW = "any JSON"  # somebody else's to read: kept as it is, null too
@@ -103,6 +104,10 @@ def _whole(value: Any, at: Path) -> int:
     return number
 
 
+def _port(value: Any, at: Path) -> int | str:
+    return value if isinstance(value, str) else _whole(value, at)
+
+
 def _quantity(value: Any, at: Path) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise _misfit(value, "a quantity", at)
@@ -134,6 +139,7 @@ _SCALARS: Final[Mapping[Scalar, Callable[[Any, Path], Any]]] = {
     Scalar.TEXT: lambda value, at: _typed(value, str, at),
     Scalar.FLAG: lambda value, at: _typed(value, bool, at),
     Scalar.WHOLE: _whole,
+    Scalar.PORT: _port,
     Scalar.QUANTITY: _quantity,
     Scalar.TIME: _time,
 }

@@ -1,55 +1,20 @@
 """The shape of each kind at each of its addresses.
 
-Of resource.k8s.io every field is known. A pod's or a node's many fields that we do not read pass:
-those shapes are open.
+Of resource.k8s.io, of pods and of what makes pods every field is known. A node's or an event's pass
+as they are: those shapes are open.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
 from netclaim.schema.kinds import Address, Kind
-from netclaim.schema.shape import Fields, ListOf, MapOf, Shape
+from netclaim.schema.shape import Fields, Shape
 from netclaim.schema.shapes_dra import CLAIM_STATUS, CLASS_SPEC, claim_spec, slice_spec
-from netclaim.schema.shapes_meta import ANYTHING, FLAG, METADATA, TEXT, TEXTS, WHOLE
+from netclaim.schema.shapes_meta import ANYTHING, METADATA, TEXT
+from netclaim.schema.shapes_pod import POD_SPEC
+from netclaim.schema.shapes_workloads import WORKLOAD_SPECS
 
-__all__ = ["shape_of"]
-
-POD_CLAIM: Final = Fields(
-    {"name": TEXT, "resourceClaimName": TEXT, "resourceClaimTemplateName": TEXT}
-)
-CONTAINER: Final = Fields(
-    {
-        "name": TEXT,
-        "image": TEXT,
-        "resources": Fields({"claims": ListOf(Fields({"name": TEXT, "request": TEXT}))}, open=True),
-    },
-    open=True,
-)
-POD_SPEC: Final = Fields(
-    {
-        "containers": ListOf(CONTAINER),
-        "initContainers": ListOf(CONTAINER),
-        "resourceClaims": ListOf(POD_CLAIM),
-        "nodeName": TEXT,
-        "nodeSelector": MapOf(TEXT),
-        "hostNetwork": FLAG,
-    },
-    open=True,
-)
-LABEL_SELECTOR: Final = Fields(
-    {
-        "matchLabels": MapOf(TEXT),
-        "matchExpressions": ListOf(Fields({"key": TEXT, "operator": TEXT, "values": TEXTS})),
-    }
-)
-REPLICATED: Final = Fields(
-    {
-        "replicas": WHOLE,
-        "selector": LABEL_SELECTOR,
-        "template": Fields({"metadata": METADATA, "spec": POD_SPEC}),
-    },
-    open=True,
-)
+__all__ = ["shape_of", "workload_shape"]
 
 _FLAT_VERSION: Final = "v1beta1"
 
@@ -63,8 +28,7 @@ def _parts(*, flat: bool) -> Mapping[str, Mapping[str, Shape]]:
         "ResourceSlice": {"spec": slice_spec(flat=flat)},
         "DeviceClass": {"spec": CLASS_SPEC},
         "Pod": {"spec": POD_SPEC, "status": ANYTHING},
-        "Deployment": {"spec": REPLICATED, "status": ANYTHING},
-        "ReplicaSet": {"spec": REPLICATED, "status": ANYTHING},
+        **{name: {"spec": spec, "status": ANYTHING} for name, spec in WORKLOAD_SPECS.items()},
     }
 
 
@@ -75,6 +39,14 @@ _FLAT_PARTS: Final = _parts(flat=True)
 def shape_of(kind: Kind, address: Address) -> Fields:
     """The shape that objects of a kind have at one of its addresses."""
     flat = address.version == _FLAT_VERSION
-    parts = (_FLAT_PARTS if flat else _NESTED_PARTS).get(kind.name, {})
+    return _shape((_FLAT_PARTS if flat else _NESTED_PARTS).get(kind.name, {}))
+
+
+def workload_shape(kind: str) -> Fields:
+    """The shape of what makes pods, also of kinds that are not served."""
+    return _shape(_NESTED_PARTS[kind])
+
+
+def _shape(parts: Mapping[str, Shape]) -> Fields:
     head: dict[str, Shape] = {"apiVersion": TEXT, "kind": TEXT, "metadata": METADATA}
     return Fields({**head, **parts}, open=not parts)
