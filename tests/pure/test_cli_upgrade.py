@@ -412,3 +412,16 @@ def test_a_target_that_cannot_be_replaced(run: Run, demo: Path, tmp_path: Path) 
     assert run("-o", tmp_path / "out", "-f", demo) == 2
     assert "Is a directory" in run.err.splitlines()[-1]
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["demo.yaml"]
+
+
+def test_fields_that_nobody_knows_are_named(run: Run, tmp_path: Path) -> None:
+    """A field of an old kind that has no place any more is lost with its line; a name is moved."""
+    file = tmp_path / "old.yaml"
+    head = "apiVersion: resource.k8s.io/v1alpha1\nkind: ResourceClass\n"
+    file.write_text(f"{head}name: toaster\ndriverName: d.example\nslots: 4\n")
+    assert run("-f", file) == 2
+    assert f"{file}:3: name: moved to metadata.name\n" in run.err
+    assert f"{file}:5: slots: this version has no such field, and nothing takes its" in run.err
+    assert "nothing written: 1 would be lost; --lossy accepts that" in run.err
+    assert run("-f", file, "--lossy") == 0
+    assert "metadata:\n  name: toaster\n" in run.out

@@ -1,5 +1,6 @@
 """Manifests of every age: what takes their place, and what is said of the rest."""
 
+import copy
 from typing import Any
 
 import pytest
@@ -268,3 +269,79 @@ def test_what_never_was(kind: Any, version: str, complaint: str) -> None:
         migrate(old(kind, version), "v1")
     assert str(caught.value).startswith(complaint)
     assert "; it has " in str(caught.value)
+
+
+def test_a_name_beside_the_metadata_is_moved_into_it() -> None:
+    """A class whose name stands one level too high keeps it; without any, there is no metadata."""
+    found = old("ResourceClass", "v1alpha1", driverName="d", name="top")
+    migrated = migrate({**found, "metadata": {"labels": {"a": "b"}}}, "v1")
+    assert migrated.object is not None
+    assert migrated.object["metadata"] == {"labels": {"a": "b"}, "name": "top"}
+    assert lost(migrated) == []
+    assert lost(migrate(found, "v1")) == ["name"]  # it has another
+    bare = migrate({key: found[key] for key in ("apiVersion", "kind", "driverName")}, "v1")
+    assert bare.object is not None
+    assert "metadata" not in bare.object
+
+
+def test_one_field_in_two_places_is_refused() -> None:
+    """Where a version has one place for what another has two, neither value is dropped."""
+    device = {"name": "e", "basic": {"attributes": {}}, "attributes": {}}
+    with pytest.raises(ShapeError, match=r"^spec\.devices\[0\]\.basic\.attributes: is there twice"):
+        migrate(old("ResourceSlice", "v1beta1", spec={"devices": [device]}), "v1")
+    request = {"name": "a", "exactly": {"name": "b"}}
+    spec = {"devices": {"requests": [request]}}
+    with pytest.raises(ShapeError, match=r"exactly\.name: is there twice"):
+        migrate(old("ResourceClaim", "v1", spec=spec), "v1beta1")
+
+
+def places(value: Any) -> list[dict[str, Any]]:
+    """Every object within a value, itself too."""
+    if isinstance(value, list):
+        return [one for child in value for one in places(child)]
+    if not isinstance(value, dict):
+        return []
+    return [value, *(one for child in value.values() for one in places(child))]
+
+
+REQUEST = {"name": "r", "deviceClassName": "c", "selectors": [{"cel": {"expression": "true"}}]}
+DEVICE = {"name": "e", "basic": {"attributes": {"a": {"int": 1}}, "capacity": {"b": {"value": 1}}}}
+STATUS = {"request": "r", "device": "e", "networkDeviceInfo": {"interface": "net1"}}
+OF_ALL_AGES = [
+    old("ResourceClass", "v1alpha1", driverName="d"),
+    old("ResourceClass", "v1alpha2", driverName="d", parametersRef={"name": "p"}),
+    old("ResourceClaim", "v1alpha2", spec={"resourceClassName": "c", "allocationMode": "X"}),
+    old("ResourceClaimTemplate", "v1alpha2", spec={"spec": {"resourceClassName": "c"}}),
+    old("ResourceClaim", "v1alpha3", spec={"devices": {"requests": [REQUEST]}}),
+    old("ResourceClaim", "v1alpha3", spec={}, status={"deviceStatuses": [STATUS]}),
+    old("ResourceClaimTemplate", "v1beta1", spec={"spec": {"devices": {"requests": [REQUEST]}}}),
+    old("ResourceSlice", "v1beta1", spec={"devices": [DEVICE]}),
+    old("DeviceClass", "v1alpha3", spec={"suitableNodes": {}}),
+]
+
+
+@pytest.mark.parametrize("to", VERSIONS)
+@pytest.mark.parametrize("found", OF_ALL_AGES, ids=lambda one: f"{one['kind']}-{one['apiVersion']}")
+def test_nothing_is_dropped_in_silence(found: dict[str, Any], to: Version) -> None:
+    """A field that nobody knows, anywhere in an object, is kept, named as lost, or refused."""
+    for number in range(len(places(found))):
+        odd = copy.deepcopy(found)
+        places(odd)[number]["odd"] = "kept?"
+        (path,) = [p for p in walk(odd) if p[-1] == "odd"]
+        try:
+            migrated = migrate(odd, to)
+        except ShapeError:
+            continue
+        named = any(path[: len(one.path)] == one.path for one in migrated.remarks if one.lost)
+        assert named or "kept?" in str(migrated.object), path
+
+
+def walk(value: Any, at: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """The path of every field in a value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    found = []
+    for key, child in items:
+        found.append((*at, key))
+        if isinstance(child, dict | list):
+            found += walk(child, (*at, key))
+    return found

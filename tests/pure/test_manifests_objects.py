@@ -96,6 +96,16 @@ def test_what_is_gone_is_an_object_without_content() -> None:
     assert "without need" in gone.remarks[0].text
 
 
+def test_a_path_of_v1_leads_to_the_line_of_a_version_that_is_gone() -> None:
+    """What a dead version had in other words is found there: its driver, its class."""
+    head = "apiVersion: resource.k8s.io/v1alpha2\nkind: {}\nmetadata: {{name: x}}\n"
+    claim = head.format("ResourceClaim") + "spec:\n  resourceClassName: C\n"
+    (one, wanted), _ = read(head.format("ResourceClass") + "driverName: D\n", claim)
+    assert one.where(("spec", "selectors", 0, "cel", "expression")) == "x0:4"
+    path = ("spec", "devices", "requests", 0, "exactly", "deviceClassName")
+    assert str(wanted.error(path, "m")) == "x1:5: error: spec.resourceClassName: m"
+
+
 def test_all_faults_are_found_at_once() -> None:
     """One object's fault hides no other; a file that is no manifest hides no other such file."""
     objects, faults = read("a: 1\n---\napiVersion: v1\nkind: Pod\n", CLAIM.replace("v1beta1", "v7"))

@@ -10,7 +10,7 @@ from netclaim.schema.shape import Fields, ListOf, MapOf, Shape
 __all__ = ["unknown_field"]
 
 LISTED_MAX: Final = 12  # fields of an object that are worth naming all
-COMMON: Final = ("metadata", "name")  # in so many objects that one beside it says nothing
+COMMON: Final = ("metadata", "name")  # in so many objects that one nearby says nothing
 
 
 def unknown_field(shape: Shape, path: Path) -> str:
@@ -22,7 +22,7 @@ def unknown_field(shape: Shape, path: Path) -> str:
 def _hint(shape: Shape, path: Path, name: str) -> str:
     beside = _fields_at(shape, path[:-1])
     same = {key.lower(): key for key in beside}.get(name.lower())
-    if not same and name not in COMMON:
+    if not same and (name not in COMMON or "metadata" in beside):
         for key, inner in beside.items():
             if isinstance(inner, Fields) and name in inner.known:
                 return f"; it belongs under `{key}`"

@@ -73,6 +73,7 @@ def _nest_request(request: Any, at: Path) -> JsonObject:
 def _flatten_request(request: Any, at: Path) -> JsonObject:
     fields = _object(request, at)
     inner = _object(fields.get("exactly") or {}, (*at, "exactly"))
+    _check_apart(inner, fields, (*at, "exactly"))
     flat: JsonObject = {}
     for key, value in fields.items():
         flat |= inner if key == "exactly" else {key: value}
@@ -82,6 +83,7 @@ def _flatten_request(request: Any, at: Path) -> JsonObject:
 def _unwrap_device(device: Any, at: Path) -> JsonObject:
     fields = _object(device, at)
     inner = _object(fields.get("basic") or {}, (*at, "basic"))
+    _check_apart(inner, fields, (*at, "basic"))
     outer = {key: value for key, value in fields.items() if key not in ("basic", "name")}
     name = {key: value for key, value in fields.items() if key == "name"}
     return {**name, **inner, **outer}
@@ -104,7 +106,15 @@ def _capacity_quantity(capacity: Any, at: Path) -> Any:
     fields = _object(capacity, at)
     if "value" not in fields:
         raise ShapeError("has no value", at)
+    if more := [key for key in fields if key != "value"]:
+        raise ShapeError(f"is a plain quantity in v1alpha3, without {', '.join(more)}", at)
     return fields["value"]
+
+
+def _check_apart(inner: JsonObject, outer: JsonObject, at: Path) -> None:
+    """Refuse what would be one field of two: one of them would be dropped."""
+    for key in inner.keys() & outer.keys():
+        raise ShapeError("is there twice: also one level up", (*at, key))
 
 
 def _object(value: Any, at: Path) -> JsonObject:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from netclaim.manifests.conversion import GROUP
 from netclaim.manifests.fields import ShapeError, edit, find
+from netclaim.manifests.kinds import CLAIM_SPECS
 from netclaim.manifests.remark import Migrated, Remark
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Path
@@ -26,12 +27,28 @@ __all__ = [
     "INSTEAD_OF_SUITABLE_NODES",
     "rename_poc_status",
     "revive",
+    "written_path",
 ]
 
 INSTEAD_OF_SUITABLE_NODES: Final = (
     "the driver's ResourceSlices say where devices are; a pod's nodeSelector can ask for less"
 )
 DEAD_VERSIONS: Final = ("v1alpha1", "v1alpha2")
+# Fields of classes and claims that nothing takes over, and what to do instead.
+_INTO_CLASS: Final = "gone since 1.31: put the parameters into spec.config[].opaque.parameters"
+OF_CLASS: Final[Mapping[str, str]] = {
+    "parametersRef": _INTO_CLASS,
+    "defaultClaimParametersRef": _INTO_CLASS,
+    "suitableNodes": f"gone since 1.31: {INSTEAD_OF_SUITABLE_NODES}",
+    "structuredParameters": "left out: since 1.31 all parameters are structured",
+}
+OF_CLAIM: Final[Mapping[str, str]] = {
+    "parametersRef": (
+        "gone since 1.31: put the parameters into devices.config[].opaque.parameters of this claim"
+    ),
+    "allocationMode": "a claim is allocated when a pod needs it, never before (since 1.31)",
+}
+NOT_MISSED: Final = ("structuredParameters",)
 REQUEST_NAME: Final = "resource"  # a v1alpha2 claim was one unnamed request
 SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
@@ -41,14 +58,29 @@ def revive(found: JsonObject, kind: str) -> Migrated:
     return _REVIVERS[kind](found)
 
 
+def written_path(path: Path, kind: str) -> Path:
+    """Return where an object of these versions has what stands at a path of v1."""
+    if kind == "DeviceClass" and path[:2] == ("spec", "selectors"):
+        return ("driverName",)
+    spec = CLAIM_SPECS.get(kind)
+    if spec is not None and path[: len(spec) + 1] == (*spec, "devices"):
+        return (*spec, "resourceClassName")
+    return path
+
+
 def rename_poc_status(found: JsonObject) -> tuple[JsonObject, tuple[Remark, ...]]:
     """Give `status.deviceStatuses`, of the fork that KEP-4817 was tried on, its final names."""
     if not list(find(found, "status.deviceStatuses")):
         return found, ()
     status = {key: value for key, value in found["status"].items() if key != "deviceStatuses"}
     renamed = edit(found, "status.deviceStatuses.*", _device_status)["status"]["deviceStatuses"]
-    remark = Remark(("status", "deviceStatuses"), "is status.devices since 1.32")
-    return {**found, "status": {**status, "devices": renamed}}, (remark,)
+    at: Path = ("status", "deviceStatuses")
+    if "devices" in status:
+        raise ShapeError("is status.devices since 1.32, and that is there too: merge them", at)
+    text = "left out: status.devices go by driver, pool and device"
+    requests = [Remark(path, text) for path in find(found, "status.deviceStatuses.*.request")]
+    remarks = (Remark(at, "is status.devices since 1.32"), *requests)
+    return {**found, "status": {**status, "devices": renamed}}, remarks
 
 
 def _device_status(entry: Any, at: Path) -> JsonObject:
@@ -56,16 +88,18 @@ def _device_status(entry: Any, at: Path) -> JsonObject:
         raise ShapeError("is not an object", at)
     names = {"deviceInfo": "data", "networkDeviceInfo": "networkData"}
     network_names = {"interface": "interfaceName", "mac": "hardwareAddress"}
-    entry = edit(entry, "networkDeviceInfo", lambda found, _: _renamed(found, network_names))
+    entry = edit(entry, "networkDeviceInfo", lambda one, _: _renamed(one, network_names, at))
     return {
         key: value
-        for key, value in _renamed(entry, names).items()
+        for key, value in _renamed(entry, names, at).items()
         if key != "request" and value is not None
     }
 
 
-def _renamed(found: Any, names: Mapping[str, str]) -> JsonObject:
-    return {names.get(key, key): value for key, value in found.items()} if found else {}
+def _renamed(found: Any, names: Mapping[str, str], at: Path) -> JsonObject:
+    if not isinstance(found, dict | None):
+        raise ShapeError("is not an object", at)
+    return {names.get(key, key): value for key, value in (found or {}).items()}
 
 
 def _resource_class(found: JsonObject) -> Migrated:
@@ -81,22 +115,26 @@ def _resource_class(found: JsonObject) -> Migrated:
                 " the selector will match no device until you correct it",
             )
         )
-    remarks += _lost(
-        found,
-        {
-            "parametersRef": "put the parameters into spec.config[].opaque.parameters",
-            "defaultClaimParametersRef": "put the parameters into spec.config[].opaque.parameters",
-            "suitableNodes": INSTEAD_OF_SUITABLE_NODES,
-        },
-    )
+    metadata, moved = _class_metadata(found)
+    kept = {"apiVersion", "kind", "metadata", "driverName", *(remark.path[0] for remark in moved)}
+    remarks += moved
+    remarks += _gone({key: found[key] for key in found if key not in kept}, OF_CLASS)
     expression = f"device.driver == {json.dumps(driver)}"
     revived = {
         "apiVersion": f"{GROUP}/v1",
         "kind": "DeviceClass",
-        "metadata": found.get("metadata"),
+        **({} if metadata is None else {"metadata": metadata}),
         "spec": {"selectors": [{"cel": {"expression": expression}}]},
     }
     return Migrated(revived, tuple(remarks))
+
+
+def _class_metadata(found: JsonObject) -> tuple[Any, list[Remark]]:
+    """The metadata of a class, with a name that stands beside it where people forgot the level."""
+    metadata, name = found.get("metadata"), found.get("name")
+    if name is None or not isinstance(metadata, dict | None) or (metadata or {}).get("name"):
+        return metadata, []
+    return {**(metadata or {}), "name": name}, [Remark(("name",), "moved to metadata.name")]
 
 
 def _claim(found: JsonObject) -> Migrated:
@@ -123,20 +161,22 @@ def _claim_spec(spec: Any, at: Path) -> tuple[JsonObject, tuple[Remark, ...]]:
         raise ShapeError("a claim of this version needs a resourceClassName", at)
     text = f"resourceClassName is deviceClassName of a request since 1.31, here {REQUEST_NAME!r}"
     remarks = [Remark((*at, "resourceClassName"), text)]
-    successor = "put the parameters into devices.config[].opaque.parameters of this claim"
-    remarks += _lost(spec, {"parametersRef": successor}, at)
-    if spec.get("allocationMode") == "Immediate":
-        text = "a claim is allocated when a pod needs it, never before (since 1.31)"
-        remarks.append(Remark((*at, "allocationMode"), text, lost=True))
+    is_usual = spec.get("allocationMode") == "WaitForFirstConsumer"
+    usual = Remark((*at, "allocationMode"), "left out: every claim waits for its pod since 1.31")
+    remarks += [usual] if is_usual else []
+    known = ("resourceClassName", "allocationMode") if is_usual else ("resourceClassName",)
+    remarks += _gone({key: spec[key] for key in spec if key not in known}, OF_CLAIM, at)
     request = {"name": REQUEST_NAME, "exactly": {"deviceClassName": class_name}}
     return {"devices": {"requests": [request]}}, tuple(remarks)
 
 
-def _lost(found: JsonObject, successors: Mapping[str, str], at: Path = ()) -> list[Remark]:
+def _gone(found: JsonObject, successors: Mapping[str, str], at: Path = ()) -> list[Remark]:
+    """Remark on all that is not taken over; null says nothing, and nobody misses it."""
+    unknown = "this version has no such field, and nothing takes its place"
     return [
-        Remark((*at, field), f"gone since 1.31: {successor}", lost=True)
-        for field, successor in successors.items()
-        if found.get(field) is not None
+        Remark((*at, field), successors.get(field, unknown), lost=field not in NOT_MISSED)
+        for field, value in found.items()
+        if value is not None
     ]
 
 

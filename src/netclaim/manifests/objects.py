@@ -13,6 +13,7 @@ from netclaim.manifests.conversion import FLAT_VERSIONS
 from netclaim.manifests.documents import Document
 from netclaim.manifests.finding import Finding, Severity
 from netclaim.manifests.kinds import API_VERSIONS, CLUSTER_WIDE
+from netclaim.manifests.legacy import DEAD_KINDS, DEAD_VERSIONS, written_path
 from netclaim.manifests.remark import Remark
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Path, show
@@ -104,8 +105,10 @@ class Object:
 
     def _place(self, path: Path) -> Path:
         """The path in the document, in the file's own version."""
-        flat = str(self.written.get("apiVersion")).endswith(FLAT_VERSIONS)
-        return (*self.at, *(_flattened(self.written, path) if flat else path))
+        version = str(self.written.get("apiVersion")).rpartition("/")[2]
+        if version in DEAD_VERSIONS or self.written.get("kind") in DEAD_KINDS:
+            path = written_path(path, self.kind)
+        return (*self.at, *(_flattened(self.written, path) if version in FLAT_VERSIONS else path))
 
 
 def _flattened(written: JsonObject, path: Path) -> Path:
