@@ -127,8 +127,16 @@ async def test_several_files_merge(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("clusters: [", r":1: not YAML$"),
+        ("clusters: [", r":2: not YAML$"),
         ("a: 1\nb: ]", r":2: not YAML$"),
+        ("a: 1\nb: !!int secret", r":2: a value does not fit its tag, or a key is there twice$"),
+        ("a: 1\nb: !!timestamp secret", r":2: a value does not fit its tag"),
+        ("a: !unheard-of secret", r":1: a value does not fit its tag"),
+        ("a: !!python/object:os.system x", r":1: a value does not fit its tag"),
+        ("a: &a [*a]", r":1: not YAML$"),
+        ("a: 1\n---\nb: 2", r":2: not YAML$"),
+        ("clusters: !!set {a, b}", r"\$.clusters"),
+        ("1: 2", "Expected `str`"),
         ("[1, 2]", "Expected `object`"),
         ("clusters: 5", r"\$.clusters"),
         ("", "no current-context; name one with --context"),
@@ -151,6 +159,7 @@ def test_broken_kubeconfigs(tmp_path: Path, content: str, complaint: str) -> Non
         load_cluster(str(path))
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
 
 
 def test_a_kubeconfig_that_is_not_there(tmp_path: Path) -> None:

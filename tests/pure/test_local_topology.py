@@ -44,7 +44,12 @@ def test_node_may_have_several_links_on_a_network(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nodes: [", "is not YAML"),
+        ("nodes: [", ":2: not YAML"),
+        (NODES + "networks: !!int many", ":2: invalid literal for int()"),
+        (NODES + "networks: !unheard-of x", ":2: could not determine a constructor for the tag"),
+        (NODES + "networks: !!timestamp soon", ":2: 'soon' does not fit its tag"),
+        ("a: &a [*a]", ":1: an anchor contains an alias to itself"),
+        ("a: 1\n---\nb: 2", ":2: a second document; this file holds one"),
         ("[]", "Expected `object`, got `array`"),
         (NODES, "missing required field `networks`"),
         (NODES + PRIMARY + "extra: 1", "contains unknown field `extra`"),
@@ -80,7 +85,7 @@ def test_mistake_is_told_in_one_line(tmp_path: Path, text: str, message: str) ->
     file.write_text(text)
     with pytest.raises(TopologyError) as caught:
         load_topology(file)
-    assert str(caught.value).startswith(f"{file}: ")
+    assert str(caught.value).startswith(f"{file}:")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
-import yaml
 
 from netclaim.kube.cluster import Cluster, Trust
 from netclaim.kube.credentials import Credentials, Secret, StoredSecrets, read_secret
 from netclaim.kube.errors import KubeConfigError
 from netclaim.kube.exec_plugin import EXEC_VERSIONS, ExecCommand, ExecPlugin
+from netclaim.manifests.documents import ManifestError, read_document
 
 __all__ = ["read_kubeconfig"]
 
@@ -144,16 +144,24 @@ def _parse(file: Path) -> _File:
     try:
         if file.stat().st_size > SIZE_MAX:
             raise KubeConfigError(f"{file}: larger than any kubeconfig ({SIZE_MAX >> 20} MiB)")
-        content = yaml.safe_load(file.read_bytes())
-        return msgspec.convert(content or {}, type=_File)
+        return msgspec.convert(_said(file) or {}, type=_File)
     except OSError as error:
         raise KubeConfigError(f"{file}: {error.strerror}") from error
-    except (yaml.YAMLError, RecursionError) as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", None)
-        at = f":{line + 1}" if line is not None else ""
-        raise KubeConfigError(f"{file}{at}: not YAML") from error
     except msgspec.ValidationError as error:
         raise KubeConfigError(f"{file}: {error}") from error
+
+
+def _said(file: Path) -> Any:
+    """Return what a file says; a fault is told without the value, which may be a secret."""
+    try:
+        document = read_document(file.read_bytes(), str(file))
+    except ManifestError as error:
+        raise KubeConfigError(f"{file}:{error.line}: not YAML") from error
+    try:
+        return document.data()
+    except ManifestError as error:
+        what = "a value does not fit its tag, or a key is there twice"
+        raise KubeConfigError(f"{file}:{error.line}: {what}") from error
 
 
 def _need(entries: Mapping[str, T], name: str, kind: str, where: str) -> T:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from netclaim.errors import RequestError
+from netclaim.manifests.documents import ManifestError, read_document
 
 __all__ = ["DEFAULT_TOPOLOGY", "Link", "Network", "Topology", "TopologyError", "load_topology"]
 
@@ -110,11 +110,11 @@ class _Form(msgspec.Struct, forbid_unknown_fields=True):
 def load_topology(path: Path) -> Topology:
     """Read and check a topology file."""
     try:
-        form = msgspec.convert(yaml.safe_load(path.read_bytes()), _Form)
+        form = msgspec.convert(read_document(path.read_bytes(), str(path)).data(), _Form)
     except OSError as error:
         raise TopologyError(f"{path}: cannot be read: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise TopologyError(f"{path}: is not YAML: {' '.join(str(error).split())}") from error
+    except ManifestError as error:
+        raise TopologyError(str(error)) from error
     except msgspec.ValidationError as error:
         raise TopologyError(f"{path}: {error}") from error
     try:

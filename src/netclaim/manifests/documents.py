@@ -16,7 +16,7 @@ from netclaim.manifests.json_stream import as_yaml, json_parts
 from netclaim.manifests.yaml_dialect import KubeLoader
 from netclaim.paths import Path, show
 
-__all__ = ["NO_MANIFEST", "Document", "ManifestError", "decode", "read_documents"]
+__all__ = ["NO_MANIFEST", "Document", "ManifestError", "decode", "read_document", "read_documents"]
 
 SIZE_MAX: Final = 4 << 20  # a thousand times a large manifest; one object is at most 1.5 MiB
 DEPTH_MAX: Final = 100  # a pod's deepest field is at 14
@@ -129,6 +129,15 @@ def read_documents(text: str, source: str) -> tuple[Document, ...]:
             documents.append(Document(source, first_line, chunk, root))
             first_line += chunk.count("\n")
     return tuple(documents)
+
+
+def read_document(content: bytes, source: str) -> Document:
+    """Return the one document of a file that holds no manifests, such as a kubeconfig."""
+    documents = read_documents(decode(content, source), source)
+    first, *others = [one for one in documents if not one.is_empty] or documents
+    if others and not first.is_empty:
+        raise others[0].fault("a second document; this file holds one")
+    return first
 
 
 def _cut(text: str, source: str, first_line: int) -> list[str]:
