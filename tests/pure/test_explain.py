@@ -168,6 +168,17 @@ def test_shared_claim_is_taken_once(explain: Explain) -> None:
     ]
 
 
+def test_what_makes_pods_some_time_is_explained(explain: Explain) -> None:
+    """A CronJob's pods are looked for where it has them; another group's kind is not its own."""
+    made = deployment("web", 1, net="nic")
+    job = {"jobTemplate": {"spec": {"template": made["spec"]["template"]}}}
+    cron = {**made, "apiVersion": "batch/v1", "kind": "CronJob", "spec": job}
+    objects = (ONE, device_class(), template("nic", ETH1), cron)
+    foreign = {**device_class(), "apiVersion": "example.com/v1", "spec": 7}
+    told = explain(*objects, foreign, arguments=("cronjob/web",))
+    assert told.lines[0] == "cronjob default/web: fits on one (eth1)"
+
+
 def test_replicas_are_counted(explain: Explain) -> None:
     """Of a deployment it is said how many of its pods fit, and why one more does not."""
     objects = (ONE, TWO, device_class(), template("nic"))
@@ -335,6 +346,7 @@ def test_arguments_that_cannot_be(explain: Explain, arguments: tuple[str, ...], 
         (json.dumps(ONE), "all.json: nothing in there needs devices"),
         ("---\n" + json.dumps({**ONE, "spec": []}), "all.json:2: ResourceSlice slice-one: not a"),
         (json.dumps({**pod("p"), "spec": {"resourceClaims": [1]}}), "all.json:1: not a Pod"),
+        (json.dumps({**pod("p"), "spec": "none"}), "all.json:1: not a Pod"),
         (json.dumps({**ONE, "apiVersion": "resource.k8s.io/v7"}), "has no version 'v7'"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from netclaim.allocator import Claim, DeviceClass, Node, Slice, Toleration
 from netclaim.errors import RequestError
 from netclaim.manifests.kinds import POD_SPECS, SCALED
-from netclaim.manifests.objects import Key, Object, inside
+from netclaim.manifests.objects import Key, Object
 from netclaim.model.device import Taint
 
 __all__ = ["Place", "Use", "Workload", "World", "read_world"]
@@ -149,7 +149,9 @@ def _users(obj: Mapping[str, Any]) -> tuple[str, ...]:
 def _workload(obj: Mapping[str, Any]) -> Workload:
     kind = obj["kind"]
     outer = obj.get("spec") or {}
-    spec = inside(dict(obj), POD_SPECS[kind])
+    spec = obj
+    for step in POD_SPECS[kind]:
+        spec = spec.get(str(step)) or {}
     status = obj.get("status") or {}
     made = {
         one["name"]: one.get("resourceClaimName") or ""

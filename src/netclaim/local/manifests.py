@@ -53,7 +53,7 @@ def read_manifests(sources: Sequence[str], *, recursive: bool = False) -> Manife
     findings = list(faults)
     notes: list[str] = []
     for one in read:
-        notes += [one.where(r.path) + f": {show(r.path)}: {r.text}" for r in one.remarks]
+        notes += [f"{one.where(r.path)}: {show(r.path)}: {r.text}" for r in one.remarks]
         if one.object and kind_of(one.object) is None:
             notes.append(_left_out(one))
             continue
@@ -68,9 +68,7 @@ def read_manifests(sources: Sequence[str], *, recursive: bool = False) -> Manife
 
 def create_all(verbs: Verbs, items: Iterable[Object]) -> Iterator[Finding]:
     """Create the objects, namespaces first; yields the faults of those that are refused."""
-    for item in sorted(
-        items, key=lambda item: item.kind != NAMESPACE.name
-    ):  # otherwise as they are
+    for item in sorted(items, key=lambda item: item.kind != NAMESPACE.name):
         kind = kind_of(item.object)
         assert kind is not None  # others are left out
         try:
