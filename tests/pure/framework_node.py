@@ -57,8 +57,8 @@ class Node:
             stage.clock,
             netns_exists=stage.netns_exists,
             sandboxes=self.sandboxes,
-            release=stage.preparer.release_ended,
-            complete=stage.journal.mark_complete,
+            claims=stage.preparer,
+            marks=stage.marks,
         )
         self.attaching = Attaching(
             stage.attacher,

@@ -8,7 +8,7 @@ Limit: CNI says nothing of a pod but its name and UID.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +19,7 @@ from netclaim.errors import NetclaimError, RequestError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.attaching import Attaching
-from netclaim.framework.collect import Collected
+from netclaim.framework.collect import Collected, Collector
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.journal import Journal
 from netclaim.framework.records import pods_of
@@ -47,16 +47,15 @@ class ChainedCalls:
         *,
         hooks: RuntimeHooks,
         journal: Journal,
-        collect: Callable[[bool], Awaitable[Collected]],
+        collector: Collector,
     ) -> None:
-        """`collect` does a round of garbage collection, or only says what it would remove."""
         self._attacher = attacher
         self._adopter = adopter
         self._attaching = attaching
         self._repairer = repairer
         self._hooks = hooks
         self._journal = journal
-        self._collect = collect
+        self._collector = collector
 
     async def __call__(self, request: Request) -> Answer:
         """Answer one call. Again: the same."""
@@ -73,7 +72,7 @@ class ChainedCalls:
                 case Command.WAIT:
                     await self._wait(request)
                 case Command.COLLECT:
-                    collected = await self._collect(request.dry_run)
+                    collected = await self._collector.collect(dry_run=request.dry_run)
                     return Listing(_lines(collected, dry_run=request.dry_run))
         except RequestError as error:
             return Refusal(str(error), INVALID_CONFIG)

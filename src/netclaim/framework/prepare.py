@@ -52,10 +52,6 @@ LOOKED_UP: Final = 8
 class Attachments(Protocol):
     """What is attached on behalf of claims."""
 
-    async def wait_hooked(self) -> None:
-        """Return once a pod that starts would be noticed; else it would start without."""
-        ...
-
     def users(self, claim_uid: str) -> Sequence[PodSandbox]:
         """The running sandboxes that have something of the claim."""
         ...
@@ -103,6 +99,7 @@ class Preparer:
         claims: Claims,
         namespaces: Namespaces,
         *,
+        hooked: Callable[[], Awaitable[None]],
         attachments: Attachments,
         files: ContainerFiles,
         reports: Reports,
@@ -111,10 +108,12 @@ class Preparer:
         metrics: Metrics,
         limits: Limits,
     ) -> None:
+        """`hooked` waits until a pod that starts would be noticed; else it would start without."""
         self._driver = driver
         self._journal = journal
         self._claims = claims
         self._namespaces = namespaces
+        self._hooked = hooked
         self._attachments = attachments
         self._files = files
         self._reports = reports
@@ -128,7 +127,7 @@ class Preparer:
 
     async def prepare(self, ref: ClaimRef) -> PrepareAnswer:
         """Plan the claim, write the plan down, answer. Again: the saved plan."""
-        await self._attachments.wait_hooked()
+        await self._hooked()
         async with self._locks.hold(ref.uid):
             try:
                 return await self._prepare(ref, ending=False)
