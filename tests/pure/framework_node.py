@@ -55,7 +55,7 @@ class Node:
             stage.adopter,
             stage.journal,
             stage.clock,
-            netns_exists=stage.netns_exists,
+            has_netns=stage.has_netns,
             sandboxes=self.sandboxes,
             claims=stage.preparer,
             marks=stage.marks,

@@ -369,7 +369,7 @@ class Stage:
             marks=self.marks,
             metrics=self.metrics,
             clock=self.clock,
-            netns_exists=self.netns_exists,
+            has_netns=self.has_netns,
         )
         self.attacher = Attacher(
             self.driver,
@@ -381,6 +381,7 @@ class Stage:
             metrics=self.metrics,
             hook_time=self.hook_time,
             limits=limits,
+            has_netns=self.has_netns,
         )
         self.preparer = Preparer(
             self.driver,
@@ -412,9 +413,9 @@ class Stage:
         assert pod.netns is not None
         self.gone.add(pod.netns)
 
-    def netns_exists(self, path: str) -> bool:
+    def has_netns(self, pod: PodSandbox) -> bool:
         """Every namespace exists unless it is said to be gone."""
-        return path not in self.gone
+        return pod.netns is not None and pod.netns not in self.gone
 
     async def wait_hooked(self) -> None:
         """Wait for `hooked`."""

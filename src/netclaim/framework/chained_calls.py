@@ -22,6 +22,7 @@ from netclaim.framework.attaching import Attaching
 from netclaim.framework.collect import Collected, Collector
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.journal import Journal
+from netclaim.framework.netns import HasNetns
 from netclaim.framework.records import pods_of
 from netclaim.framework.repair import Repairer
 from netclaim.model.pod import PodSandbox
@@ -48,6 +49,7 @@ class ChainedCalls:
         hooks: RuntimeHooks,
         journal: Journal,
         collector: Collector,
+        has_netns: HasNetns,
     ) -> None:
         self._attacher = attacher
         self._adopter = adopter
@@ -56,6 +58,7 @@ class ChainedCalls:
         self._hooks = hooks
         self._journal = journal
         self._collector = collector
+        self._has_netns = has_netns
 
     async def __call__(self, request: Request) -> Answer:
         """Answer one call. Again: the same."""
@@ -112,7 +115,7 @@ class ChainedCalls:
         if listed is None:
             return
         held = pods_of(self._journal.leases.values())
-        gone = [p for p in held if p.id not in listed and not self._attacher.has_netns(p)]
+        gone = [p for p in held if p.id not in listed and not self._has_netns(p)]
         for pod in gone:
             self._repairer.note_gone(pod)
         log.info("chained.gc", listed=len(listed), released=len(gone))

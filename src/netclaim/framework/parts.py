@@ -7,8 +7,6 @@ runtime calls, then what collects. A driver that attaches nothing has the second
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-import structlog
-
 from netclaim.chained import PlanFiles
 from netclaim.cri import CriClient
 from netclaim.framework.adopt import Adopter
@@ -39,6 +37,7 @@ from netclaim.framework.limits import Limits
 from netclaim.framework.living import LivingLook, NodeState
 from netclaim.framework.marks import NoMarks
 from netclaim.framework.metrics import Metrics
+from netclaim.framework.netns import has_netns
 from netclaim.framework.plan_marks import FileMarks
 from netclaim.framework.pod_plans import PodPlans
 from netclaim.framework.prepare import Preparer
@@ -49,14 +48,11 @@ from netclaim.framework.report import Reporter
 from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.settings import Settings
 from netclaim.framework.slices import Pool
-from netclaim.kernel.netns import NamespaceRefusedError, is_live
 from netclaim.kubelet import HealthBoard
 from netclaim.model.device import Device
 from netclaim.model.pod import PodSandbox
 
-__all__ = ["Network", "NoAttachments", "Parts", "build", "is_there"]
-
-log = structlog.get_logger()
+__all__ = ["Network", "NoAttachments", "Parts", "build"]
 
 
 class NoAttachments:
@@ -219,7 +215,7 @@ def _attached(driver: NetworkDriver, ground: _Ground) -> _Attached:
         marks=marks,
         metrics=ground.metrics,
         clock=ground.clock,
-        netns_exists=is_there,
+        has_netns=has_netns,
     )
     attacher = Attacher(
         driver,
@@ -231,6 +227,7 @@ def _attached(driver: NetworkDriver, ground: _Ground) -> _Attached:
         metrics=ground.metrics,
         hook_time=hook_time,
         limits=ground.limits,
+        has_netns=has_netns,
     )
     hold = Hold(
         places.program, places.socket, marks.attached_dir, limit_s=settings.attach_timeout_s
@@ -262,7 +259,7 @@ def _network(
         adopter,
         journal,
         clock,
-        netns_exists=is_there,
+        has_netns=has_netns,
         sandboxes=runtime,
         claims=preparer,
         marks=attached.marks,
@@ -288,7 +285,7 @@ def _network(
         runtime=runtime,
         marks=attached.marks,
         busy=attaching.busy,
-        netns_exists=is_there,
+        has_netns=has_netns,
         release=repairer.note_gone,
     )
     look = LivingLook(journal, state, ground.claims, ground.pods, clock)
@@ -301,21 +298,10 @@ def _network(
         hooks=hooks,
         journal=journal,
         collector=collector,
+        has_netns=has_netns,
     )
     return Network(attaching, repairer, hooks, calls, runtime), collector
 
 
 async def _at_once() -> None:
     """Nothing to wait for: containers get their devices from the runtime itself."""
-
-
-def is_there(netns: str) -> bool:
-    """Whether a network namespace is mounted at this path; the file alone is what it leaves behind.
-
-    One that we cannot look at counts as there: what it has may not be taken for gone.
-    """
-    try:
-        return is_live(netns)
-    except NamespaceRefusedError as error:
-        log.warning("netns.refused", error=str(error))
-        return True

@@ -23,6 +23,7 @@ from netclaim.framework.attach import Attacher
 from netclaim.framework.clock import Clock
 from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
+from netclaim.framework.netns import HasNetns
 from netclaim.framework.places import Places
 from netclaim.framework.pod_plans import PodGoneError
 from netclaim.framework.records import pods_of
@@ -93,7 +94,7 @@ class Repairer:
         journal: Journal,
         clock: Clock,
         *,
-        netns_exists: Callable[[str], bool],
+        has_netns: HasNetns,
         sandboxes: Sandboxes,
         claims: EndingClaims,
         marks: NodeMarks,
@@ -102,7 +103,7 @@ class Repairer:
         self._adopter = adopter
         self._journal = journal
         self._clock = clock
-        self._netns_exists = netns_exists
+        self._has_netns = has_netns
         self._sandboxes = sandboxes
         self._claims = claims
         self._marks = marks
@@ -129,7 +130,7 @@ class Repairer:
         namespace, is gone if the namespace that we know of it is.
         """
         held = {pod.id: pod for pod in pods_of(self._journal.leases.values())}
-        alive = {each: pod for each, pod in held.items() if self._attacher.has_netns(pod)}
+        alive = {each: pod for each, pod in held.items() if self._has_netns(pod)}
         listed = [alive.get(pod.id, pod) if pod.netns is None else pod for pod in pods]
         self._running = {pod.id: pod for pod in listed if pod.netns is not None}
         kept = self._running.keys() | alive.keys()
@@ -320,7 +321,7 @@ class Repairer:
     async def _complete(self, pod: PodSandbox) -> None:
         if pod.id not in self._running:  # stopped since it was noted
             return
-        if pod.netns is not None and self._netns_exists(pod.netns):
+        if self._has_netns(pod):
             # A Stop from here on waits for the pod's lock behind us, and undoes it all.
             try:
                 await self._adopter.take_over(pod)
