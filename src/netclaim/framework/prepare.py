@@ -181,7 +181,7 @@ class Preparer:
                 log.warning(
                     "unprepare.postponed", claim=ref.name, namespace=ref.namespace, pods=names
                 )
-                await self._journal.put_booking(msgspec.structs.replace(booking, ending=True))
+                await self._journal.put_booking(booking.put_off())
                 return
             if booking.sole_pod_uid is None:
                 self._released.note(ref.namespace, ref.uid)
@@ -240,15 +240,7 @@ class Preparer:
             prepared = await self._driver.prepare(claim)
             _check_plans(claim, prepared)
         ids = await self._files.write(prepared)
-        done = msgspec.structs.replace(
-            booking,
-            prepared=prepared,
-            ready=True,
-            pods=claim.pod_uids,
-            owner_pod_uid=claim.owner_pod_uid,
-            ending=ending,
-            owed=False,
-        )
+        done = booking.planned(claim, prepared, ending=ending)
         if done != booking:
             await self._journal.put_booking(done)
         self._marks.note_plans(self._journal)  # before kubelet hears of it
@@ -265,7 +257,7 @@ class Preparer:
         bare = Prepared(booking.claim, tuple(Plan(booking.claim, d) for d in booking.devices))
         ids = await self._files.write(bare)
         if not booking.owed:
-            await self._journal.put_booking(msgspec.structs.replace(booking, owed=True))
+            await self._journal.put_booking(booking.owing())
         self._marks.note_plans(self._journal)
         self.report_failure(ref, str(error), error.device)
         log.warning("prepare.owed", claim=ref.name, namespace=ref.namespace, error=str(error))
@@ -324,7 +316,7 @@ class Preparer:
         uid = booking.claim.uid
         await self._attachments.release_claim(uid)
         if booking.ready:  # from here on the plans do not hold, even if the process dies
-            await self._journal.put_booking(msgspec.structs.replace(booking, ready=False))
+            await self._journal.put_booking(booking.lapsed())
         await self._driver.unprepare(booking.prepared or Prepared(claim=booking.claim))
         await self._files.remove(uid)
         await self._journal.drop_booking(uid)
