@@ -17,10 +17,9 @@ from netclaim.framework.fairness import HookTime
 from netclaim.framework.journal import Journal, open_journal
 from netclaim.framework.limits import Limits
 from netclaim.framework.metrics import Metrics
-from netclaim.framework.pod_plans import PodClaims, PodPlans
+from netclaim.framework.pod_plans import PodClaims, PodPlans, ReleasedLately
 from netclaim.framework.prepare import Preparer
 from netclaim.framework.records import Booking, DeviceReport, Lease, Report, pods_of
-from netclaim.framework.released import ReleasedLately
 from netclaim.framework.testing import FakeClock
 from netclaim.model import (
     AllocatedDevice,

@@ -8,7 +8,7 @@
     collect      what nobody explains any more     serve     all of it, until SIGTERM
     journal      what must survive                 store     the file that it is in
     fairness     hooks that failed slowly          places    whose turn it is to be prepared
-    limits       what a pod or namespace may have  rates     how often something may happen
+    limits       what a claim may take              rates     how often something may happen
     own_loop     hooks that may block              watchdog  whether the event loops come round
 
 `serve(MyDriver())` is a whole program.

@@ -21,12 +21,11 @@ from netclaim.errors import RequestError
 from netclaim.framework.attach import Attacher
 from netclaim.framework.contract import NotBegunError
 from netclaim.framework.fairness import HookTime
-from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.locks import KeyedLock
-from netclaim.framework.pod_plans import PODS_KEPT, Claims, Pods
+from netclaim.framework.logs import explain
+from netclaim.framework.pod_plans import PODS_KEPT, Claims, Pods, ReleasedLately
 from netclaim.framework.records import Booking, DeviceReport, Report
-from netclaim.framework.released import ReleasedLately
 from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.claim import Claim, DeviceKey, ReportedDevice
 from netclaim.model.pod import PodSandbox

@@ -13,7 +13,7 @@ from typing import Final, Protocol, TypeVar
 
 from netclaim.errors import NetclaimError, PeerError
 from netclaim.framework.clock import Clock
-from netclaim.framework.faults import explain
+from netclaim.framework.logs import explain
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.places import Places
 from netclaim.framework.supervise import TRANSIENT, Backoff, retry

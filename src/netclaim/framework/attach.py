@@ -19,10 +19,10 @@ from netclaim.errors import NetclaimError, PeerError, RequestError
 from netclaim.framework.contract import NetworkDriver, NotBegunError
 from netclaim.framework.detach import Detacher, DetachError, Reports
 from netclaim.framework.fairness import HookTime, NotYetError
-from netclaim.framework.faults import brief, explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.limits import Limits
 from netclaim.framework.locks import KeyedLock
+from netclaim.framework.logs import brief, explain
 from netclaim.framework.marks import SandboxMarks
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import HasNetns

@@ -17,8 +17,8 @@ import structlog
 from netclaim.errors import PeerError
 from netclaim.framework.clock import Clock
 from netclaim.framework.contract import NetworkDriver, NotBegunError
-from netclaim.framework.faults import brief, explain
 from netclaim.framework.journal import Journal
+from netclaim.framework.logs import brief, explain
 from netclaim.framework.marks import SandboxMarks
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import HasNetns

@@ -19,7 +19,7 @@ from netclaim.framework.clock import Clock
 from netclaim.framework.collect import Collector
 from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.framework.detach import Detacher
-from netclaim.framework.device_health import device_healths
+from netclaim.framework.discover import device_healths
 from netclaim.framework.fairness import HookTime
 from netclaim.framework.hold import Hold
 from netclaim.framework.hooks import RuntimeHooks
@@ -39,10 +39,9 @@ from netclaim.framework.marks import NoMarks
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import has_netns
 from netclaim.framework.plan_marks import FileMarks
-from netclaim.framework.pod_plans import PodPlans
+from netclaim.framework.pod_plans import PodPlans, ReleasedLately
 from netclaim.framework.prepare import Preparer
 from netclaim.framework.publish import Publisher
-from netclaim.framework.released import ReleasedLately
 from netclaim.framework.repair import Repairer
 from netclaim.framework.report import Reporter
 from netclaim.framework.runtime_places import RuntimePlaces

@@ -19,15 +19,13 @@ import structlog
 from netclaim.errors import NetclaimError, PeerError, RequestError
 from netclaim.framework.contract import Driver, LaterError, NetworkDriver
 from netclaim.framework.detach import Reports
-from netclaim.framework.exclusive import holder
 from netclaim.framework.journal import Journal
-from netclaim.framework.limits import Limits, NamespaceFullError
+from netclaim.framework.limits import Limits, NamespaceFullError, holder
 from netclaim.framework.locks import KeyedLock
 from netclaim.framework.marks import PlanMarks
 from netclaim.framework.metrics import Metrics
-from netclaim.framework.pod_plans import Claims
+from netclaim.framework.pod_plans import Claims, ReleasedLately
 from netclaim.framework.records import Booking
-from netclaim.framework.released import ReleasedLately
 from netclaim.model.claim import AllocatedDevice, Claim, DeviceKey
 from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox

@@ -21,8 +21,8 @@ from netclaim.errors import PeerError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.clock import Clock
-from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
+from netclaim.framework.logs import explain
 from netclaim.framework.netns import HasNetns
 from netclaim.framework.places import Places
 from netclaim.framework.pod_plans import PodGoneError
