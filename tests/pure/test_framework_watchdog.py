@@ -8,7 +8,7 @@ import pytest
 import structlog
 from structlog.typing import EventDict
 
-from netclaim.framework.metrics import Metrics
+from netclaim.framework.metrics import Loop, Metrics
 from netclaim.framework.own_loop import own_loop
 from netclaim.framework.testing import FakeClock
 from netclaim.framework.watchdog import Watched, this_loop, watching
@@ -128,7 +128,7 @@ class CountedRounds(Metrics):
         super().__init__("a.example.com", FakeClock())
         self.came = threading.Event()
 
-    def note_lag(self, loop: str, lag_s: float) -> None:
+    def note_lag(self, loop: Loop, lag_s: float) -> None:
         """A round is over."""
         super().note_lag(loop, lag_s)
         self.came.set()
