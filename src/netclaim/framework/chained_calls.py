@@ -33,7 +33,6 @@ log = structlog.get_logger()
 
 END_S: Final = 4.0  # the plugin waits five for its DEL
 INVALID_CONFIG: Final = 7  # CNI's code for what the user has to change
-NOT_ATTACHED: Final = 100  # CNI leaves the codes from here on to plugins
 
 
 class ChainedCalls:

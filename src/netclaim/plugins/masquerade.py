@@ -31,7 +31,6 @@ __all__ = [
 FAMILY: Final = "inet"
 TABLE: Final = "cni_plugins_masquerade"
 CHAIN: Final = "masq_checks"
-POSTROUTING: Final = "type nat hook postrouting priority 100;"  # where source addresses change
 COMMENT_MAX: Final = 128  # bytes, the kernel's limit
 HASH_DIGITS: Final = 16
 MULTICAST: Final = ("ip daddr 224.0.0.0/4", "ip6 daddr ff00::/8")  # stays on the link
