@@ -1,11 +1,28 @@
 """The options of `netclaim driver`, its further words and an author's driver, as they are known."""
 
 import argparse
+from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
-from netclaim.cli import load_command
-from netclaim.framework import add_flags
+from netclaim.cli import driver, load_command, main
+from netclaim.framework import Settings, add_flags
+from netclaim.framework.settings import Setting, declared
+
+PAGE = Path(__file__).parents[2] / "docs" / "driver.md"
+# A value of each setting that is no path, and not its default.
+OTHER = {
+    "node_name": "other",
+    "runtime_hook": "nri",
+    "instance": "b",
+    "nri_index": "51",
+    "attach_timeout_s": "31.0",
+    "http_address": "127.0.0.1:1",
+    "prepare_budget_s": "41.0",
+    "log_format": "text",
+    "log_level": "debug",
+}
 
 # Flags, the environment variable, the default. Manifests name these: only add to the list.
 DRIVER = [
@@ -101,3 +118,45 @@ def test_an_authors_flags() -> None:
         for each in parser._actions
     }
     assert flags == dict(AUTHORS)
+
+
+def page_rows() -> list[str]:
+    """The options of `netclaim driver` as docs/driver.md shows them."""
+    rows = []
+    for option in load_command("driver").params:
+        flags = ", ".join(f"`{flag}`" for flag in (*option.opts, *option.secondary_opts))
+        default = f"`{option.default}`" if option.default not in {None, ""} else ""
+        rows.append(f"| {flags} | `{option.envvar}` | {default} | {option.help} |")
+    return rows
+
+
+def test_the_page_lists_every_option() -> None:
+    """docs/driver.md has a row for each option, in the words of its help, and no others."""
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| `--")]
+    assert rows == page_rows()
+
+
+@pytest.mark.parametrize("setting", declared(), ids=lambda each: each.name)
+def test_every_setting_reaches_the_driver(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is said by an option, or by its variable, is what the driver is started with."""
+    started: list[Settings] = []
+    monkeypatch.setattr(driver, "serve", lambda _, settings: started.append(settings))
+    monkeypatch.setattr(driver, "link_driver", lambda _: None)
+    value = OTHER.get(setting.name, "/other")
+    for other in declared():
+        monkeypatch.delenv(other.variable, raising=False)
+    for flag in (setting.option, *setting.also):
+        with pytest.raises(SystemExit):
+            main(["driver", flag, value])
+    monkeypatch.setenv(setting.variable, value)
+    with pytest.raises(SystemExit):
+        main(["driver"])
+    assert len(started) == 2 + len(setting.also)
+    for settings in started:
+        given = asdict(settings)
+        assert str(given.pop(setting.name)) == value
+        defaults = asdict(Settings(node_name=settings.node_name))
+        del defaults[setting.name]
+        assert given == defaults
