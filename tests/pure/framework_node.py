@@ -47,7 +47,7 @@ class FakeSandboxes:
 class Node:
     """A stage with the runtime's hooks before it."""
 
-    def __init__(self, stage: Stage, hold: Hold | None, limit_s: float) -> None:
+    def __init__(self, stage: Stage, limit_s: float) -> None:
         self.stage = stage
         self.sandboxes = FakeSandboxes()
         self.repairer = Repairer(
@@ -55,10 +55,10 @@ class Node:
             stage.adopter,
             stage.journal,
             stage.clock,
-            netns_exists=stage.netns_exists,
+            has_netns=stage.has_netns,
             sandboxes=self.sandboxes,
-            release=stage.preparer.release_ended,
-            complete=stage.journal.mark_complete,
+            claims=stage.preparer,
+            marks=stage.marks,
         )
         self.attaching = Attaching(
             stage.attacher,
@@ -73,7 +73,7 @@ class Node:
             stage.adopter,
             self.attaching,
             self.repairer,
-            hold=hold,
+            hold=HOLD,
             hook_time=stage.hook_time,
             clock=stage.clock,
         )
@@ -110,7 +110,6 @@ async def node_in(
     *,
     boot_id: str = "boot-1",
     complete: bool = True,
-    hold: Hold | None = None,
     limit_s: float = 30.0,
     driver: ScriptedDriver | None = None,
 ) -> AsyncIterator[Node]:
@@ -118,7 +117,7 @@ async def node_in(
     async with stage_in(directory, boot_id=boot_id, driver=driver) as stage:
         if complete:
             await stage.journal.mark_complete()
-        node = Node(stage, hold, limit_s)
+        node = Node(stage, limit_s)
         async with asyncio.TaskGroup() as group, node.attaching:
             repairing = group.create_task(node.repairer.run())
             yield node

@@ -17,10 +17,9 @@ from netclaim.framework.fairness import HookTime
 from netclaim.framework.journal import Journal, open_journal
 from netclaim.framework.limits import Limits
 from netclaim.framework.metrics import Metrics
-from netclaim.framework.pod_plans import PodClaims, PodPlans
+from netclaim.framework.pod_plans import PodClaims, PodPlans, ReleasedLately
 from netclaim.framework.prepare import Preparer
-from netclaim.framework.records import Booking, DeviceReport, Lease, Report
-from netclaim.framework.released import ReleasedLately
+from netclaim.framework.records import Booking, DeviceReport, Lease, Report, pods_of
 from netclaim.framework.testing import FakeClock
 from netclaim.model import (
     AllocatedDevice,
@@ -275,6 +274,13 @@ class FakeMarks:
         self.complete: set[str] = set()
         self.planned: set[str] = set()
 
+    def begin(self, journal: Journal, is_complete: Callable[[PodSandbox], bool]) -> None:
+        """Exactly what the journal knows."""
+        pods = pods_of(journal.leases.values())
+        self.begun = {pod.id for pod in pods}
+        self.complete = {pod.id for pod in pods if is_complete(pod)}
+        self.note_plans(journal)
+
     def note_begun(self, sandbox_id: str) -> None:
         """Noted."""
         self.begun.add(sandbox_id)
@@ -362,7 +368,7 @@ class Stage:
             marks=self.marks,
             metrics=self.metrics,
             clock=self.clock,
-            netns_exists=self.netns_exists,
+            has_netns=self.has_netns,
         )
         self.attacher = Attacher(
             self.driver,
@@ -374,13 +380,15 @@ class Stage:
             metrics=self.metrics,
             hook_time=self.hook_time,
             limits=limits,
+            has_netns=self.has_netns,
         )
         self.preparer = Preparer(
             self.driver,
             journal,
             self.claims,
             self.namespaces,
-            attachments=self,
+            hooked=self.wait_hooked,
+            attachments=self.attacher,
             files=self.files,
             reports=self.reports,
             marks=self.marks,
@@ -388,20 +396,15 @@ class Stage:
             metrics=self.metrics,
             limits=limits,
         )
-
-        async def plan(ref: ClaimRef) -> None:
-            await self.preparer.adopt(ref, ending=journal.complete)
-
         self.adopter = Adopter(
             DRIVER,
             journal,
             self.attacher,
             self.claims,
             self.pods,
+            planner=self.preparer,
             released=self.released,
             hook_time=self.hook_time,
-            plan=plan,
-            settle=self.preparer.settle,
         )
 
     def end(self, pod: PodSandbox) -> None:
@@ -409,21 +412,13 @@ class Stage:
         assert pod.netns is not None
         self.gone.add(pod.netns)
 
-    def netns_exists(self, path: str) -> bool:
+    def has_netns(self, pod: PodSandbox) -> bool:
         """Every namespace exists unless it is said to be gone."""
-        return path not in self.gone
+        return pod.netns is not None and pod.netns not in self.gone
 
     async def wait_hooked(self) -> None:
         """Wait for `hooked`."""
         await self.hooked.wait()
-
-    def users(self, claim_uid: str) -> tuple[PodSandbox, ...]:
-        """The attacher's own."""
-        return self.attacher.users(claim_uid)
-
-    async def release_claim(self, claim_uid: str) -> None:
-        """The attacher's own."""
-        await self.attacher.release_claim(claim_uid)
 
     async def prepare(self, *claims: Claim) -> None:
         """Have claims prepared, and forget that the driver was called for it."""

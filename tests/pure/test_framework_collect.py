@@ -65,7 +65,7 @@ class Site:
             runtime=self.runtime,
             marks=FileMarks(self.plans, node.stage.released),
             busy=node.attaching.busy,
-            netns_exists=node.stage.netns_exists,
+            has_netns=node.stage.has_netns,
             release=node.repairer.note_gone,
         )
         stage = node.stage

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from netclaim.errors import PeerError, RequestError
-from netclaim.framework.exclusive import holder
+from netclaim.framework.limits import holder
 from netclaim.framework.pod_plans import NotPreparedError
 from netclaim.framework.prepare import DeviceBusyError, DriverError
 from netclaim.framework.store import JournalError

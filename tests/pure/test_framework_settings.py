@@ -7,7 +7,7 @@ import pytest
 
 from netclaim.errors import HostError, RequestError
 from netclaim.framework import Settings, settings_from_command_line
-from netclaim.framework.device_health import device_healths
+from netclaim.framework.discover import device_healths
 from netclaim.framework.http import http_serving
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.testing import FakeClock

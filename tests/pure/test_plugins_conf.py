@@ -12,7 +12,7 @@ from netclaim.plugins.bridge_conf import BridgeConf, port_vlans
 from netclaim.plugins.conf import Conf, NetConf, lowered, read_args, read_cidr, read_conf, read_ip
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.mac import chosen_mac, mac_of_args
-from netclaim.plugins.resolv_conf import read_resolv_conf
+from netclaim.plugins.name_servers import read_resolv_conf
 
 
 class Sample(Conf, frozen=True):

@@ -6,28 +6,26 @@ only reads options; what each setting means, and its default, stands with the se
 
 import ipaddress
 import re
-import socket
-from dataclasses import fields
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
 from netclaim.cli.link_patterns import link_patterns
 from netclaim.cli.policy_options import POLICY_HELP, PolicyName, level_of, listed
+from netclaim.cli.setting_options import takes_settings
 from netclaim.cni.conflist import PLAIN_NAME
 from netclaim.errors import RequestError
 from netclaim.framework import Settings, serve
-from netclaim.framework.settings import RuntimeHook
+from netclaim.framework.settings import host_name
 from netclaim.model.device import DNS_SUBDOMAIN, DOMAIN_MAX
 from netclaim.network import LinkSettings, link_driver
 from netclaim.plugins import PLUGIN_TYPES
 
-__all__ = ["DriverName", "RunDir", "command", "driver_name_of"]
+__all__ = ["LINK_DEFAULTS", "DriverName", "command", "driver_name_of"]
 
-DEFAULTS: Final = Settings(node_name="")
-LINK_DEFAULTS: Final = LinkSettings(state_dir=DEFAULTS.state_dir)
-TEXTS: Final[dict[str, str]] = {s.name: s.metadata["text"] for s in fields(Settings)}
+LINK_DEFAULTS: Final = LinkSettings(state_dir=Settings(node_name="").state_dir)
 
 NODE_NAME_MAX: Final = 253  # a DNS subdomain, as the API has it
 PORT_MAX: Final = 65535
@@ -43,15 +41,6 @@ DriverName: TypeAlias = Annotated[
         help="The driver's name, by which classes, claims and slices refer to it.",
     ),
 ]
-NodeName: TypeAlias = Annotated[
-    str, typer.Option(envvar="NODE_NAME", help=TEXTS["node_name"], show_default=False)
-]
-Kubeconfig: TypeAlias = Annotated[
-    str, typer.Option(envvar="NETCLAIM_KUBECONFIG", help=TEXTS["kubeconfig"], show_default=False)
-]
-StateDir: TypeAlias = Annotated[
-    Path, typer.Option(envvar="NETCLAIM_STATE_DIR", help=TEXTS["state_dir"])
-]
 LeaseDir: TypeAlias = Annotated[
     Path,
     typer.Option(
@@ -61,36 +50,6 @@ LeaseDir: TypeAlias = Annotated[
         "that losing the state does not free addresses in use.",
     ),
 ]
-KubeletDir: TypeAlias = Annotated[
-    Path, typer.Option(envvar="NETCLAIM_KUBELET_DIR", help=TEXTS["kubelet_dir"])
-]
-RuntimeHookOption: TypeAlias = Annotated[
-    RuntimeHook, typer.Option(envvar="NETCLAIM_RUNTIME_HOOK", help=TEXTS["runtime_hook"])
-]
-RunDir: TypeAlias = Annotated[Path, typer.Option(envvar="NETCLAIM_RUN_DIR", help=TEXTS["run_dir"])]
-CniConfDir: TypeAlias = Annotated[
-    Path, typer.Option(envvar="NETCLAIM_CNI_CONF_DIR", help=TEXTS["cni_conf_dir"])
-]
-CniProgramDir: TypeAlias = Annotated[
-    Path, typer.Option(envvar="NETCLAIM_CNI_PROGRAM_DIR", help=TEXTS["cni_program_dir"])
-]
-Instance: TypeAlias = Annotated[
-    str,
-    typer.Option(envvar="NETCLAIM_INSTANCE", help=TEXTS["instance"], show_default=False),
-]
-RuntimeSocket: TypeAlias = Annotated[
-    Path, typer.Option(envvar="NETCLAIM_RUNTIME_SOCKET", help=TEXTS["runtime_socket"])
-]
-AttachTimeout: TypeAlias = Annotated[
-    float, typer.Option(envvar="NETCLAIM_ATTACH_TIMEOUT", help=TEXTS["attach_timeout_s"])
-]
-NriSocket: TypeAlias = Annotated[
-    Path, typer.Option(envvar="NETCLAIM_NRI_SOCKET", help=TEXTS["nri_socket"])
-]
-NriIndex: TypeAlias = Annotated[
-    str, typer.Option(envvar="NETCLAIM_NRI_INDEX", help=TEXTS["nri_index"])
-]
-CdiDir: TypeAlias = Annotated[Path, typer.Option(envvar="NETCLAIM_CDI_DIR", help=TEXTS["cdi_dir"])]
 CniBinDir: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(
@@ -165,47 +124,14 @@ ClaimPlugins: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-HttpAddress: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--http-address",
-        "--metrics-address",
-        envvar="NETCLAIM_HTTP_ADDRESS",
-        help=TEXTS["http_address"],
-    ),
-]
-PrepareBudget: TypeAlias = Annotated[
-    float, typer.Option(envvar="NETCLAIM_PREPARE_BUDGET", help=TEXTS["prepare_budget_s"])
-]
-LogFormat: TypeAlias = Annotated[
-    Literal["json", "text"],
-    typer.Option(envvar="NETCLAIM_LOG_FORMAT", help=TEXTS["log_format"]),
-]
-
-LogLevel: TypeAlias = Annotated[
-    Literal["debug", "info", "warning", "error"],
-    typer.Option(envvar="NETCLAIM_LOG_LEVEL", help=TEXTS["log_level"]),
-]
 
 
+@takes_settings()
 def command(
+    settings: Settings,
     *,
     driver_name: DriverName = LINK_DEFAULTS.name,
-    node_name: NodeName = "",
-    kubeconfig: Kubeconfig = DEFAULTS.kubeconfig,
-    state_dir: StateDir = DEFAULTS.state_dir,
     lease_dir: LeaseDir = LINK_DEFAULTS.lease_dir,
-    kubelet_dir: KubeletDir = DEFAULTS.kubelet_dir,
-    runtime_hook: RuntimeHookOption = DEFAULTS.runtime_hook,
-    run_dir: RunDir = DEFAULTS.run_dir,
-    cni_conf_dir: CniConfDir = DEFAULTS.cni_conf_dir,
-    cni_program_dir: CniProgramDir = DEFAULTS.cni_program_dir,
-    instance: Instance = DEFAULTS.instance,
-    runtime_socket: RuntimeSocket = DEFAULTS.runtime_socket,
-    attach_timeout: AttachTimeout = DEFAULTS.attach_timeout_s,
-    nri_socket: NriSocket = DEFAULTS.nri_socket,
-    nri_index: NriIndex = DEFAULTS.nri_index,
-    cdi_dir: CdiDir = DEFAULTS.cdi_dir,
     cni_bin_dir: CniBinDir = None,
     exec_plugins: ExecPlugins = "",
     cni_timeout: CniTimeout = LINK_DEFAULTS.add_s,
@@ -215,10 +141,6 @@ def command(
     policy: Policy = "baseline",
     policy_ceiling: PolicyCeiling = "privileged",
     claim_plugins: ClaimPlugins = "",
-    http_address: HttpAddress = DEFAULTS.http_address,
-    prepare_budget: PrepareBudget = DEFAULTS.prepare_budget_s,
-    log_format: LogFormat = DEFAULTS.log_format,
-    log_level: LogLevel = DEFAULTS.log_level,
 ) -> None:
     """Run the network driver of one node.
 
@@ -229,26 +151,7 @@ def command(
     `netclaim driver gc` has the running driver remove what is left over on the node; `netclaim
     driver uninstall` takes away what a driver that is given up left there.
     """
-    settings = Settings(
-        node_name=_subdomain("--node-name", node_name or _host_name(), NODE_NAME_MAX),
-        kubeconfig=kubeconfig,
-        state_dir=state_dir,
-        kubelet_dir=kubelet_dir,
-        runtime_hook=runtime_hook,
-        run_dir=run_dir,
-        cni_conf_dir=cni_conf_dir,
-        cni_program_dir=cni_program_dir,
-        instance=_instance(instance),
-        runtime_socket=runtime_socket,
-        attach_timeout_s=_attach_seconds(attach_timeout),
-        nri_socket=nri_socket,
-        nri_index=_index(nri_index),
-        cdi_dir=cdi_dir,
-        http_address=_address(http_address),
-        prepare_budget_s=_seconds("--prepare-budget", prepare_budget),
-        log_format=log_format,
-        log_level=log_level,
-    )
+    settings = _checked(settings)
     if level_of(policy) > level_of(policy_ceiling):
         raise RequestError(
             f"{policy} is higher than --policy-ceiling, {policy_ceiling}", field="--policy"
@@ -256,7 +159,7 @@ def command(
     name = driver_name_of(driver_name)
     link_settings = LinkSettings(
         name=name,
-        state_dir=state_dir / name,
+        state_dir=settings.state_dir / name,
         lease_dir=lease_dir,
         cni_path=tuple(map(str, cni_bin_dir or ())) or LINK_DEFAULTS.cni_path,
         exec_plugins=_plugin_types(exec_plugins),
@@ -276,8 +179,15 @@ def driver_name_of(value: str) -> str:
     return _subdomain("--driver-name", value, DOMAIN_MAX)
 
 
-def _host_name() -> str:
-    return socket.gethostname().lower()  # as kubelet names its node where nothing else is said
+def _checked(settings: Settings) -> Settings:
+    """Refuse what cannot be, and fill in the node's name where it is not said."""
+    name = _subdomain("--node-name", settings.node_name or host_name(), NODE_NAME_MAX)
+    _check_instance(settings.instance)
+    _check_attach_seconds(settings.attach_timeout_s)
+    _check_index(settings.nri_index)
+    _check_address(settings.http_address)
+    _seconds("--prepare-budget", settings.prepare_budget_s)
+    return replace(settings, node_name=name)
 
 
 def _subdomain(option: str, value: str, longest: int) -> str:
@@ -309,10 +219,9 @@ def _claim_plugins(value: str) -> frozenset[str]:
     return types
 
 
-def _index(value: str) -> str:
+def _check_index(value: str) -> None:
     if not TWO_DIGITS.fullmatch(value):
         raise RequestError(f"{value!r} is not two digits, such as 50", field="--nri-index")
-    return value
 
 
 def _seconds(option: str, value: float) -> float:
@@ -321,32 +230,29 @@ def _seconds(option: str, value: float) -> float:
     return value
 
 
-def _attach_seconds(value: float) -> float:
+def _check_attach_seconds(value: float) -> None:
     if _seconds("--attach-timeout", value) > ATTACH_MAX_S:
         raise RequestError(
             f"{value:g} seconds is longer than kubelet waits for a container to start; "
             f"at most {ATTACH_MAX_S}",
             field="--attach-timeout",
         )
-    return value
 
 
-def _instance(value: str) -> str:
+def _check_instance(value: str) -> None:
     if value and not INSTANCE.fullmatch(value):
         raise RequestError(
             f"{value!r} is not a name of letters, digits and '-', such as a pod's UID",
             field="--instance",
         )
-    return value
 
 
-def _address(value: str) -> str:
+def _check_address(value: str) -> None:
     port = value.rpartition(":")[2]
     if value and not (HOST_PORT.fullmatch(value) and int(port) <= PORT_MAX):
         raise RequestError(
             f"{value!r} is not an address such as 127.0.0.1:9178", field="--http-address"
         )
-    return value
 
 
 def _network(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:

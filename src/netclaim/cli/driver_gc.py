@@ -12,8 +12,10 @@ from typing import Annotated, Final, TypeAlias
 import typer
 
 from netclaim.chained import AGAIN, Listing, Refusal, decode_answer, encode_collect
-from netclaim.cli.driver import DEFAULTS, LINK_DEFAULTS, DriverName, RunDir, driver_name_of
+from netclaim.cli.driver import LINK_DEFAULTS, DriverName, driver_name_of
+from netclaim.cli.setting_options import takes_settings
 from netclaim.errors import PeerError
+from netclaim.framework import Settings
 
 __all__ = ["command"]
 
@@ -33,10 +35,11 @@ class NoDriverError(PeerError):
     """No driver of that name answers on this node."""
 
 
+@takes_settings("run_dir")
 def command(
+    settings: Settings,
     *,
     driver_name: DriverName = LINK_DEFAULTS.name,
-    run_dir: RunDir = DEFAULTS.run_dir,
     dry_run: DryRun = False,
 ) -> None:
     """Remove what is left over on this node.
@@ -45,7 +48,7 @@ def command(
     minutes: interfaces, addresses and files of the driver that no living pod or claim explains are
     removed, one line each. What is younger than a minute is left alone. Needs root.
     """
-    path = run_dir / driver_name_of(driver_name) / "attach.sock"
+    path = settings.run_dir / driver_name_of(driver_name) / "attach.sock"
     for line in _ask(path, dry_run=dry_run):
         print(line)
 

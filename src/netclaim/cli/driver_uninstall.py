@@ -13,18 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from netclaim.chained import Installer, program_path
-from netclaim.cli.driver import (
-    DEFAULTS,
-    LINK_DEFAULTS,
-    CdiDir,
-    CniConfDir,
-    CniProgramDir,
-    DriverName,
-    KubeletDir,
-    RunDir,
-    StateDir,
-    driver_name_of,
-)
+from netclaim.cli.driver import LINK_DEFAULTS, DriverName, driver_name_of
+from netclaim.cli.setting_options import takes_settings
 from netclaim.errors import HostError, RequestError
 from netclaim.framework import Settings
 from netclaim.framework.runtime_places import RuntimePlaces
@@ -35,16 +25,8 @@ __all__ = ["command"]
 NOTHING: Final = "nothing to take away"
 
 
-def command(
-    *,
-    driver_name: DriverName = LINK_DEFAULTS.name,
-    run_dir: RunDir = DEFAULTS.run_dir,
-    state_dir: StateDir = DEFAULTS.state_dir,
-    kubelet_dir: KubeletDir = DEFAULTS.kubelet_dir,
-    cni_conf_dir: CniConfDir = DEFAULTS.cni_conf_dir,
-    cni_program_dir: CniProgramDir = DEFAULTS.cni_program_dir,
-    cdi_dir: CdiDir = DEFAULTS.cdi_dir,
-) -> None:
+@takes_settings("run_dir", "state_dir", "kubelet_dir", "cni_conf_dir", "cni_program_dir", "cdi_dir")
+def command(settings: Settings, *, driver_name: DriverName = LINK_DEFAULTS.name) -> None:
     """Take away what a driver that is given up left on this node.
 
     Removes the driver from the runtime's network configuration, the programs that it put on the
@@ -53,17 +35,9 @@ def command(
     program that containers of running pods restart with stays for them. Needs root.
     """
     name = driver_name_of(driver_name)
-    journal = state_dir / name / "journal.db"
+    journal = settings.state_dir / name / "journal.db"
     if journal.exists() and is_locked(journal):
         raise RequestError(f"the driver {name} is running on this node; stop it first")
-    settings = Settings(
-        node_name="",
-        run_dir=run_dir,
-        kubelet_dir=kubelet_dir,
-        cni_conf_dir=cni_conf_dir,
-        cni_program_dir=cni_program_dir,
-        cdi_dir=cdi_dir,
-    )
     for line in asyncio.run(_uninstall(settings, name)) or [NOTHING]:
         print(line)
 

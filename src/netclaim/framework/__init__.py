@@ -8,13 +8,13 @@
     collect      what nobody explains any more     serve     all of it, until SIGTERM
     journal      what must survive                 store     the file that it is in
     fairness     hooks that failed slowly          places    whose turn it is to be prepared
-    limits       what a pod or namespace may have  rates     how often something may happen
+    limits       what a claim may take              rates     how often something may happen
     own_loop     hooks that may block              watchdog  whether the event loops come round
 
-`serve(MyDriver())` is a whole program.
+`serve(MyDriver())` is a whole program. docs/framework.md lists what is public, and what stays.
 """
 
-from netclaim.framework.contract import Driver, NetworkDriver
+from netclaim.framework.contract import Driver, LaterError, NetworkDriver, NotBegunError
 from netclaim.framework.serve import run_driver, serve
 from netclaim.framework.settings import (
     Settings,
@@ -25,7 +25,9 @@ from netclaim.framework.settings import (
 
 __all__ = [
     "Driver",
+    "LaterError",
     "NetworkDriver",
+    "NotBegunError",
     "Settings",
     "add_flags",
     "run_driver",

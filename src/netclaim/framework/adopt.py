@@ -12,7 +12,8 @@ left to `collect`; a claim that cannot be planned any more, or whose link is awa
 alone.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 import structlog
 
@@ -20,20 +21,34 @@ from netclaim.errors import RequestError
 from netclaim.framework.attach import Attacher
 from netclaim.framework.contract import NotBegunError
 from netclaim.framework.fairness import HookTime
-from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.locks import KeyedLock
-from netclaim.framework.pod_plans import PODS_KEPT, Claims, Pods
+from netclaim.framework.logs import explain
+from netclaim.framework.pod_plans import PODS_KEPT, Claims, Pods, ReleasedLately
 from netclaim.framework.records import Booking, DeviceReport, Report
-from netclaim.framework.released import ReleasedLately
 from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.claim import Claim, DeviceKey, ReportedDevice
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["Adopter"]
+__all__ = ["Adopter", "Planner"]
 
 log = structlog.get_logger()
+
+
+class Planner(Protocol):
+    """What plans claims."""
+
+    async def adopt(self, ref: ClaimRef, *, ending: bool) -> None:
+        """Plan a claim, or raise and leave no trace. Again: nothing.
+
+        `ending`: unless it is known, kubelet has released it already.
+        """
+        ...
+
+    async def settle(self, ref: ClaimRef) -> None:
+        """Plan a claim that is owed, or raise why it cannot be. Again: nothing."""
+        ...
 
 
 class Adopter:
@@ -47,21 +62,18 @@ class Adopter:
         claims: Claims,
         pods: Pods,
         *,
+        planner: Planner,
         released: ReleasedLately,
         hook_time: HookTime,
-        plan: Callable[[ClaimRef], Awaitable[None]],
-        settle: Callable[[ClaimRef], Awaitable[None]],
     ) -> None:
-        """`plan` prepares a claim, or raises and leaves no trace; `settle` does if it is owed."""
         self._driver = driver
         self._journal = journal
         self._attacher = attacher
         self._claims = claims
         self._pods = pods
+        self._planner = planner
         self._released = released
         self._hook_time = hook_time
-        self._plan = plan
-        self._settle = settle
         self._known: dict[str, None] = {}  # UIDs of pods that were looked up; oldest first
         self._planning: dict[str, str] = {}  # by sandbox, the claim that is planned or failed to be
         self._locks = KeyedLock()
@@ -111,7 +123,7 @@ class Adopter:
             if pod.uid not in booking.pods and not (used and booking.claim.name in used.names):
                 continue
             self._planning[pod.id] = booking.claim.uid
-            await self._settle(booking.claim)
+            await self._planner.settle(booking.claim)
             self._planning.pop(pod.id, None)
 
     async def _plan_for(self, pod: PodSandbox, claim: Claim, *, hooked: bool) -> None:
@@ -119,7 +131,8 @@ class Adopter:
         if hooked and not (booking and booking.ready):  # the driver is called
             self._hook_time.check_claims(pod, {claim.uid: False})
         self._planning[pod.id] = claim.uid
-        await self._plan(claim.ref)
+        # A journal that is complete would know the claim, had kubelet not released it.
+        await self._planner.adopt(claim.ref, ending=self._journal.complete)
         self._planning.pop(pod.id, None)
 
     def _is_known(self, pod: PodSandbox) -> bool:

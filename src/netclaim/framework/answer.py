@@ -13,8 +13,8 @@ from typing import Final, Protocol, TypeVar
 
 from netclaim.errors import NetclaimError, PeerError
 from netclaim.framework.clock import Clock
-from netclaim.framework.faults import explain
-from netclaim.framework.metrics import Metrics
+from netclaim.framework.logs import explain
+from netclaim.framework.metrics import Metrics, Verb
 from netclaim.framework.places import Places
 from netclaim.framework.supervise import TRANSIENT, Backoff, retry
 from netclaim.model.claim import DeviceKey
@@ -56,8 +56,9 @@ class ClaimAnswers:
         self._metrics = metrics
         self._budget_s = budget_s
         # Apart: a prepare may wait for a device that an unprepare releases.
-        self._places = {
-            verb: Places(total=PLACES, each=NAMESPACE_PLACES) for verb in ("prepare", "unprepare")
+        self._places: dict[Verb, Places] = {
+            "prepare": Places(total=PLACES, each=NAMESPACE_PLACES),
+            "unprepare": Places(total=PLACES, each=NAMESPACE_PLACES),
         }
 
     async def prepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, PrepareAnswer]:
@@ -94,7 +95,7 @@ class ClaimAnswers:
         return answers
 
     async def _in_time(
-        self, verb: str, ref: ClaimRef, work: Callable[[ClaimRef], Awaitable[T]]
+        self, verb: Verb, ref: ClaimRef, work: Callable[[ClaimRef], Awaitable[T]]
     ) -> T:
         """Do the work, again and again if it fails in passing, and give up in time to say so."""
         fault = ""

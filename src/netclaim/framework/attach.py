@@ -19,12 +19,13 @@ from netclaim.errors import NetclaimError, PeerError, RequestError
 from netclaim.framework.contract import NetworkDriver, NotBegunError
 from netclaim.framework.detach import Detacher, DetachError, Reports
 from netclaim.framework.fairness import HookTime, NotYetError
-from netclaim.framework.faults import brief, explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.limits import Limits
 from netclaim.framework.locks import KeyedLock
+from netclaim.framework.logs import brief, explain
 from netclaim.framework.marks import SandboxMarks
 from netclaim.framework.metrics import Metrics
+from netclaim.framework.netns import HasNetns
 from netclaim.framework.pod_plans import NotPreparedError, PodPlans
 from netclaim.framework.records import Lease, pods_of
 from netclaim.model.attachment import Attachment, AttachmentKey
@@ -100,6 +101,7 @@ class Attacher:
         metrics: Metrics,
         hook_time: HookTime,
         limits: Limits,
+        has_netns: HasNetns,
     ) -> None:
         self._driver = driver
         self._journal = journal
@@ -110,6 +112,7 @@ class Attacher:
         self._metrics = metrics
         self._hook_time = hook_time
         self._limits = limits
+        self._has_netns = has_netns
         # By pod: its sandboxes take each other's devices back, and would wait for each other.
         self._locks = KeyedLock()
         self._failures: dict[str, _Failure] = {}  # by sandbox, until they are told
@@ -183,14 +186,10 @@ class Attacher:
                 mine = [le for le in here if le.attachment.plan.claim.uid == claim_uid]
                 await self._detacher.undo(mine)
 
-    def has_netns(self, pod: PodSandbox) -> bool:
-        """Whether a sandbox's network namespace is there."""
-        return self._detacher.has_netns(pod)
-
     def users(self, claim_uid: str) -> tuple[PodSandbox, ...]:
         """The sandboxes that have, or are getting, something of the claim, and have not ended."""
         leases = self._journal.leases_of_claim(claim_uid)
-        return tuple(pod for pod in pods_of(leases) if self._detacher.has_netns(pod))
+        return tuple(pod for pod in pods_of(leases) if self._has_netns(pod))
 
     def holders(self, *, beyond: Collection[str]) -> tuple[PodSandbox, ...]:
         """The sandboxes that have a device which is not among these."""

@@ -148,11 +148,11 @@ class Attaching:
             raise attempt.failure
         return True
 
-    async def cancel(self, sandbox_id: str, why: str = CUT_OFF) -> None:
+    async def cancel(self, sandbox_id: str) -> None:
         """End the attempt for a sandbox, if there is one. Again: nothing."""
         attempt = self._attempts.get(sandbox_id)
         if attempt is not None and attempt.task is not None:
-            attempt.failure = attempt.failure or AttachTimeoutError(why)
+            attempt.failure = attempt.failure or AttachTimeoutError(CUT_OFF)
             attempt.task.cancel()
             await attempt.over.wait()
 

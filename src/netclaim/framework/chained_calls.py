@@ -8,7 +8,7 @@ Limit: CNI says nothing of a pod but its name and UID.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -19,9 +19,10 @@ from netclaim.errors import NetclaimError, RequestError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.attaching import Attaching
-from netclaim.framework.collect import Collected
+from netclaim.framework.collect import Collected, Collector
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.journal import Journal
+from netclaim.framework.netns import HasNetns
 from netclaim.framework.records import pods_of
 from netclaim.framework.repair import Repairer
 from netclaim.model.pod import PodSandbox
@@ -32,7 +33,6 @@ log = structlog.get_logger()
 
 END_S: Final = 4.0  # the plugin waits five for its DEL
 INVALID_CONFIG: Final = 7  # CNI's code for what the user has to change
-NOT_ATTACHED: Final = 100  # CNI leaves the codes from here on to plugins
 
 
 class ChainedCalls:
@@ -47,16 +47,17 @@ class ChainedCalls:
         *,
         hooks: RuntimeHooks,
         journal: Journal,
-        collect: Callable[[bool], Awaitable[Collected]],
+        collector: Collector,
+        has_netns: HasNetns,
     ) -> None:
-        """`collect` does a round of garbage collection, or only says what it would remove."""
         self._attacher = attacher
         self._adopter = adopter
         self._attaching = attaching
         self._repairer = repairer
         self._hooks = hooks
         self._journal = journal
-        self._collect = collect
+        self._collector = collector
+        self._has_netns = has_netns
 
     async def __call__(self, request: Request) -> Answer:
         """Answer one call. Again: the same."""
@@ -73,7 +74,7 @@ class ChainedCalls:
                 case Command.WAIT:
                     await self._wait(request)
                 case Command.COLLECT:
-                    collected = await self._collect(request.dry_run)
+                    collected = await self._collector.collect(dry_run=request.dry_run)
                     return Listing(_lines(collected, dry_run=request.dry_run))
         except RequestError as error:
             return Refusal(str(error), INVALID_CONFIG)
@@ -113,7 +114,7 @@ class ChainedCalls:
         if listed is None:
             return
         held = pods_of(self._journal.leases.values())
-        gone = [p for p in held if p.id not in listed and not self._attacher.has_netns(p)]
+        gone = [p for p in held if p.id not in listed and not self._has_netns(p)]
         for pod in gone:
             self._repairer.note_gone(pod)
         log.info("chained.gc", listed=len(listed), released=len(gone))

@@ -25,9 +25,9 @@ from netclaim.cri import Sandbox
 from netclaim.errors import NetclaimError
 from netclaim.framework.clock import Clock
 from netclaim.framework.contract import Driver
-from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.living import ASK_S, LivingLook, UnknownError
+from netclaim.framework.logs import explain
 from netclaim.framework.records import pods_of
 from netclaim.model.leftover import Leftover, Living
 from netclaim.model.pod import PodSandbox

@@ -7,7 +7,7 @@ for one pod do not overlap, and tries again what failed.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -17,15 +17,15 @@ import structlog
 from netclaim.errors import PeerError
 from netclaim.framework.clock import Clock
 from netclaim.framework.contract import NetworkDriver, NotBegunError
-from netclaim.framework.faults import brief, explain
 from netclaim.framework.journal import Journal
+from netclaim.framework.logs import brief, explain
 from netclaim.framework.marks import SandboxMarks
 from netclaim.framework.metrics import Metrics
+from netclaim.framework.netns import HasNetns
 from netclaim.framework.records import Lease, pods_of
 from netclaim.framework.store import JournalError
 from netclaim.model.attachment import Attachment, AttachmentKey
 from netclaim.model.claim import DeviceKey
-from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
 __all__ = ["DetachError", "Detacher", "Reports"]
@@ -84,7 +84,7 @@ class Detacher:
         marks: SandboxMarks,
         metrics: Metrics,
         clock: Clock,
-        netns_exists: Callable[[str], bool],
+        has_netns: HasNetns,
     ) -> None:
         self._driver = driver
         self._journal = journal
@@ -92,12 +92,8 @@ class Detacher:
         self._marks = marks
         self._metrics = metrics
         self._clock = clock
-        self._netns_exists = netns_exists
+        self._has_netns = has_netns
         self._failing: dict[AttachmentKey, tuple[int, float]] = {}  # how often, and since when
-
-    def has_netns(self, pod: PodSandbox) -> bool:
-        """Whether the sandbox's network namespace is there."""
-        return pod.netns is not None and self._netns_exists(pod.netns)
 
     async def undo(self, leases: Iterable[Lease]) -> None:
         """Detach, all at a time; those that fail stay in the journal as `detaching`."""
@@ -178,7 +174,7 @@ class Detacher:
 
     def _as_it_is(self, attachment: Attachment) -> Attachment:
         """The attachment with no namespace if that has gone since."""
-        if self.has_netns(attachment.pod):
+        if self._has_netns(attachment.pod):
             return attachment
         pod = msgspec.structs.replace(attachment.pod, netns=None)
         return msgspec.structs.replace(attachment, pod=pod)

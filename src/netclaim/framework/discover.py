@@ -1,22 +1,26 @@
-"""Discover: follow the driver's devices and hand every change on.
+"""Discover: follow the driver's devices and hand every change on; how each device is.
 
 Promise: a driver whose discovery fails is asked again, with back-off, and what it said last stays
-published meanwhile. Limit: decides nothing about devices; two of one name are the driver's fault
-and that discovery is refused as a whole.
+published meanwhile. A device that is offered is healthy, unless a taint keeps pods away from it;
+one that a claim holds and that is no longer offered is unhealthy.
+Limit: decides nothing about devices; two of one name are the driver's fault and that discovery is
+refused as a whole.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import structlog
 
 from netclaim.framework.clock import Clock
 from netclaim.framework.contract import Driver
+from netclaim.framework.records import Booking
 from netclaim.framework.supervise import Backoff, Standing
+from netclaim.kubelet import DeviceHealth, Health
 from netclaim.model.device import Device, DeviceError
 
-__all__ = ["follow_devices"]
+__all__ = ["device_healths", "follow_devices"]
 
 log = structlog.get_logger()
 
@@ -44,7 +48,27 @@ async def follow_devices(
         await clock.sleep(delay_s)
 
 
+def device_healths(
+    pool: str, devices: Iterable[Device], bookings: Iterable[Booking]
+) -> tuple[DeviceHealth, ...]:
+    """What kubelet shows in pods' statuses: an entry for each device that is offered or held."""
+    offered = {device.name: _health(pool, device) for device in devices}
+    held = {device.device for booking in bookings for device in booking.devices}
+    gone = [
+        DeviceHealth(pool, name, Health.UNHEALTHY, "the device is no longer there")
+        for name in sorted(held - offered.keys())
+    ]
+    return (*offered.values(), *gone)
+
+
 def _check_names(devices: tuple[Device, ...]) -> None:
     twice = [name for name, count in Counter(d.name for d in devices).items() if count > 1]
     if twice:
         raise DeviceError(f"several devices are called {', '.join(sorted(twice))}")
+
+
+def _health(pool: str, device: Device) -> DeviceHealth:
+    taints = [taint.key for taint in device.taints if taint.effect != "None"]
+    if taints:
+        return DeviceHealth(pool, device.name, Health.UNHEALTHY, f"tainted: {', '.join(taints)}")
+    return DeviceHealth(pool, device.name, Health.HEALTHY)

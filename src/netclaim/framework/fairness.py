@@ -18,7 +18,7 @@ from typing import Final
 
 from netclaim.errors import PeerError
 from netclaim.framework.clock import Clock
-from netclaim.framework.faults import cut
+from netclaim.framework.logs import cut
 from netclaim.framework.rates import Buckets, Rate
 from netclaim.model.pod import PodSandbox
 

@@ -20,7 +20,7 @@ import structlog
 from netclaim.errors import NetclaimError, PeerError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher, NoNamespaceError
-from netclaim.framework.attaching import Attaching, AttachTimeoutError, Attempt
+from netclaim.framework.attaching import Attaching, Attempt
 from netclaim.framework.clock import Clock
 from netclaim.framework.fairness import HookTime
 from netclaim.framework.hold import Hold
@@ -37,8 +37,6 @@ log = structlog.get_logger()
 WAIT_S: Final = 1.0
 # Where a namespace used up its share of the hooks, or the pod has been waited for before.
 SHORT_S: Final = 0.25
-# Of a hook's time, where containers cannot be held: what is kept to take back a failed attach.
-ROLLBACK_SHARE: Final = 0.2
 TIMEOUT_MIN_S: Final = 1.0  # below, a chain of executed plugins on a busy node may not fit
 
 
@@ -62,11 +60,10 @@ class RuntimeHooks:
         attaching: Attaching,
         repairer: Repairer,
         *,
-        hold: Hold | None,
+        hold: Hold,
         hook_time: HookTime,
         clock: Clock,
     ) -> None:
-        """Without `hold` containers cannot be held: what is not attached in time is an error."""
         self._attacher = attacher
         self._adopter = adopter
         self._attaching = attaching
@@ -138,7 +135,6 @@ class RuntimeHooks:
                 error=str(error),
             )
             raise
-        assert self._hold is not None, "else it is attached or an error"
         return self._hold.hook(pod)
 
     async def stop_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
@@ -172,13 +168,6 @@ class RuntimeHooks:
     async def _attached(self, attempt: Attempt, deadline_s: float) -> bool:
         """Wait for an attach as long as the node's other pods can; whether it is done."""
         now_s = asyncio.get_running_loop().time()
-        if self._hold is None:
-            by_s = deadline_s - (deadline_s - now_s) * ROLLBACK_SHARE
-            if not await self._attaching.hold(attempt, by_s):
-                why = "interfaces were not attached in the runtime's time"
-                await self._attaching.cancel(attempt.pod.id, why)
-                raise AttachTimeoutError(why)
-            return True
         again = attempt.held_s > 0 or not self._hook_time.may_wait(attempt.pod.namespace)
         by_s = min(deadline_s, now_s + (SHORT_S if again else WAIT_S))
         return await self._attaching.hold(attempt, by_s)

@@ -225,8 +225,8 @@ class Journal:
         boots = store.rows("SELECT value FROM meta WHERE key = 'boot_id'")
         rebooted = boots != [boot_id]
         if rebooted:  # what drivers did to the node ended with the boot
-            bookings = [msgspec.structs.replace(booking, ready=False) for booking in bookings]
-        inherited = [_inherit(lease, rebooted=rebooted) for lease in leases]
+            bookings = [booking.lapsed() for booking in bookings]
+        inherited = [lease.inherited(rebooted=rebooted) for lease in leases]
         self._bookings = {booking.claim.uid: booking for booking in bookings}
         self._leases = {lease.attachment.key: lease for lease in inherited}
         self._reports = {report.claim.uid: report for report in reports}
@@ -282,14 +282,3 @@ def _lease_rows(leases: Mapping[AttachmentKey, Lease]) -> list[Statement]:
         (INSERT_LEASE, (*_columns(key), msgspec.json.encode(lease)))
         for key, lease in leases.items()
     ]
-
-
-def _inherit(lease: Lease, *, rebooted: bool) -> Lease:
-    """A reboot took the pods' namespaces away; a crash may have cut an attach short."""
-    attachment = lease.attachment
-    if rebooted:
-        pod = msgspec.structs.replace(attachment.pod, netns=None)
-        return Lease(attachment=msgspec.structs.replace(attachment, pod=pod), state="detaching")
-    if lease.state == "attaching":
-        return Lease(attachment=attachment, state="detaching")
-    return lease

@@ -1,18 +1,20 @@
-"""How much of a node one pod and one namespace may take.
+"""What a claim may take of a node: no device that another holds, and not more than its share.
 
-Quotas for claims are the API server's business, and count a whole cluster; these protect one node
-and its other tenants from whoever may make claims. No I/O.
+The scheduler decides who gets a device; `holder` is the last line of defence against its races and
+against claims that were never released. Quotas for claims are the API server's business, and count
+a whole cluster; `Limits` protects one node and its other tenants from whoever may make claims. No
+I/O.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from netclaim.errors import RequestError
 from netclaim.framework.records import Booking
-from netclaim.model.claim import Claim
+from netclaim.model.claim import AllocatedDevice, Claim
 from netclaim.model.pod import PodSandbox
 
-__all__ = ["Limits", "NamespaceFullError", "PodFullError"]
+__all__ = ["Limits", "NamespaceFullError", "PodFullError", "holder"]
 
 
 class PodFullError(RequestError):
@@ -57,3 +59,21 @@ class Limits:
                 f"pod {pod} would have {devices} devices of this driver; "
                 f"at most {self.pod_devices} are allowed"
             )
+
+
+def holder(claim: Claim, bookings: Iterable[Booking]) -> Booking | None:
+    """Another claim's booking that holds one of the claim's devices, if there is one."""
+    for booking in bookings:
+        if booking.claim.uid == claim.uid:
+            continue
+        if any(_exclude(mine, held) for mine in claim.devices for held in booking.devices):
+            return booking
+    return None
+
+
+def _exclude(one: AllocatedDevice, other: AllocatedDevice) -> bool:
+    if (one.pool, one.device) != (other.pool, other.device):
+        return False
+    if one.admin_access or other.admin_access:
+        return False
+    return None in {one.share_id, other.share_id} or one.share_id == other.share_id

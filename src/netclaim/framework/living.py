@@ -15,6 +15,7 @@ from netclaim.cri import Sandbox
 from netclaim.errors import NetclaimError, PeerError
 from netclaim.framework.clock import Clock
 from netclaim.framework.journal import Journal
+from netclaim.framework.netns import HasNetns
 from netclaim.framework.pod_plans import Claims, Pods
 from netclaim.framework.records import pods_of
 from netclaim.model.leftover import Living
@@ -63,12 +64,8 @@ class NodeState:
     runtime: Runtime
     marks: SandboxFiles
     busy: Callable[[], frozenset[str]]  # sandboxes with an attach under way
-    netns_exists: Callable[[str], bool]
+    has_netns: HasNetns
     release: Callable[[PodSandbox], None]  # have what a sandbox has undone in the background
-
-    def has_netns(self, pod: PodSandbox) -> bool:
-        """Whether a sandbox's namespace is there."""
-        return pod.netns is not None and self.netns_exists(pod.netns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from netclaim.framework.journal import Journal
 
-__all__ = ["Marks", "NoMarks", "PlanMarks", "SandboxMarks"]
+__all__ = ["NoMarks", "PlanMarks", "SandboxMarks"]
 
 
 class SandboxMarks(Protocol):
@@ -37,10 +37,6 @@ class PlanMarks(Protocol):
     def note_plans(self, journal: Journal) -> None:
         """These are all plans that there are. Again: the same."""
         ...
-
-
-class Marks(SandboxMarks, PlanMarks, Protocol):
-    """Both."""
 
 
 class NoMarks:

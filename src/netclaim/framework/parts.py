@@ -1,9 +1,11 @@
-"""The parts of a served driver, chosen and put together. Nothing runs yet."""
+"""The parts of a served driver, chosen and put together. Nothing runs yet.
+
+Each part is made from parts above it: what attaches, then what prepares claims, then what the
+runtime calls, then what collects. A driver that attaches nothing has the second and the last.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-
-import structlog
 
 from netclaim.chained import PlanFiles
 from netclaim.cri import CriClient
@@ -14,10 +16,10 @@ from netclaim.framework.attaching import Attaching
 from netclaim.framework.cdi import CdiDirectory
 from netclaim.framework.chained_calls import ChainedCalls
 from netclaim.framework.clock import Clock
-from netclaim.framework.collect import Collected, Collector
+from netclaim.framework.collect import Collector
 from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.framework.detach import Detacher
-from netclaim.framework.device_health import device_healths
+from netclaim.framework.discover import device_healths
 from netclaim.framework.fairness import HookTime
 from netclaim.framework.hold import Hold
 from netclaim.framework.hooks import RuntimeHooks
@@ -33,66 +35,45 @@ from netclaim.framework.kube_api import (
 from netclaim.framework.kubelet_state import KubeletState
 from netclaim.framework.limits import Limits
 from netclaim.framework.living import LivingLook, NodeState
-from netclaim.framework.marks import Marks, NoMarks
+from netclaim.framework.marks import NoMarks
 from netclaim.framework.metrics import Metrics
+from netclaim.framework.netns import has_netns
 from netclaim.framework.plan_marks import FileMarks
-from netclaim.framework.pod_plans import PodPlans
-from netclaim.framework.prepare import Attachments, Preparer
+from netclaim.framework.pod_plans import PodPlans, ReleasedLately
+from netclaim.framework.prepare import Preparer
 from netclaim.framework.publish import Publisher
-from netclaim.framework.released import ReleasedLately
 from netclaim.framework.repair import Repairer
 from netclaim.framework.report import Reporter
 from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.settings import Settings
 from netclaim.framework.slices import Pool
-from netclaim.kernel.netns import NamespaceRefusedError, is_live
 from netclaim.kubelet import HealthBoard
 from netclaim.model.device import Device
 from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef
 
-__all__ = ["ContainersOnly", "Network", "Parts", "build", "is_there"]
+__all__ = ["Network", "NoAttachments", "Parts", "build"]
 
-log = structlog.get_logger()
+
+class NoAttachments:
+    """The Attachments of a driver that attaches nothing: what is prepared is in containers."""
+
+    def users(self, claim_uid: str) -> tuple[PodSandbox, ...]:  # noqa: ARG002 (nobody ever)
+        """Nobody."""
+        return ()
+
+    async def release_claim(self, claim_uid: str) -> None:
+        """Nothing to detach."""
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What a network driver has beyond others; also the Attachments of its claims."""
+    """What runs for a network driver beyond others."""
 
-    attacher: Attacher
     attaching: Attaching
     repairer: Repairer
     hooks: RuntimeHooks
     calls: ChainedCalls
     runtime: CriClient
-    hooked: Callable[[], Awaitable[None]]
-
-    async def wait_hooked(self) -> None:
-        """Return once the runtime tells us of every pod it starts."""
-        await self.hooked()
-
-    def users(self, claim_uid: str) -> tuple[PodSandbox, ...]:
-        """The running sandboxes that have something of the claim."""
-        return self.attacher.users(claim_uid)
-
-    async def release_claim(self, claim_uid: str) -> None:
-        """Detach everything of the claim."""
-        await self.attacher.release_claim(claim_uid)
-
-
-class ContainersOnly:
-    """The Attachments of a driver that attaches nothing."""
-
-    async def wait_hooked(self) -> None:
-        """Nothing to wait for."""
-
-    def users(self, claim_uid: str) -> tuple[PodSandbox, ...]:  # noqa: ARG002 (nobody ever)
-        """Nobody: what is prepared is in containers alone."""
-        return ()
-
-    async def release_claim(self, claim_uid: str) -> None:
-        """Nothing to detach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +99,32 @@ class Parts:
         self.healths.post(device_healths(self.pool.node, devices, bookings))
 
 
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What all stages of one driver are built on."""
+
+    driver: Driver
+    settings: Settings
+    journal: Journal
+    claims: KubeClaims
+    pods: KubePods
+    reporter: Reporter
+    released: ReleasedLately
+    limits: Limits
+    metrics: Metrics
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class _Attached:
+    """What attaches and detaches, and what it leaves on the disk for when the driver is away."""
+
+    attacher: Attacher
+    marks: FileMarks
+    hook_time: HookTime
+    hold: Hold
+
+
 def build(
     driver: Driver,
     settings: Settings,
@@ -133,7 +140,6 @@ def build(
     """Put the parts together. `hooked` waits until the runtime would tell us of a pod."""
     node = settings.node_name
     pool = Pool(driver=driver.name, node=node, node_uid=node_uid)
-    claims = KubeClaims(api)
     reporter = Reporter(
         journal,
         KubeStatuses(api, driver.name, node),
@@ -141,141 +147,48 @@ def build(
         metrics,
         subject="NetworkInterface" if isinstance(driver, NetworkDriver) else "Device",
     )
-    released = ReleasedLately(clock)
-    limits = Limits()
-    marks: Marks = NoMarks()
-    pods = KubePods(api)
-    network = None
-    look = None
-    claim_hook = None
-    if isinstance(driver, NetworkDriver):
-        places = RuntimePlaces.of(settings, driver.name)
-        marks = file_marks = FileMarks(PlanFiles(places.plans), released)
-        hook_time = HookTime(clock)
-        detacher = Detacher(
-            driver,
-            journal,
-            reports=reporter,
-            marks=marks,
-            metrics=metrics,
-            clock=clock,
-            netns_exists=is_there,
-        )
-        attacher = Attacher(
-            driver,
-            journal,
-            PodPlans(journal, claims, pods, KubeletState(places.kubelet_state)),
-            detacher,
-            reports=reporter,
-            marks=marks,
-            metrics=metrics,
-            hook_time=hook_time,
-            limits=limits,
-        )
-
-        async def plan(ref: ClaimRef) -> None:
-            # The preparer is made below: it needs the plugin, which needs the adopter. A journal
-            # that is complete would know the claim, had kubelet not released it.
-            await preparer.adopt(ref, ending=journal.complete)
-
-        async def settle(ref: ClaimRef) -> None:
-            await preparer.settle(ref)
-
-        async def release(ref: ClaimRef) -> None:
-            await preparer.release_ended(ref)
-
-        async def collect(dry_run: bool) -> Collected:
-            return await collector.collect(dry_run=dry_run)
-
-        async def complete() -> None:
-            await journal.mark_complete()
-            file_marks.begin(journal, attacher.is_complete)
-
-        adopter = Adopter(
-            driver.name,
-            journal,
-            attacher,
-            claims,
-            pods,
-            released=released,
-            hook_time=hook_time,
-            plan=plan,
-            settle=settle,
-        )
-        runtime = CriClient(settings.runtime_sockets)
-        repairer = Repairer(
-            attacher,
-            adopter,
-            journal,
-            clock,
-            netns_exists=is_there,
-            sandboxes=runtime,
-            release=release,
-            complete=complete,
-        )
-        attaching = Attaching(
-            attacher,
-            adopter,
-            repairer,
-            hook_time=hook_time,
-            clock=clock,
-            limit_s=settings.attach_timeout_s,
-        )
-        hold = Hold(
-            places.program,
-            places.socket,
-            file_marks.attached_dir,
-            limit_s=settings.attach_timeout_s,
-        )
+    ground = _Ground(
+        driver,
+        settings,
+        journal,
+        claims=KubeClaims(api),
+        pods=KubePods(api),
+        reporter=reporter,
+        released=ReleasedLately(clock),
+        limits=Limits(),
+        metrics=metrics,
+        clock=clock,
+    )
+    attached = _attached(driver, ground) if isinstance(driver, NetworkDriver) else None
+    files = CdiDirectory(
+        settings.cdi_dir,
+        driver.name,
         # Where the runtime does not ask before it makes a sandbox, a driver that is away between
         # prepare and that moment is made up for here.
-        claim_hook = hold.claim_hook() if settings.runtime_hook == "nri" else None
-        hooks = RuntimeHooks(
-            attacher,
-            adopter,
-            attaching,
-            repairer,
-            hold=hold,
-            hook_time=hook_time,
-            clock=clock,
-        )
-        calls = ChainedCalls(
-            attacher,
-            adopter,
-            attaching,
-            repairer,
-            hooks=hooks,
-            journal=journal,
-            collect=collect,
-        )
-        state = NodeState(
-            runtime=runtime,
-            marks=file_marks,
-            busy=attaching.busy,
-            netns_exists=is_there,
-            release=repairer.note_gone,
-        )
-        look = LivingLook(journal, state, claims, pods, clock)
-        network = Network(attacher, attaching, repairer, hooks, calls, runtime, hooked)
-        file_marks.begin(journal, attacher.is_complete)
-        attacher.count()
-    attachments: Attachments = network or ContainersOnly()
-    files = CdiDirectory(settings.cdi_dir, driver.name, claim_hook)
+        attached.hold.claim_hook() if attached and settings.runtime_hook == "nri" else None,
+    )
     preparer = Preparer(
         driver,
         journal,
-        claims,
+        ground.claims,
         KubeNamespaces(api, clock),
-        attachments=attachments,
+        hooked=hooked if attached else _at_once,
+        attachments=attached.attacher if attached else NoAttachments(),
         files=files,
         reports=reporter,
-        marks=marks,
-        released=released,
+        marks=attached.marks if attached else NoMarks(),
+        released=ground.released,
         metrics=metrics,
-        limits=limits,
+        limits=ground.limits,
     )
     preparer.count()
-    collector = Collector(driver, journal, look=look, bookings=preparer, files=files, clock=clock)
+    if attached is None:
+        network = None
+        collector = Collector(
+            driver, journal, look=None, bookings=preparer, files=files, clock=clock
+        )
+    else:
+        network, collector = _network(ground, attached, preparer, files)
     return Parts(
         journal=journal,
         pool=pool,
@@ -289,13 +202,105 @@ def build(
     )
 
 
-def is_there(netns: str) -> bool:
-    """Whether a network namespace is mounted at this path; the file alone is what it leaves behind.
+def _attached(driver: NetworkDriver, ground: _Ground) -> _Attached:
+    journal, settings = ground.journal, ground.settings
+    places = RuntimePlaces.of(settings, driver.name)
+    marks = FileMarks(PlanFiles(places.plans), ground.released)
+    hook_time = HookTime(ground.clock)
+    detacher = Detacher(
+        driver,
+        journal,
+        reports=ground.reporter,
+        marks=marks,
+        metrics=ground.metrics,
+        clock=ground.clock,
+        has_netns=has_netns,
+    )
+    attacher = Attacher(
+        driver,
+        journal,
+        PodPlans(journal, ground.claims, ground.pods, KubeletState(places.kubelet_state)),
+        detacher,
+        reports=ground.reporter,
+        marks=marks,
+        metrics=ground.metrics,
+        hook_time=hook_time,
+        limits=ground.limits,
+        has_netns=has_netns,
+    )
+    hold = Hold(
+        places.program, places.socket, marks.attached_dir, limit_s=settings.attach_timeout_s
+    )
+    marks.begin(journal, attacher.is_complete)
+    attacher.count()
+    return _Attached(attacher, marks, hook_time, hold)
 
-    One that we cannot look at counts as there: what it has may not be taken for gone.
-    """
-    try:
-        return is_live(netns)
-    except NamespaceRefusedError as error:
-        log.warning("netns.refused", error=str(error))
-        return True
+
+def _network(
+    ground: _Ground, attached: _Attached, preparer: Preparer, files: CdiDirectory
+) -> tuple[Network, Collector]:
+    """What the runtime calls, and what looks after what it did not call for."""
+    driver, journal, clock = ground.driver, ground.journal, ground.clock
+    attacher, hook_time = attached.attacher, attached.hook_time
+    adopter = Adopter(
+        driver.name,
+        journal,
+        attacher,
+        ground.claims,
+        ground.pods,
+        planner=preparer,
+        released=ground.released,
+        hook_time=hook_time,
+    )
+    runtime = CriClient(ground.settings.runtime_sockets)
+    repairer = Repairer(
+        attacher,
+        adopter,
+        journal,
+        clock,
+        has_netns=has_netns,
+        sandboxes=runtime,
+        claims=preparer,
+        marks=attached.marks,
+    )
+    attaching = Attaching(
+        attacher,
+        adopter,
+        repairer,
+        hook_time=hook_time,
+        clock=clock,
+        limit_s=ground.settings.attach_timeout_s,
+    )
+    hooks = RuntimeHooks(
+        attacher,
+        adopter,
+        attaching,
+        repairer,
+        hold=attached.hold,
+        hook_time=hook_time,
+        clock=clock,
+    )
+    state = NodeState(
+        runtime=runtime,
+        marks=attached.marks,
+        busy=attaching.busy,
+        has_netns=has_netns,
+        release=repairer.note_gone,
+    )
+    look = LivingLook(journal, state, ground.claims, ground.pods, clock)
+    collector = Collector(driver, journal, look=look, bookings=preparer, files=files, clock=clock)
+    calls = ChainedCalls(
+        attacher,
+        adopter,
+        attaching,
+        repairer,
+        hooks=hooks,
+        journal=journal,
+        collector=collector,
+        has_netns=has_netns,
+    )
+    return Network(attaching, repairer, hooks, calls, runtime), collector
+
+
+async def _at_once() -> None:
+    """Nothing to wait for: containers get their devices from the runtime itself."""

@@ -14,8 +14,8 @@ import structlog
 from netclaim.chained import PlanFiles, PlanState
 from netclaim.errors import HostError
 from netclaim.framework.journal import Journal
+from netclaim.framework.pod_plans import ReleasedLately
 from netclaim.framework.records import pods_of
-from netclaim.framework.released import ReleasedLately
 from netclaim.model.pod import PodSandbox
 
 __all__ = ["FileMarks"]

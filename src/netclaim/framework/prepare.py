@@ -19,15 +19,13 @@ import structlog
 from netclaim.errors import NetclaimError, PeerError, RequestError
 from netclaim.framework.contract import Driver, LaterError, NetworkDriver
 from netclaim.framework.detach import Reports
-from netclaim.framework.exclusive import holder
 from netclaim.framework.journal import Journal
-from netclaim.framework.limits import Limits, NamespaceFullError
+from netclaim.framework.limits import Limits, NamespaceFullError, holder
 from netclaim.framework.locks import KeyedLock
 from netclaim.framework.marks import PlanMarks
 from netclaim.framework.metrics import Metrics
-from netclaim.framework.pod_plans import Claims
+from netclaim.framework.pod_plans import Claims, ReleasedLately
 from netclaim.framework.records import Booking
-from netclaim.framework.released import ReleasedLately
 from netclaim.model.claim import AllocatedDevice, Claim, DeviceKey
 from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox
@@ -51,10 +49,6 @@ LOOKED_UP: Final = 8
 
 class Attachments(Protocol):
     """What is attached on behalf of claims."""
-
-    async def wait_hooked(self) -> None:
-        """Return once a pod that starts would be noticed; else it would start without."""
-        ...
 
     def users(self, claim_uid: str) -> Sequence[PodSandbox]:
         """The running sandboxes that have something of the claim."""
@@ -103,6 +97,7 @@ class Preparer:
         claims: Claims,
         namespaces: Namespaces,
         *,
+        hooked: Callable[[], Awaitable[None]],
         attachments: Attachments,
         files: ContainerFiles,
         reports: Reports,
@@ -111,10 +106,12 @@ class Preparer:
         metrics: Metrics,
         limits: Limits,
     ) -> None:
+        """`hooked` waits until a pod that starts would be noticed; else it would start without."""
         self._driver = driver
         self._journal = journal
         self._claims = claims
         self._namespaces = namespaces
+        self._hooked = hooked
         self._attachments = attachments
         self._files = files
         self._reports = reports
@@ -128,7 +125,7 @@ class Preparer:
 
     async def prepare(self, ref: ClaimRef) -> PrepareAnswer:
         """Plan the claim, write the plan down, answer. Again: the saved plan."""
-        await self._attachments.wait_hooked()
+        await self._hooked()
         async with self._locks.hold(ref.uid):
             try:
                 return await self._prepare(ref, ending=False)
@@ -182,7 +179,7 @@ class Preparer:
                 log.warning(
                     "unprepare.postponed", claim=ref.name, namespace=ref.namespace, pods=names
                 )
-                await self._journal.put_booking(msgspec.structs.replace(booking, ending=True))
+                await self._journal.put_booking(booking.put_off())
                 return
             if booking.sole_pod_uid is None:
                 self._released.note(ref.namespace, ref.uid)
@@ -241,15 +238,7 @@ class Preparer:
             prepared = await self._driver.prepare(claim)
             _check_plans(claim, prepared)
         ids = await self._files.write(prepared)
-        done = msgspec.structs.replace(
-            booking,
-            prepared=prepared,
-            ready=True,
-            pods=claim.pod_uids,
-            owner_pod_uid=claim.owner_pod_uid,
-            ending=ending,
-            owed=False,
-        )
+        done = booking.planned(claim, prepared, ending=ending)
         if done != booking:
             await self._journal.put_booking(done)
         self._marks.note_plans(self._journal)  # before kubelet hears of it
@@ -266,7 +255,7 @@ class Preparer:
         bare = Prepared(booking.claim, tuple(Plan(booking.claim, d) for d in booking.devices))
         ids = await self._files.write(bare)
         if not booking.owed:
-            await self._journal.put_booking(msgspec.structs.replace(booking, owed=True))
+            await self._journal.put_booking(booking.owing())
         self._marks.note_plans(self._journal)
         self.report_failure(ref, str(error), error.device)
         log.warning("prepare.owed", claim=ref.name, namespace=ref.namespace, error=str(error))
@@ -325,7 +314,7 @@ class Preparer:
         uid = booking.claim.uid
         await self._attachments.release_claim(uid)
         if booking.ready:  # from here on the plans do not hold, even if the process dies
-            await self._journal.put_booking(msgspec.structs.replace(booking, ready=False))
+            await self._journal.put_booking(booking.lapsed())
         await self._driver.unprepare(booking.prepared or Prepared(claim=booking.claim))
         await self._files.remove(uid)
         await self._journal.drop_booking(uid)

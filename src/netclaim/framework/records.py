@@ -1,12 +1,15 @@
-"""What the journal keeps: bookings, leases and reports, as frozen values."""
+"""What the journal keeps: bookings, leases and reports, as frozen values.
+
+`states` says which states bookings and leases have, and who moves them.
+"""
 
 from collections.abc import Iterable
-from typing import Literal
 
 import msgspec
 
+from netclaim.framework.states import LEASE_STATES, BookingState, LeaseState
 from netclaim.model.attachment import Attachment, Interface
-from netclaim.model.claim import AllocatedDevice, JsonObject
+from netclaim.model.claim import AllocatedDevice, Claim, JsonObject
 from netclaim.model.node import NodeFacts
 from netclaim.model.plan import Prepared
 from netclaim.model.pod import PodSandbox
@@ -43,21 +46,60 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
         """The pod that the claim was made for, if it is reserved for that one and no other."""
         return self.owner_pod_uid if self.pods == {self.owner_pod_uid} else None
 
+    @property
+    def state(self) -> BookingState:
+        """Where it is on its way; see `states`."""
+        if self.ending:
+            return "ending"
+        if self.ready:
+            return "ready"
+        if self.owed:
+            return "owed"
+        return "booked" if self.prepared is None else "lapsed"
+
+    def planned(self, claim: Claim, prepared: Prepared, *, ending: bool) -> "Booking":
+        """With plans that hold, for the pods that the claim is reserved for now."""
+        return msgspec.structs.replace(
+            self,
+            prepared=prepared,
+            ready=True,
+            pods=claim.pod_uids,
+            owner_pod_uid=claim.owner_pod_uid,
+            ending=ending,
+            owed=False,
+        )
+
+    def owing(self) -> "Booking":
+        """Answered as prepared, and still to be planned."""
+        return msgspec.structs.replace(self, owed=True)
+
+    def put_off(self) -> "Booking":
+        """Released by kubelet, and to be undone later."""
+        return msgspec.structs.replace(self, ending=True)
+
+    def lapsed(self) -> "Booking":
+        """With plans that do not hold any more."""
+        return msgspec.structs.replace(self, ready=False)
+
 
 class Lease(msgspec.Struct, frozen=True):
-    """An attachment and how far it got.
-
-    `attaching`: the driver was, or is about to be, called. `attached`: the pod has its interface.
-    `detaching`: it has to be undone, and is until that succeeds.
-    """
+    """An attachment and how far it got; see `states`."""
 
     attachment: Attachment
-    state: Literal["attaching", "attached", "detaching"]
+    state: LeaseState
 
     @property
     def done(self) -> bool:
         """Whether the pod has its interface."""
         return self.state == "attached"
+
+    def inherited(self, *, rebooted: bool) -> "Lease":
+        """As the next process takes it; a reboot took the pods' namespaces away."""
+        state, attachment = LEASE_STATES[self.state], self.attachment
+        if not rebooted:
+            return Lease(attachment, state.after_crash)
+        pod = msgspec.structs.replace(attachment.pod, netns=None)
+        return Lease(msgspec.structs.replace(attachment, pod=pod), state.after_reboot)
 
 
 def pods_of(leases: Iterable[Lease]) -> tuple[PodSandbox, ...]:

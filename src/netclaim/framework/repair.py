@@ -21,8 +21,9 @@ from netclaim.errors import PeerError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.clock import Clock
-from netclaim.framework.faults import explain
 from netclaim.framework.journal import Journal
+from netclaim.framework.logs import explain
+from netclaim.framework.netns import HasNetns
 from netclaim.framework.places import Places
 from netclaim.framework.pod_plans import PodGoneError
 from netclaim.framework.records import pods_of
@@ -30,7 +31,7 @@ from netclaim.framework.supervise import Backoff
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["Repairer", "SandboxState", "Sandboxes"]
+__all__ = ["EndingClaims", "NodeMarks", "Repairer", "SandboxState", "Sandboxes"]
 
 log = structlog.get_logger()
 
@@ -67,6 +68,22 @@ class Sandboxes(Protocol):
         ...
 
 
+class EndingClaims(Protocol):
+    """Claims that kubelet released under a pod that still ran."""
+
+    async def release_ended(self, ref: ClaimRef) -> None:
+        """Undo a claim whose release was put off, if it still is. Again: nothing."""
+        ...
+
+
+class NodeMarks(Protocol):
+    """What is on the disk for when the driver is away."""
+
+    def begin(self, journal: Journal, is_complete: Callable[[PodSandbox], bool]) -> None:
+        """Leave exactly what the journal knows. Again: the same."""
+        ...
+
+
 class Repairer:
     """The work that no hook waits for."""
 
@@ -77,23 +94,19 @@ class Repairer:
         journal: Journal,
         clock: Clock,
         *,
-        netns_exists: Callable[[str], bool],
+        has_netns: HasNetns,
         sandboxes: Sandboxes,
-        release: Callable[[ClaimRef], Awaitable[None]],
-        complete: Callable[[], Awaitable[None]],
+        claims: EndingClaims,
+        marks: NodeMarks,
     ) -> None:
-        """`release` undoes a claim whose release was put off, if it still is.
-
-        `complete` notes that everything that runs on the node is in the journal.
-        """
         self._attacher = attacher
         self._adopter = adopter
         self._journal = journal
         self._clock = clock
-        self._netns_exists = netns_exists
+        self._has_netns = has_netns
         self._sandboxes = sandboxes
-        self._release_claim = release
-        self._note_complete = complete
+        self._claims = claims
+        self._marks = marks
         self._running: dict[str, PodSandbox] = {}  # to be completed
         self._gone: dict[str, PodSandbox] = {}  # to be released
         self._lost: dict[str, PodSandbox] = {}  # to be replaced, if they run
@@ -117,7 +130,7 @@ class Repairer:
         namespace, is gone if the namespace that we know of it is.
         """
         held = {pod.id: pod for pod in pods_of(self._journal.leases.values())}
-        alive = {each: pod for each, pod in held.items() if self._attacher.has_netns(pod)}
+        alive = {each: pod for each, pod in held.items() if self._has_netns(pod)}
         listed = [alive.get(pod.id, pod) if pod.netns is None else pod for pod in pods]
         self._running = {pod.id: pod for pod in listed if pod.netns is not None}
         kept = self._running.keys() | alive.keys()
@@ -245,7 +258,7 @@ class Repairer:
         finish = self._attacher.finish
         steps += [await self._step(namespace, partial(finish, each), each) for each in unfinished]
         ended = [claim for claim in self._ended_claims() if claim.namespace == namespace]
-        release = self._release_claim
+        release = self._claims.release_ended
         steps += [await self._step(namespace, partial(release, each)) for each in ended]
         return all(steps)
 
@@ -273,6 +286,11 @@ class Repairer:
         """The claims that were released under a sandbox which is gone by now."""
         ending = (b.claim for b in self._journal.bookings.values() if b.ending)
         return [claim for claim in ending if not self._attacher.users(claim.uid)]
+
+    async def _note_complete(self) -> None:
+        """Note that everything that runs on the node is in the journal."""
+        await self._journal.mark_complete()
+        self._marks.begin(self._journal, self._attacher.is_complete)
 
     async def _replace(self, pod: PodSandbox) -> None:
         """Have a sandbox stopped that runs without its namespace; kubelet makes another."""
@@ -303,7 +321,7 @@ class Repairer:
     async def _complete(self, pod: PodSandbox) -> None:
         if pod.id not in self._running:  # stopped since it was noted
             return
-        if pod.netns is not None and self._netns_exists(pod.netns):
+        if self._has_netns(pod):
             # A Stop from here on waits for the pod's lock behind us, and undoes it all.
             try:
                 await self._adopter.take_over(pod)

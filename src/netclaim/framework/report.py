@@ -18,9 +18,9 @@ import structlog
 
 from netclaim.errors import HostError, NetclaimError
 from netclaim.framework.clock import Clock
-from netclaim.framework.faults import brief, explain
 from netclaim.framework.journal import Journal
 from netclaim.framework.locks import KeyedLock
+from netclaim.framework.logs import brief, explain
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.rates import Buckets, Rate
 from netclaim.framework.records import DeviceReport, Report

@@ -80,9 +80,8 @@ async def run_driver(
     settings: Settings,
     *,
     clock: Clock | None = None,
-    on_ready: Callable[[], None] = lambda: None,
 ) -> None:
-    """Run a driver until cancelled. `on_ready` is called whenever kubelet has registered it."""
+    """Run a driver until cancelled."""
     clock = clock or SystemClock()
     sockets = PluginSockets.under(settings.kubelet_dir, driver.name, settings.instance)
     cluster = load_cluster(settings.kubeconfig)
@@ -134,7 +133,6 @@ async def run_driver(
             state.registered = verdict.registered
             if verdict.registered:
                 turns.note_callable()
-                on_ready()
 
         async with serve_plugin(driver.name, sockets, turns.claims, turns.healths, observe):
             try:

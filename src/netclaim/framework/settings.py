@@ -1,4 +1,12 @@
-"""What can be set about a driver, with the reason for each default; also as command-line flags."""
+"""What can be set about a driver: each setting once, with the reason for its default.
+
+A setting is a field of `Settings`: its name, type and default, and in its metadata the environment
+variable and the help text. `declared()` reads them; the options of `netclaim driver`, the flags of
+a driver that an author builds on the framework, and docs/driver.md come from it. Promise: nothing
+about a setting is said anywhere else.
+Limit: an author's flags are named after the fields (`--attach-timeout-s`) and only the node's name
+has a variable there, NODE_NAME; `netclaim driver` leaves out the unit and has a variable for each.
+"""
 
 import argparse
 import os
@@ -6,13 +14,16 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 __all__ = [
     "HTTP_ADDRESS",
     "RuntimeHook",
+    "Setting",
     "Settings",
     "add_flags",
+    "declared",
+    "host_name",
     "settings_from",
     "settings_from_command_line",
 ]
@@ -23,7 +34,12 @@ CRIO_SOCKET: Final = Path("/var/run/crio/crio.sock")
 
 # Only for processes of the node itself: metrics name claims' drivers and links to nobody else.
 HTTP_ADDRESS: Final = "127.0.0.1:9178"
-NODE_NAME_VARIABLE: Final = "NODE_NAME"  # what manifests fill from spec.nodeName
+NODE_NAME: Final = "NODE_NAME"  # the variable that manifests fill from spec.nodeName
+
+
+def _about(variable: str, text: str, *, also: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    """What a field says beyond itself; `also` are further flags of `netclaim driver`."""
+    return {"variable": variable, "text": text, "also": also}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,123 +47,148 @@ class Settings:
     """Everything `serve` needs beside the driver."""
 
     node_name: str = field(
-        metadata={
-            "text": "The name of this node's Node object. Slices are published for it and the pool "
-            "is named after it. From $NODE_NAME if not given, else the host's name."
-        }
+        metadata=_about(
+            NODE_NAME,
+            "The name of this node's Node object. Slices are published for it and the pool "
+            "is named after it. From $NODE_NAME if not given, else the host's name.",
+        )
     )
     kubeconfig: str = field(
         default="",
-        metadata={
-            "text": "A kubeconfig to reach the API server with. Empty: $KUBECONFIG, else the pod's "
-            "service account, else ~/.kube/config."
-        },
+        metadata=_about(
+            "NETCLAIM_KUBECONFIG",
+            "A kubeconfig to reach the API server with. Empty: $KUBECONFIG, else the pod's "
+            "service account, else ~/.kube/config.",
+        ),
     )
     state_dir: Path = field(
         default=Path("/var/lib/netclaim"),
-        metadata={
-            "text": "Where the journal lives, in a directory of the driver's name. It must survive "
-            "restarts of the driver and reboots of the node."
-        },
+        metadata=_about(
+            "NETCLAIM_STATE_DIR",
+            "Where the journal lives, in a directory of the driver's name. It must survive "
+            "restarts of the driver and reboots of the node.",
+        ),
     )
     kubelet_dir: Path = field(
         default=Path("/var/lib/kubelet"),
-        metadata={
-            "text": "Kubelet's root directory. It has to be the same path inside and outside the "
-            "driver's container, since kubelet is told the path of a socket in it."
-        },
+        metadata=_about(
+            "NETCLAIM_KUBELET_DIR",
+            "Kubelet's root directory. It has to be the same path inside and outside the "
+            "driver's container, since kubelet is told the path of a socket in it.",
+        ),
     )
     runtime_hook: RuntimeHook = field(
         default="both",
-        metadata={
-            "text": "How the container runtime calls the driver: `nri` by its plugin interface; "
+        metadata=_about(
+            "NETCLAIM_RUNTIME_HOOK",
+            "How the container runtime calls the driver: `nri` by its plugin interface; "
             "`cni` by a plugin at the end of its own network configuration, which the driver puts "
             "there and keeps there; or `both`, so that no pod starts without its interface even "
-            "while the driver or the runtime is being restarted."
-        },
+            "while the driver or the runtime is being restarted.",
+        ),
     )
     run_dir: Path = field(
         default=Path("/run/netclaim"),
-        metadata={
-            "text": "Where the runtime's network plugin finds the driver, in a directory of the "
-            "driver's name. It has to be the same path inside and outside the driver's container."
-        },
+        metadata=_about(
+            "NETCLAIM_RUN_DIR",
+            "Where the runtime's network plugin finds the driver, in a directory of the "
+            "driver's name. It has to be the same path inside and outside the driver's container.",
+        ),
     )
     cni_conf_dir: Path = field(
         default=Path("/etc/cni/net.d"),
-        metadata={"text": "The runtime's own network configuration, for `cni` and `both`."},
+        metadata=_about(
+            "NETCLAIM_CNI_CONF_DIR",
+            "The runtime's own network configuration, for `cni` and `both`.",
+        ),
     )
     cni_program_dir: Path = field(
         default=Path("/opt/cni/bin"),
-        metadata={"text": "Where the runtime looks for network plugins, for `cni` and `both`."},
+        metadata=_about(
+            "NETCLAIM_CNI_PROGRAM_DIR",
+            "Where the runtime looks for network plugins, for `cni` and `both`.",
+        ),
     )
     instance: str = field(
         default="",
-        metadata={
-            "text": "Tells apart two processes of the driver on a node while it is updated, "
+        metadata=_about(
+            "NETCLAIM_INSTANCE",
+            "Tells apart two processes of the driver on a node while it is updated, "
             "usually the UID of its pod. The newer one takes over as soon as it can be called. "
-            "Empty: there is one, and a second waits for it to end. Needs Kubernetes 1.33."
-        },
+            "Empty: there is one, and a second waits for it to end. Needs Kubernetes 1.33.",
+        ),
     )
     nri_socket: Path = field(
         default=Path("/var/run/nri/nri.sock"),
-        metadata={
-            "text": "The runtime's NRI socket. Mount its directory, not the socket: the runtime "
-            "makes a new one whenever it starts."
-        },
+        metadata=_about(
+            "NETCLAIM_NRI_SOCKET",
+            "The runtime's NRI socket. Mount its directory, not the socket: the runtime "
+            "makes a new one whenever it starts.",
+        ),
     )
     nri_index: str = field(
         default="50",
-        metadata={
-            "text": "The driver's place among the runtime's plugins, two digits. Lower ones are "
-            "called first."
-        },
+        metadata=_about(
+            "NETCLAIM_NRI_INDEX",
+            "The driver's place among the runtime's plugins, two digits. Lower ones are "
+            "called first.",
+        ),
     )
     runtime_socket: Path = field(
         default=Path("/run/containerd/containerd.sock"),
-        metadata={
-            "text": "The container runtime's own (CRI) socket: a sandbox that lost its network "
+        metadata=_about(
+            "NETCLAIM_RUNTIME_SOCKET",
+            "The container runtime's own (CRI) socket: a sandbox that lost its network "
             "namespace is stopped there, so that kubelet makes a new one. If it is not there, "
-            "CRI-O's is used."
-        },
+            "CRI-O's is used.",
+        ),
     )
     attach_timeout_s: float = field(
         default=30.0,
-        metadata={
-            "text": "How long attaching a pod's devices may take, in seconds. The runtime's hook "
+        metadata=_about(
+            "NETCLAIM_ATTACH_TIMEOUT",
+            "How long attaching a pod's devices may take, in seconds. The runtime's hook "
             "does not wait that long; the pod's first container is held meanwhile. At most 90: "
-            "kubelet gives a container two minutes to start."
-        },
+            "kubelet gives a container two minutes to start.",
+        ),
     )
     cdi_dir: Path = field(
         default=Path("/var/run/cdi"),
-        metadata={
-            "text": "Where the runtime looks for CDI specifications that need not survive a reboot."
-        },
+        metadata=_about(
+            "NETCLAIM_CDI_DIR",
+            "Where the runtime looks for CDI specifications that need not survive a reboot.",
+        ),
     )
     http_address: str = field(
         default=HTTP_ADDRESS,
-        metadata={
-            "text": "Where to serve /healthz, /readyz and /metrics, as HOST:PORT. Empty: nowhere. "
-            "While another process has the port, the driver works without and tries again."
-        },
+        metadata=_about(
+            "NETCLAIM_HTTP_ADDRESS",
+            "Where to serve /healthz, /readyz and /metrics, as HOST:PORT. Empty: nowhere. "
+            "While another process has the port, the driver works without and tries again.",
+            also=("--metrics-address",),
+        ),
     )
     prepare_budget_s: float = field(
         default=40.0,
-        metadata={
-            "text": "How long preparing or releasing a claim may take, retries included. Kubelet "
-            "waits 45 s and does not hear an answer that comes later."
-        },
+        metadata=_about(
+            "NETCLAIM_PREPARE_BUDGET",
+            "How long preparing or releasing a claim may take, retries included. Kubelet "
+            "waits 45 s and does not hear an answer that comes later.",
+        ),
     )
     log_format: Literal["json", "text"] = field(
-        default="json", metadata={"text": "How to write logs: json for machines, text for people."}
+        default="json",
+        metadata=_about(
+            "NETCLAIM_LOG_FORMAT", "How to write logs: json for machines, text for people."
+        ),
     )
     log_level: Literal["debug", "info", "warning", "error"] = field(
         default="info",
-        metadata={
-            "text": "How much to log: from `info` on, a line for each claim and pod; `debug` also "
-            "says what was looked at and left as it is."
-        },
+        metadata=_about(
+            "NETCLAIM_LOG_LEVEL",
+            "How much to log: from `info` on, a line for each claim and pod; `debug` also "
+            "says what was looked at and left as it is.",
+        ),
     )
 
     @property
@@ -156,26 +197,64 @@ class Settings:
         return (self.runtime_socket, CRIO_SOCKET)
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting as it is declared."""
+
+    name: str
+    kind: Any  # its type: one that a text is turned into, or a Literal
+    default: Any  # of a setting that has none: nothing, and `required`
+    required: bool
+    variable: str  # of the environment
+    text: str
+    option: str  # of `netclaim driver`, which leaves out the unit
+    also: tuple[str, ...]
+
+    @property
+    def flag(self) -> str:
+        """Of a driver that is built on the framework."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+def declared() -> tuple[Setting, ...]:
+    """All settings, in the order in which they are explained."""
+    return tuple(
+        Setting(
+            name=each.name,
+            kind=each.type,
+            default="" if each.default is MISSING else each.default,
+            required=each.default is MISSING,
+            variable=each.metadata["variable"],
+            text=each.metadata["text"],
+            option=f"--{each.name.removesuffix('_s').replace('_', '-')}",
+            also=each.metadata["also"],
+        )
+        for each in fields(Settings)
+    )
+
+
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add a flag for each setting: `--node-name` for `node_name`."""
-    for setting in fields(Settings):
-        required = setting.default is MISSING
+    for each in declared():
         parser.add_argument(
-            f"--{setting.name.replace('_', '-')}",
-            type=setting.type if isinstance(setting.type, type) else str,
-            choices=get_args(setting.type) or None,
-            default=None if required else setting.default,
-            help=setting.metadata["text"] + ("" if required else " Default: %(default)s"),
+            each.flag,
+            type=each.kind if isinstance(each.kind, type) else str,
+            choices=get_args(each.kind) or None,
+            default=None if each.required else each.default,
+            help=each.text + ("" if each.required else " Default: %(default)s"),
         )
 
 
 def settings_from(options: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> Settings:
     """Read the settings that `add_flags` added."""
-    values = {setting.name: getattr(options, setting.name) for setting in fields(Settings)}
-    values["node_name"] = (
-        values["node_name"] or environ.get(NODE_NAME_VARIABLE) or socket.gethostname().lower()
-    )
+    values = {each.name: getattr(options, each.name) for each in declared()}
+    values["node_name"] = values["node_name"] or environ.get(NODE_NAME) or host_name()
     return Settings(**values)
+
+
+def host_name() -> str:
+    """The node's name where nothing else is said: as kubelet names it."""
+    return socket.gethostname().lower()
 
 
 def settings_from_command_line(

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from netclaim.framework.faults import brief, cut
+from netclaim.framework.logs import brief, cut
 from netclaim.framework.records import Booking, DeviceReport, Lease, Report
 from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject

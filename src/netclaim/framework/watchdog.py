@@ -24,7 +24,7 @@ from typing import Final
 import structlog
 
 from netclaim.framework.clock import Clock
-from netclaim.framework.metrics import Metrics
+from netclaim.framework.metrics import Loop, Metrics
 
 __all__ = ["MAIN", "Watchdog", "Watched", "this_loop", "watching"]
 
@@ -44,7 +44,7 @@ FRAMES_MAX: Final = 20  # of a stack, the innermost; a hook is some ten calls de
 class Watched:
     """A loop, and the thread that it runs in."""
 
-    name: str
+    name: Loop
     loop: asyncio.AbstractEventLoop
     thread_id: int
 

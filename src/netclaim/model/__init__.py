@@ -9,6 +9,7 @@ from netclaim.model.claim import (
     DeviceKey,
     JsonObject,
     OpaqueConfig,
+    ReportedDevice,
     parse_claim,
 )
 from netclaim.model.device import (
@@ -57,6 +58,7 @@ __all__ = [
     "PreparedDevice",
     "Quantity",
     "QuantityError",
+    "ReportedDevice",
     "RequestPolicy",
     "Taint",
     "ValidRange",

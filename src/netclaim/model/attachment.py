@@ -28,15 +28,13 @@ class Interface(msgspec.Struct, frozen=True, omit_defaults=True):
 class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
     """One plan in one sandbox.
 
-    `data` is shown in the claim's status (an object of at most 10 KiB, such as the CNI result);
-    `memo` is what only detach needs, shown to nobody.
+    `data` is shown in the claim's status (an object of at most 10 KiB, such as the CNI result).
     """
 
     plan: Plan
     pod: PodSandbox
     interface: Interface | None = None
     data: JsonObject = {}
-    memo: JsonObject = {}
 
     @property
     def key(self) -> AttachmentKey:

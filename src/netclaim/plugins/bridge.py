@@ -30,11 +30,16 @@ from netclaim.plugins.bridge_host import (
 from netclaim.plugins.checks import check_attachment
 from netclaim.plugins.configure import configure, interfaces_of
 from netclaim.plugins.errors import PluginError
-from netclaim.plugins.forwarding import enable_forwarding
 from netclaim.plugins.ipam import Ipam
 from netclaim.plugins.mac import chosen_mac, mac_of_args
 from netclaim.plugins.main_plugin import MainPlugin
-from netclaim.plugins.masquerade import collect, masquerade, needs_iptables, unmasquerade
+from netclaim.plugins.masquerade import (
+    collect,
+    enable_forwarding,
+    masquerade,
+    needs_iptables,
+    unmasquerade,
+)
 from netclaim.plugins.name_servers import chosen_dns
 from netclaim.plugins.plugin import Invocation
 from netclaim.plugins.pod import Pod, open_pod

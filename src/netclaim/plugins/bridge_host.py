@@ -24,7 +24,7 @@ from netclaim.kernel.link_requests import bridge, create_link, set_link
 from netclaim.plugins.bridge_conf import BridgeConf, port_vlans
 from netclaim.plugins.conf import read_cidr
 from netclaim.plugins.errors import PluginError
-from netclaim.plugins.names import random_name
+from netclaim.plugins.pod import random_name
 from netclaim.plugins.veth import own_routes, pair_kind
 
 __all__ = ["add_port", "ensure_address", "ensure_bridge", "ensure_vlan_gateway", "find_bridge"]

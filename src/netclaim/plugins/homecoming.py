@@ -45,8 +45,7 @@ from netclaim.kernel.netns import OWN_NETNS
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.lent_identity import find_lent, is_lent, may_be_lent
 from netclaim.plugins.lent_links import LentLink, LentLinks
-from netclaim.plugins.names import random_name
-from netclaim.plugins.pod import Pod, open_pod
+from netclaim.plugins.pod import Pod, open_pod, random_name
 
 __all__ = ["bring_home"]
 

@@ -20,9 +20,9 @@ from netclaim.plugins.errors import ConfError, PluginError
 from netclaim.plugins.host_local_conf import HostLocalConf, StoreConf, read_host_local
 from netclaim.plugins.lease_files import Leases
 from netclaim.plugins.lease_store import LOCK_S, LeaseStore
+from netclaim.plugins.name_servers import read_resolv_conf
 from netclaim.plugins.plugin import Invocation, Plugin
 from netclaim.plugins.ranges import RangeSet
-from netclaim.plugins.resolv_conf import read_resolv_conf
 from netclaim.plugins.results import ip_config
 
 __all__ = ["HostLocal"]

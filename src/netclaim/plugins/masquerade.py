@@ -1,4 +1,4 @@
-"""Hide a container's addresses behind the host's, for what leaves its network.
+"""What a host does as its containers' gateway: pass packets on, and hide addresses behind its own.
 
 Promise: the rules of the reference plugins' nftables backend, which know each other's by a comment;
 removing needs neither the addresses nor the namespace.
@@ -8,25 +8,33 @@ reference program does the whole call: its rules cost more processes than its ow
 
 import hashlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from netclaim.cni import AttachmentKey
 from netclaim.kernel import nftables
 from netclaim.kernel.ip_requests import Interface
+from netclaim.kernel.sysctl import read_sysctl, write_sysctl
 from netclaim.kernel.threads import to_the_end
 from netclaim.plugins.conf import NetConf
 from netclaim.plugins.errors import PluginError
 
-__all__ = ["MasqueradeConf", "collect", "masquerade", "needs_iptables", "unmasquerade"]
+__all__ = [
+    "MasqueradeConf",
+    "collect",
+    "enable_forwarding",
+    "masquerade",
+    "needs_iptables",
+    "unmasquerade",
+]
 
 FAMILY: Final = "inet"
 TABLE: Final = "cni_plugins_masquerade"
 CHAIN: Final = "masq_checks"
-POSTROUTING: Final = "type nat hook postrouting priority 100;"  # where source addresses change
 COMMENT_MAX: Final = 128  # bytes, the kernel's limit
 HASH_DIGITS: Final = 16
 MULTICAST: Final = ("ip daddr 224.0.0.0/4", "ip6 daddr ff00::/8")  # stays on the link
+FORWARDING: Final = {4: "net/ipv4/ip_forward", 6: "net/ipv6/conf/all/forwarding"}
 
 
 class MasqueradeConf(NetConf, frozen=True):
@@ -34,6 +42,13 @@ class MasqueradeConf(NetConf, frozen=True):
 
     ip_masq: bool = False
     ip_masq_backend: str | None = None
+
+
+def enable_forwarding(families: Iterable[int]) -> None:
+    """Switch forwarding on for each of the families 4 and 6, where it is not."""
+    for family in sorted(set(families)):
+        if read_sysctl(FORWARDING[family]) != "1":
+            write_sysctl(FORWARDING[family], "1")
 
 
 def needs_iptables(conf: MasqueradeConf) -> bool:

@@ -6,6 +6,7 @@ Limit: for one call, by one task.
 """
 
 import errno
+import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
@@ -28,9 +29,8 @@ from netclaim.kernel.link_requests import LinkKind, create_link, set_link
 from netclaim.kernel.removal import remove_link
 from netclaim.kernel.sysctl import try_sysctl
 from netclaim.plugins.errors import PluginError
-from netclaim.plugins.names import random_name
 
-__all__ = ["Pod", "delete_link", "open_pod"]
+__all__ = ["Pod", "delete_link", "open_pod", "random_name"]
 
 T = TypeVar("T")
 
@@ -169,3 +169,11 @@ async def delete_link(path: str, name: str) -> None:
             await remove_link(netns, name)
     except NamespaceGoneError:
         return
+
+
+def random_name() -> str:
+    """A name for a link that nobody has to know, as the reference plugins choose it.
+
+    NetworkManager leaves links of such names alone.
+    """
+    return f"veth{secrets.token_hex(4)}"

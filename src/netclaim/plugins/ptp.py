@@ -16,12 +16,12 @@ from netclaim.plugins.checks import check_attachment
 from netclaim.plugins.conf import Mtu
 from netclaim.plugins.configure import configure, interfaces_of
 from netclaim.plugins.errors import PluginError
-from netclaim.plugins.forwarding import enable_forwarding
 from netclaim.plugins.ipam import Ipam
 from netclaim.plugins.main_plugin import MainPlugin
 from netclaim.plugins.masquerade import (
     MasqueradeConf,
     collect,
+    enable_forwarding,
     masquerade,
     needs_iptables,
     unmasquerade,

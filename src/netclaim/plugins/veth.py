@@ -16,8 +16,7 @@ from netclaim.kernel.link_requests import LinkKind, create_link, veth
 from netclaim.kernel.netns import OWN_NETNS
 from netclaim.kernel.sysctl import try_sysctl
 from netclaim.plugins.errors import PluginError
-from netclaim.plugins.names import random_name
-from netclaim.plugins.pod import Pod
+from netclaim.plugins.pod import Pod, random_name
 
 __all__ = ["Pair", "new_pair", "own_routes", "pair_kind"]
 

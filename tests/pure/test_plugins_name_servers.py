@@ -9,7 +9,7 @@ import pytest
 
 from netclaim.cni import DNS, CniError, Plugins
 from netclaim.plugins.errors import PluginError
-from netclaim.plugins.resolv_conf import (
+from netclaim.plugins.name_servers import (
     BYTES_MAX,
     NAME_SERVERS_MAX,
     OPTIONS_MAX,

@@ -1,0 +1,128 @@
+"""The states of bookings and leases: which there are, who moves them, what a crash makes of them.
+
+`records` holds the values and the journal keeps them; this is the map of how they change. Promise:
+`Booking.state` and `Lease.state` are always one of these, and a move that is not listed does not
+happen; a test walks all of them. docs/architecture.md shows the same tables. No I/O.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Generic, Literal, TypeAlias, TypeVar
+
+__all__ = [
+    "BOOKING_MOVES",
+    "BOOKING_STATES",
+    "LEASE_MOVES",
+    "LEASE_STATES",
+    "BookingState",
+    "LeaseState",
+    "Move",
+    "State",
+]
+
+BookingState: TypeAlias = Literal["booked", "owed", "ready", "ending", "lapsed"]
+LeaseState: TypeAlias = Literal["attaching", "attached", "detaching"]
+
+S = TypeVar("S", BookingState, LeaseState)
+
+
+@dataclass(frozen=True, slots=True)
+class State(Generic[S]):
+    """What a state means, and what the next process takes it for."""
+
+    meaning: str
+    after_crash: S
+    after_reboot: S
+
+
+@dataclass(frozen=True, slots=True)
+class Move(Generic[S]):
+    """A change of state; None is not being in the journal."""
+
+    name: str
+    before: tuple[S | None, ...]
+    after: S | None
+    by: str
+
+
+BOOKING_STATES: Final[Mapping[BookingState, State[BookingState]]] = {
+    "booked": State(
+        "The claim holds its devices; the driver is planning it, or failed to. "
+        "Kubelet asks again, or releases it.",
+        after_crash="booked",
+        after_reboot="booked",
+    ),
+    "owed": State(
+        "Kubelet was told that it is prepared; its plans are due before its pod gets anything.",
+        after_crash="owed",
+        after_reboot="owed",
+    ),
+    "ready": State(
+        "The plans hold, and pods may get what they say.",
+        after_crash="ready",
+        after_reboot="lapsed",
+    ),
+    "ending": State(
+        "Kubelet released it under a pod that still runs; repair releases it once that has ended.",
+        after_crash="ending",
+        after_reboot="ending",
+    ),
+    "lapsed": State(
+        "The plans do not hold any more: its release began, or the node was rebooted. "
+        "Kubelet has it prepared anew, or released.",
+        after_crash="lapsed",
+        after_reboot="lapsed",
+    ),
+}
+
+BOOKING_MOVES: Final[tuple[Move[BookingState], ...]] = (
+    Move("book", (None,), "booked", "prepare, before the driver is called"),
+    Move(
+        "plan",
+        ("booked", "owed", "lapsed", "ending", "ready"),
+        "ready",
+        "prepare, when the driver has planned it, and again when its pods are others",
+    ),
+    Move(
+        "adopt",
+        ("booked", "ending"),
+        "ending",
+        "prepare, for a pod that runs with a claim which kubelet has released",
+    ),
+    Move("owe", ("booked", "lapsed"), "owed", "prepare, when the driver cannot plan it yet"),
+    Move("put off", ("ready",), "ending", "unprepare, while a pod has something of it"),
+    Move("lapse", ("ready",), "lapsed", "release, before the driver is called to undo it"),
+    Move("drop", ("booked", "owed", "lapsed", "ending"), None, "release, when all is undone"),
+)
+
+LEASE_STATES: Final[Mapping[LeaseState, State[LeaseState]]] = {
+    "attaching": State(
+        "The driver is, or is about to be, called for it; or that was cut short.",
+        after_crash="detaching",
+        after_reboot="detaching",
+    ),
+    "attached": State(
+        "The pod has its interface.",
+        after_crash="attached",
+        after_reboot="detaching",
+    ),
+    "detaching": State(
+        "It has to be undone, and repair tries until that succeeds or is given up.",
+        after_crash="detaching",
+        after_reboot="detaching",
+    ),
+}
+
+LEASE_MOVES: Final[tuple[Move[LeaseState], ...]] = (
+    Move("begin", (None,), "attaching", "attach, before the driver is called"),
+    Move("attach", ("attaching",), "attached", "attach, when the driver has done it"),
+    Move("take back", ("attaching",), None, "attach, when the driver says that nothing was begun"),
+    Move("take over", (None,), "attached", "adopt, for what a pod has though the journal was lost"),
+    Move(
+        "undo",
+        ("attaching", "attached", "detaching"),
+        "detaching",
+        "detach, before the driver is called; attach, for what is no longer in the pod",
+    ),
+    Move("drop", ("detaching",), None, "detach, when it is undone or given up"),
+)

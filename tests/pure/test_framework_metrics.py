@@ -1,0 +1,66 @@
+"""Metrics are one list: what is declared, what is exposed, what docs/driver.md says."""
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from netclaim.framework.metrics import METRICS, SECONDS, Declared, Metrics, Verb
+from netclaim.framework.testing import FakeClock
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "driver.md"
+# What Prometheus adds to a metric's name for each of its series.
+SERIES = re.compile(r"_(?:bucket|count|sum|created)$")
+
+
+def test_what_is_declared_is_exposed() -> None:
+    """The registry has the declared metrics, of their kinds and with their texts, and no others."""
+    text = Metrics("a.example.com", FakeClock()).exposition().decode()
+    exposed = {
+        (family.name, family.type, family.documentation)
+        for family in text_string_to_metric_families(text)
+        if not family.name.endswith("_created")
+    }
+    assert exposed == {(each.name.removesuffix("_total"), each.kind, each.text) for each in METRICS}
+
+
+def test_every_verb_is_timed() -> None:
+    """Each verb has a histogram under its own name, for success and for failure."""
+    assert tuple(SECONDS) == get_args(Verb)
+    metrics = Metrics("a.example.com", FakeClock())
+    for verb in SECONDS:
+        with metrics.timed(verb):
+            pass
+        with pytest.raises(ValueError, match="no"), metrics.timed(verb):
+            raise ValueError("no")
+    text = metrics.exposition().decode()
+    for verb in get_args(Verb):
+        for outcome in ("ok", "error"):
+            labels = f'{{driver="a.example.com",outcome="{outcome}"}}'
+            assert f"netclaim_{verb}_seconds_count{labels} 1.0" in text
+
+
+def test_the_page_lists_every_metric() -> None:
+    """docs/driver.md has a row for each declared metric, in its words, and no others."""
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| `netclaim_")]
+    assert rows == [row(each) for each in METRICS]
+
+
+def row(each: Declared) -> str:
+    """A metric as the page shows it."""
+    values = (
+        f"`{label}`: {', '.join(f'`{value}`' for value in values)}"
+        for label, values in each.labels.items()
+    )
+    return f"| `{each.name}` | {each.kind} | {'; '.join(values)} | {each.text} |"
+
+
+def test_no_page_names_a_metric_that_there_is_not() -> None:
+    """Every metric that a page or the changelog speaks of is declared."""
+    names = {each.name for each in METRICS}
+    pages = [*ROOT.glob("docs/**/*.md"), *ROOT.glob("changelog.d/*.md"), ROOT / "README.md"]
+    found = {name for page in pages for name in re.findall(r"netclaim_\w+", page.read_text())}
+    assert {SERIES.sub("", name) for name in found} <= names

@@ -1,0 +1,52 @@
+"""Public is what `__all__` says, and docs/framework.md says the same."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "framework.md"
+MODULES = ("netclaim.framework", "netclaim.framework.testing", "netclaim.model", "netclaim.errors")
+ROW = re.compile(r"^\| `(\w+)` \| (.+) \|$", re.MULTILINE)
+
+
+def section(title: str) -> str:
+    """The page's text below a heading of the second level."""
+    sections = re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)
+    (found,) = (each for each in sections if each.startswith(f"{title}\n"))
+    return found
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_page_lists_every_public_name(name: str) -> None:
+    """Each name of `__all__` has a row, in the same order, and nothing else has."""
+    listed = [row[0] for row in ROW.findall(section(name))]
+    assert listed == sorted(importlib.import_module(name).__all__)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_public_name_is_there(name: str) -> None:
+    """What `__all__` lists can be imported, and classes and functions are explained."""
+    module = importlib.import_module(name)
+    for each in module.__all__:
+        found = getattr(module, each)
+        if inspect.isclass(found) or inspect.isfunction(found):
+            assert found.__doc__, each
+
+
+def test_the_page_has_no_other_module() -> None:
+    """Every module that the page has a section for is one of those compared here."""
+    assert re.findall(r"^## (netclaim\S*)$", PAGE.read_text(), re.MULTILINE) == list(MODULES)
+
+
+def test_the_contract_can_be_met_with_public_names() -> None:
+    """Every class that the contract's methods take or return is public."""
+    model = importlib.import_module("netclaim.model")
+    framework = importlib.import_module("netclaim.framework")
+    for driver in (framework.Driver, framework.NetworkDriver):
+        for _, method in inspect.getmembers(driver, inspect.isfunction):
+            for hint in inspect.get_annotations(method, eval_str=True).values():
+                for word in re.findall(r"netclaim\.model\.\w+\.(\w+)", str(hint)):
+                    assert word in model.__all__
