@@ -1,6 +1,7 @@
 """What the pages show is what the files hold."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import yaml
@@ -19,3 +20,20 @@ def test_the_tenants_page_shows_the_tenants_files() -> None:
         for name in ("class.yaml", "namespace.yaml", "pod.yaml")
     ]
     assert shown == held
+
+
+def test_the_import_law_is_the_documented_one() -> None:
+    """The order of packages in the architecture page is the one that import-linter enforces."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    (contract,) = settings["tool"]["importlinter"]["contracts"]
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    assert contract["name"].replace("<-", "←") in " ".join(page.split())
+
+
+def test_every_package_is_on_the_map() -> None:
+    """The architecture page says of each package what it is."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    package = ROOT / "src" / "netclaim"
+    for path in package.iterdir():
+        if (path / "__init__.py").exists():
+            assert f"| `{path.name}` |" in page
