@@ -9,17 +9,25 @@ __all__ = ["DOCS", "ROOT", "code", "section", "table"]
 
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
+HEADING: Final = re.compile(r"(#+) (.+)")
 CELL: Final = re.compile(r"(?<!\\)\|")
 
 
 def section(page: str, heading: str) -> str:
     """The text under a heading, up to the next one of its rank or above."""
-    text = (DOCS / page).read_text()
-    found = re.search(rf"^(#+) {re.escape(heading)}$", text, re.MULTILINE)
-    assert found is not None, f"{page} has no heading {heading!r}"
-    rest = text[found.end() :]
-    end = re.search(rf"^#{{1,{len(found[1])}}} ", rest, re.MULTILINE)
-    return rest[: end.start()] if end else rest
+    found: list[str] = []
+    rank, fenced = 0, False
+    for line in (DOCS / page).read_text().splitlines(keepends=True):
+        fenced ^= line.startswith("```")
+        mark = None if fenced else HEADING.fullmatch(line.rstrip())
+        if mark and rank and len(mark[1]) <= rank:
+            break
+        if rank:
+            found.append(line)
+        elif mark and mark[2] == heading:
+            rank = len(mark[1])
+    assert rank, f"{page} has no heading {heading!r}"
+    return "".join(found)
 
 
 def table(page: str, heading: str) -> list[Mapping[str, str]]:
