@@ -37,3 +37,13 @@ def test_every_package_is_on_the_map() -> None:
     for path in package.iterdir():
         if (path / "__init__.py").exists():
             assert f"| `{path.name}` |" in page
+
+
+def test_the_readme_shows_a_whole_example() -> None:
+    """The README's first manifest is the example's file, which its first output is of."""
+    page = (ROOT / "README.md").read_text()
+    block = re.search(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert block is not None
+    _, _, held = (ROOT / "examples" / "manifests" / "storage.yaml").read_text().partition("\n")
+    assert block[1] == held
+    assert "<!-- output of: netclaim try -f examples/manifests/storage.yaml -->" in page
