@@ -48,7 +48,7 @@ def attached_kib(lab: Lab, deployment: dict[str, Any]) -> float:
     """What each attached pod takes of the driver's memory."""
     before = resident_mib(lab)
     kubectl, name = lab.kubectl(), deployment["metadata"]["name"]
-    replicas = deployment["spec"]["replicas"]
+    replicas: int = deployment["spec"]["replicas"]
     kubectl.apply(deployment)
     kubectl.wait(f"deployment/{name}", f"jsonpath={{.status.availableReplicas}}={replicas}")
     grown = resident_mib(lab) - before

@@ -1,6 +1,7 @@
 """What the pages show is what the files hold."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import yaml
@@ -19,3 +20,30 @@ def test_the_tenants_page_shows_the_tenants_files() -> None:
         for name in ("class.yaml", "namespace.yaml", "pod.yaml")
     ]
     assert shown == held
+
+
+def test_the_import_law_is_the_documented_one() -> None:
+    """The order of packages in the architecture page is the one that import-linter enforces."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    (contract,) = settings["tool"]["importlinter"]["contracts"]
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    assert contract["name"].replace("<-", "←") in " ".join(page.split())
+
+
+def test_every_package_is_on_the_map() -> None:
+    """The architecture page says of each package what it is."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    package = ROOT / "src" / "netclaim"
+    for path in package.iterdir():
+        if (path / "__init__.py").exists():
+            assert f"| `{path.name}` |" in page
+
+
+def test_the_readme_shows_a_whole_example() -> None:
+    """The README's first manifest is the example's file, which its first output is of."""
+    page = (ROOT / "README.md").read_text()
+    block = re.search(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert block is not None
+    _, _, held = (ROOT / "examples" / "manifests" / "storage.yaml").read_text().partition("\n")
+    assert block[1] == held
+    assert "<!-- output of: netclaim try -f examples/manifests/storage.yaml -->" in page

@@ -1,0 +1,131 @@
+"""docs/driver.md lists the flags that the command has and the events that the code logs."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from netclaim.chained import program_path
+from netclaim.cli import load_command
+from netclaim.framework import Settings
+from netclaim.framework.runtime_places import RuntimePlaces
+from netclaim.kubelet import PluginSockets
+from netclaim.network import LinkSettings
+from tests.pure.doc_pages import ROOT, code, section, table
+
+PAGE: Final = "driver.md"
+SOURCE: Final = ROOT / "src" / "netclaim"
+# What logs, but not in the driver: the embedded cluster, and the runtime's side of NRI.
+ELSEWHERE: Final = (SOURCE / "local", SOURCE / "nri" / "runtime.py")
+LEVELS: Final = {"exception": "error"}  # a method that is another level with a traceback
+EXPLAIN: Final = "explain"  # framework.faults: warning, or error for a bug
+
+
+def options() -> dict[str, Any]:
+    """The command's options by their flags, but for --help."""
+    found = {option.opts[0]: option for option in load_command("driver").params}
+    return {flag: option for flag, option in found.items() if flag != "--help"}
+
+
+def default_of(flag: str, value: object) -> str:
+    """How the page writes a default."""
+    if flag == "--node-name":
+        return "the host's name"
+    if flag == "--cni-bin-dir":
+        return f"`{LinkSettings(state_dir=Path()).cni_path[0]}`"
+    if value is True:
+        return "on"
+    return "none" if value in (None, "", []) else f"`{value}`"
+
+
+def events_logged() -> dict[str, set[str]]:
+    """Every event that the driver's code logs, with its levels."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for path in SOURCE.rglob("*.py"):
+        if not any(path.is_relative_to(other) for other in ELSEWHERE):
+            for event, level in _events_in(ast.parse(path.read_text())):
+                found[event].add(level)
+    return dict(found)
+
+
+def _events_in(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="log"), attr=method),
+                args=[ast.Constant(value=str(event)), *_],
+            ):
+                yield event, LEVELS.get(method, method)
+            case ast.Call(func=ast.Name(id="explain"), args=[ast.Constant(value=str(event)), *_]):
+                yield event, EXPLAIN
+
+
+def test_every_flag_is_listed() -> None:
+    """The table has each flag in the order of `--help`, with its variable and its default."""
+    listed = [
+        (code(row["Flag"]), code(row["Environment variable"]), row["Default"])
+        for row in table(PAGE, "Flags")
+    ]
+    assert listed == [
+        (flag, option.envvar, default_of(flag, option.default))
+        for flag, option in options().items()
+    ]
+
+
+def test_every_other_name_of_a_flag_is_named() -> None:
+    """A flag's other names and its opposite are in the text."""
+    text = section(PAGE, "Flags")
+    for option in options().values():
+        for name in (*option.opts[1:], *option.secondary_opts):
+            assert f"`{name}`" in text
+
+
+def test_every_log_event_is_listed() -> None:
+    """The table has each event that is logged, and no other, in the order of the alphabet."""
+    listed = [code(row["Event"]) for row in table(PAGE, "Log events")]
+    assert listed == sorted(events_logged())
+
+
+def test_levels_of_log_events() -> None:
+    """An event has the level in the table; those that a bug makes errors are named below it."""
+    rest = section(PAGE, "Log events").rpartition("|\n")[2]
+    logged = events_logged()
+    for row in table(PAGE, "Log events"):
+        event = code(row["Event"])
+        explained = EXPLAIN in logged[event]
+        plain = {"warning" if level == EXPLAIN else level for level in logged[event]}
+        assert set(row["Level"].split(" or ")) == plain, event
+        assert (f"`{event}`" in rest) is explained, event
+
+
+def test_every_event_is_a_constant() -> None:
+    """Nothing but `explain` logs under a name that it was given, so that the list is whole."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(
+                        value=ast.Name(id="log"),
+                        attr="debug" | "info" | "warning" | "error" | "exception",
+                    ),
+                    args=[first, *_],
+                ):
+                    named = isinstance(first, ast.Constant)
+                    assert named or path.name == "faults.py", f"{path}:{node.lineno}"
+                case _:
+                    pass
+
+
+def test_every_place_is_listed() -> None:
+    """The sockets and files that the runtime and kubelet share with the driver are in the table."""
+    listed = {code(row["Path"]).rstrip("/") for row in table(PAGE, "Files and sockets")}
+    settings = Settings(node_name="", kubelet_dir=Path("/KUBELET"), run_dir=Path("/RUN"))
+    places = RuntimePlaces.of(settings, "DRIVER")
+    sockets = PluginSockets.under(settings.kubelet_dir, "DRIVER")
+    paths = (
+        *(places.socket, places.plans, places.seat, places.program, places.kubelet_state),
+        *(sockets.registration, sockets.dra),
+    )
+    assert {str(path).removeprefix("/") for path in paths} <= listed
+    assert f"CNI-PROGRAM/{program_path().name}" in listed

@@ -1,0 +1,69 @@
+"""The pages of the five verbs name the events, metrics and settings that there are."""
+
+import re
+from typing import Final
+
+import pytest
+
+from netclaim.framework.metrics import Metrics
+from netclaim.framework.testing import FakeClock
+from tests.pure.doc_pages import DOCS, section
+from tests.pure.test_documentation_driver import events_logged, options
+
+# The words that a page's log events begin with.
+PREFIXES: Final = {
+    "discover": ("discover",),
+    "publish": ("publish",),
+    "prepare": ("prepare", "unprepare"),
+    "attach": ("adopt", "attach", "collect", "detach", "gc", "repair"),
+    "report": ("report",),
+}
+SUMMARY: Final = "Settings, metrics and log events"
+METRIC: Final = re.compile(r"\bnetclaim_[a-z_]+[a-z]\b")
+PAGES: Final = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+
+
+def metric_names() -> set[str]:
+    """Every metric, under the name that is scraped: a counter's ends with _total."""
+    text = Metrics("driver", FakeClock()).exposition().decode()
+    kinds = re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE)
+    return {name for name, kind in kinds if not name.endswith("_created")}
+
+
+@pytest.mark.parametrize("verb", PREFIXES)
+def test_log_events_of_a_verb(verb: str) -> None:
+    """A verb's page lists all log events that begin with its words, and no other."""
+    listed = re.findall(r"`([a-z_]+\.[a-z_]+)`", section(f"{verb}.md", SUMMARY))
+    expected = [event for event in events_logged() if event.partition(".")[0] in PREFIXES[verb]]
+    assert listed == sorted(expected)
+
+
+@pytest.mark.parametrize("verb", PREFIXES)
+def test_settings_of_a_verb(verb: str) -> None:
+    """A verb's page names only flags that `netclaim driver` has."""
+    named = set(re.findall(r"`(--[a-z-]+)", section(f"{verb}.md", SUMMARY)))
+    assert named <= set(options())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_metrics_exist(page: str) -> None:
+    """Whatever a page names as a metric is one."""
+    named = set(METRIC.findall((DOCS / page).read_text()))
+    assert named <= metric_names()
+
+
+def test_every_metric_of_a_verb_is_on_its_page() -> None:
+    """What is measured of a verb is on the page of the verb."""
+    for verb, words in PREFIXES.items():
+        text = section(f"{verb}.md", SUMMARY)
+        for name in metric_names():
+            if name.removesuffix("_seconds").removeprefix("netclaim_") in words:
+                assert f"`{name}`" in text
+
+
+def test_every_verb_is_written_alike() -> None:
+    """Four of the pages answer the same questions, in the same order."""
+    headings = ["What it does", "When", "What it needs", "What it guarantees", "What goes wrong"]
+    for verb in ("discover", "publish", "prepare", "report"):
+        text = (DOCS / f"{verb}.md").read_text()
+        assert re.findall(r"^## (.+)$", text, re.MULTILINE) == [*headings, SUMMARY]
