@@ -369,7 +369,7 @@ class Rights:
     def run(self, site: Site, burst: str) -> None:
         """See Action."""
         if self.granted:
-            grant(site.kubectl, [DEFAULT_DRIVER])
+            grant(site.lab.kubectl(), [DEFAULT_DRIVER])  # they name their own namespace
         else:
             site.kubectl("delete", "clusterrolebinding", "netclaim-driver")
 

@@ -13,6 +13,7 @@ from netclaim.framework.repair import Repairer
 from netclaim.model import PodSandbox
 from netclaim.nri import Container, ContainerHook
 from tests.pure.framework_parts import (
+    DRIVER,
     ScriptedDriver,
     Stage,
     claim_of,
@@ -50,6 +51,11 @@ class Node:
     def __init__(self, stage: Stage, hold: Hold | None, limit_s: float) -> None:
         self.stage = stage
         self.sandboxes = FakeSandboxes()
+
+        async def complete() -> None:
+            await stage.preparer.recall(stage.kubelet.claims_of(DRIVER))
+            await stage.journal.mark_complete()
+
         self.repairer = Repairer(
             stage.attacher,
             stage.adopter,
@@ -58,7 +64,7 @@ class Node:
             netns_exists=stage.netns_exists,
             sandboxes=self.sandboxes,
             release=stage.preparer.release_ended,
-            complete=stage.journal.mark_complete,
+            complete=complete,
         )
         self.attaching = Attaching(
             stage.attacher,

@@ -261,6 +261,11 @@ class FakeKubelet:
 
     def __init__(self) -> None:
         self.pods: dict[str, set[str]] | None = None  # by claim
+        self.claims: list[ClaimRef] | None = []
+
+    def claims_of(self, _driver: str) -> list[ClaimRef] | None:
+        """What the test said."""
+        return self.claims
 
     def pods_of(self, claim_uid: str) -> set[str] | None:
         """What the test said."""

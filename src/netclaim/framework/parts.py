@@ -151,6 +151,7 @@ def build(
     if isinstance(driver, NetworkDriver):
         places = RuntimePlaces.of(settings, driver.name)
         marks = file_marks = FileMarks(PlanFiles(places.plans), released)
+        kubelet = KubeletState(places.kubelet_state)
         hook_time = HookTime(clock)
         detacher = Detacher(
             driver,
@@ -164,7 +165,7 @@ def build(
         attacher = Attacher(
             driver,
             journal,
-            PodPlans(journal, claims, pods, KubeletState(places.kubelet_state)),
+            PodPlans(journal, claims, pods, kubelet),
             detacher,
             reports=reporter,
             marks=marks,
@@ -188,6 +189,8 @@ def build(
             return await collector.collect(dry_run=dry_run)
 
         async def complete() -> None:
+            # Claims of pods that have no sandbox yet, or not any more, are not found by what runs.
+            await preparer.recall(kubelet.claims_of(driver.name))
             await journal.mark_complete()
             file_marks.begin(journal, attacher.is_complete)
 
