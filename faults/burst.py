@@ -6,6 +6,7 @@ are generous: a pod that is late is measured, and only one that never comes is a
 
 import subprocess
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -205,7 +206,7 @@ def run_burst(
     result = BurstResult(fault.name, mode, moment)
     began = time.monotonic()
     # Called by NRI alone, only containers that name their claim are held without a driver.
-    pods = burst_pods(name, claimed, plain, named=mode == "nri")
+    pods = burst_pods(name, claimed, plain, named=mode == "nri" and fault.names_claims)
     result.pods = len(pods)
     for action in fault.before:
         action.run(site, name)
@@ -224,6 +225,7 @@ def run_burst(
     except (NotSettledError, AwayError) as error:
         result.violations.append(str(error))
     except (LabError, OSError, subprocess.SubprocessError) as error:
+        traceback.print_exc()
         result.violations.append(f"the burst could not be carried out: {error}")
     result.steady_s = steady.took_s
     result.violations += steady.failures

@@ -76,6 +76,7 @@ class Fault:
     after: tuple[Action, ...] = ()
     plugin: str = "macvlan"
     links_may_go: bool = False  # whether a pod may see an interface go: its link is pulled
+    names_claims: bool = True  # kubelet never starts a container that names a claim it forgot
 
     @property
     def deletes_pods(self) -> bool:
@@ -175,6 +176,7 @@ KUBELET = (
         "kubelet is killed, loses its record of prepared claims, and is started again",
         breaks=(Kill(("kubelet",)), Remove("/var/lib/kubelet/dra_manager_state")),
         mends=(Start(("kubelet",)),),
+        names_claims=False,
     ),
     Fault(
         "kubelet-forgets-running",

@@ -200,6 +200,25 @@ static bool make_request(struct buffer *request, const struct call *call)
     return true;
 }
 
+/* Why there is no answer, as the rest of a sentence about the driver. */
+static void put_why(struct buffer *out, const struct answer *answer, const char *socket,
+                    double seconds)
+{
+    if (answer->outcome == DRIVER_AWAY) {
+        put_text(out, " is not running on this node (");
+        put_text(out, socket);
+        put_text(out, ": ");
+        put_text(out, strerror(answer->error));
+        put_text(out, ")");
+    } else if (answer->outcome == DRIVER_LOST) {
+        put_text(out, " stopped before it answered");
+    } else {
+        put_text(out, " did not answer within ");
+        put_number(out, (unsigned long)(seconds + 0.5));
+        put_text(out, " s");
+    }
+}
+
 /* Why a pod that has claims cannot go on. */
 static int refuse(const struct config *config, const struct answer *answer, enum concern concern)
 {
@@ -207,19 +226,7 @@ static int refuse(const struct config *config, const struct answer *answer, enum
 
     put_text(&message, "the netclaim driver ");
     put_text(&message, config->driver);
-    if (answer->outcome == DRIVER_AWAY) {
-        put_text(&message, " is not running on this node (");
-        put_text(&message, config->socket);
-        put_text(&message, ": ");
-        put_text(&message, strerror(answer->error));
-        put_text(&message, ")");
-    } else if (answer->outcome == DRIVER_LOST) {
-        put_text(&message, " stopped before it answered");
-    } else {
-        put_text(&message, " did not answer within ");
-        put_number(&message, (unsigned long)(config->timeout_s + 0.5));
-        put_text(&message, " s");
-    }
+    put_why(&message, answer, config->socket, config->timeout_s);
     if (concern == CANNOT_TELL) {
         put_text(&message, "; whether the pod claims an interface cannot be told, since ");
         put_text(&message, config->kubelet_state);
@@ -478,10 +485,11 @@ static int run_wait(int count, char **words)
     /* The driver wrote down which sandboxes have everything: those do not need it. */
     if (is_noted(options.attached, "", span_of(options.sandbox)))
         return 0;
-    return complain("the netclaim driver at ", span_of(options.socket),
-                    answer.outcome == DRIVER_SILENT
-                        ? " did not answer in time; the pod's interfaces are not all there"
-                        : " is away; the pod's interfaces are not all there");
+    struct buffer why = {0};
+
+    put_why(&why, &answer, options.socket, seconds);
+    return complain("the netclaim driver", (struct span){why.at, why.len},
+                    "; the pod's interfaces are not known to be there");
 }
 
 int main(int count, char **words)

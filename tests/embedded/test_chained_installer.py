@@ -1,6 +1,7 @@
 """netclaim-attach in a runtime's directories: put in, kept in, taken out."""
 
 import asyncio
+import base64
 import json
 import os
 import stat
@@ -29,6 +30,7 @@ class Node:
     def __init__(self, root: Path) -> None:
         self.conf_dir = root / "net.d"
         self.bin_dir = root / "bin"
+        self.results_dir = root / "results"
         self.list = self.conf_dir / "10-primary.conflist"
         self.program = self.bin_dir / "netclaim-attach"
         self.conf_dir.mkdir()
@@ -45,7 +47,7 @@ class Node:
         """A driver's installer."""
         return Installer(
             self.conf_dir, self.bin_dir, entry, program=program or program_path(), sleep=sleep,
-            now=now,
+            now=now, results_dir=self.results_dir,
         )  # fmt: skip
 
     def drivers(self) -> list[str]:
@@ -62,6 +64,25 @@ class Node:
 def node(tmp_path: Path) -> Node:
     """A node whose primary network is there."""
     return Node(tmp_path)
+
+
+@pytest.mark.asyncio
+async def test_program_that_running_pods_end_with(node: Node) -> None:
+    """It stays while a cached result names it: CRI-O ends a pod with the list it began with."""
+    installer = node.installer()
+    installer.install()
+    node.results_dir.mkdir()
+    for name, text in (("pods-a-eth0", node.list.read_text()), ("pods-b-eth0", PRIMARY)):
+        config = base64.b64encode(text.encode()).decode()
+        (node.results_dir / name).write_text(json.dumps({"kind": "cniCacheV1", "config": config}))
+    for name, text in (("odd", "{"), ("odder", '{"config": "%"}'), ("list", "[]")):
+        (node.results_dir / name).write_text(text)
+    await installer.remove()
+    assert (node.drivers(), node.program.exists()) == ([], True)
+    assert installer.pods_started_with_it() == 1
+    (node.results_dir / "pods-a-eth0").unlink()
+    await installer.remove()
+    assert not node.program.exists()
 
 
 def test_put_in(node: Node) -> None:

@@ -59,6 +59,7 @@ class Node:
             sandboxes=self.sandboxes,
             claims=stage.preparer,
             marks=stage.marks,
+            on_record=lambda: stage.kubelet.claims,
         )
         self.attaching = Attaching(
             stage.attacher,

@@ -260,6 +260,7 @@ class FakeKubelet:
 
     def __init__(self) -> None:
         self.pods: dict[str, set[str]] | None = None  # by claim
+        self.claims: list[ClaimRef] | None = []
 
     def pods_of(self, claim_uid: str) -> set[str] | None:
         """What the test said."""

@@ -5,7 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from netclaim.errors import RequestError
+from netclaim.errors import PeerError, RequestError
+from netclaim.framework.contract import LaterError
+from netclaim.framework.pod_plans import NotPreparedError
 from netclaim.model import Claim
 from netclaim.model.claim import ReportedDevice
 from tests.pure.framework_node import RED, node_in
@@ -31,6 +33,10 @@ def reported(claim: Claim) -> Claim:
         for device in claim.devices
     )
     return msgspec.structs.replace(claim, reported=ready)
+
+
+class AwayError(LaterError, PeerError):
+    """A link is not on the node."""
 
 
 @pytest.mark.asyncio
@@ -169,3 +175,54 @@ async def test_lost_journal_is_not_complete_unless_pods_may_be_read(tmp_path: Pa
         await node.repairer.wait_idle()
         assert node.stage.journal.complete
         assert node.stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_knows_claims_of_pods_without_a_sandbox(tmp_path: Path) -> None:
+    """Kubelet has prepared them, and does not ask again: they are planned by its record."""
+    async with node_in(tmp_path, complete=False) as node:
+        stage = node.stage
+        stage.claims.claims["red"] = RED
+        stage.kubelet.claims = [RED.ref, claim_of("gone").ref]
+        stage.claims.faults = [UNREACHABLE]
+        await node.synchronize()
+        await node.repairer.wait_idle()
+        assert stage.journal.complete
+        assert set(stage.journal.bookings) == {"uid-red"}
+        await node.run(pod_of())
+        assert stage.driver.calls == ["prepare red", "attach eth1"]
+        assert stage.pods.gets == []
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_refuses_what_kubelet_prepared_and_cannot_be_planned(
+    tmp_path: Path,
+) -> None:
+    """Its pod does not start without; a claim whose link is away is owed."""
+    async with node_in(tmp_path, complete=False) as node:
+        stage = node.stage
+        blue = claim_of("blue", device_of("eth2"), pods=("pod-2",))
+        stage.claims.claims |= {"red": RED, "blue": blue}
+        stage.kubelet.claims = [RED.ref, blue.ref]
+        stage.driver.fail("prepare red", RequestError("no such key"))
+        stage.driver.fail("prepare blue", AwayError("the link is away"))
+        await node.synchronize()
+        await node.repairer.wait_idle()
+        assert stage.journal.complete
+        assert stage.journal.bookings["uid-blue"].owed
+        with pytest.raises(NotPreparedError):
+            await node.run(pod_of())
+        await node.run(pod_of("pod-2", "s2"))
+        assert stage.states() == {"s2/eth2": "attached"}
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_is_complete_where_kubelets_record_cannot_be_read(
+    tmp_path: Path,
+) -> None:
+    """What runs is all that can be known then."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.kubelet.claims = None
+        await node.synchronize()
+        await node.repairer.wait_idle()
+        assert node.stage.journal.complete

@@ -10,7 +10,13 @@ from netclaim.framework.kubelet_state import KubeletState
 from tests.pure.framework_node import RED, node_in
 from tests.pure.framework_parts import UNREACHABLE, pod_of
 
-ENTRY = {"ClaimUID": "uid-red", "ClaimName": "red", "PodUIDs": {"pod-1": {}, "pod-2": {}}}
+ENTRY = {
+    "ClaimUID": "uid-red",
+    "ClaimName": "red",
+    "Namespace": "default",
+    "PodUIDs": {"pod-1": {}, "pod-2": {}},
+    "DriverState": {"net.example.com": {"Devices": None}},
+}
 
 
 def written(path: Path, data: Any) -> Path:
@@ -27,6 +33,15 @@ def test_pods_of_a_claim(tmp_path: Path) -> None:
     assert state.pods_of("uid-blue") == []
 
 
+def test_claims_of_a_driver(tmp_path: Path) -> None:
+    """Those with a state of the driver; none before kubelet wrote the file."""
+    path = tmp_path / "state"
+    assert KubeletState(path).claims_of("net.example.com") == ()
+    written(path, {"ClaimInfoStateList": [ENTRY, {"ClaimUID": "uid-blue"}]})
+    assert KubeletState(path).claims_of("net.example.com") == [RED.ref]
+    assert KubeletState(path).claims_of("gpu.example.com") == []
+
+
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"Data": "["}', b'{"Data": "{}"', b"\xff"])
 def test_file_that_cannot_be_read(tmp_path: Path, content: bytes) -> None:
     """Then nothing is known; nor without a file."""
@@ -34,6 +49,7 @@ def test_file_that_cannot_be_read(tmp_path: Path, content: bytes) -> None:
     assert KubeletState(path).pods_of("uid-red") is None
     path.write_bytes(content)
     assert KubeletState(path).pods_of("uid-red") is None
+    assert KubeletState(path).claims_of("net.example.com") is None
 
 
 @pytest.mark.asyncio

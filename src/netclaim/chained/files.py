@@ -4,6 +4,7 @@ Promise: a file is replaced whole, its new content on the disk first, and under 
 runtime would load meanwhile. What the operating system says comes out as a HostError.
 """
 
+import base64
 import os
 import secrets
 from pathlib import Path
@@ -13,8 +14,8 @@ import msgspec
 
 from netclaim.errors import HostError
 
-__all__ = ["HostFaults", "Sight", "conf_files", "mentions", "nudge", "read_text", "replace_file",
-           "sight_of", "write_draft"]  # fmt: skip
+__all__ = ["HostFaults", "Sight", "cached_with", "conf_files", "mentions", "nudge", "read_text",
+           "replace_file", "sight_of", "write_draft"]  # fmt: skip
 
 EXTENSIONS: Final = (".conf", ".conflist", ".json")  # what containerd loads; others are passed over
 
@@ -61,6 +62,27 @@ def mentions(path: Path, word: str) -> bool:
             return word.encode() in path.read_bytes()
         except FileNotFoundError:
             return False
+
+
+class _CachedResult(msgspec.Struct):
+    """What CNI's library keeps of an ADD, as far as it matters here."""
+
+    config: str = ""  # the network list, in base64
+
+
+def cached_with(directory: Path, word: str) -> int:
+    """How many of a runtime's cached CNI results are of a list that contains this word.
+
+    What cannot be read is no such result: a runtime that cannot read it does not use it either.
+    """
+    count = 0
+    for path in directory.glob("*"):
+        try:
+            cached = msgspec.json.decode(path.read_bytes(), type=_CachedResult)
+            count += word.encode() in base64.b64decode(cached.config)
+        except (OSError, ValueError, msgspec.MsgspecError):
+            continue
+    return count
 
 
 def read_text(path: Path) -> str:

@@ -6,8 +6,9 @@ So the new content is written beside the file, under a name the runtime passes o
 within the directory: a file that comes in from another directory is not noticed.
 
 Promise: pods that claim nothing never suffer. The program is there before the list names it, and
-the list stops naming it before the program goes; a file is replaced whole, with its mode and owner,
-and only by something that a runtime can load. Every method may be called twice.
+the list stops naming it before the program goes, which stays while pods run that were started with
+it: some runtimes end a pod with the list it was started with. A file is replaced whole, with its
+mode and owner, and only by something that a runtime can load. Every method may be called twice.
 Limit: a primary network's installer that writes in the very moment between our last look and our
 renaming is overwritten with what it had written before; it will be seen to by whoever wrote it.
 """
@@ -31,6 +32,7 @@ from netclaim.chained.conflist import (
 from netclaim.chained.files import (
     HostFaults,
     Sight,
+    cached_with,
     conf_files,
     mentions,
     nudge,
@@ -51,6 +53,7 @@ SETTLE_S: Final = 1.0  # the runtime reads the directory anew within millisecond
 FIGHT_COUNT: Final = 5  # put back so often within FIGHT_WINDOW_S: somebody means it
 FIGHT_WINDOW_S: Final = 60.0
 FIGHT_PAUSE_S: Final = 60.0  # how long somebody who means it is left alone
+RUNTIME_RESULTS: Final = Path("/var/lib/cni/results")  # where CNI's library keeps what it did
 NOTHING_THERE: Final = "there is no network configuration in {}"
 ATTEMPTS: Final = 5  # at a file that changes under our hands, in one call
 
@@ -65,6 +68,7 @@ class Installer:
         entry: PluginEntry,
         *,
         program: Path,
+        results_dir: Path = RUNTIME_RESULTS,
         settle_s: float = SETTLE_S,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -73,6 +77,7 @@ class Installer:
         self._bin_dir = bin_dir
         self._entry = entry
         self._program = program
+        self._results_dir = results_dir
         self._settle_s = settle_s
         self._now = now
         self._sleep = sleep
@@ -113,8 +118,12 @@ class Installer:
             self._seen = before  # else look once more: somebody may have written just behind us
         return changed
 
+    def pods_started_with_it(self) -> int:
+        """How many pods a runtime may end by executing the program."""
+        return cached_with(self._results_dir, PLUGIN_TYPE)
+
     async def remove(self) -> None:
-        """Take the entry out of every file, then the program away if no other driver needs it."""
+        """Take the entry out of every file, then the program away if nobody needs it any more."""
         self._done.clear()
         changed = False
         faults: list[HostError] = []
@@ -129,6 +138,8 @@ class Installer:
             return
         if changed:
             await self._sleep(self._settle_s)  # a pod that starts now may still be told to call it
+        if self.pods_started_with_it():
+            return
         with HostFaults(self._target):
             self._target.unlink(missing_ok=True)
 

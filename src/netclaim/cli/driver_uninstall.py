@@ -59,6 +59,9 @@ async def _uninstall(settings: Settings, name: str) -> list[str]:
     ]
     if before[1] and not after[1]:
         done.append(f"removed {program}")
+    elif done and after[1] and (pods := installer.pods_started_with_it()):
+        started = f"{pods} running pod{' was' if pods == 1 else 's were'} started with it"
+        done.append(f"kept {program}: {started}; it does nothing any more")
     started_with = list(settings.cdi_dir.glob(f"{name}_*.json"))
     for path in (places.program, places.socket.parent):
         if path == places.program and started_with:

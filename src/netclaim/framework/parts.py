@@ -6,6 +6,7 @@ runtime calls, then what collects. A driver that attaches nothing has the second
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from netclaim.chained import PlanFiles
 from netclaim.cri import CriClient
@@ -123,6 +124,7 @@ class _Attached:
     marks: FileMarks
     hook_time: HookTime
     hold: Hold
+    kubelet: KubeletState
 
 
 def build(
@@ -206,6 +208,7 @@ def _attached(driver: NetworkDriver, ground: _Ground) -> _Attached:
     journal, settings = ground.journal, ground.settings
     places = RuntimePlaces.of(settings, driver.name)
     marks = FileMarks(PlanFiles(places.plans), ground.released)
+    kubelet = KubeletState(places.kubelet_state)
     hook_time = HookTime(ground.clock)
     detacher = Detacher(
         driver,
@@ -219,7 +222,7 @@ def _attached(driver: NetworkDriver, ground: _Ground) -> _Attached:
     attacher = Attacher(
         driver,
         journal,
-        PodPlans(journal, ground.claims, ground.pods, KubeletState(places.kubelet_state)),
+        PodPlans(journal, ground.claims, ground.pods, kubelet),
         detacher,
         reports=ground.reporter,
         marks=marks,
@@ -233,7 +236,7 @@ def _attached(driver: NetworkDriver, ground: _Ground) -> _Attached:
     )
     marks.begin(journal, attacher.is_complete)
     attacher.count()
-    return _Attached(attacher, marks, hook_time, hold)
+    return _Attached(attacher, marks, hook_time, hold, kubelet)
 
 
 def _network(
@@ -262,6 +265,7 @@ def _network(
         sandboxes=runtime,
         claims=preparer,
         marks=attached.marks,
+        on_record=partial(attached.kubelet.claims_of, driver.name),
     )
     attaching = Attaching(
         attacher,

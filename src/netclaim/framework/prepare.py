@@ -10,7 +10,7 @@ under a pod that still runs it is put off until the pod has ended. Limit: one at
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -148,6 +148,29 @@ class Preparer:
                 if booking is not None and known is None:
                     await self._release(booking)
                 raise
+
+    async def recall(self, on_record: Collection[ClaimRef] | None) -> None:
+        """Plan what kubelet has on record, and the journal lost; None: that cannot be known.
+
+        Kubelet does not ask for these claims again. One that cannot be planned stays booked if it
+        is there, so that its pods are refused. Again: nothing.
+        """
+        if on_record is None:
+            log.warning("recall.unknown")
+        for ref in on_record or ():
+            async with self._locks.hold(ref.uid):
+                if ref.uid not in self._journal.bookings:
+                    await self._recall(ref)
+
+    async def _recall(self, ref: ClaimRef) -> None:
+        at = {"claim": ref.name, "namespace": ref.namespace}
+        try:
+            await self._prepare(ref, ending=False)
+            log.info("recall.done", **at)
+        except LaterError as error:
+            await self._owe(ref, error)
+        except RequestError as error:
+            log.warning("recall.failed", error=str(error), **at)
 
     async def settle(self, ref: ClaimRef) -> None:
         """Plan a claim that is owed, or raise why it cannot be. Again: nothing."""

@@ -10,7 +10,7 @@ or if that was put off, when the next one ends; `collect` finds it within ten mi
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Final, Protocol
 
@@ -31,7 +31,7 @@ from netclaim.framework.supervise import Backoff
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["EndingClaims", "NodeMarks", "Repairer", "SandboxState", "Sandboxes"]
+__all__ = ["NodeClaims", "NodeMarks", "Repairer", "SandboxState", "Sandboxes"]
 
 log = structlog.get_logger()
 
@@ -68,8 +68,12 @@ class Sandboxes(Protocol):
         ...
 
 
-class EndingClaims(Protocol):
-    """Claims that kubelet released under a pod that still ran."""
+class NodeClaims(Protocol):
+    """Claims that are not where kubelet and the journal agree."""
+
+    async def recall(self, on_record: Collection[ClaimRef] | None) -> None:
+        """Plan what kubelet has on record, and the journal lost. Again: nothing."""
+        ...
 
     async def release_ended(self, ref: ClaimRef) -> None:
         """Undo a claim whose release was put off, if it still is. Again: nothing."""
@@ -96,9 +100,11 @@ class Repairer:
         *,
         has_netns: HasNetns,
         sandboxes: Sandboxes,
-        claims: EndingClaims,
+        claims: NodeClaims,
         marks: NodeMarks,
+        on_record: Callable[[], Collection[ClaimRef] | None],
     ) -> None:
+        """`on_record` says which claims kubelet has prepared; None if that cannot be known."""
         self._attacher = attacher
         self._adopter = adopter
         self._journal = journal
@@ -107,6 +113,7 @@ class Repairer:
         self._sandboxes = sandboxes
         self._claims = claims
         self._marks = marks
+        self._on_record = on_record
         self._running: dict[str, PodSandbox] = {}  # to be completed
         self._gone: dict[str, PodSandbox] = {}  # to be released
         self._lost: dict[str, PodSandbox] = {}  # to be replaced, if they run
@@ -288,7 +295,11 @@ class Repairer:
         return [claim for claim in ending if not self._attacher.users(claim.uid)]
 
     async def _note_complete(self) -> None:
-        """Note that everything that runs on the node is in the journal."""
+        """Note that everything that runs on the node, or is about to, is in the journal.
+
+        Claims of pods that have no sandbox yet, or not any more, are not found by what runs.
+        """
+        await self._claims.recall(self._on_record())
         await self._journal.mark_complete()
         self._marks.begin(self._journal, self._attacher.is_complete)
 
