@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Write what is made from the policy's table (`netclaim.network.policy`), or check it.
+"""Write what is made from the tables of what a claim may say, or check it.
 
-    python scripts/policy_files.py           writes both
+    python scripts/policy_files.py           writes all
     python scripts/policy_files.py --check   writes nothing; names what is stale and exits 1
 
-`docs/security.md` shows the table between two marks; `deploy/claim-admission.yaml` says the same to
-the API server, so that tenants hear it when they apply a claim.
-Promise: the table is the one source. Limit: of the admission policy's expressions see `_policy`:
+`docs/security.md` shows the policy's table (`netclaim.network.policy`) between two marks, and
+`docs/parameters.md` that of the parameters (`netclaim.network.parameter_keys`);
+`deploy/claim-admission.yaml` says the policy to the API server, so that tenants hear it when they
+apply a claim.
+Promise: the tables are the one source. Limit: of the admission policy's expressions see `_policy`:
 they let pass what only the driver can know.
 """
 
@@ -17,11 +19,11 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from netclaim.network.parameter_keys import KEYS, PARAMETERS
 from netclaim.network.policy import (
     COMMON_KEYS,
     IPAM_TYPES,
     LABEL,
-    PARAMETERS,
     SYSCTLS,
     TYPES,
     Key,
@@ -32,22 +34,37 @@ from netclaim.network.settings import DRIVER_NAME
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "security.md"
+PARAMETERS_PAGE = ROOT / "docs" / "parameters.md"
 MANIFEST = ROOT / "deploy" / "claim-admission.yaml"
 BEGIN, END = "<!-- the policy's table: begin -->\n", "<!-- the policy's table: end -->\n"
+BEGIN_KEYS, END_KEYS = "<!-- the keys: begin -->\n", "<!-- the keys: end -->\n"
 
 
 def stale() -> list[str]:
     """The files that are not what the table says."""
-    wanted = {PAGE: page(), MANIFEST: manifest()}
-    return [path.name for path, text in wanted.items() if path.read_text() != text]
+    return [path.name for path, text in wanted().items() if path.read_text() != text]
 
 
-def page() -> str:
-    """The page with the table as it is now."""
-    text = PAGE.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+def wanted() -> dict[Path, str]:
+    """The files as the tables say today."""
+    return {
+        PAGE: _between(PAGE.read_text(), BEGIN, END, table()),
+        PARAMETERS_PAGE: _between(PARAMETERS_PAGE.read_text(), BEGIN_KEYS, END_KEYS, keys()),
+        MANIFEST: manifest(),
+    }
+
+
+def _between(text: str, begin: str, end: str, table: str) -> str:
+    """A page with the table that is current."""
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n{table}\n{end}{after}"
+
+
+def keys() -> str:
+    """The parameters in Markdown."""
+    rows = ((f"`{key.name}`", key.type, key.set_by.value, key.about) for key in KEYS)
+    return _rows(("Key", "Type", "Set by", "What it is"), rows) + "\n"
 
 
 def table() -> str:
@@ -320,8 +337,8 @@ def main() -> int:
         found = stale()
         print("\n".join(found), file=sys.stderr)
         return 1 if found else 0
-    PAGE.write_text(page())
-    MANIFEST.write_text(manifest())
+    for path, text in wanted().items():
+        path.write_text(text)
     return 0
 
 

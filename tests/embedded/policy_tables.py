@@ -72,7 +72,7 @@ UPLINKS: Final = {
     "linkInContainer hides that it is the node's link": Attack(
         plugins=({**HOST_DEVICE, "linkInContainer": True},),
         device="uplink",
-        says=("unknown key 'linkInContainer'", *NOT_GIVEN_AWAY),
+        says=('unknown key "linkInContainer"', *NOT_GIVEN_AWAY),
     ),
     "linkInContainer on a macvlan": Attack(
         plugins=({**PASSTHRU, "linkInContainer": True, "master": "uplink"},),
@@ -467,8 +467,8 @@ IFNAMES: Final = {
     for ifname, words in {
         "all": "'all' means every interface to the kernel",
         "default": "'default' means every interface to the kernel",
-        "lo": "'lo' is what the pod has already",
-        "eth0": "'eth0' is what the pod has already",
+        "lo": "the pod already has an interface named lo",
+        "eth0": "the pod already has an interface named eth0",
         "..": "'..' cannot be the name of an interface",
         "net%d": "must not hold '/', ':', '%', spaces or control characters",
         "../../x": "must not hold '/'",
@@ -514,7 +514,9 @@ LEVELS: Final = {
     "a claim that allows itself": Attack(
         plugins=(MACVLAN,),
         beside={"allow": ["config"]},
-        says=("parameters.allow: unknown key: only a DeviceClass can say what claims may set",),
+        says=(
+            'parameters.allow: unknown key "allow"; only a DeviceClass can say what claims may set',
+        ),
     ),
     "what a class allows is still judged": Attack(
         of_class={"allow": ["config"]},

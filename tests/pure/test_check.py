@@ -125,11 +125,11 @@ def test_there_are_examples() -> None:
 
 # What to change in the claim above, and what is said of it, with its class and pod before it.
 MISTAKES: list[tuple[str, str, str]] = [
-    ("ifName: net1", "ifname: net1", f"27: error: {PARAMETERS}.ifname: unknown key: is ifName"),
-    ("ifName: net1", "ifname: net1", f"24: error: {PARAMETERS}.ifName: is missing: such as net1"),
-    ("ifName: net1", "ifName: eth0", f"27: error: {PARAMETERS}.ifName: 'eth0' is what the pod"),
+    ("ifName: net1", "ifname: net1", f"27: error: {PARAMETERS}.ifname: unknown key "),
+    ("ifName: net1", "ifname: net1", f"24: error: {PARAMETERS}.ifName: ifName is missing; for"),
+    ("ifName: net1", "ifName: eth0", f"27: error: {PARAMETERS}.ifName: the pod already has"),
     ("cniVersion: 1.0.0", "cniVersion: 1.0", f"29: error: {PARAMETERS}.config.cniVersion: write"),
-    ("type: macvlan", "typ: macvlan", f"32: error: {PARAMETERS}.config.plugins[0].type: is miss"),
+    ("type: macvlan", "typ: macvlan", f"32: error: {PARAMETERS}.config.plugins[0].type: type is"),
     ("requests: [nic]", "requests: [nick]", "21: error: spec.devices.config[0].requests[0]: Inv"),
     ("requests: [nic]", "requests: [nick]", "18: error: spec.devices.requests[0].exactly: no con"),
     ("deviceClassName: nic", "deviceClass: nic", "19: error: spec.devices.requests[0].exactly.de"),
@@ -196,7 +196,7 @@ def test_what_neither_the_class_nor_the_claim_sets() -> None:
     config = "  config:\n  - opaque:\n      driver: cni.dra.networking.x-k8s.io\n"
     half = CLASS + config + "      parameters: {interface: net1}\n"
     (line,) = lines(half, CLAIM[: CLAIM.index("    config:")])
-    assert line.startswith("x:22: error: spec.devices.requests[0].exactly: config is missing: a")
+    assert line.startswith("x:22: error: spec.devices.requests[0].exactly: config is missing; w")
     assert lines(half) == []
 
 
@@ -204,7 +204,7 @@ def test_a_class_outside_the_files_may_set_it() -> None:
     """What a claim leaves out is a warning if its class is not at hand."""
     found = lines(CLAIM.replace("          ifName: net1\n", ""))
     assert [line.split(": ")[1] for line in found] == ["warning", "warning"]
-    assert found[1].endswith("is missing: such as net1, unless the class nic sets it")
+    assert found[1].endswith("is missing; for example net1, unless the class nic sets it")
 
 
 def test_parameters_of_other_drivers_are_left_alone() -> None:
@@ -419,7 +419,7 @@ def test_lists_within_lists() -> None:
     items = [yaml.safe_load(CLASS), {"kind": "List", "items": [yaml.safe_load(bad)]}]
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
     (line,) = lines(text)
-    assert line.startswith(f"x:1: error: items[1].items[0].{PARAMETERS}.ifName: 'eth0' is what")
+    assert line.startswith(f"x:1: error: items[1].items[0].{PARAMETERS}.ifName: the pod already")
     with pytest.raises(ManifestError, match=r"^x:2: items: is not a list"):
         lines("kind: List\nitems: 7\n")
 

@@ -5,18 +5,17 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from netclaim.cni.folding import fold
-from netclaim.network.parameters import TYPED_KEYS
+from netclaim.network.parameter_keys import KEYS, WISHES, SetBy
 from netclaim.network.policy import (
-    ALLOWABLE,
     COMMON_KEYS,
     IPAM_TYPES,
     NETWORK_KEYS,
-    PARAMETERS,
     SYSCTLS,
     TYPES,
     Key,
     Level,
 )
+from netclaim.network.wishes import Wishes
 from netclaim.plugins import PLUGIN_TYPES
 from scripts import policy_files
 
@@ -75,10 +74,12 @@ def test_sysctls_are_of_the_pod_or_its_own_interface() -> None:
             assert parts[3] == "IFNAME"
 
 
-def test_what_a_claim_can_say_is_in_the_table() -> None:
-    """Every parameter beside those that name the dialect has a row, and classes can allow it."""
-    assert set(TYPED_KEYS) - {"apiVersion", "kind"} == set(PARAMETERS)
-    assert set(ALLOWABLE) == set(PARAMETERS) - {"ifName"}
+def test_a_parameter_has_all_that_its_row_says() -> None:
+    """What a claim can set has a rule; a class can allow all but the name; a wish has a field."""
+    for key in KEYS:
+        assert (key.rule is not None) is (key.set_by is SetBy.EITHER), key.name
+        assert key.allowable is (key.set_by is SetBy.EITHER and key.name != "ifName"), key.name
+    assert set(WISHES) == set(Wishes.__struct_fields__)
 
 
 def test_docs_and_admission_policy_are_the_table() -> None:

@@ -15,13 +15,15 @@ from typing import Any, Final
 
 from netclaim.check.finding import Finding
 from netclaim.check.policy import Policy, level_in, policy_faults
-from netclaim.check.subject import CLAIM_SPECS, Index, Subject, Wanted, inside, steps, wanted
+from netclaim.check.subject import CLAIM_SPECS, Index, Subject, Wanted, inside, wanted
 from netclaim.errors import RequestError
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
 from netclaim.model.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.network.dialect import is_our_dialect
+from netclaim.network.entries import Entry, Requested
 from netclaim.network.errors import ParametersError
+from netclaim.network.parameter_keys import KEYS, SetBy
 from netclaim.network.parameters import InterfaceRequest, read_claim
 from netclaim.network.policy import Level
 from netclaim.paths import Path
@@ -31,12 +33,13 @@ __all__ = ["Judged", "check_claim", "check_class", "our_drivers"]
 DEVICES_MAX: Final = 32  # the most that an allocation holds
 PINNED: Final = re.compile(r"""\bdevice\.driver\s*==\s*(["'])([^"']*)\1""")
 NAME: Final = re.compile(r"[a-z0-9-]+(/[a-z0-9-]+)?")
-# The driver's words for places: a request stands for the entry that configures it.
-FROM_CLASS: Final = re.compile(r"DeviceClass\(([^)]*)\)\.spec\.config(.*)", re.DOTALL)
-FROM_CLAIM: Final = re.compile(
-    r"spec\.devices\.(config|requests)\[(.*?)\]((?:\.opaque\.parameters.*)?)", re.DOTALL
+# What the class or the claim may set, under whatever name, and one of them has to.
+SET_BY_EITHER: Final = frozenset(
+    name
+    for key in KEYS
+    if key.missing and key.set_by is SetBy.EITHER
+    for name in (key.name, key.plain)
 )
-SET_BY_EITHER: Final = ("ifName", "interface", "config")  # by the class or by the claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,38 +195,33 @@ def _refusals(stand_in: _StandIn, requests: Iterable[InterfaceRequest]) -> Itera
 
 def _located(stand_in: _StandIn, fault: RequestError) -> tuple[Finding, Path]:
     """A complaint of the driver's, which speaks of requests by name, at its place in the files."""
-    message = str(fault).removeprefix(f"{fault.field}: ")
     subject = stand_in.subject
-    if match := FROM_CLASS.fullmatch(fault.field):
-        config = _last_config(stand_in, match[1], "FromClass")
-        path = (*config.path, *steps(match[2]))
-        if subject is not config.owner and _is_left_out(config.owner, path):
-            said = f"{path[-1]} {message}; set it in the claim or in its class"
-            return subject.error(_wanted(stand_in, match[1]).path, said), path
-        return config.owner.error(path, message), path
-    match = FROM_CLAIM.fullmatch(fault.field)
-    spec = CLAIM_SPECS[subject.kind]
-    if match is None:
-        path = (*spec, *steps(fault.field)[1:])
-    elif match[1] == "requests":
-        path = _wanted(stand_in, match[2]).path
-    else:
-        path = (*_last_config(stand_in, match[2], "FromClaim").path, *steps(match[3]))
-        base = match[2].partition("/")[0]
-        one = next((one for one in stand_in.wanted if _base(one) == base), None)
-        if one and one.name not in stand_in.sure and _is_left_out(subject, path):
-            said = f"{message}, unless the class {one.class_name} sets it"
-            return subject.warning(path, said), path
-    return subject.error(path, message), path
+    match fault.path:
+        case (Entry() as entry, *inner):
+            return _in_entry(stand_in, entry, tuple(inner), fault.message)
+        case (Requested() as requested, *_):
+            path = _wanted(stand_in, requested.request).path
+        case ("spec", *inner):
+            path = (*CLAIM_SPECS[subject.kind], *inner)
+        case nowhere:
+            path = nowhere
+    return subject.error(path, fault.message), path
 
 
-def _last_config(stand_in: _StandIn, label: str, source: str) -> _Config:
-    """The entry that the driver means: by the requests that it lists, or by one it is for."""
-    entries = [config for config in stand_in.configs if config.opaque.source == source]
-    listed = [config for config in entries if ",".join(config.opaque.requests) == label]
-    named = [config for config in entries if label in config.opaque.requests]
-    names = [one.name for one in stand_in.wanted if _base(one) == label]
-    return (listed or named or [c for c in entries if any(map(c.opaque.applies_to, names))])[-1]
+def _in_entry(stand_in: _StandIn, entry: Entry, inner: Path, message: str) -> tuple[Finding, Path]:
+    """A complaint about an entry of `config`: one that the class may mend is none of the claim."""
+    subject = stand_in.subject
+    config = stand_in.configs[entry.number]
+    path = (*config.path, *inner)
+    left_out = _is_left_out(config.owner, path)
+    if entry.of_class and left_out and subject is not config.owner:
+        said = f"{message}; set it in the claim or in its class"
+        return subject.error(_wanted(stand_in, entry.request).path, said), path
+    one = _wanted(stand_in, entry.request)
+    if not entry.of_class and left_out and one.name not in stand_in.sure:
+        said = f"{message}, unless the class {one.class_name} sets it"
+        return subject.warning(path, said), path
+    return config.owner.error(path, message), path
 
 
 def _wanted(stand_in: _StandIn, label: str) -> Wanted:

@@ -33,9 +33,9 @@ def check_namespace(subject: Subject) -> Iterator[Finding]:
     """Judge the label of a namespace."""
     label = inside(subject.object, ("metadata", "labels")).get(LABEL)
     try:
-        level_named(str(label or Level.BASELINE), field="")
+        level_named(str(label or Level.BASELINE))
     except RequestError as error:
-        yield subject.error(("metadata", "labels", LABEL), str(error))
+        yield subject.error(("metadata", "labels", LABEL), error.message)
 
 
 def level_in(subject: Subject, index: Index, policy: Policy) -> Level:
@@ -46,7 +46,7 @@ def level_in(subject: Subject, index: Index, policy: Policy) -> Level:
         return default
     label = inside(namespace.object, ("metadata", "labels")).get(LABEL)
     try:
-        return level_named(label, field=LABEL) if isinstance(label, str) else default
+        return level_named(label) if isinstance(label, str) else default
     except RequestError:  # `check_namespace` says so
         return Level.RESTRICTED
 

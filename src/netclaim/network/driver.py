@@ -40,13 +40,14 @@ from netclaim.network.lent import LentDevices
 from netclaim.network.link_keys import moves_link, with_link, without_link
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.node import NodeLinks, Snapshot
+from netclaim.network.parameter_keys import WISHES
 from netclaim.network.parameters import InterfaceRequest, read_claim
 from netclaim.network.plan import InterfacePlan, network_to_undo, planned_network, read_plan
 from netclaim.network.plugin_checks import PluginChecks
 from netclaim.network.plugin_gc import PluginGc
 from netclaim.network.policy import Level
 from netclaim.network.settings import LinkSettings
-from netclaim.network.wishes import WISHES, with_wishes
+from netclaim.network.wishes import with_wishes
 
 __all__ = ["LinkDriver"]
 
@@ -126,7 +127,7 @@ class LinkDriver(NetworkDriver):
                     network, used = with_link(request, link, shared=shared), (link,)
                 self._guard.check(claim, request, used, snapshot)
                 self._plugin_checks.check_there(network)
-                with_wishes(network, request.wishes, request.wish_fields)  # or says which cannot
+                with_wishes(network, request.wishes, request.wish_paths)  # or says which cannot
             if not request.trusted:
                 self._files.tidy(claim.namespace, network.name)
             self._made.note(network, {each.name for each in snapshot.links})

@@ -75,7 +75,7 @@ class NameTakenError(NotBegunError, RequestError):
         super().__init__(
             f"the pod has an interface {ifname!r} already: "
             f"give every claim of the pod another name",
-            field="ifName",
+            path=("ifName",),
         )
         self.ifname = ifname
 

@@ -12,6 +12,7 @@ from netclaim.cni import NetworkList
 from netclaim.errors import RequestError
 from netclaim.kernel.links import Link
 from netclaim.network.parameters import InterfaceRequest
+from netclaim.paths import Path
 
 __all__ = ["linked_names", "moves_link", "takes_link", "with_link", "without_link"]
 
@@ -47,21 +48,21 @@ def linked_names(network: NetworkList) -> frozenset[str]:
 def with_link(request: InterfaceRequest, link: Link, *, shared: bool = False) -> NetworkList:
     """Return the network on its allocated link, which may be `shared` with other claims."""
     network = request.network
-    for index, key, config, field in _linked(request):
+    for index, key, config, path in _linked(request):
         if shared:
-            _check_leaves_link(network.plugins[index].type, config, link, field)
+            _check_leaves_link(network.plugins[index].type, config, link, path)
         for other in OTHER_KEYS if key == LINK_KEYS[MOVES_LINK] else ():
             if config.get(other):
                 raise RequestError(
                     f"leave it out: the allocated link {link.name!r} is used",
-                    field=f"{field}.{other}",
+                    path=(*path, other),
                 )
         named = config.get(key) or link.name
         if named not in {link.name, *link.altnames}:
             raise RequestError(
                 f"names the link {named!r}, but {link.name!r} was allocated: "
                 f"leave it out, or select {named!r} in the request",
-                field=f"{field}.{key}",
+                path=(*path, key),
             )
         network = network.with_keys(index, {key: link.name})
     return network
@@ -81,41 +82,41 @@ def without_link(
     """
     network = request.network
     used: list[Link] = []
-    for index, key, config, field in _linked(request):
+    for index, key, config, path in _linked(request):
         plugin = network.plugins[index].type
         if _is_greedy(plugin, config):
             mode = "" if plugin == MOVES_LINK else " in mode passthru"
             raise RequestError(
                 f"{plugin}{mode} takes a link away from the node, so the link must be allocated: "
                 f"select one in the request {request.device.base_request}",
-                field=field,
+                path=path,
             )
-        link = _find(config.get(key), links, field=f"{field}.{key}")
+        link = _find(config.get(key), links, path=(*path, key))
         if link is None:
             link = default if plugin != NEEDS_MASTER else None
         if link is None:
             raise RequestError(
-                f"is missing: name a link, or select one in the request "
+                f"{key} is missing; name a link, or select one in the request "
                 f"{request.device.base_request}",
-                field=f"{field}.{key}",
+                path=(*path, key),
             )
         if link.index in withheld:
             raise RequestError(
                 f"the link {link.name!r} cannot be named here: {withheld[link.index]}",
-                field=f"{field}.{key}",
+                path=(*path, key),
             )
         network = network.with_keys(index, {key: link.name})
         used.append(link)
     return network, tuple(used)
 
 
-def _find(named: str | None, links: Collection[Link], *, field: str) -> Link | None:
+def _find(named: str | None, links: Collection[Link], *, path: Path) -> Link | None:
     """Find a link by one of its names; None where none is named."""
     if not named:
         return None
     found = next((link for link in links if named in {link.name, *link.altnames}), None)
     if found is None:
-        raise RequestError(f"there is no link {named!r} on the node", field=field)
+        raise RequestError(f"there is no link {named!r} on the node", path=path)
     return found
 
 
@@ -123,7 +124,7 @@ def _is_greedy(plugin: str, config: Mapping[str, Any]) -> bool:
     return plugin == MOVES_LINK or (plugin == "macvlan" and config.get("mode") == "passthru")
 
 
-def _check_leaves_link(plugin: str, config: Mapping[str, Any], link: Link, field: str) -> None:
+def _check_leaves_link(plugin: str, config: Mapping[str, Any], link: Link, path: Path) -> None:
     """Refuse what would take a shared link away from the others that have it."""
     if _is_greedy(plugin, config):
         mode = "" if plugin == MOVES_LINK else " in mode passthru"
@@ -131,18 +132,18 @@ def _check_leaves_link(plugin: str, config: Mapping[str, Any], link: Link, field
             f"{plugin}{mode} would take the shared link "
             f"{link.name!r} away from other claims: put a macvlan of another mode on it, or select "
             f"a link that is not shared",
-            field=field,
+            path=path,
         )
 
 
-def _linked(request: InterfaceRequest) -> Iterator[tuple[int, str, dict[str, Any], str]]:
+def _linked(request: InterfaceRequest) -> Iterator[tuple[int, str, dict[str, Any], Path]]:
     """Yield the plugins that use a link of the node, each with its key and its configuration."""
     for index, plugin in enumerate(request.network.plugins):
         key = LINK_KEYS.get(plugin.type)
         config = plugin.to_dict()
         if key is None or (config.get("linkInContainer") is True and plugin.type != MOVES_LINK):
             continue
-        field = request.plugin_fields[index]
+        path = request.plugin_paths[index]
         if not isinstance(config.get(key, ""), str):
-            raise RequestError("must be a string", field=f"{field}.{key}")
-        yield index, key, config, field
+            raise RequestError("must be a string", path=(*path, key))
+        yield index, key, config, path

@@ -88,7 +88,7 @@ def in_process_plugins(
         raise RequestError(
             f"{', '.join(sorted(unknown))}: no such type runs in process; "
             f"these do: {', '.join(sorted(PLUGIN_TYPES))}",
-            field="exec-plugins",
+            path=("exec-plugins",),
         )
 
     managing = {name: make() for name, make in IPAM_MAKERS.items() if name not in exec_types}
