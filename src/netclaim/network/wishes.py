@@ -17,6 +17,7 @@ from netclaim.cni import NetworkList
 from netclaim.errors import RequestError
 from netclaim.network.policy import IPAM_TYPES, TYPES
 from netclaim.paths import Path
+from netclaim.plugins.registry import PLUGIN_CLASSES
 
 __all__ = ["Wishes", "read_ips", "read_mac", "read_mtu", "with_wishes"]
 
@@ -27,7 +28,7 @@ MULTICAST: Final = 0x01  # of a MAC's first byte: no interface may have such an 
 
 # The plugins that take a MAC from the runtime. An executed one that is not here may too, but its
 # own documentation has to say so: its class can set it.
-MAC_TYPES: Final = ("macvlan", "bridge", "tap", "tuning")
+MAC_TYPES: Final = tuple(name for name, kind in PLUGIN_CLASSES.items() if kind.takes_mac)
 
 
 class Wishes(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -55,7 +55,10 @@ def _wire_name(field: str) -> str:
 
 
 class Conf(msgspec.Struct, frozen=True, rename=_wire_name):
-    """An object of a configuration."""
+    """An object of a configuration; its fields are the keys, and `KeyRule`s say more of them."""
+
+    def refuse(self) -> None:
+        """Raise ConfError where keys that are sound each by itself contradict each other."""
 
 
 class IpamConf(Conf, frozen=True):

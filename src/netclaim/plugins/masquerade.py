@@ -9,7 +9,7 @@ reference program does the whole call: its rules cost more processes than its ow
 import hashlib
 import shutil
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from netclaim.cni import AttachmentKey
 from netclaim.kernel import nftables
@@ -17,6 +17,7 @@ from netclaim.kernel.ip_requests import Interface
 from netclaim.kernel.threads import to_the_end
 from netclaim.plugins.conf import NetConf
 from netclaim.plugins.errors import PluginError
+from netclaim.plugins.key_rules import KeyRule
 
 __all__ = ["MasqueradeConf", "collect", "masquerade", "needs_iptables", "unmasquerade"]
 
@@ -32,8 +33,10 @@ MULTICAST: Final = ("ip daddr 224.0.0.0/4", "ip6 daddr ff00::/8")  # stays on th
 class MasqueradeConf(NetConf, frozen=True):
     """The keys of plugins that masquerade."""
 
-    ip_masq: bool = False
-    ip_masq_backend: str | None = None
+    ip_masq: Annotated[bool, KeyRule("hide the addresses behind the node's")] = False
+    ip_masq_backend: Annotated[
+        str | None, KeyRule("who writes the rules for that", choices=("iptables", "nftables"))
+    ] = None
 
 
 def needs_iptables(conf: MasqueradeConf) -> bool:
