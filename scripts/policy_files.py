@@ -6,6 +6,7 @@
 
 `docs/security.md` shows the policy's table (`netclaim.network.policy`) between two marks, and
 `docs/parameters.md` that of the parameters (`netclaim.network.parameter_keys`);
+`docs/plugin-keys.md` lists the keys of the plugins' configuration classes;
 `deploy/claim-admission.yaml` says the policy to the API server, so that tenants hear it when they
 apply a claim.
 Promise: the tables are the one source. Limit: of the admission policy's expressions see `_policy`:
@@ -31,10 +32,16 @@ from netclaim.network.policy import (
     Type,
 )
 from netclaim.network.settings import DRIVER_NAME
+from netclaim.plugins.key_rules import Declared, declared, keys_within
+from netclaim.plugins.registry import IPAM_CLASSES, PLUGIN_CLASSES
+from netclaim.plugins.strict import CommonConf, ipam_keys, own_keys
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "security.md"
 PARAMETERS_PAGE = ROOT / "docs" / "parameters.md"
+PLUGIN_KEYS_PAGE = ROOT / "docs" / "plugin-keys.md"
+SMALL = 1 << 16  # bounds beyond are those of the type, and no news
+KEY_HEAD = ("Key", "Type", "What it is")
 MANIFEST = ROOT / "deploy" / "claim-admission.yaml"
 BEGIN, END = "<!-- the policy's table: begin -->\n", "<!-- the policy's table: end -->\n"
 BEGIN_KEYS, END_KEYS = "<!-- the keys: begin -->\n", "<!-- the keys: end -->\n"
@@ -50,6 +57,9 @@ def wanted() -> dict[Path, str]:
     return {
         PAGE: _between(PAGE.read_text(), BEGIN, END, table()),
         PARAMETERS_PAGE: _between(PARAMETERS_PAGE.read_text(), BEGIN_KEYS, END_KEYS, keys()),
+        PLUGIN_KEYS_PAGE: _between(
+            PLUGIN_KEYS_PAGE.read_text(), BEGIN_KEYS, END_KEYS, plugin_keys()
+        ),
         MANIFEST: manifest(),
     }
 
@@ -82,6 +92,37 @@ def table() -> str:
         "\n".join(f"- `{name}`" for name in SYSCTLS),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def plugin_keys() -> str:
+    """The keys of each plugin's configuration in Markdown."""
+    parts = ["Known to every plugin, also where it makes nothing of them:"]
+    parts.append(_rows(KEY_HEAD, _declared(declared(CommonConf))))
+    for name, kind in sorted(PLUGIN_CLASSES.items()):
+        if keys := own_keys(kind):
+            parts += [f"`{name}`:", _rows(KEY_HEAD, _declared(keys))]
+    for name, kind in sorted(IPAM_CLASSES.items()):
+        parts += [f"`ipam` of the type `{name}`:", _rows(KEY_HEAD, _declared(ipam_keys(kind)))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _declared(keys: Mapping[str, Declared], within: str = "") -> Iterator[tuple[str, ...]]:
+    for key in keys.values():
+        about = key.rule.about
+        if key.rule.choices:
+            about += f": {', '.join(f'`{choice}`' for choice in key.rule.choices)}"
+        if key.required:
+            about += "; required" if about else "required"
+        yield f"`{within}{key.name}`", _type(key), about
+        brackets, inner = keys_within(key)
+        yield from _declared(inner, f"{within}{key.name}{brackets}.")
+
+
+def _type(key: Declared) -> str:
+    low, high = key.rule.low, key.rule.high
+    if low is None or high is None or high > SMALL:
+        return key.shown_type
+    return f"{key.shown_type} from {low} to {high}"
 
 
 def _rows(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:

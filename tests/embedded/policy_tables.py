@@ -7,6 +7,8 @@ are called, `policy_machine` says.
 from typing import Any, Final
 
 from netclaim.network.policy import LABEL
+from netclaim.plugins.errors import ConfError
+from netclaim.plugins.tuning_sysctls import sysctl_path
 from tests.embedded.policy_attack import Attack, network_of
 
 __all__ = [
@@ -429,11 +431,21 @@ GENERIC: Final = {
     ),
 }
 
+
+def _said_of_sysctl(name: str, ifname: str) -> tuple[str, ...]:
+    """What is said of a sysctl: one that no plugin would set is a mistake, whoever asks for it."""
+    try:
+        sysctl_path(name, ifname)
+    except ConfError as error:
+        return (str(error),)
+    return (f"the sysctl {name} ", *NEEDS)
+
+
 SYSCTLS: Final = {
     f"the sysctl {name}": Attack(
         plugins=(MACVLAN, {"type": "tuning", "sysctl": {name: "1"}}),
         ifname=ifname,
-        says=(f"plugins[1].sysctl.{name}: the sysctl {name} ", *NEEDS),
+        says=(f"plugins[1].sysctl[{name}]: ", *_said_of_sysctl(name, ifname)),
     )
     for name, ifname in (
         ("net.ipv4.ip_forward", "net1"),
@@ -465,8 +477,8 @@ SYSCTLS: Final = {
 IFNAMES: Final = {
     f"the interface's name {ifname!r}": Attack(plugins=(MACVLAN,), ifname=ifname, says=(words,))
     for ifname, words in {
-        "all": "'all' means every interface to the kernel",
-        "default": "'default' means every interface to the kernel",
+        "all": "all means every interface to the kernel",
+        "default": "default means every interface to the kernel",
         "lo": "the pod already has an interface named lo",
         "eth0": "the pod already has an interface named eth0",
         "..": "'..' cannot be the name of an interface",

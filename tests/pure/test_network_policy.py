@@ -17,6 +17,9 @@ from netclaim.network.policy import (
 )
 from netclaim.network.wishes import Wishes
 from netclaim.plugins import PLUGIN_TYPES
+from netclaim.plugins.key_rules import Declared, declared, keys_within
+from netclaim.plugins.registry import IPAM_CLASSES, PLUGIN_CLASSES
+from netclaim.plugins.strict import CommonConf, ipam_keys, own_keys
 from scripts import policy_files
 
 
@@ -37,6 +40,48 @@ def test_levels_include_each_other() -> None:
 def test_every_plugin_of_ours_is_in_the_table() -> None:
     """A type that runs in process has a row; what is not in the table is a program."""
     assert {*TYPES, *IPAM_TYPES} == PLUGIN_TYPES
+
+
+def compare(name: str, table: Mapping[str, Key], keys: Mapping[str, Declared]) -> None:
+    """See that two tables have the same keys, in the same spelling."""
+    named = {key.name for key in keys.values()}
+    assert not (new := named - table.keys()), (
+        f"{name} reads {sorted(new)}: add rows to network/policy.py that say who may set them"
+    )
+    assert not (gone := table.keys() - named), (
+        f"no configuration class of {name} has {sorted(gone)}: remove the rows in network/policy.py"
+    )
+    for key in keys.values():
+        if inside := keys_within(key)[1]:
+            compare(f"{name}.{key.name}", table[key.name].inside, inside)
+
+
+@pytest.mark.parametrize("name", sorted(TYPES))
+def test_the_policy_has_the_keys_that_a_plugin_reads(name: str) -> None:
+    """A key that is added to a plugin's configuration class has to be judged."""
+    compare(name, TYPES[name].keys, own_keys(PLUGIN_CLASSES[name]))
+
+
+@pytest.mark.parametrize("name", sorted(IPAM_TYPES))
+def test_the_policy_has_the_keys_that_are_read_under_ipam(name: str) -> None:
+    """The same for the plugins that manage addresses."""
+    compare(f"ipam of {name}", IPAM_TYPES[name].keys, ipam_keys(IPAM_CLASSES[name]))
+
+
+def test_the_policy_has_the_keys_of_every_plugin() -> None:
+    """What CNI defines for all plugins, and for a network, is what the strict check knows."""
+    names = {key.name for key in declared(CommonConf).values()} - {"ipMasq"}
+    assert names == {*COMMON_KEYS, *NETWORK_KEYS} - {"plugins"}
+
+
+@pytest.mark.parametrize("name", sorted(PLUGIN_CLASSES))
+def test_a_plugin_says_how_it_names_a_link(name: str) -> None:
+    """Its link keys are keys that it reads; what says that it takes a link away is in the table."""
+    kind = PLUGIN_CLASSES[name]
+    named = {kind.link_key, kind.pod_link_key, *kind.other_link_keys} - {""}
+    assert named <= {key.name for key in own_keys(kind).values()}
+    assert bool(kind.link_key) is any(key in own_keys(kind) for key in ("master", "device"))
+    assert not kind.moves_link or kind.takes_link({})
 
 
 @pytest.mark.parametrize(("name", "keys"), list(all_keys()))

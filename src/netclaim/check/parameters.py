@@ -9,7 +9,7 @@ what a claim leaves out, so that is a warning then; a request's driver is known 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -23,9 +23,10 @@ from netclaim.network import DRIVER_NAME
 from netclaim.network.dialect import is_our_dialect
 from netclaim.network.entries import Entry, Requested
 from netclaim.network.errors import ParametersError
-from netclaim.network.parameter_keys import KEYS, SetBy
+from netclaim.network.parameter_keys import BY_NAME, KEYS, SetBy
 from netclaim.network.parameters import InterfaceRequest, read_claim
 from netclaim.network.policy import Level
+from netclaim.network.strict import config_faults, misspelt_types
 from netclaim.paths import Path
 
 __all__ = ["Judged", "check_claim", "check_class", "our_drivers"]
@@ -96,9 +97,10 @@ def check_class(subject: Subject, drivers: frozenset[str]) -> Iterator[Finding]:
     """Judge a DeviceClass's parameters by themselves; what they leave out, claims may set."""
     meant = {config.opaque.driver for config in _configs(subject)}
     for driver in sorted(meant & drivers):
-        configs = tuple(_for_request(c, "any") for c in _configs(subject) if _is_for(c, driver))
+        configs = [_for_request(c, "any") for c in _configs(subject) if _is_for(c, driver)]
         alone = Wanted("any", ("spec",), {})
-        stand_in = _StandIn(subject, driver, (alone,), configs, frozenset({"any"}))
+        claimed = _claim_of_any(configs[-1])
+        stand_in = _StandIn(subject, driver, (alone,), (*configs, *claimed), frozenset({"any"}))
         for finding, path in _read(stand_in)[0]:
             if not _is_left_out(subject, path):
                 yield finding
@@ -179,18 +181,36 @@ def _read(stand_in: _StandIn) -> tuple[list[tuple[Finding, Path]], frozenset[str
         return [_located(stand_in, fault) for fault in error.faults], frozenset()
     except RequestError as error:
         return [_located(stand_in, error)], frozenset()
-    found = [_located(stand_in, fault) for fault in _refusals(stand_in, requests)]
+    found = []
+    for request in requests:
+        faults = list(_refusals(stand_in, request))
+        found += [_located(stand_in, fault) for fault in faults]
+        found += _doubts(stand_in, request, {fault.path for fault in faults})
     return found, frozenset(request.ifname for request in requests)
 
 
-def _refusals(stand_in: _StandIn, requests: Iterable[InterfaceRequest]) -> Iterator[RequestError]:
-    """What the driver would refuse by its policy."""
-    if stand_in.policy is not None:
-        for request in requests:
-            one = _wanted(stand_in, request.device.base_request)
-            yield from policy_faults(
-                request, one, stand_in.subject, stand_in.policy, stand_in.level
-            )
+def _refusals(stand_in: _StandIn, request: InterfaceRequest) -> Iterator[RequestError]:
+    """What the driver would refuse of a request that can be read."""
+    found = config_faults(request)
+    if stand_in.policy is None:
+        yield from found
+        return
+    one = _wanted(stand_in, request.device.base_request)
+    yield from policy_faults(
+        request, one, stand_in.subject, stand_in.policy, stand_in.level, found=found
+    )
+
+
+def _doubts(
+    stand_in: _StandIn, request: InterfaceRequest, refused: Collection[Path]
+) -> Iterator[tuple[Finding, Path]]:
+    """Types that are misspelt, unless the nodes have programs of such names."""
+    for path, message in misspelt_types(request):
+        match path:
+            case (Entry() as entry, *inner) if path not in refused:
+                config = stand_in.configs[entry.number]
+                where = (*config.path, *inner)
+                yield config.owner.warning(where, message), where
 
 
 def _located(stand_in: _StandIn, fault: RequestError) -> tuple[Finding, Path]:
@@ -275,6 +295,16 @@ def _for_request(config: _Config, request: str) -> _Config:
     """A class's entry as the scheduler copies it into an allocation."""
     opaque = OpaqueConfig("FromClass", config.opaque.driver, config.opaque.parameters, (request,))
     return _Config(config.owner, config.path, opaque)
+
+
+def _claim_of_any(config: _Config) -> tuple[_Config, ...]:
+    """A claim that names the interface of a class that has all but that, so that it can be read."""
+    name = BY_NAME["ifName"]
+    parameters = config.opaque.parameters
+    if "config" not in parameters or not parameters.keys().isdisjoint({name.name, name.plain}):
+        return ()
+    named = OpaqueConfig("FromClaim", config.opaque.driver, {name.plain: "net1"}, ("any",))
+    return (_Config(config.owner, config.path, named),)
 
 
 def _is_for(config: _Config, driver: str) -> bool:

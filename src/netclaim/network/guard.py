@@ -5,7 +5,7 @@ before it is carried out: a plan may be of an older driver, and a link may have 
 own way out since. Limit: No I/O; it is given what there is to know.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -82,12 +82,22 @@ class Guard:
         return reasons
 
     def check(
-        self, claim: Claim, request: InterfaceRequest, used: Collection[Link], snapshot: Snapshot
+        self,
+        claim: Claim,
+        request: InterfaceRequest,
+        used: Collection[Link],
+        snapshot: Snapshot,
+        *,
+        found: Sequence[RequestError] = (),
     ) -> None:
-        """Raise unless the claim may have its network on the links that it uses."""
+        """Raise unless the claim may have its network on the links that it uses.
+
+        `found` are mistakes that are known already, to be raised with what is refused.
+        """
         level = self.level_of(claim)
         for link in used or (None,):
-            permit(request, self._standing(level, claim.namespace, request.device, link, snapshot))
+            standing = self._standing(level, claim.namespace, request.device, link, snapshot)
+            permit(request, standing, found=found)
 
     def is_settled(self, plan: Plan, interface: InterfacePlan, now: float) -> bool:
         """Whether there is no need to look at the node again before a plan is carried out.

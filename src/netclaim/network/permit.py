@@ -5,7 +5,7 @@ reported together. Limit: No I/O. The table is `judge`'s.
 """
 
 import ipaddress
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from netclaim.errors import RequestError
 from netclaim.network.errors import PolicyError, raise_all
@@ -20,9 +20,15 @@ from netclaim.paths import Path
 __all__ = ["permit", "wish_faults"]
 
 
-def permit(request: InterfaceRequest, standing: Standing) -> None:
-    """Raise unless the claim may have what it asks for."""
-    faults = [
+def permit(
+    request: InterfaceRequest, standing: Standing, *, found: Sequence[RequestError] = ()
+) -> None:
+    """Raise unless the claim may have what it asks for.
+
+    `found` are mistakes that are known already, raised with the refusals; where they are, nothing
+    more is said.
+    """
+    judged = [
         *_parameter_faults(request, standing),
         *judge(
             request.network,
@@ -32,6 +38,8 @@ def permit(request: InterfaceRequest, standing: Standing) -> None:
             trusted=request.trusted,
         ),
     ]
+    mistaken = {fault.path for fault in found}
+    faults = [*found, *(fault for fault in judged if fault.path not in mistaken)]
     refused = {fault.path for fault in faults}
     wished = {
         key: where

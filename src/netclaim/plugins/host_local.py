@@ -47,7 +47,6 @@ class HostLocal(Plugin):
     """The plugin type host-local."""
 
     ipam_conf = IpamKeys
-    ipam_unused = ("name", "dns")
 
     @classmethod
     def refuse(cls, raw: Mapping[str, Any], asked: Asked) -> None:

@@ -35,6 +35,8 @@ RangesConf: TypeAlias = tuple[tuple[RangeConf, ...], ...]
 class IpamKeys(RangeConf, frozen=True):
     """What stands under `ipam`; the keys of a range are those of the old flat form."""
 
+    unused = ("name", "dns")
+
     routes: Annotated[tuple[Route, ...], KeyRule("routes of the container")] = ()
     data_dir: Annotated[str, KeyRule("the node's directory for leases")] = ""
     resolv_conf: Annotated[str, KeyRule("a file of the node with name servers")] = ""
@@ -129,6 +131,9 @@ def refuse_ranges(raw: Mapping[str, Any], version: str) -> None:
 
 def address_faults(config: bytes, version: str) -> Iterator[tuple[IpAddress, str]]:
     """Yield the addresses asked for that would not be given, free or not, and the reason."""
+    written = conf_of(config, Written)
+    if written.ipam is None or len(_listed(written, written.ipam)) > COMPARED_MAX:
+        return
     conf = _read(config, version, "")
     asked = list(conf.requested)
     for ranges in conf.sets:

@@ -19,7 +19,7 @@ import msgspec
 
 from netclaim.cni.folding import fold
 
-__all__ = ["Declared", "KeyRule", "declared", "item_of"]
+__all__ = ["Declared", "KeyRule", "declared", "item_of", "keys_within", "known_keys"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ class Declared:
     name: str
     type: Any  # bool, int, str, a tuple or dict of these, or the class of an object
     rule: KeyRule
+    required: bool = False
 
     @property
     def shown_type(self) -> str:
@@ -54,11 +55,30 @@ def declared(conf: type[msgspec.Struct]) -> Mapping[str, Declared]:
     """Return the keys of a configuration class, by what all their spellings have in common."""
     hints = get_type_hints(conf, include_extras=True)
     found = {}
-    for field in conf.__struct_fields__:
-        base, rule = _taken_apart(hints[field])
-        name = rule.name or _camel(field)
-        found[fold(name)] = Declared(name, base, rule)
+    for field in msgspec.structs.fields(conf):
+        base, rule = _taken_apart(hints[field.name])
+        name = rule.name or _camel(field.name)
+        required = field.required or bool(rule.missing)
+        found[fold(name)] = Declared(name, base, rule, required)
     return found
+
+
+def known_keys(conf: type[msgspec.Struct]) -> Mapping[str, Declared]:
+    """Return the same with the keys that may be there and are passed over."""
+    unused: tuple[str, ...] = getattr(conf, "unused", ())
+    return {
+        **{fold(name): Declared(name, Any, KeyRule("passed over")) for name in unused},
+        **declared(conf),
+    }
+
+
+def keys_within(key: Declared) -> tuple[str, Mapping[str, Declared]]:
+    """Return the keys of the objects that a value is made of, and how lists of them are written."""
+    brackets, inner = "", key
+    while get_origin(inner.type) is tuple:
+        brackets, inner = f"{brackets}[]", item_of(inner.type)
+    of_objects = isinstance(inner.type, type) and issubclass(inner.type, msgspec.Struct)
+    return brackets, declared(inner.type) if of_objects else {}
 
 
 def item_of(base: Any) -> Declared:
@@ -106,5 +126,9 @@ def _shown(base: Any) -> str:
         return simple[base]
     if get_origin(base) is tuple:
         inner = _shown(item_of(base).type)
-        return f"list of {inner}s" if not inner.startswith("list") else f"list of {inner}"
-    return "object"
+        return (
+            f"list of {inner.replace('list', 'lists', 1)}"
+            if "list" in inner
+            else (f"list of {inner}s")
+        )
+    return "any" if base is Any else "object"

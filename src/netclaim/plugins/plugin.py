@@ -107,7 +107,6 @@ class Plugin(ABC):
     oldest: ClassVar[str] = NO_VERSION  # version of CNI that the plugin speaks
     confs: ClassVar[tuple[type[Conf], ...]] = ()  # the classes of its configuration, for the keys
     ipam_conf: ClassVar[type[Conf] | None] = None  # of what it reads under `ipam`
-    ipam_unused: ClassVar[tuple[str, ...]] = ()  # keys under `ipam` that it knows and passes over
     has_addresses: ClassVar[bool] = False  # whether it has them managed, as `ipam` says
     takes_mac: ClassVar[bool] = False  # whether the runtime can pass it a MAC
     link_key: ClassVar[str] = ""  # by which it names a link of the node

@@ -21,6 +21,8 @@ __all__ = ["Static"]
 class AddressConf(Conf, frozen=True):
     """One entry of `addresses`."""
 
+    unused = ("version",)
+
     address: Annotated[
         str,
         KeyRule("with its prefix", check=read_cidr, missing="for example 10.10.1.7/24"),
@@ -30,6 +32,8 @@ class AddressConf(Conf, frozen=True):
 
 class IpamKeys(Conf, frozen=True):
     """What stands under `ipam`."""
+
+    unused = ("name",)
 
     addresses: Annotated[tuple[AddressConf, ...], KeyRule("the addresses")] = ()
     routes: Annotated[tuple[Route, ...], KeyRule("routes of the container")] = ()
@@ -48,7 +52,6 @@ class Static(Plugin):
     """The plugin type static."""
 
     ipam_conf = IpamKeys
-    ipam_unused = ("name",)
 
     async def add(self, invocation: Invocation) -> Result:
         """Return what is configured."""

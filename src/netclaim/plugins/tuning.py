@@ -18,6 +18,7 @@ from netclaim.errors import NetclaimError
 from netclaim.kernel import Link, NamespaceGoneError, find_link
 from netclaim.kernel.link_settings import link_settings
 from netclaim.kernel.sysctl import read_sysctl, write_sysctl
+from netclaim.paths import Key
 from netclaim.plugins.conf import U32, Conf
 from netclaim.plugins.errors import ConfError, PluginError
 from netclaim.plugins.key_rules import KeyRule
@@ -29,6 +30,7 @@ from netclaim.plugins.tuning_sysctls import (
     ALLOWLIST,
     check_allowed,
     read_sysctls,
+    sysctl_path,
     sysctls_by_path,
 )
 
@@ -86,10 +88,13 @@ class Tuning(Plugin):
     @classmethod
     def refuse(cls, raw: Mapping[str, Any], asked: Asked) -> None:
         """A setting that is none of the network's, or is there twice."""
-        try:
-            sysctls_by_path(raw.get("sysctl", {}), asked.ifname)
-        except ConfError as error:
-            raise ConfError(str(error), path=("sysctl",)) from error
+        sysctls = raw.get("sysctl", {})
+        for key in sysctls:
+            try:
+                sysctl_path(key, asked.ifname)
+            except ConfError as error:
+                raise ConfError(str(error), path=("sysctl", Key(key))) from error
+        sysctls_by_path(sysctls, asked.ifname)
 
     def __init__(self, *, allowlist: Path = ALLOWLIST) -> None:
         self._allowlist = allowlist
