@@ -79,10 +79,7 @@ def _one_of(known: tuple[str, ...]) -> Callable[[object, Path], str]:
 def _read_ifname(value: object, path: Path) -> str:
     if not isinstance(value, str):
         raise RequestError("must be a string", path=path)
-    try:
-        check_ifname(value)
-    except RequestError as error:
-        raise RequestError(error.message, path=path) from error
+    check_ifname(value, path=path)
     if value in TAKEN_IFNAMES:
         message = f"the pod already has an interface named {value}; choose another name"
         raise RequestError(f"{message}, for example net1", path=path)

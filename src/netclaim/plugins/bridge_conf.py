@@ -92,7 +92,7 @@ class BridgeConf(RulesConf, frozen=True):
 def read_bridge(invocation: Invocation) -> BridgeConf:
     """Read the configuration for ADD; PluginError where keys contradict each other."""
     conf = invocation.conf(BridgeConf)
-    check_ifname(conf.bridge, field="bridge")  # of some names the kernel would make others
+    check_ifname(conf.bridge, path=("bridge",))  # of some names the kernel would make others
     conf.refuse()
     return conf
 

@@ -112,7 +112,7 @@ def _conf(invocation: Invocation) -> VrfConf:
     if not conf.vrfname:
         raise ConfError("configuration is expected to have a valid vrf name")
     try:
-        check_ifname(conf.vrfname, field="vrfname")  # of some names the kernel would make others
+        check_ifname(conf.vrfname, path=("vrfname",))  # of some names the kernel would make others
     except RequestError as error:
         raise ConfError(str(error)) from error
     return conf
