@@ -39,7 +39,10 @@ def test_levels_include_each_other() -> None:
 
 def test_every_plugin_of_ours_is_in_the_table() -> None:
     """A type that runs in process has a row; what is not in the table is a program."""
-    assert {*TYPES, *IPAM_TYPES} == PLUGIN_TYPES
+    table = {*TYPES, *IPAM_TYPES}
+    new, gone = sorted(PLUGIN_TYPES - table), sorted(table - PLUGIN_TYPES)
+    assert not new, f"add rows for the types {new} to network/policy.py"
+    assert not gone, f"no plugin is of the types {gone}: remove them from network/policy.py"
 
 
 def compare(name: str, table: Mapping[str, Key], keys: Mapping[str, Declared]) -> None:
@@ -122,11 +125,15 @@ def test_sysctls_are_of_the_pod_or_its_own_interface() -> None:
 def test_a_parameter_has_all_that_its_row_says() -> None:
     """What a claim can set has a rule; a class can allow all but the name; a wish has a field."""
     for key in KEYS:
-        assert (key.rule is not None) is (key.set_by is SetBy.EITHER), key.name
-        assert key.allowable is (key.set_by is SetBy.EITHER and key.name != "ifName"), key.name
+        claims = key.set_by is SetBy.EITHER
+        assert (key.rule is not None) is claims, f"{key.name}: `rule` is for what claims can set"
+        allowable = claims and key.name != "ifName"
+        assert key.allowable is allowable, f"{key.name}: `allowable` is for all but the name"
+    new = set(WISHES) - set(Wishes.__struct_fields__)
+    assert not new, f"add {sorted(new)} to Wishes, and to with_wishes what becomes of them"
     assert set(WISHES) == set(Wishes.__struct_fields__)
 
 
 def test_docs_and_admission_policy_are_the_table() -> None:
-    """docs/security.md and deploy/claim-admission.yaml say what the table says today."""
-    assert policy_files.stale() == []
+    """The pages with tables, and deploy/claim-admission.yaml, say what the tables say today."""
+    assert not (stale := policy_files.stale()), f"run scripts/policy_files.py: {stale} are stale"
