@@ -102,6 +102,9 @@ MISTAKES: list[tuple[dict[str, Any], list[str]]] = [
         ["sysctl[kernel.panic]: invalid net sysctl key: 'kernel.panic'"],
     ),
     ({"type": "vrf"}, ["vrfname: vrfname is missing; for example blue"]),
+    ({"type": "vrf", "vrfName": ""}, ["vrfName: vrfname is missing; for example blue"]),
+    ({"type": "sdn", "dns": []}, ["dns: must be an object"]),
+    ({"type": "sdn", "DNS": {"search": "a"}}, ["DNS.search: must be a list of strings"]),
     (
         {"type": "bandwidth", "ingressRate": 8},
         ["if rate is set, burst must also be set"],
@@ -140,7 +143,7 @@ FINE: list[dict[str, Any]] = [
     pool(name="n", dns={}, subnet=""),
     {"type": "macvlan", "ipam": {"type": "static", "addresses": [
         {"address": "10.1.0.7/24", "version": "4"}]}},
-    {"type": "sdn", "mode": 7, "ipam": {"type": "host-local"}},
+    {"type": "sdn", "mode": 7, "ipam": {"type": "host-local"}, "dns": {"more": 1}},
 ]  # fmt: skip
 
 

@@ -53,10 +53,11 @@ OWN_TO_SOME: Final = frozenset({fold("ipMasq")})  # defined by CNI, and used by 
 def strict_faults(
     config: Mapping[str, Any], path: Path, *, asked: Asked, in_process: Collection[str]
 ) -> Iterator[RequestError]:
-    """Yield what is wrong with a plugin's configuration; nothing of one that is a program."""
+    """Yield what is wrong with a plugin's configuration; of a program's, with what CNI defines."""
     name = str(config.get("type", ""))
     plugin = PLUGIN_CLASSES.get(name)
     if plugin is None or name not in in_process:
+        yield from object_faults(declared(CommonConf), config, path, closed=False)
         return
     ipam = config.get("ipam")
     ipam_type = str(ipam.get("type") or "") if isinstance(ipam, dict) else ""

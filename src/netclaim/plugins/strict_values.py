@@ -39,12 +39,12 @@ def object_faults(
     """
     written = {fold(key): key for key, inner in value.items() if inner is not None}
     for folded, each in known.items():
-        if folded in written:
-            key = written[folded]
+        key = written.get(folded)
+        if key is not None and not (each.required and value[key] == ""):
             yield from _value_faults(each, value[key], (*path, key), closed=closed)
         elif each.required:
             example = f"; {each.rule.missing}" if each.rule.missing else ""
-            yield RequestError(f"{each.name} is missing{example}", path=(*path, each.name))
+            yield RequestError(f"{each.name} is missing{example}", path=(*path, key or each.name))
     if closed:
         unknown = [key for folded, key in written.items() if folded not in known and "/" not in key]
         listed = [each.name for key, each in known.items() if key not in unlisted]
