@@ -99,6 +99,8 @@ def test_a_great_many_ranges_take_no_time() -> None:
     """Each is compared with every other, so more than some are left to ADD."""
     subnets = [f"10.{n // 200}.{n % 200}.0/24" for n in range(2000)]
     assert config_faults(asked(pool(*subnets), ips=["192.0.2.1"])) == []
+    one_set = {"type": "host-local", "ranges": [[{"subnet": subnet} for subnet in subnets]]}
+    assert config_faults(asked({"type": "macvlan", "ipam": one_set}, ips=["192.0.2.1"])) == []
 
 
 def test_mistakes_and_refusals_are_raised_together() -> None:

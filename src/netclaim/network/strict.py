@@ -37,6 +37,8 @@ def config_faults(
     faults: list[RequestError] = []
     network = request.network
     for index, plugin in enumerate(network.plugins):
+        if len(faults) >= FAULTS_MAX:
+            break
         asked = Asked(network.version, first=index == 0, ifname=request.ifname)
         path = request.plugin_paths[index]
         faults += strict_faults(plugin.to_dict(), path, asked=asked, in_process=in_process)

@@ -26,7 +26,7 @@ __all__ = [
     "refuse_ranges",
 ]
 
-COMPARED_MAX: Final = 64  # sets of ranges; with more, it is left to ADD to compare each with each
+COMPARED_MAX: Final = 64  # ranges; with more, it is left to ADD to compare each with each
 
 
 RangesConf: TypeAlias = tuple[tuple[RangeConf, ...], ...]
@@ -122,7 +122,7 @@ def refuse_ranges(raw: Mapping[str, Any], version: str) -> None:
     if not listed:
         message = "ranges is missing; for example [[{subnet: 10.10.1.0/24}]]"
         raise ConfError(message, path=("ipam", "ranges"))
-    if len(listed) <= COMPARED_MAX:
+    if _count(listed) <= COMPARED_MAX:
         try:
             _sets(listed, version)
         except ConfError as error:
@@ -132,7 +132,7 @@ def refuse_ranges(raw: Mapping[str, Any], version: str) -> None:
 def address_faults(config: bytes, version: str) -> Iterator[tuple[IpAddress, str]]:
     """Yield the addresses asked for that would not be given, free or not, and the reason."""
     written = conf_of(config, Written)
-    if written.ipam is None or len(_listed(written, written.ipam)) > COMPARED_MAX:
+    if written.ipam is None or _count(_listed(written, written.ipam)) > COMPARED_MAX:
         return
     conf = _read(config, version, "")
     asked = list(conf.requested)
@@ -180,6 +180,10 @@ def _address(written: str) -> IpAddress:
 def _listed(written: Written, ipam: IpamKeys) -> RangesConf:
     flat = ((ipam,),) if ipam.subnet else ()
     return (*written.runtime_config.ip_ranges, *flat, *ipam.ranges)
+
+
+def _count(listed: RangesConf) -> int:
+    return sum(max(1, len(each)) for each in listed)
 
 
 @lru_cache(maxsize=128)  # the same for calls that differ in the address they ask for

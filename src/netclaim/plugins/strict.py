@@ -9,6 +9,7 @@ Limit: no I/O, so it cannot know what is on the machine. Never asked for a DEL.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Annotated, Any, Final
 
 from netclaim.cni import DNS
@@ -23,6 +24,8 @@ from netclaim.plugins.registry import IPAM_CLASSES, PLUGIN_CLASSES
 from netclaim.plugins.strict_values import object_faults
 
 __all__ = ["CommonConf", "ipam_keys", "own_keys", "strict_faults"]
+
+FAULTS_MAX: Final = 20  # of one plugin: whoever makes more does not need them all to begin with
 
 JsonObject = dict[str, Any]
 
@@ -63,9 +66,10 @@ def strict_faults(
     ipam_type = str(ipam.get("type") or "") if isinstance(ipam, dict) else ""
     ours = plugin.has_addresses and ipam_type in in_process
     manager = IPAM_CLASSES.get(ipam_type) if ours else None
-    faults = list(_plugin_faults(plugin, config, path, manager))
+    found = [_plugin_faults(plugin, config, path, manager)]
     if plugin.has_addresses and isinstance(ipam, dict):
-        faults += _ipam_faults(manager, ipam, (*path, "ipam"))
+        found.append(_ipam_faults(manager, ipam, (*path, "ipam")))
+    faults = list(islice(chain.from_iterable(found), FAULTS_MAX))
     yield from faults
     if not faults:
         yield from _refusals([plugin, *([manager] if manager else [])], config, path, asked)
