@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Write what is made from the policy's table (`netclaim.network.policy`), or check it.
+"""Write what is made from the tables of what a claim may say, or check it.
 
-    python scripts/policy_files.py           writes both
+    python scripts/policy_files.py           writes all
     python scripts/policy_files.py --check   writes nothing; names what is stale and exits 1
 
-`docs/security.md` shows the table between two marks; `deploy/claim-admission.yaml` says the same to
-the API server, so that tenants hear it when they apply a claim.
-Promise: the table is the one source. Limit: of the admission policy's expressions see `_policy`:
+`docs/security.md` shows the policy's table (`netclaim.network.policy`) between two marks, and
+`docs/parameters.md` that of the parameters (`netclaim.network.parameter_keys`);
+`docs/plugin-keys.md` lists the keys of the plugins' configuration classes;
+`deploy/claim-admission.yaml` says the policy to the API server, so that tenants hear it when they
+apply a claim.
+Promise: the tables are the one source. Limit: of the admission policy's expressions see `_policy`:
 they let pass what only the driver can know.
 """
 
@@ -17,11 +20,11 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from netclaim.network.parameter_keys import KEYS, PARAMETERS
 from netclaim.network.policy import (
     COMMON_KEYS,
     IPAM_TYPES,
     LABEL,
-    PARAMETERS,
     SYSCTLS,
     TYPES,
     Key,
@@ -29,25 +32,49 @@ from netclaim.network.policy import (
     Type,
 )
 from netclaim.network.settings import DRIVER_NAME
+from netclaim.plugins.key_rules import Declared, declared, keys_within
+from netclaim.plugins.registry import IPAM_CLASSES, PLUGIN_CLASSES
+from netclaim.plugins.strict import CommonConf, ipam_keys, own_keys
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "security.md"
+PARAMETERS_PAGE = ROOT / "docs" / "parameters.md"
+PLUGIN_KEYS_PAGE = ROOT / "docs" / "plugin-keys.md"
+SMALL = 1 << 16  # bounds beyond are those of the type, and no news
+KEY_HEAD = ("Key", "Type", "What it is")
 MANIFEST = ROOT / "deploy" / "claim-admission.yaml"
 BEGIN, END = "<!-- the policy's table: begin -->\n", "<!-- the policy's table: end -->\n"
+BEGIN_KEYS, END_KEYS = "<!-- the keys: begin -->\n", "<!-- the keys: end -->\n"
 
 
 def stale() -> list[str]:
     """The files that are not what the table says."""
-    wanted = {PAGE: page(), MANIFEST: manifest()}
-    return [path.name for path, text in wanted.items() if path.read_text() != text]
+    return [path.name for path, text in wanted().items() if path.read_text() != text]
 
 
-def page() -> str:
-    """The page with the table as it is now."""
-    text = PAGE.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+def wanted() -> dict[Path, str]:
+    """The files as the tables say today."""
+    return {
+        PAGE: _between(PAGE.read_text(), BEGIN, END, table()),
+        PARAMETERS_PAGE: _between(PARAMETERS_PAGE.read_text(), BEGIN_KEYS, END_KEYS, keys()),
+        PLUGIN_KEYS_PAGE: _between(
+            PLUGIN_KEYS_PAGE.read_text(), BEGIN_KEYS, END_KEYS, plugin_keys()
+        ),
+        MANIFEST: manifest(),
+    }
+
+
+def _between(text: str, begin: str, end: str, table: str) -> str:
+    """A page with the table that is current."""
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n{table}\n{end}{after}"
+
+
+def keys() -> str:
+    """The parameters in Markdown."""
+    rows = ((f"`{key.name}`", key.type, key.set_by.value, key.about) for key in KEYS)
+    return _rows(("Key", "Type", "Set by", "What it is"), rows) + "\n"
 
 
 def table() -> str:
@@ -65,6 +92,37 @@ def table() -> str:
         "\n".join(f"- `{name}`" for name in SYSCTLS),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def plugin_keys() -> str:
+    """The keys of each plugin's configuration in Markdown."""
+    parts = ["Known to every plugin, also where it makes nothing of them:"]
+    parts.append(_rows(KEY_HEAD, _declared(declared(CommonConf))))
+    for name, kind in sorted(PLUGIN_CLASSES.items()):
+        if keys := own_keys(kind):
+            parts += [f"`{name}`:", _rows(KEY_HEAD, _declared(keys))]
+    for name, kind in sorted(IPAM_CLASSES.items()):
+        parts += [f"`ipam` of the type `{name}`:", _rows(KEY_HEAD, _declared(ipam_keys(kind)))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _declared(keys: Mapping[str, Declared], within: str = "") -> Iterator[tuple[str, ...]]:
+    for key in keys.values():
+        about = key.rule.about
+        if key.rule.choices:
+            about += f": {', '.join(f'`{choice}`' for choice in key.rule.choices)}"
+        if key.required:
+            about += "; required" if about else "required"
+        yield f"`{within}{key.name}`", _type(key), about
+        brackets, inner = keys_within(key)
+        yield from _declared(inner, f"{within}{key.name}{brackets}.")
+
+
+def _type(key: Declared) -> str:
+    low, high = key.rule.low, key.rule.high
+    if low is None or high is None or high > SMALL:
+        return key.shown_type
+    return f"{key.shown_type} from {low} to {high}"
 
 
 def _rows(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
@@ -320,8 +378,8 @@ def main() -> int:
         found = stale()
         print("\n".join(found), file=sys.stderr)
         return 1 if found else 0
-    PAGE.write_text(page())
-    MANIFEST.write_text(manifest())
+    for path, text in wanted().items():
+        path.write_text(text)
     return 0
 
 

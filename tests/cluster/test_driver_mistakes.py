@@ -13,11 +13,11 @@ PLUGIN = f"{ENTRY}.config.plugins[0]"
 
 # name: parameters, what an event of the pod must say
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
-    "misspelt": ({**GOOD, "ifname": "net1"}, f"{ENTRY}.ifname: unknown key: is ifName meant?"),
+    "misspelt": ({**GOOD, "ifname": "net1"}, f'{ENTRY}.ifname: unknown key "ifname"'),
     "api-version": ({**GOOD, "apiVersion": "v7"}, f"{ENTRY}.apiVersion: 'v7' is not known"),
-    "kind": ({**GOOD, "kind": "Bridge"}, f"{ENTRY}.kind: 'Bridge' is not known: write CNI"),
+    "kind": ({**GOOD, "kind": "Bridge"}, f'{ENTRY}.kind: unknown kind "Bridge"; write CNI'),
     "long-name": ({**GOOD, "ifName": "n" * 16}, f"{ENTRY}.ifName"),
-    "taken-name": ({**GOOD, "ifName": "eth0"}, f"{ENTRY}.ifName: 'eth0' is what the pod has"),
+    "taken-name": ({**GOOD, "ifName": "eth0"}, f"{ENTRY}.ifName: the pod already has"),
     "no-config": ({k: v for k, v in GOOD.items() if k != "config"}, f"{ENTRY}.config: is missing"),
     "no-plugins": ({**GOOD, "config": {"cniVersion": "1.0.0", "name": "x"}}, f"{ENTRY}.config"),
     "no-json": ({"interface": "net1", "config": "{oops"}, f"{ENTRY}.config"),

@@ -7,6 +7,8 @@ are called, `policy_machine` says.
 from typing import Any, Final
 
 from netclaim.network.policy import LABEL
+from netclaim.plugins.errors import ConfError
+from netclaim.plugins.tuning_sysctls import sysctl_path
 from tests.embedded.policy_attack import Attack, network_of
 
 __all__ = [
@@ -72,7 +74,7 @@ UPLINKS: Final = {
     "linkInContainer hides that it is the node's link": Attack(
         plugins=({**HOST_DEVICE, "linkInContainer": True},),
         device="uplink",
-        says=("unknown key 'linkInContainer'", *NOT_GIVEN_AWAY),
+        says=('unknown key "linkInContainer"', *NOT_GIVEN_AWAY),
     ),
     "linkInContainer on a macvlan": Attack(
         plugins=({**PASSTHRU, "linkInContainer": True, "master": "uplink"},),
@@ -429,11 +431,21 @@ GENERIC: Final = {
     ),
 }
 
+
+def _said_of_sysctl(name: str, ifname: str) -> tuple[str, ...]:
+    """What is said of a sysctl: one that no plugin would set is a mistake, whoever asks for it."""
+    try:
+        sysctl_path(name, ifname)
+    except ConfError as error:
+        return (str(error),)
+    return (f"the sysctl {name} ", *NEEDS)
+
+
 SYSCTLS: Final = {
     f"the sysctl {name}": Attack(
         plugins=(MACVLAN, {"type": "tuning", "sysctl": {name: "1"}}),
         ifname=ifname,
-        says=(f"plugins[1].sysctl.{name}: the sysctl {name} ", *NEEDS),
+        says=(f"plugins[1].sysctl[{name}]: ", *_said_of_sysctl(name, ifname)),
     )
     for name, ifname in (
         ("net.ipv4.ip_forward", "net1"),
@@ -465,10 +477,10 @@ SYSCTLS: Final = {
 IFNAMES: Final = {
     f"the interface's name {ifname!r}": Attack(plugins=(MACVLAN,), ifname=ifname, says=(words,))
     for ifname, words in {
-        "all": "'all' means every interface to the kernel",
-        "default": "'default' means every interface to the kernel",
-        "lo": "'lo' is what the pod has already",
-        "eth0": "'eth0' is what the pod has already",
+        "all": "all means every interface to the kernel",
+        "default": "default means every interface to the kernel",
+        "lo": "the pod already has an interface named lo",
+        "eth0": "the pod already has an interface named eth0",
         "..": "'..' cannot be the name of an interface",
         "net%d": "must not hold '/', ':', '%', spaces or control characters",
         "../../x": "must not hold '/'",
@@ -514,7 +526,9 @@ LEVELS: Final = {
     "a claim that allows itself": Attack(
         plugins=(MACVLAN,),
         beside={"allow": ["config"]},
-        says=("parameters.allow: unknown key: only a DeviceClass can say what claims may set",),
+        says=(
+            'parameters.allow: unknown key "allow"; only a DeviceClass can say what claims may set',
+        ),
     ),
     "what a class allows is still judged": Attack(
         of_class={"allow": ["config"]},

@@ -6,13 +6,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from netclaim.cni import CniError, PluginMissingError
 from netclaim.errors import RequestError
 from netclaim.kernel import Netns
 from netclaim.model import Attachment, Interface, Plan
+from netclaim.model.claim import ReportedDevice
 from netclaim.network import LinkDriver, LinkGoneError, NameTakenError
+from netclaim.network.policy import LABEL
 from tests.embedded.kernel_support import fresh_netns, ip, ip_json
 from tests.embedded.network_support import (
     claim_for,
@@ -24,6 +27,7 @@ from tests.embedded.network_support import (
     pod_of,
     run_on,
 )
+from tests.pure.network_parts import WHERE
 
 pytestmark = pytest.mark.embedded
 
@@ -145,15 +149,40 @@ def test_what_was_never_attached_can_be_detached(
 
 def test_the_plugins_own_words_reach_the_user(node: Netns, pod: Netns, driver: LinkDriver) -> None:
     """A plugin that refuses its configuration is quoted, and nothing is left of the attempt."""
-    unfinished = {"type": "static", "addresses": [{"address": "10.10.1.7"}]}
-    claim = claim_for({"type": "macvlan", "ipam": unfinished})
+    claim = claim_for({"type": "macvlan", "mtu": 9000, "ipam": host_local()})
 
     async def attach() -> None:
         await driver.attach(await plan_for(driver, claim), pod_of(pod))
 
-    with pytest.raises(CniError, match=r"'10.10.1.7' is not an address in CIDR notation"):
+    with pytest.raises(CniError, match=r"MTU 9000 is not between 0 and the master's 1500"):
         run_on(node, attach)
     assert names(pod) == set()
+
+
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        ({"type": "macvlan", "mode": "sideways"}, 'mode: "sideways" is not one of private, vepa'),
+        ({"type": "vlan", "vlanId": 5000}, "vlanId: 5000 is not between 0 and 4094"),
+        ({"type": "macvlan", "spead": 1}, 'spead: unknown key "spead"; known keys are type, ipam'),
+    ],
+)
+def test_what_no_plugin_can_serve_is_refused_before_the_pod(
+    node: Netns, driver: LinkDriver, plugin: dict[str, Any], message: str
+) -> None:
+    """Prepare says it, with the path of the key, in the words of `netclaim check`."""
+    with pytest.raises(RequestError) as caught:
+        run_on(node, lambda: plan_for(driver, claim_for(plugin)))
+    assert str(caught.value).startswith(f"{WHERE}.config.plugins[0].{message}")
+
+
+def test_a_driver_that_is_stricter_knows_its_running_pods(node: Netns, driver: LinkDriver) -> None:
+    """A claim whose device is reported ready is planned again, whatever keys it has."""
+    claim = claim_for({"type": "tuning", "mtus": 1400, "dataDir": ""}, {"type": "tuning"})
+    ready = ReportedDevice(driver.name, claim.devices[0].key, since="2026-01-01T00:00:00Z")
+    privileged = {LABEL: "privileged"}
+    running = msgspec.structs.replace(claim, reported=(ready,), namespace_labels=privileged)
+    assert run_on(node, lambda: plan_for(driver, running)).network
 
 
 def test_a_name_that_the_pod_has_is_refused(

@@ -127,11 +127,11 @@ def test_there_are_examples() -> None:
 
 # What to change in the claim above, and what is said of it, with its class and pod before it.
 MISTAKES: list[tuple[str, str, str]] = [
-    ("ifName: net1", "ifname: net1", f"27: error: {PARAMETERS}.ifname: unknown key: is ifName"),
-    ("ifName: net1", "ifname: net1", f"24: error: {PARAMETERS}.ifName: is missing: such as net1"),
-    ("ifName: net1", "ifName: eth0", f"27: error: {PARAMETERS}.ifName: 'eth0' is what the pod"),
+    ("ifName: net1", "ifname: net1", f"27: error: {PARAMETERS}.ifname: unknown key "),
+    ("ifName: net1", "ifname: net1", f"24: error: {PARAMETERS}.ifName: ifName is missing; for"),
+    ("ifName: net1", "ifName: eth0", f"27: error: {PARAMETERS}.ifName: the pod already has"),
     ("cniVersion: 1.0.0", "cniVersion: 1.0", f"29: error: {PARAMETERS}.config.cniVersion: write"),
-    ("type: macvlan", "typ: macvlan", f"32: error: {PARAMETERS}.config.plugins[0].type: is miss"),
+    ("type: macvlan", "typ: macvlan", f"32: error: {PARAMETERS}.config.plugins[0].type: type is"),
     ("requests: [nic]", "requests: [nick]", "21: error: spec.devices.config[0].requests[0]: Inv"),
     ("requests: [nic]", "requests: [nick]", "18: error: spec.devices.requests[0].exactly: no con"),
     ("deviceClassName: nic", "deviceClass: nic", "19: error: spec.devices.requests[0].exactly.de"),
@@ -150,6 +150,92 @@ def test_mistakes_of_a_claim(right: str, wrong: str, expected: str) -> None:
     assert right in CLAIM
     found = lines(CLASS, CLAIM.replace(right, wrong, 1))
     assert any(line.startswith(f"x:{expected}") for line in found), found
+
+
+PLUGIN = f"{PARAMETERS}.config.plugins[0]"
+# What to write instead of the claim's plugin, in line 32 and the following, and what is said of it.
+INSIDE: list[tuple[str, str, str]] = [
+    ("type: vlan, vlanId: 5000", "32", f"{PLUGIN}.vlanId: 5000 is not between 0 and 4094"),
+    ("type: macvlan, mode: sideways", "32", f'{PLUGIN}.mode: "sideways" is not one of private'),
+    ("type: macvlan, ipam: text", "32", f"{PLUGIN}.ipam: must be an object"),
+    ("type: tuning,\n  sysctls: {}", "33", f'{PLUGIN}.sysctls: unknown key "sysctls"; did you mea'),
+    (
+        "type: macvlan, ipam: {type: host-local,\n  ranges: [[\n   {subnet: 10.1.0.0/33}]]}",
+        "34",
+        f"{PLUGIN}.ipam.ranges[0][0].subnet: '10.1.0.0/33' is not an address in CIDR notation",
+    ),
+    (
+        "type: macvlan, ipam: {type: host-local, ranges: [[{subnet: 10.1.0.7/24}]]}",
+        "32",
+        f"{PLUGIN}.ipam.ranges[0][0].subnet: subnet 10.1.0.7/24 has host bits: write 10.1.0.0/24",
+    ),
+    (
+        "type: macvlan, ipam: {type: host-local,\n  ranges: [{subnet: 10.1.0.0/24}]}",
+        "33",
+        f"{PLUGIN}.ipam.ranges[0]: must be a list of objects; for example [[{{subnet: 10.10.1.0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("plugin", "line", "expected"), INSIDE)
+def test_mistakes_inside_a_configuration(plugin: str, line: str, expected: str) -> None:
+    """What a plugin would refuse, or pass over, is found at its own line, once."""
+    written = CLAIM.replace("type: macvlan", f"{{{plugin}}}")
+    told = [one for one in lines(CLASS, written) if expected.split(": ", maxsplit=1)[0] in one]
+    assert [one[: len(f"x:{line}: error: {expected}")] for one in told] == [
+        f"x:{line}: error: {expected}"
+    ]
+
+
+def test_addresses_outside_of_the_ranges() -> None:
+    """Addresses beside a network have to be among those that it gives."""
+    ipam = "{type: macvlan, ipam: {type: host-local, ranges: [[{subnet: 10.1.0.0/24}]]}}"
+    claim = CLAIM.replace("type: macvlan", ipam).replace(
+        "ifName: net1\n", "ifName: net1\n          ips: [10.1.0.7, 10.2.0.7/24]\n"
+    )
+    (told,) = lines(CLASS, claim)
+    outside = "10.2.0.7 is outside of the network's ranges, 10.1.0.1-10.1.0.254"
+    assert told == f"x:28: error: {PARAMETERS}.ips[1]: {outside}"
+    assert lines(CLASS, claim.replace("10.2.0.7/24", "")) == []
+
+
+@pytest.mark.parametrize("named", ["", "          ifName: net1\n"])
+def test_the_network_of_a_class_is_checked_too(named: str) -> None:
+    """An admin's unknown key is a mistake of the class, whether or not a claim uses it."""
+    config = (
+        "  config:\n  - opaque:\n      driver: cni.dra.networking.x-k8s.io\n      parameters:\n"
+        "          apiVersion: cni.networking.x-k8s.io/v1alpha1\n          kind: CNI\n"
+        f"{named}"
+        "          config: {cniVersion: 1.0.0, name: n, plugins: [{type: macvlan, colour: red}]}\n"
+    )
+    line = 16 if named else 15
+    (told,) = lines(CLASS + config)
+    path = "spec.config[0].opaque.parameters.config.plugins[0].colour"
+    assert told.startswith(f'x:{line}: error: {path}: unknown key "colour"; known keys are type,')
+    claim = CLAIM[: CLAIM.index("    config:\n")]
+    if named:
+        assert lines(CLASS + config, claim) == [told]
+
+
+def test_a_misspelt_plugin_is_guessed() -> None:
+    """It is a mistake where programs may not be named, and a doubt where the nodes may have it."""
+    (told,) = lines(CLASS, CLAIM.replace("macvlan", "macvln"))
+    assert told.endswith(
+        f'error: {PLUGIN}.type: unknown plugin type "macvln"; did you mean "macvlan"?'
+    )
+    namespace = dedent(
+        """\
+        apiVersion: v1
+        kind: Namespace
+        metadata:
+          name: default
+          labels: {cni.networking.x-k8s.io/policy: privileged}
+        """
+    )
+    (told,) = lines(CLASS, CLAIM.replace("macvlan", "macvln"), namespace)
+    assert told.endswith(
+        f'warning: {PLUGIN}.type: unknown plugin type "macvln"; did you mean "macvlan"?'
+    )
 
 
 def test_paths_are_those_of_the_version_that_is_written() -> None:
@@ -198,7 +284,7 @@ def test_what_neither_the_class_nor_the_claim_sets() -> None:
     config = "  config:\n  - opaque:\n      driver: cni.dra.networking.x-k8s.io\n"
     half = CLASS + config + "      parameters: {interface: net1}\n"
     (line,) = lines(half, CLAIM[: CLAIM.index("    config:")])
-    assert line.startswith("x:22: error: spec.devices.requests[0].exactly: config is missing: a")
+    assert line.startswith("x:22: error: spec.devices.requests[0].exactly: config is missing; w")
     assert lines(half) == []
 
 
@@ -206,7 +292,7 @@ def test_a_class_outside_the_files_may_set_it() -> None:
     """What a claim leaves out is a warning if its class is not at hand."""
     found = lines(CLAIM.replace("          ifName: net1\n", ""))
     assert [line.split(": ")[1] for line in found] == ["warning", "warning"]
-    assert found[1].endswith("is missing: such as net1, unless the class nic sets it")
+    assert found[1].endswith("is missing; for example net1, unless the class nic sets it")
 
 
 def test_parameters_of_other_drivers_are_left_alone() -> None:
@@ -510,7 +596,7 @@ def test_lists_within_lists() -> None:
     items = [yaml.safe_load(CLASS), {"kind": "List", "items": [yaml.safe_load(bad)]}]
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
     (line,) = lines(text)
-    assert line.startswith(f"x:1: error: items[1].items[0].{PARAMETERS}.ifName: 'eth0' is what")
+    assert line.startswith(f"x:1: error: items[1].items[0].{PARAMETERS}.ifName: the pod already")
     with pytest.raises(ManifestError, match=r"^x:2: items: is not a list"):
         lines("kind: List\nitems: 7\n")
 

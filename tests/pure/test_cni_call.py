@@ -71,10 +71,10 @@ def test_names_that_the_kernel_takes_are_valid(name: str) -> None:
     ["", ".", "..", "a/b", "a:b", "a b", "a\tb", "a\n", "\0", "net%d", "abcdefghijklmnop", "é" * 8],
 )
 def test_names_that_the_kernel_refuses_or_changes_are_not(name: str) -> None:
-    """A bad name is an error of the field that the caller names."""
+    """A bad name is an error at the path that the caller names."""
     with pytest.raises(RequestError) as caught:
-        check_ifname(name, field="parameters.ifName")
-    assert caught.value.field == "parameters.ifName"
+        check_ifname(name, path=("parameters", "ifName"))
+    assert caught.value.path == ("parameters", "ifName")
 
 
 @pytest.mark.parametrize("container_id", ["", "-a", "a/b", "a b", "a\n", "é"])
@@ -89,7 +89,7 @@ def test_arguments_that_would_read_as_others_are_refused(pair: tuple[str, str]) 
     """A value cannot smuggle in a second argument."""
     with pytest.raises(RequestError) as caught:
         Endpoint("c0ffee", "/run/netns/pod", "net1", (pair,))
-    assert caught.value.field == "args"
+    assert caught.value.path == ("args",)
 
 
 any_text = st.text(st.characters(codec=None))  # lone surrogates too

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from netclaim.cni import NetworkList, parse_network
 from netclaim.errors import RequestError
+from netclaim.paths import show
 
 MACVLAN: dict[str, Any] = {
     "type": "macvlan",
@@ -146,7 +147,7 @@ def test_the_newest_version_that_we_speak_is_chosen(versions: Any, chosen: str) 
         ({"plugins": [{"type": "x", "capabilities": ["mac"]}]}, "config.plugins[0].capabilities"),
         (
             {"plugins": [{"type": "x", "capabilities": {"mac": 1}}]},
-            "config.plugins[0].capabilities.mac",
+            "config.plugins[0].capabilities[mac]",
         ),
     ],
 )
@@ -154,7 +155,7 @@ def test_an_error_names_the_field_to_change(change: Any, field: str) -> None:
     """What is wrong in a configuration is found at its path."""
     with pytest.raises(RequestError) as caught:
         parse_network({**CONFLIST, **change})
-    assert caught.value.field == field
+    assert show(caught.value.path) == field
     assert str(caught.value).startswith(f"{field}: ")
 
 
@@ -162,15 +163,15 @@ def test_an_error_names_the_field_to_change(change: Any, field: str) -> None:
 def test_what_is_no_object_is_refused_as_a_whole(config: object) -> None:
     """A configuration that is no JSON object is an error of the field that held it."""
     with pytest.raises(RequestError) as caught:
-        parse_network(config, field="spec.parameters.config")
-    assert caught.value.field == "spec.parameters.config"
+        parse_network(config, path=("spec", "parameters", "config"))
+    assert caught.value.path == ("spec", "parameters", "config")
 
 
 def test_a_network_without_any_plugin_says_which_key_is_missing() -> None:
     """Neither `plugins` nor `type` is an error of `plugins`."""
     with pytest.raises(RequestError) as caught:
         parse_network({"name": "n", "cniVersion": "1.0.0"})
-    assert caught.value.field == "config.plugins"
+    assert caught.value.path == ("config", "plugins")
 
 
 def test_endless_nesting_is_an_error_like_others() -> None:

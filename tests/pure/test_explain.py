@@ -408,7 +408,7 @@ def test_mistakes_are_told_of_what_uses_them(explain: Explain) -> None:
     told = explain(ONE, device_class(), bad, template("good"), deployment("web", 1, net="bad"))
     assert told.code == 1
     assert [line for line in told.lines if " error: " in line] == [told.lines[1]]
-    assert "parameters.interface: 'eth0' is what the pod has already" in told.lines[1]
+    assert "parameters.interface: the pod already has an interface named eth0" in told.lines[1]
     told = explain(
         ONE, device_class(), bad, template("good"), deployment("web", 1, net="good"),
         arguments=("web",),

@@ -22,7 +22,7 @@ def network(plugin: dict[str, Any]) -> dict[str, Any]:
 
 def read(config: object) -> Any:
     """The one form."""
-    return canonical(config, field="config")
+    return canonical(config, path=("config",))
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_a_link_that_is_not_offered_cannot_be_named() -> None:
         ),
         (
             {"type": "vlan", "vlanId": 7},
-            f"{PLUGIN}.master: is missing: name a link, or select one in the request net",
+            f"{PLUGIN}.master: master is missing; name a link, or select one in the request net",
         ),
         (
             {"type": "host-device", "device": "eth1"},

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from netclaim.errors import RequestError
 from netclaim.model import AllocatedDevice, OpaqueConfig
 from netclaim.network.errors import ParametersError
-from netclaim.network.parameters import API_VERSIONS, KINDS, InterfaceRequest, read_claim
+from netclaim.network.parameter_keys import API_VERSIONS, KINDS
+from netclaim.network.parameters import InterfaceRequest, read_claim
+from netclaim.paths import show
 from tests.pure.network_parts import (
     DRIVER,
     MACVLAN,
@@ -82,12 +84,13 @@ def test_a_single_conf_is_a_network_too() -> None:
     for written in (CONF, json.dumps(CONF)):
         request = only(config_of(TYPED | {"config": written}, "net"))
         assert [plugin.type for plugin in request.network.plugins] == ["macvlan"]
-        assert request.plugin_fields == (f"{WHERE}.config",)
+        assert [show(path) for path in request.plugin_paths] == [f"{WHERE}.config"]
 
 
 def test_a_list_knows_where_each_plugin_was_written() -> None:
     """Messages about a plugin of a list have the path with its place."""
-    assert only(config_of(TYPED, "net")).plugin_fields == (f"{WHERE}.config.plugins[0]",)
+    (path,) = only(config_of(TYPED, "net")).plugin_paths
+    assert show(path) == f"{WHERE}.config.plugins[0]"
 
 
 def test_a_configuration_that_names_no_request_is_for_the_only_one() -> None:
@@ -150,7 +153,7 @@ def test_a_mistake_is_at_the_entry_that_has_it() -> None:
         configs = (config_of(TYPED | {"mtu": 1}, bad), config_of(TYPED, good))
         with pytest.raises(RequestError) as caught:
             read_claim(claim_of(*configs, devices=devices))
-        assert caught.value.field == f"spec.devices.config[{bad}].opaque.parameters.mtu"
+        assert show(caught.value.path) == f"spec.devices.config[{bad}].opaque.parameters.mtu"
 
 
 @pytest.mark.parametrize(
@@ -191,55 +194,63 @@ def test_a_configuration_for_another_request_is_left_alone() -> None:
 
 MISTAKES = [
     pytest.param(
-        without("ifName"), f"{WHERE}.ifName: is missing: such as net1", id="no interface name"
+        without("ifName"),
+        f"{WHERE}.ifName: ifName is missing; for example net1",
+        id="no interface name",
     ),
     pytest.param(
-        {"config": MACVLAN}, f"{WHERE}.interface: is missing: such as net1", id="plain, no name"
+        {"config": MACVLAN},
+        f"{WHERE}.interface: interface is missing; for example net1",
+        id="plain, no name",
     ),
     pytest.param(
-        without("config"), f"{WHERE}.config: is missing: a CNI conf or conflist", id="no network"
+        without("config"),
+        f"{WHERE}.config: config is missing; write a CNI conf or conflist",
+        id="no network",
     ),
     pytest.param(
         without("apiVersion"),
-        f"{WHERE}.apiVersion: is missing: write cni.networking.x-k8s.io/v1alpha1",
+        f"{WHERE}.apiVersion: apiVersion is missing; write cni.networking.x-k8s.io/v1alpha1",
         id="no apiVersion",
     ),
     pytest.param(
         TYPED | {"apiVersion": "cni.networking.x-k8s.io/v2"},
-        f"{WHERE}.apiVersion: 'cni.networking.x-k8s.io/v2' is not known: "
+        f'{WHERE}.apiVersion: unknown apiVersion "cni.networking.x-k8s.io/v2"; '
         f"write cni.networking.x-k8s.io/v1alpha1",
         id="unknown apiVersion",
     ),
-    pytest.param(without("kind"), f"{WHERE}.kind: is missing: write CNI", id="no kind"),
+    pytest.param(without("kind"), f"{WHERE}.kind: kind is missing; write CNI", id="no kind"),
     pytest.param(
         TYPED | {"kind": "Macvlan"},
-        f"{WHERE}.kind: 'Macvlan' is not known: write CNI",
+        f'{WHERE}.kind: unknown kind "Macvlan"; write CNI',
         id="unknown kind",
     ),
     pytest.param(
         TYPED | {"queues": 4},
-        f"{WHERE}.queues: unknown key; known are apiVersion, kind, ifName, config, ips, mac, mtu",
+        f'{WHERE}.queues: unknown key "queues"; known keys are apiVersion, kind, ifName, config, '
+        f"ips, mac, mtu",
         id="unknown key",
     ),
     pytest.param(
         TYPED | {"configs": {}},
-        f"{WHERE}.configs: unknown key: is config meant?",
+        f'{WHERE}.configs: unknown key "configs"; did you mean "config"?',
         id="misspelt key",
     ),
     pytest.param(
         without("ifName") | {"ifname": "net1"},
-        f"{WHERE}.ifname: unknown key: is ifName meant?; {WHERE}.ifName: is missing: such as net1",
+        f'{WHERE}.ifname: unknown key "ifname"; did you mean "ifName"?; '
+        f"{WHERE}.ifName: ifName is missing; for example net1",
         id="key in another case",
     ),
     pytest.param(
         TYPED | {"interface": "net1"},
-        f"{WHERE}.interface: unknown key: with an apiVersion it is called ifName",
+        f'{WHERE}.interface: unknown key "interface"; with an apiVersion it is called ifName',
         id="plain key in typed parameters",
     ),
     pytest.param(
         {"interface": "net1", "ifName": "net1", "config": MACVLAN},
-        f"{WHERE}.ifName: unknown key: it needs apiVersion: cni.networking.x-k8s.io/v1alpha1 "
-        f"and kind: CNI beside it",
+        f'{WHERE}.ifName: unknown key "ifName"; it needs apiVersion: '
+        f"cni.networking.x-k8s.io/v1alpha1 and kind: CNI beside it",
         id="typed key in plain parameters",
     ),
     pytest.param(
@@ -257,7 +268,8 @@ MISTAKES = [
     ),
     pytest.param(
         TYPED | {"ifName": "eth0"},
-        f"{WHERE}.ifName: 'eth0' is what the pod has already: choose another, as net1",
+        f"{WHERE}.ifName: the pod already has an interface named eth0; choose another name, "
+        f"for example net1",
         id="the primary interface",
     ),
     pytest.param(
@@ -267,7 +279,7 @@ MISTAKES = [
     ),
     pytest.param(
         TYPED | {"config": {"cniVersion": "1.0.0", "plugins": []}},
-        f"{WHERE}.config.name: is missing",
+        f"{WHERE}.config.name: name is missing; for example storage",
         id="network without a name",
     ),
     pytest.param(
@@ -277,7 +289,7 @@ MISTAKES = [
     ),
     pytest.param(
         TYPED | {"config": MACVLAN | {"plugins": [{"master": "eth1"}]}},
-        f"{WHERE}.config.plugins[0].type: is missing",
+        f"{WHERE}.config.plugins[0].type: type is missing; for example macvlan",
         id="plugin without a type",
     ),
     pytest.param(
@@ -329,7 +341,7 @@ CLAIM_MISTAKES = [
     pytest.param(
         (config_of(TYPED | {"kind": "Macvlan"}, "net", source="FromClass"),),
         (device_of("net"),),
-        "DeviceClass(net).spec.config.opaque.parameters.kind: 'Macvlan' is not known: write CNI",
+        'DeviceClass(net).spec.config.opaque.parameters.kind: unknown kind "Macvlan"; write CNI',
         id="mistake of the class",
     ),
     pytest.param(

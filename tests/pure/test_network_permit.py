@@ -110,7 +110,7 @@ NEVER: list[tuple[dict[str, Any], str]] = [
     ({"type": "tap", "selinuxContext": "x"}, "selinuxContext"),
     ({"type": "tuning", "dataDir": "/etc"}, "dataDir"),
     *(
-        ({"type": "tuning", "sysctl": {name: "1"}}, f"sysctl.{name}")
+        ({"type": "tuning", "sysctl": {name: "1"}}, f"sysctl[{name}]")
         for name in (
             "net.ipv4.ip_forward",
             "net.core.somaxconn",
@@ -161,7 +161,7 @@ def test_a_refusal_names_key_level_and_who_can_grant_it() -> None:
     ]
     assert refused(of({"type": "macvlan", "mod": "bridge"}), OWN) == [
         (
-            f"{PLUGIN}.mod: unknown key 'mod'; did you mean 'mode'? (at the policy level baseline "
+            f'{PLUGIN}.mod: unknown key "mod"; did you mean "mode"? (at the policy level baseline '
             f"only known keys may be set)"
         )
     ]
@@ -336,7 +336,7 @@ def test_unknown_keys_are_told_up_to_a_number() -> None:
 def test_a_plugin_that_is_nearly_known_is_guessed() -> None:
     """A misspelt type is not called a program of the node."""
     (said,) = refused(of({"type": "macvlann"}), OWN)
-    assert said == f"{PLUGIN}.type: unknown plugin type 'macvlann'; did you mean 'macvlan'?"
+    assert said == f'{PLUGIN}.type: unknown plugin type "macvlann"; did you mean "macvlan"?'
 
 
 def test_a_ceiling_is_named_where_a_label_does_not_help() -> None:

@@ -5,19 +5,21 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from netclaim.cni.folding import fold
-from netclaim.network.parameters import TYPED_KEYS
+from netclaim.network.parameter_keys import KEYS, WISHES, SetBy
 from netclaim.network.policy import (
-    ALLOWABLE,
     COMMON_KEYS,
     IPAM_TYPES,
     NETWORK_KEYS,
-    PARAMETERS,
     SYSCTLS,
     TYPES,
     Key,
     Level,
 )
+from netclaim.network.wishes import Wishes
 from netclaim.plugins import PLUGIN_TYPES
+from netclaim.plugins.key_rules import Declared, declared, keys_within
+from netclaim.plugins.registry import IPAM_CLASSES, PLUGIN_CLASSES
+from netclaim.plugins.strict import CommonConf, ipam_keys, own_keys
 from scripts import policy_files
 
 
@@ -37,7 +39,52 @@ def test_levels_include_each_other() -> None:
 
 def test_every_plugin_of_ours_is_in_the_table() -> None:
     """A type that runs in process has a row; what is not in the table is a program."""
-    assert {*TYPES, *IPAM_TYPES} == PLUGIN_TYPES
+    table = {*TYPES, *IPAM_TYPES}
+    new, gone = sorted(PLUGIN_TYPES - table), sorted(table - PLUGIN_TYPES)
+    assert not new, f"add rows for the types {new} to network/policy.py"
+    assert not gone, f"no plugin is of the types {gone}: remove them from network/policy.py"
+
+
+def compare(name: str, table: Mapping[str, Key], keys: Mapping[str, Declared]) -> None:
+    """See that two tables have the same keys, in the same spelling."""
+    named = {key.name for key in keys.values()}
+    assert not (new := named - table.keys()), (
+        f"{name} reads {sorted(new)}: add rows to network/policy.py that say who may set them"
+    )
+    assert not (gone := table.keys() - named), (
+        f"no configuration class of {name} has {sorted(gone)}: remove the rows in network/policy.py"
+    )
+    for key in keys.values():
+        if inside := keys_within(key)[1]:
+            compare(f"{name}.{key.name}", table[key.name].inside, inside)
+
+
+@pytest.mark.parametrize("name", sorted(TYPES))
+def test_the_policy_has_the_keys_that_a_plugin_reads(name: str) -> None:
+    """A key that is added to a plugin's configuration class has to be judged."""
+    compare(name, TYPES[name].keys, own_keys(PLUGIN_CLASSES[name]))
+
+
+@pytest.mark.parametrize("name", sorted(IPAM_TYPES))
+def test_the_policy_has_the_keys_that_are_read_under_ipam(name: str) -> None:
+    """The same for the plugins that manage addresses."""
+    compare(f"ipam of {name}", IPAM_TYPES[name].keys, ipam_keys(IPAM_CLASSES[name]))
+
+
+def test_the_policy_has_the_keys_of_every_plugin() -> None:
+    """What CNI defines for all plugins, and for a network, is what the strict check knows."""
+    names = {key.name for key in declared(CommonConf).values()} - {"ipMasq"}
+    assert names == {*COMMON_KEYS, *NETWORK_KEYS} - {"plugins"}
+
+
+@pytest.mark.parametrize("name", sorted(PLUGIN_CLASSES))
+def test_a_plugin_says_how_it_names_a_link(name: str) -> None:
+    """Its link keys are keys that it reads; what says that it takes a link away is in the table."""
+    kind = PLUGIN_CLASSES[name]
+    named = {kind.link_key, kind.pod_link_key, *kind.other_link_keys} - {""}
+    assert named <= {key.name for key in own_keys(kind).values()}
+    assert bool(kind.link_key) is any(key in own_keys(kind) for key in ("master", "device"))
+    assert not kind.moves_link or kind.takes_link({})
 
 
 @pytest.mark.parametrize(("name", "keys"), list(all_keys()))
@@ -75,12 +122,18 @@ def test_sysctls_are_of_the_pod_or_its_own_interface() -> None:
             assert parts[3] == "IFNAME"
 
 
-def test_what_a_claim_can_say_is_in_the_table() -> None:
-    """Every parameter beside those that name the dialect has a row, and classes can allow it."""
-    assert set(TYPED_KEYS) - {"apiVersion", "kind"} == set(PARAMETERS)
-    assert set(ALLOWABLE) == set(PARAMETERS) - {"ifName"}
+def test_a_parameter_has_all_that_its_row_says() -> None:
+    """What a claim can set has a rule; a class can allow all but the name; a wish has a field."""
+    for key in KEYS:
+        claims = key.set_by is SetBy.EITHER
+        assert (key.rule is not None) is claims, f"{key.name}: `rule` is for what claims can set"
+        allowable = claims and key.name != "ifName"
+        assert key.allowable is allowable, f"{key.name}: `allowable` is for all but the name"
+    new = set(WISHES) - set(Wishes.__struct_fields__)
+    assert not new, f"add {sorted(new)} to Wishes, and to with_wishes what becomes of them"
+    assert set(WISHES) == set(Wishes.__struct_fields__)
 
 
 def test_docs_and_admission_policy_are_the_table() -> None:
-    """docs/security.md and deploy/claim-admission.yaml say what the table says today."""
-    assert policy_files.stale() == []
+    """The pages with tables, and deploy/claim-admission.yaml, say what the tables say today."""
+    assert not (stale := policy_files.stale()), f"run scripts/policy_files.py: {stale} are stale"

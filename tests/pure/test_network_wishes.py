@@ -6,7 +6,8 @@ import pytest
 
 from netclaim.cni import parse_network
 from netclaim.errors import RequestError
-from netclaim.network.wishes import Wishes, read_wish, with_wishes
+from netclaim.network.parameter_keys import BY_NAME
+from netclaim.network.wishes import Wishes, with_wishes
 
 HOST_LOCAL = {"type": "host-local", "ranges": [[{"subnet": "10.10.1.0/24"}]]}
 ALL = Wishes(ips=("10.10.1.7/24",), mac="02:00:00:00:00:07", mtu=1400)
@@ -15,7 +16,7 @@ ALL = Wishes(ips=("10.10.1.7/24",), mac="02:00:00:00:00:07", mtu=1400)
 def made(wishes: Wishes, *plugins: dict[str, Any]) -> list[dict[str, Any]]:
     """The plugins of a network with wishes."""
     network = parse_network({"cniVersion": "1.0.0", "name": "n", "plugins": list(plugins)})
-    return [p.to_dict() for p in with_wishes(network, wishes, {"ips": "at.ips"}).plugins]
+    return [p.to_dict() for p in with_wishes(network, wishes, {"ips": ("at", "ips")}).plugins]
 
 
 def test_wishes_reach_the_plugin_that_fulfils_them() -> None:
@@ -102,6 +103,6 @@ def test_a_wish_that_nobody_fulfils_is_refused(
 def test_a_wish_that_makes_no_sense_is_refused(key: str, value: object, message: str) -> None:
     """Each says what is wrong, with the path of the key."""
     with pytest.raises(RequestError) as caught:
-        read_wish(key, value, "where")
-    assert str(caught.value).startswith("where: ")
+        BY_NAME[key].read(value, ("where",))
+    assert str(caught.value).startswith("where")
     assert message in str(caught.value)

@@ -5,7 +5,7 @@ Promise: in the driver's own words. Limit: which link a claim will get, and whet
 on it, files do not say: a link is taken to be the claim's own, unless it asks for admin access.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from netclaim.check.subject import Index, Subject, Wanted, inside
@@ -33,9 +33,9 @@ def check_namespace(subject: Subject) -> Iterator[Finding]:
     """Judge the label of a namespace."""
     label = inside(subject.object, ("metadata", "labels")).get(LABEL)
     try:
-        level_named(str(label or Level.BASELINE), field="")
+        level_named(str(label or Level.BASELINE))
     except RequestError as error:
-        yield subject.error(("metadata", "labels", LABEL), str(error))
+        yield subject.error(("metadata", "labels", LABEL), error.message)
 
 
 def level_in(subject: Subject, index: Index, policy: Policy) -> Level:
@@ -46,15 +46,21 @@ def level_in(subject: Subject, index: Index, policy: Policy) -> Level:
         return default
     label = inside(namespace.object, ("metadata", "labels")).get(LABEL)
     try:
-        return level_named(label, field=LABEL) if isinstance(label, str) else default
+        return level_named(label) if isinstance(label, str) else default
     except RequestError:  # `check_namespace` says so
         return Level.RESTRICTED
 
 
 def policy_faults(
-    request: InterfaceRequest, one: Wanted, subject: Subject, policy: Policy, level: Level
+    request: InterfaceRequest,
+    one: Wanted,
+    subject: Subject,
+    policy: Policy,
+    level: Level,
+    *,
+    found: Sequence[RequestError] = (),
 ) -> Iterator[RequestError]:
-    """Yield what the driver would refuse of a request at this level."""
+    """Yield what the driver would refuse of a request at this level, and what was `found`."""
     shared = "others may have the device too, since the request has adminAccess"
     standing = Standing(
         level,
@@ -63,7 +69,7 @@ def policy_faults(
         claim_plugins=policy.claim_plugins,
     )
     try:
-        permit(request, standing)
+        permit(request, standing, found=found)
     except ParametersError as error:
         yield from error.faults
     except RequestError as error:

@@ -14,6 +14,7 @@ import msgspec
 
 from netclaim.cni.conflist import PLAIN_NAME, NetworkList, PluginConf
 from netclaim.errors import RequestError
+from netclaim.paths import Path
 
 IFNAME_MAX = 15  # bytes; the kernel's IFNAMSIZ is 16 with the NUL
 
@@ -56,14 +57,14 @@ class Endpoint:
         check_container_id(self.container_id)
         check_ifname(self.ifname)
         if not self.netns.isprintable():  # no environment could hold some of what that excludes
-            raise RequestError(f"{self.netns!r} is no path of a namespace", field="netns")
+            raise RequestError(f"{self.netns!r} is no path of a namespace", path=("netns",))
         for key, value in self.args:
             both = key + value
             if not key or not both.isprintable() or ";" in both or "=" in both:
                 raise RequestError(
                     f"{key!r} with {value!r} cannot be sent: a key is needed, and neither side "
                     f"may hold ';', '=' or control characters",
-                    field="args",
+                    path=("args",),
                 )
 
     @property
@@ -98,26 +99,26 @@ class CniCall:
         return told
 
 
-def check_container_id(container_id: str, *, field: str = "containerID") -> None:
+def check_container_id(container_id: str, *, path: Path = ("containerID",)) -> None:
     """Raise RequestError unless the specification allows this container id."""
     if not PLAIN_NAME.fullmatch(container_id):
         raise RequestError(
             f"{container_id!r} must start with a letter or digit and hold only those, "
             f"'_', '.' and '-'",
-            field=field,
+            path=path,
         )
 
 
-def check_ifname(ifname: str, *, field: str = "ifName") -> None:
+def check_ifname(ifname: str, *, path: Path = ("ifName",)) -> None:
     """Raise RequestError unless the kernel takes this name for a link, as it is written."""
     if not 1 <= len(ifname.encode(errors="surrogatepass")) <= IFNAME_MAX:
-        raise RequestError(f"{ifname!r} must have 1 to {IFNAME_MAX} bytes", field=field)
+        raise RequestError(f"{ifname!r} must have 1 to {IFNAME_MAX} bytes", path=path)
     if ifname in {".", ".."}:
-        raise RequestError(f"{ifname!r} cannot be the name of an interface", field=field)
+        raise RequestError(f"{ifname!r} cannot be the name of an interface", path=path)
     # '%' starts a pattern by which the kernel numbers links: the name would become another.
     if any(char in "/:%" or char.isspace() or not char.isprintable() for char in ifname):
         raise RequestError(
-            f"{ifname!r} must not hold '/', ':', '%', spaces or control characters", field=field
+            f"{ifname!r} must not hold '/', ':', '%', spaces or control characters", path=path
         )
 
 

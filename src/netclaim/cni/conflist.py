@@ -1,7 +1,7 @@
 """Read a CNI network configuration, a list of plugins or a single one, as a user wrote it.
 
 Promise: a `NetworkList` is complete, cannot change, and every plugin of it can be called; whatever
-else was given raises a RequestError whose `field` says what to change.
+else was given raises a RequestError whose `path` leads to what to change.
 Limit: knows what the runtime must know of a configuration. What a plugin's own keys mean, and
 whether the plugin is installed, it does not ask. Keys it does not know it passes on, as the
 specification wants.
@@ -23,6 +23,7 @@ from netclaim.cni.version import (
     version_key,
 )
 from netclaim.errors import RequestError
+from netclaim.paths import Key, Path
 
 # The specification's rule for network names and container ids; plugins are files of such names.
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -30,6 +31,8 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 # A cached result's file name is NETWORK-CONTAINER-IFNAME: 255 bytes, less two dashes, the 64 of a
 # container id and the 15 of an interface name.
 NETWORK_NAME_MAX = 174
+
+EXAMPLES = {"name": "storage", "type": "macvlan"}  # of what a configuration cannot do without
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,75 +75,75 @@ class NetworkList:
 
     def with_keys(self, index: int, keys: Mapping[str, object]) -> "NetworkList":
         """Return this list with keys set in the plugin at `index`, such as its `master`."""
-        changed = _plugin(self.plugins[index].to_dict() | dict(keys), f"plugins[{index}]")
+        changed = _plugin(self.plugins[index].to_dict() | dict(keys), ("plugins", index))
         plugins = (*self.plugins[:index], changed, *self.plugins[index + 1 :])
         return replace(self, plugins=plugins)
 
 
-def parse_network(config: object, *, field: str = "config") -> NetworkList:
+def parse_network(config: object, *, path: Path = ("config",)) -> NetworkList:
     """Read a CNI configuration: a list or a single plugin, an object or a string of JSON.
 
-    `field` is where it stood, and starts the `field` of every error.
+    `path` is where it stood, and starts the `path` of every error.
     """
-    raw = _load(config, field)
-    name = _plain_name(raw, "name", field)
+    raw = _load(config, path)
+    name = _plain_name(raw, "name", path)
     if len(name) > NETWORK_NAME_MAX:
-        raise RequestError(f"is longer than {NETWORK_NAME_MAX} characters", field=f"{field}.name")
+        raise RequestError(f"is longer than {NETWORK_NAME_MAX} characters", path=(*path, "name"))
     network = NetworkList(
         name=name,
-        version=_version(raw, field),
-        plugins=_plugins(raw, field),
-        disable_check=_flag(raw, "disableCheck", field),
-        disable_gc=_flag(raw, "disableGC", field),
+        version=_version(raw, path),
+        plugins=_plugins(raw, path),
+        disable_check=_flag(raw, "disableCheck", path),
+        disable_gc=_flag(raw, "disableGC", path),
     )
     if len(network.plugins) > 1 and not at_least(network.version, CHAINING):
         raise RequestError(
             f"several plugins need {CHAINING} or newer, this is {network.version}; "
             f"1.0.0 is a good choice",
-            field=f"{field}.cniVersion",
+            path=(*path, "cniVersion"),
         )
     return network
 
 
-def _load(config: object, field: str) -> dict[str, Any]:
+def _load(config: object, path: Path) -> dict[str, Any]:
     """Return a private copy of the configuration, made of what JSON has and nothing else."""
     try:
         text = config if isinstance(config, str | bytes) else msgspec.json.encode(config)
         raw = msgspec.json.decode(text)
     except RecursionError as error:
-        raise RequestError("is nested too deeply", field=field) from error
+        raise RequestError("is nested too deeply", path=path) from error
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError) as error:
-        raise RequestError(f"is not JSON: {error}", field=field) from error
+        raise RequestError(f"is not JSON: {error}", path=path) from error
     if not isinstance(raw, dict):
-        raise RequestError("must be an object, a CNI conf or conflist", field=field)
+        raise RequestError("must be an object, a CNI conf or conflist", path=path)
     return raw
 
 
-def _plain_name(raw: Mapping[str, Any], key: str, field: str) -> str:
+def _plain_name(raw: Mapping[str, Any], key: str, path: Path) -> str:
     value = raw.get(key)
     if value is None or value == "":
-        raise RequestError("is missing", field=f"{field}.{key}")
+        raise RequestError(f"{key} is missing; for example {EXAMPLES[key]}", path=(*path, key))
     if not isinstance(value, str) or not PLAIN_NAME.fullmatch(value):
         raise RequestError(
             f"{value!r} must start with a letter or digit and hold only those, '_', '.' and '-'",
-            field=f"{field}.{key}",
+            path=(*path, key),
         )
     return value
 
 
-def _flag(raw: Mapping[str, Any], key: str, field: str) -> bool:
+def _flag(raw: Mapping[str, Any], key: str, path: Path) -> bool:
     """Read a boolean, which libcni also takes as the word."""
     value = raw.get(key, False)
     if isinstance(value, str) and value.lower() in {"true", "false"}:
         return value.lower() == "true"
     if not isinstance(value, bool):
-        raise RequestError("must be true or false", field=f"{field}.{key}")
+        raise RequestError("must be true or false", path=(*path, key))
     return value
 
 
-def _version(raw: Mapping[str, Any], field: str) -> str:
+def _version(raw: Mapping[str, Any], path: Path) -> str:
     """Return the newest version of those offered that we speak."""
-    offered = _offered_versions(raw, field)
+    offered = _offered_versions(raw, path)
     if not offered:
         return NO_VERSION
     spoken = [version for version in offered if at_least(LATEST, version)]
@@ -149,59 +152,63 @@ def _version(raw: Mapping[str, Any], field: str) -> str:
         raise RequestError(
             f"{best} is not a version of CNI that netclaim speaks; "
             f"these are {', '.join(SPEC_VERSIONS)}",
-            field=f"{field}.cniVersion",
+            path=(*path, "cniVersion"),
         )
     return best
 
 
-def _offered_versions(raw: Mapping[str, Any], field: str) -> list[str]:
+def _offered_versions(raw: Mapping[str, Any], path: Path) -> list[str]:
     several = raw.get("cniVersions", [])
     if not isinstance(several, list):
-        raise RequestError("must be a list of versions", field=f"{field}.cniVersions")
-    offered = [(f"cniVersions[{index}]", version) for index, version in enumerate(several)]
+        raise RequestError("must be a list of versions", path=(*path, "cniVersions"))
+    offered: list[tuple[Path, object]] = [
+        (("cniVersions", index), version) for index, version in enumerate(several)
+    ]
     if raw.get("cniVersion"):
-        offered.insert(0, ("cniVersion", raw["cniVersion"]))
+        offered.insert(0, (("cniVersion",), raw["cniVersion"]))
+    versions: list[str] = []
     for key, version in offered:
         if not isinstance(version, str):  # YAML makes a number of 1.0
-            raise RequestError(f"write {version!r} in quotes", field=f"{field}.{key}")
+            raise RequestError(f"write {version!r} in quotes", path=(*path, *key))
         try:
             version_key(version)
         except ValueError as error:
-            raise RequestError(str(error), field=f"{field}.{key}") from error
-    return [version for _, version in offered]
+            raise RequestError(str(error), path=(*path, *key)) from error
+        versions.append(version)
+    return versions
 
 
-def _plugins(raw: Mapping[str, Any], field: str) -> tuple[PluginConf, ...]:
+def _plugins(raw: Mapping[str, Any], path: Path) -> tuple[PluginConf, ...]:
     """Return the plugins of a list, or the one plugin that the configuration itself is."""
     if "plugins" not in raw:
         if "type" not in raw:
-            raise RequestError("is missing: name a plugin", field=f"{field}.plugins")
-        return (_plugin(raw, field),)
+            raise RequestError("plugins is missing; list a plugin", path=(*path, "plugins"))
+        return (_plugin(raw, path),)
     listed = raw["plugins"]
     if not isinstance(listed, list) or not listed:
-        raise RequestError("must be a list of at least one plugin", field=f"{field}.plugins")
-    return tuple(_plugin(item, f"{field}.plugins[{index}]") for index, item in enumerate(listed))
+        raise RequestError("must be a list of at least one plugin", path=(*path, "plugins"))
+    return tuple(_plugin(item, (*path, "plugins", index)) for index, item in enumerate(listed))
 
 
-def _plugin(raw: object, field: str) -> PluginConf:
+def _plugin(raw: object, path: Path) -> PluginConf:
     if not isinstance(raw, dict):
-        raise RequestError("must be an object", field=field)
+        raise RequestError("must be an object", path=path)
     ipam = raw.get("ipam") or {}
     if not isinstance(ipam, dict):
-        raise RequestError("must be an object", field=f"{field}.ipam")
+        raise RequestError("must be an object", path=(*path, "ipam"))
     if not isinstance(ipam.get("type", ""), str):
-        raise RequestError("must be a string", field=f"{field}.ipam.type")
+        raise RequestError("must be a string", path=(*path, "ipam", "type"))
     return PluginConf(
-        type=_plain_name(raw, "type", field),
+        type=_plain_name(raw, "type", path),
         config=msgspec.json.encode(raw),
-        ipam_type=_plain_name(ipam, "type", f"{field}.ipam") if ipam.get("type") else "",
-        capabilities=_capabilities(raw, field),
+        ipam_type=_plain_name(ipam, "type", (*path, "ipam")) if ipam.get("type") else "",
+        capabilities=_capabilities(raw, path),
     )
 
 
-def _capabilities(raw: Mapping[str, Any], field: str) -> frozenset[str]:
+def _capabilities(raw: Mapping[str, Any], path: Path) -> frozenset[str]:
     switches = raw.get("capabilities") or {}
     if not isinstance(switches, dict):
-        raise RequestError("must be an object", field=f"{field}.capabilities")
-    where = f"{field}.capabilities"
-    return frozenset(name for name in switches if _flag(switches, name, where))
+        raise RequestError("must be an object", path=(*path, "capabilities"))
+    where = (*path, "capabilities")
+    return frozenset(name for name in switches if _flag(switches, Key(name), where))

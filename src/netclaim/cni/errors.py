@@ -87,8 +87,9 @@ class BadResultError(PeerError):
 class PluginMissingError(HostError):
     """No plugin of this type is installed where plugins are looked for."""
 
-    def __init__(self, plugin: str, path: Sequence[str]) -> None:
+    def __init__(self, plugin: str, path: Sequence[str], *, hint: str = "") -> None:
+        """`hint` says what else may have been meant, as the end of a sentence."""
         where = ", ".join(path) or "an empty plugin path"
-        super().__init__(f"CNI plugin {plugin!r} is not installed: looked in {where}")
+        super().__init__(f"CNI plugin {plugin!r} is not installed: looked in {where}{hint}")
         self.plugin = plugin
         self.path = tuple(path)

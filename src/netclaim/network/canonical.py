@@ -18,6 +18,7 @@ import msgspec
 from netclaim.cni.folding import fold
 from netclaim.errors import RequestError
 from netclaim.network.policy import COMMON_KEYS, IPAM_TYPES, NETWORK_KEYS, TYPES, Key, Type
+from netclaim.paths import Path
 
 __all__ = ["canonical"]
 
@@ -25,16 +26,16 @@ JsonObject = dict[str, Any]
 DEPTH_MAX: Final = 32  # objects in objects; the deepest configuration in use has eight
 
 
-def canonical(config: object, *, field: str) -> object:
+def canonical(config: object, *, path: Path) -> object:
     """Return a configuration, given as an object or as a string of JSON, in the one form.
 
     What is no object at all is returned as it is, for whoever reads it to complain of.
     """
     if isinstance(config, str):
-        config = _decoded(config, field)
+        config = _decoded(config, path)
     if not isinstance(config, dict):
         return config
-    _check_keys(config, field, DEPTH_MAX)
+    _check_keys(config, path, DEPTH_MAX)
     network = _spelt(config, NETWORK_KEYS)
     plugins = network.get("plugins")
     if "plugins" not in network:
@@ -44,27 +45,27 @@ def canonical(config: object, *, field: str) -> object:
     return network
 
 
-def _decoded(text: str, field: str) -> object:
+def _decoded(text: str, path: Path) -> object:
     """Read JSON in which a key may not stand twice: readers differ in what they make of that."""
 
     def pairs(found: list[tuple[str, object]]) -> dict[str, object]:
         decoded = dict(found)
         if len(decoded) < len(found):
             twice = next(key for n, (key, _) in enumerate(found) if key in dict(found[:n]))
-            raise RequestError(f"the key {twice!r} stands there twice; leave one", field=field)
+            raise RequestError(f"the key {twice!r} stands there twice; leave one", path=path)
         return decoded
 
     try:
         msgspec.json.decode(text)  # stricter than the one below, and says where it stopped
         return json.loads(text, object_pairs_hook=pairs)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise RequestError(f"is not JSON: {error}", field=field) from error
+        raise RequestError(f"is not JSON: {error}", path=path) from error
 
 
-def _check_keys(value: object, field: str, depth: int) -> None:
+def _check_keys(value: object, path: Path, depth: int) -> None:
     """Refuse two keys of one object that a plugin could take for each other."""
     if depth == 0:
-        raise RequestError("is nested too deeply", field=field)
+        raise RequestError("is nested too deeply", path=path)
     if isinstance(value, dict):
         seen: dict[str, str] = {}
         for key, inner in value.items():
@@ -73,12 +74,12 @@ def _check_keys(value: object, field: str, depth: int) -> None:
                 one, two = sorted((other, key))
                 raise RequestError(
                     f"{one!r} and {two!r} are the same key to a CNI plugin; leave one",
-                    field=field,
+                    path=path,
                 )
-            _check_keys(inner, f"{field}.{key}", depth - 1)
+            _check_keys(inner, (*path, key), depth - 1)
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            _check_keys(inner, f"{field}[{number}]", depth - 1)
+            _check_keys(inner, (*path, number), depth - 1)
 
 
 def _plugin(raw: JsonObject) -> JsonObject:

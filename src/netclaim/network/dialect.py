@@ -9,12 +9,12 @@ interface as text beside a CNI `config`. No I/O.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from netclaim.network.parameters import API_VERSIONS
+from netclaim.network.parameter_keys import API_VERSIONS, BY_NAME
 
 __all__ = ["is_our_dialect"]
 
 GROUPS: Final = frozenset(version.partition("/")[0] for version in API_VERSIONS)
-INTERFACE_KEYS: Final = ("ifName", "interface")  # of the two dialects of claim parameters
+INTERFACE_KEYS: Final = (BY_NAME["ifName"].name, BY_NAME["ifName"].plain)  # of both dialects
 
 
 def is_our_dialect(parameters: Mapping[str, Any]) -> bool:

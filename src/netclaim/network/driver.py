@@ -13,7 +13,7 @@ import structlog
 
 from netclaim.cni import Chain, Endpoint, NetworkList, Result, pod_args
 from netclaim.cni.errors import PluginBusyError
-from netclaim.errors import PeerError
+from netclaim.errors import PeerError, RequestError
 from netclaim.framework.contract import NetworkDriver
 from netclaim.kernel import Link, Monitor, NamespaceGoneError, open_netns
 from netclaim.model import (
@@ -40,13 +40,15 @@ from netclaim.network.lent import LentDevices
 from netclaim.network.link_keys import moves_link, with_link, without_link
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.node import NodeLinks, Snapshot
+from netclaim.network.parameter_keys import WISHES
 from netclaim.network.parameters import InterfaceRequest, read_claim
 from netclaim.network.plan import InterfacePlan, network_to_undo, planned_network, read_plan
 from netclaim.network.plugin_checks import PluginChecks
 from netclaim.network.plugin_gc import PluginGc
 from netclaim.network.policy import Level
 from netclaim.network.settings import LinkSettings
-from netclaim.network.wishes import WISHES, with_wishes
+from netclaim.network.strict import config_faults
+from netclaim.network.wishes import with_wishes
 
 __all__ = ["LinkDriver"]
 
@@ -124,9 +126,11 @@ class LinkDriver(NetworkDriver):
                 else:
                     shared = self._guard.is_shared(request.device, link.name)
                     network, used = with_link(request, link, shared=shared), (link,)
-                self._guard.check(claim, request, used, snapshot)
+                self._guard.check(
+                    claim, request, used, snapshot, found=self._faults(claim, request)
+                )
                 self._plugin_checks.check_there(network)
-                with_wishes(network, request.wishes, request.wish_fields)  # or says which cannot
+                with_wishes(network, request.wishes, request.wish_paths)  # or says which cannot
             if not request.trusted:
                 self._files.tidy(claim.namespace, network.name)
             self._made.note(network, {each.name for each in snapshot.links})
@@ -224,6 +228,12 @@ class LinkDriver(NetworkDriver):
             generic=self._settings.generic_device,
             shared=self._settings.shared_links,
         )
+
+    def _faults(self, claim: Claim, request: InterfaceRequest) -> Sequence[RequestError]:
+        """List the mistakes in a configuration that no pod has yet; what runs has proved itself."""
+        if any(each.key == request.device.key for each in claim.reported):
+            return ()
+        return config_faults(request, self._plugin_checks.in_process)
 
     def _allocated(self, request: InterfaceRequest, snapshot: Snapshot) -> Link | None:
         """Find the allocated link; None for the device that is no particular one."""

@@ -32,7 +32,7 @@ __all__ = [
 
 
 class ParametersError(RequestError):
-    """Several mistakes of one claim, all told at once."""
+    """Several mistakes of one claim, reported together."""
 
     def __init__(self, faults: Sequence[RequestError]) -> None:
         super().__init__("; ".join(map(str, faults)))
@@ -75,7 +75,7 @@ class NameTakenError(NotBegunError, RequestError):
         super().__init__(
             f"the pod has an interface {ifname!r} already: "
             f"give every claim of the pod another name",
-            field="ifName",
+            path=("ifName",),
         )
         self.ifname = ifname
 

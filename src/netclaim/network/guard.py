@@ -5,7 +5,7 @@ before it is carried out: a plan may be of an older driver, and a link may have 
 own way out since. Limit: No I/O; it is given what there is to know.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -27,6 +27,7 @@ from netclaim.network.plan import InterfacePlan, planned_network
 from netclaim.network.policy import LABEL, LEVELS, Level
 from netclaim.network.settings import LinkSettings
 from netclaim.network.standing import Standing
+from netclaim.paths import Key, Path
 
 __all__ = ["Guard", "level_named"]
 
@@ -37,12 +38,12 @@ FRESH_S: Final = 60.0
 UNKNOWN: Final = "it is not known whose the link is"
 
 
-def level_named(name: str, *, field: str) -> Level:
+def level_named(name: str, *, path: Path = ()) -> Level:
     """Return the level of this name; PolicyError says which there are."""
     if name not in LEVELS:
         known = ", ".join(LEVELS)
         message = f"{name!r} is not a policy level; ask a cluster admin to choose one of {known}"
-        raise PolicyError(message, field=field)
+        raise PolicyError(message, path=path)
     return LEVELS[name]
 
 
@@ -57,8 +58,8 @@ class Guard:
         label = claim.namespace_labels.get(LABEL)
         chosen = self._settings.policy
         if label is not None:
-            where = f"Namespace({claim.namespace}).metadata.labels[{LABEL}]"
-            chosen = level_named(label, field=where)
+            where = (f"Namespace({claim.namespace})", "metadata", "labels", Key(LABEL))
+            chosen = level_named(label, path=where)
         return min(chosen, self._settings.policy_ceiling)
 
     def is_shared(self, device: AllocatedDevice, link: str) -> bool:
@@ -81,12 +82,22 @@ class Guard:
         return reasons
 
     def check(
-        self, claim: Claim, request: InterfaceRequest, used: Collection[Link], snapshot: Snapshot
+        self,
+        claim: Claim,
+        request: InterfaceRequest,
+        used: Collection[Link],
+        snapshot: Snapshot,
+        *,
+        found: Sequence[RequestError] = (),
     ) -> None:
-        """Raise unless the claim may have its network on the links that it uses."""
+        """Raise unless the claim may have its network on the links that it uses.
+
+        `found` are mistakes that are known already, to be raised with what is refused.
+        """
         level = self.level_of(claim)
         for link in used or (None,):
-            permit(request, self._standing(level, claim.namespace, request.device, link, snapshot))
+            standing = self._standing(level, claim.namespace, request.device, link, snapshot)
+            permit(request, standing, found=found)
 
     def is_settled(self, plan: Plan, interface: InterfacePlan, now: float) -> bool:
         """Whether there is no need to look at the node again before a plan is carried out.
@@ -117,7 +128,7 @@ class Guard:
         level = self._level_of(interface)
         for link in used or (None,):
             standing = self._standing(level, plan.claim.namespace, plan.device, link, snapshot)
-            asked = {key: key for key in interface.asked}
+            asked: dict[str, Path] = {key: (key,) for key in interface.asked}
             wishes = wish_faults(interface.wishes, asked, standing, vouched=interface.vouched)
             if faults := [*_faults(interface, standing), *wishes]:
                 raise PlanRefusedError("; ".join(map(str, faults)))
@@ -126,7 +137,7 @@ class Guard:
         """Return the level that a plan was made for; an older driver did not know of any."""
         made_for = self._settings.policy
         if interface.level:
-            made_for = level_named(interface.level, field="level")
+            made_for = level_named(interface.level, path=("level",))
         return min(made_for, self._settings.policy_ceiling)
 
     def _standing(
@@ -186,6 +197,6 @@ def _faults(interface: InterfacePlan, standing: Standing) -> tuple[RequestError,
 def _judged(
     config: bytes, standing: Standing, ifname: str, *, trusted: bool
 ) -> tuple[RequestError, ...]:
-    network = parse_network(canonical(config.decode(), field="config"))
-    fields = tuple(f"config.plugins[{index}]" for index in range(len(network.plugins)))
-    return tuple(judge(network, fields, standing, ifname=ifname, trusted=trusted))
+    network = parse_network(canonical(config.decode(), path=("config",)))
+    paths = tuple(("config", "plugins", index) for index in range(len(network.plugins)))
+    return tuple(judge(network, paths, standing, ifname=ifname, trusted=trusted))

@@ -5,7 +5,6 @@ is, with one exception: a link that carries the node is not given away, unless a
 namespace that is `privileged`. Limit: No I/O. Judges the one form that `canonical` makes.
 """
 
-import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -13,7 +12,7 @@ from netclaim.cni import NetworkList, PluginConf
 from netclaim.errors import RequestError
 from netclaim.network.errors import PolicyError
 from netclaim.network.link_keys import takes_link
-from netclaim.network.parameters import KEY_SHOWN_MAX, UNKNOWN_MAX
+from netclaim.network.parameter_layers import KEY_SHOWN_MAX, UNKNOWN_MAX
 from netclaim.network.policy import (
     COMMON_KEYS,
     IPAM_TYPES,
@@ -34,16 +33,18 @@ from netclaim.network.standing import (
     needs_own,
     needs_program,
 )
+from netclaim.paths import Key as OwnKey
+from netclaim.paths import Path
+from netclaim.plugins.guess import ALIKE_TYPES, did_you_mean
 
 __all__ = ["judge"]
 
-MISSPELT: Final = 0.8  # how alike a type must be to be taken for a slip: portmap is not tap
 OWN_INTERFACE: Final = "IFNAME"  # in a sysctl's name: the interface that is made
 
 
 def judge(
     network: NetworkList,
-    fields: tuple[str, ...],
+    paths: tuple[Path, ...],
     standing: Standing,
     *,
     ifname: str,
@@ -61,7 +62,7 @@ def judge(
                 f"the link {standing.link!r} carries the node ({standing.carries}) and cannot be "
                 f"given to a pod; select another link. Only a DeviceClass can give it away, in a "
                 f"namespace that an admin has labelled {LABEL}={Level.PRIVILEGED}",
-                field=fields[0] if fields else "",
+                path=paths[0] if paths else (),
             )
         )
     if trusted or standing.level is Level.PRIVILEGED:
@@ -71,84 +72,86 @@ def judge(
             f"the network has {len(network.plugins)} plugins; a claim's network may have at most "
             f"{PLUGINS_MAX}"
         )
-        return [*faults, PolicyError(message, field=fields[PLUGINS_MAX])]
+        return [*faults, PolicyError(message, path=paths[PLUGINS_MAX])]
     size = len(network.to_json())
     if size > NETWORK_BYTES_MAX:
         message = f"has {size} bytes; a claim's network may have at most {NETWORK_BYTES_MAX}"
-        return [*faults, PolicyError(message, field=fields[0])]
-    faults += _order_faults(network, fields)
-    for plugin, where in zip(network.plugins, fields, strict=True):
+        return [*faults, PolicyError(message, path=paths[0])]
+    faults += _order_faults(network, paths)
+    for plugin, where in zip(network.plugins, paths, strict=True):
         faults += _plugin_faults(plugin, where, standing, ifname)
     return faults
 
 
-def _order_faults(network: NetworkList, fields: tuple[str, ...]) -> Iterator[RequestError]:
+def _order_faults(network: NetworkList, paths: tuple[Path, ...]) -> Iterator[RequestError]:
     """Refuse a second plugin that makes the interface: to undo it would undo the first one's."""
-    for plugin, where in list(zip(network.plugins, fields, strict=True))[1:]:
+    for plugin, where in list(zip(network.plugins, paths, strict=True))[1:]:
         known = TYPES.get(plugin.type)
         if known is not None and not known.follows:
             yield PolicyError(
                 f"{plugin.type} makes an interface, but {network.plugins[0].type} already made "
                 f"one; remove one of the two",
-                field=f"{where}.type",
+                path=(*where, "type"),
             )
 
 
 def _plugin_faults(
-    plugin: PluginConf, where: str, standing: Standing, ifname: str
+    plugin: PluginConf, where: Path, standing: Standing, ifname: str
 ) -> Iterator[RequestError]:
     config = plugin.to_dict()
     ipam = config.get("ipam")
     known = TYPES.get(plugin.type)
     if known is None:
-        yield from _program_faults(plugin.type, TYPES, f"{where}.type", standing)
+        yield from _program_faults(plugin.type, TYPES, (*where, "type"), standing)
     elif known.level > Level.BASELINE:
         what = f"the plugin {plugin.type} ({known.about})"
-        yield needs_level(known.level, f"{where}.type", standing, what)
+        yield needs_level(known.level, (*where, "type"), standing, what)
         return
     elif known.own and standing.not_own:
         what = f"the plugin {plugin.type} ({known.about})"
-        yield needs_own(f"{where}.type", standing, what)
+        yield needs_own((*where, "type"), standing, what)
     unknown: list[str] = []
     for key, value in config.items():
         rule = COMMON_KEYS.get(key) or (known.keys.get(key) if known is not None else None)
         if rule is not None:
-            yield from _key_faults(rule, value, f"{where}.{key}", standing)
+            yield from _key_faults(rule, value, (*where, key), standing)
         elif known is not None:
             unknown.append(key)
     if known is not None:
         yield from _unknown_keys(unknown, {**COMMON_KEYS, **known.keys}, where, standing)
     if plugin.type == "tuning":
-        yield from _sysctl_faults(config.get("sysctl"), f"{where}.sysctl", standing, ifname)
+        yield from _sysctl_faults(config.get("sysctl"), (*where, "sysctl"), standing, ifname)
     if ipam:
-        yield from _ipam_faults(ipam, f"{where}.ipam", standing)
+        yield from _ipam_faults(ipam, (*where, "ipam"), standing)
 
 
-def _ipam_faults(ipam: Mapping[str, Any], where: str, standing: Standing) -> Iterator[RequestError]:
+def _ipam_faults(
+    ipam: Mapping[str, Any], where: Path, standing: Standing
+) -> Iterator[RequestError]:
     name = ipam.get("type", "")
     known = IPAM_TYPES.get(name)
     if known is None:
-        yield from _program_faults(name, IPAM_TYPES, f"{where}.type", standing)
+        yield from _program_faults(name, IPAM_TYPES, (*where, "type"), standing)
         return
     unknown = [key for key in ipam if key not in known.keys and key != "type"]
     for key, value in ipam.items():
         rule = known.keys.get(key)
         if rule is not None:
-            yield from _key_faults(rule, value, f"{where}.{key}", standing)
+            yield from _key_faults(rule, value, (*where, key), standing)
     yield from _unknown_keys(unknown, {"type", *known.keys}, where, standing)
     addresses = list(_addresses(ipam, where))
     if len(addresses) > SUBNETS_MAX:
         yield PolicyError(
             f"has {len(addresses)} subnets and addresses; a claim's network may have at most "
             f"{SUBNETS_MAX}",
-            field=where,
+            path=where,
         )
         return
     routes = len(_listed(ipam.get("routes")))
     if routes > ROUTES_MAX:
         yield PolicyError(
             f"has {routes} routes; a claim's network may have at most {ROUTES_MAX}",
-            field=f"{where}.routes",
+            path=(*where, "routes"),
         )
     for address, path in addresses:
         if fault := address_fault(address, path, standing):
@@ -156,16 +159,18 @@ def _ipam_faults(ipam: Mapping[str, Any], where: str, standing: Standing) -> Ite
 
 
 def _program_faults(
-    name: str, known: Collection[str], where: str, standing: Standing
+    name: str, known: Collection[str], where: Path, standing: Standing
 ) -> Iterator[RequestError]:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=MISSPELT)
-    if name not in standing.claim_plugins and near:
-        yield PolicyError(f"unknown plugin type {name!r}; did you mean {near[0]!r}?", field=where)
+    hint = did_you_mean(name, known, alike=ALIKE_TYPES)
+    if name not in standing.claim_plugins and hint:
+        yield PolicyError(f'unknown plugin type "{name}"{hint}', path=where)
     elif name not in standing.claim_plugins:
         yield needs_program(name, where, standing)
 
 
-def _key_faults(rule: Key, value: object, where: str, standing: Standing) -> Iterator[RequestError]:
+def _key_faults(
+    rule: Key, value: object, where: Path, standing: Standing
+) -> Iterator[RequestError]:
     if not value:  # nothing, no, 0 and "" mean the same as leaving it out
         return
     if rule.level > Level.BASELINE:
@@ -175,23 +180,25 @@ def _key_faults(rule: Key, value: object, where: str, standing: Standing) -> Ite
     elif rule.values and value not in rule.values:
         if value not in rule.own_values:
             listed = ", ".join((*rule.values, *rule.own_values))
-            yield PolicyError(f"{value!r} is not one of {listed}", field=where)
+            yield PolicyError(f"{value!r} is not one of {listed}", path=where)
         elif standing.not_own:
             yield needs_own(where, standing, f"{value}")
 
 
 def _sysctl_faults(
-    sysctls: object, where: str, standing: Standing, ifname: str
+    sysctls: object, where: Path, standing: Standing, ifname: str
 ) -> Iterator[RequestError]:
     if not sysctls:
         return
     if not isinstance(sysctls, dict):
-        yield PolicyError("must be an object of names and values", field=where)
+        yield PolicyError("must be an object of names and values", path=where)
         return
     for name in sysctls:
         spelt = _own_sysctl(name, ifname)
         if spelt not in SYSCTLS:
-            yield needs_level(Level.PRIVILEGED, f"{where}.{name}", standing, f"the sysctl {name}")
+            yield needs_level(
+                Level.PRIVILEGED, (*where, OwnKey(name)), standing, f"the sysctl {name}"
+            )
 
 
 def _own_sysctl(name: str, ifname: str) -> str:
@@ -202,17 +209,17 @@ def _own_sysctl(name: str, ifname: str) -> str:
     return ".".join(OWN_INTERFACE if part == ifname else part for part in parts)
 
 
-def _addresses(ipam: Mapping[str, Any], where: str) -> Iterator[tuple[str, str]]:
+def _addresses(ipam: Mapping[str, Any], where: Path) -> Iterator[tuple[str, Path]]:
     """Yield the subnets and addresses that an ipam can hand out, with their paths."""
     if ipam.get("subnet"):
-        yield str(ipam["subnet"]), f"{where}.subnet"
+        yield str(ipam["subnet"]), (*where, "subnet")
     for n, each in enumerate(_listed(ipam.get("ranges"))):
         for m, one in enumerate(_listed(each)):
             if isinstance(one, dict):
-                yield str(one.get("subnet") or ""), f"{where}.ranges[{n}][{m}].subnet"
+                yield str(one.get("subnet") or ""), (*where, "ranges", n, m, "subnet")
     for n, one in enumerate(_listed(ipam.get("addresses"))):
         if isinstance(one, dict):
-            yield str(one.get("address") or ""), f"{where}.addresses[{n}].address"
+            yield str(one.get("address") or ""), (*where, "addresses", n, "address")
 
 
 def _listed(value: object) -> list[Any]:
@@ -220,17 +227,15 @@ def _listed(value: object) -> list[Any]:
 
 
 def _unknown_keys(
-    unknown: Sequence[str], known: Collection[str], where: str, standing: Standing
+    unknown: Sequence[str], known: Collection[str], where: Path, standing: Standing
 ) -> Iterator[RequestError]:
     """Refuse keys that the table does not have, with a guess at what was meant."""
     for key in unknown[:UNKNOWN_MAX]:
         shown = key[:KEY_SHOWN_MAX]
-        near = difflib.get_close_matches(shown, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
         yield PolicyError(
-            f"unknown key {shown!r}{hint} (at the policy level {standing.level} only known keys "
-            f"may be set)",
-            field=f"{where}.{shown}",
+            f'unknown key "{shown}"{did_you_mean(shown, known)} (at the policy level '
+            f"{standing.level} only known keys may be set)",
+            path=(*where, shown),
         )
     if len(unknown) > UNKNOWN_MAX:
-        yield PolicyError(f"has {len(unknown) - UNKNOWN_MAX} more unknown keys", field=where)
+        yield PolicyError(f"has {len(unknown) - UNKNOWN_MAX} more unknown keys", path=where)

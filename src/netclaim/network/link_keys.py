@@ -2,66 +2,59 @@
 
 Promise: a plugin that stands on a link, or takes one into the pod, works with the allocated link
 and no other. Left out, the link is filled in; another one is refused with the path of the key.
-Limit: No I/O, and knows the reference plugins only. What other plugins do with a link is theirs.
+Limit: no I/O. Which key names a link, and what takes one away, the plugins' classes say; what other
+plugins do with a link is theirs.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
-from netclaim.cni import NetworkList
+from netclaim.cni import NetworkList, PluginConf
 from netclaim.errors import RequestError
 from netclaim.kernel.links import Link
 from netclaim.network.parameters import InterfaceRequest
+from netclaim.paths import Path
+from netclaim.plugins.plugin import Plugin
+from netclaim.plugins.registry import PLUGIN_CLASSES
 
 __all__ = ["linked_names", "moves_link", "takes_link", "with_link", "without_link"]
-
-LINK_KEYS: Final = {
-    "host-device": "device",
-    "ipvlan": "master",
-    "macvlan": "master",
-    "vlan": "master",
-}
-# Further keys by which host-device can name a link.
-OTHER_KEYS: Final = ("hwaddr", "kernelpath", "pciBusID")
-MOVES_LINK: Final = "host-device"  # the one that moves the link itself into the pod
-# Without a master macvlan and ipvlan take the link of the default route; vlan takes none.
-NEEDS_MASTER: Final = "vlan"
 
 
 def takes_link(network: NetworkList) -> bool:
     """Whether a network leaves nothing of the link for others: it moves it, or all its traffic."""
-    return any(_is_greedy(plugin.type, plugin.to_dict()) for plugin in network.plugins)
+    return any(kind.takes_link(plugin.to_dict()) for plugin, kind in _known(network))
 
 
 def moves_link(network: NetworkList) -> bool:
     """Whether the link itself goes into the pod, rather than something made on it."""
-    return any(plugin.type == MOVES_LINK for plugin in network.plugins)
+    return any(kind.moves_link for _, kind in _known(network))
 
 
 def linked_names(network: NetworkList) -> frozenset[str]:
     """The links that a network names which is on its links already."""
-    keys = ((plugin.to_dict(), LINK_KEYS.get(plugin.type)) for plugin in network.plugins)
+    keys = ((plugin.to_dict(), kind.link_key) for plugin, kind in _known(network))
     return frozenset(config[key] for config, key in keys if key and config.get(key))
 
 
 def with_link(request: InterfaceRequest, link: Link, *, shared: bool = False) -> NetworkList:
     """Return the network on its allocated link, which may be `shared` with other claims."""
     network = request.network
-    for index, key, config, field in _linked(request):
+    for index, kind, config, path in _linked(request):
+        key = kind.link_key
         if shared:
-            _check_leaves_link(network.plugins[index].type, config, link, field)
-        for other in OTHER_KEYS if key == LINK_KEYS[MOVES_LINK] else ():
+            _check_leaves_link(kind, config, link, path)
+        for other in kind.other_link_keys:
             if config.get(other):
                 raise RequestError(
                     f"leave it out: the allocated link {link.name!r} is used",
-                    field=f"{field}.{other}",
+                    path=(*path, other),
                 )
         named = config.get(key) or link.name
         if named not in {link.name, *link.altnames}:
             raise RequestError(
                 f"names the link {named!r}, but {link.name!r} was allocated: "
                 f"leave it out, or select {named!r} in the request",
-                field=f"{field}.{key}",
+                path=(*path, key),
             )
         network = network.with_keys(index, {key: link.name})
     return network
@@ -81,68 +74,73 @@ def without_link(
     """
     network = request.network
     used: list[Link] = []
-    for index, key, config, field in _linked(request):
-        plugin = network.plugins[index].type
-        if _is_greedy(plugin, config):
-            mode = "" if plugin == MOVES_LINK else " in mode passthru"
+    for index, kind, config, path in _linked(request):
+        key = kind.link_key
+        if taking := kind.takes_link(config):
             raise RequestError(
-                f"{plugin}{mode} takes a link away from the node, so the link must be allocated: "
+                f"{taking} takes a link away from the node, so the link must be allocated: "
                 f"select one in the request {request.device.base_request}",
-                field=field,
+                path=path,
             )
-        link = _find(config.get(key), links, field=f"{field}.{key}")
-        if link is None:
-            link = default if plugin != NEEDS_MASTER else None
+        link = _find(config.get(key), links, path=(*path, key))
+        if link is None and kind.has_default_link:
+            link = default
         if link is None:
             raise RequestError(
-                f"is missing: name a link, or select one in the request "
+                f"{key} is missing; name a link, or select one in the request "
                 f"{request.device.base_request}",
-                field=f"{field}.{key}",
+                path=(*path, key),
             )
         if link.index in withheld:
             raise RequestError(
                 f"the link {link.name!r} cannot be named here: {withheld[link.index]}",
-                field=f"{field}.{key}",
+                path=(*path, key),
             )
         network = network.with_keys(index, {key: link.name})
         used.append(link)
     return network, tuple(used)
 
 
-def _find(named: str | None, links: Collection[Link], *, field: str) -> Link | None:
+def _find(named: str | None, links: Collection[Link], *, path: Path) -> Link | None:
     """Find a link by one of its names; None where none is named."""
     if not named:
         return None
     found = next((link for link in links if named in {link.name, *link.altnames}), None)
     if found is None:
-        raise RequestError(f"there is no link {named!r} on the node", field=field)
+        raise RequestError(f"there is no link {named!r} on the node", path=path)
     return found
 
 
-def _is_greedy(plugin: str, config: Mapping[str, Any]) -> bool:
-    return plugin == MOVES_LINK or (plugin == "macvlan" and config.get("mode") == "passthru")
-
-
-def _check_leaves_link(plugin: str, config: Mapping[str, Any], link: Link, field: str) -> None:
+def _check_leaves_link(
+    kind: type[Plugin], config: Mapping[str, Any], link: Link, path: Path
+) -> None:
     """Refuse what would take a shared link away from the others that have it."""
-    if _is_greedy(plugin, config):
-        mode = "" if plugin == MOVES_LINK else " in mode passthru"
+    if taking := kind.takes_link(config):
         raise RequestError(
-            f"{plugin}{mode} would take the shared link "
+            f"{taking} would take the shared link "
             f"{link.name!r} away from other claims: put a macvlan of another mode on it, or select "
             f"a link that is not shared",
-            field=field,
+            path=path,
         )
 
 
-def _linked(request: InterfaceRequest) -> Iterator[tuple[int, str, dict[str, Any], str]]:
-    """Yield the plugins that use a link of the node, each with its key and its configuration."""
+def _known(network: NetworkList) -> Iterator[tuple[PluginConf, type[Plugin]]]:
+    """Yield the plugins of a network whose types we have, executed or not."""
+    for plugin in network.plugins:
+        if plugin.type in PLUGIN_CLASSES:
+            yield plugin, PLUGIN_CLASSES[plugin.type]
+
+
+def _linked(
+    request: InterfaceRequest,
+) -> Iterator[tuple[int, type[Plugin], dict[str, Any], Path]]:
+    """Yield the plugins that use a link of the node, each with its configuration."""
     for index, plugin in enumerate(request.network.plugins):
-        key = LINK_KEYS.get(plugin.type)
+        kind = PLUGIN_CLASSES.get(plugin.type)
         config = plugin.to_dict()
-        if key is None or (config.get("linkInContainer") is True and plugin.type != MOVES_LINK):
+        if kind is None or not kind.link_key or config.get(kind.pod_link_key) is True:
             continue
-        field = request.plugin_fields[index]
-        if not isinstance(config.get(key, ""), str):
-            raise RequestError("must be a string", field=f"{field}.{key}")
-        yield index, key, config, field
+        path = request.plugin_paths[index]
+        if not isinstance(config.get(kind.link_key, ""), str):
+            raise RequestError("must be a string", path=(*path, kind.link_key))
+        yield index, kind, config, path

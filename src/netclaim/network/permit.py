@@ -5,32 +5,42 @@ reported together. Limit: No I/O. The table is `judge`'s.
 """
 
 import ipaddress
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from netclaim.errors import RequestError
 from netclaim.network.errors import PolicyError, raise_all
 from netclaim.network.judge import judge
+from netclaim.network.parameter_keys import ALLOWABLE, PARAMETERS, WISHES
 from netclaim.network.parameters import InterfaceRequest
-from netclaim.network.policy import ALLOWABLE, PARAMETERS, Level
+from netclaim.network.policy import Level
 from netclaim.network.standing import Standing, address_fault, needs_level, needs_own
-from netclaim.network.wishes import WISHES, Wishes
+from netclaim.network.wishes import Wishes
+from netclaim.paths import Path
 
 __all__ = ["permit", "wish_faults"]
 
 
-def permit(request: InterfaceRequest, standing: Standing) -> None:
-    """Raise unless the claim may have what it asks for."""
-    faults = [
+def permit(
+    request: InterfaceRequest, standing: Standing, *, found: Sequence[RequestError] = ()
+) -> None:
+    """Raise unless the claim may have what it asks for.
+
+    `found` are mistakes that are known already, raised with the refusals; where they are, nothing
+    more is said.
+    """
+    judged = [
         *_parameter_faults(request, standing),
         *judge(
             request.network,
-            request.plugin_fields,
+            request.plugin_paths,
             standing,
             ifname=request.ifname,
             trusted=request.trusted,
         ),
     ]
-    refused = {fault.field for fault in faults}
+    mistaken = {fault.path for fault in found}
+    faults = [*found, *(fault for fault in judged if fault.path not in mistaken)]
+    refused = {fault.path for fault in faults}
     wished = {
         key: where
         for key, where in request.claimed.items()
@@ -41,7 +51,7 @@ def permit(request: InterfaceRequest, standing: Standing) -> None:
 
 
 def wish_faults(
-    wishes: Wishes, claimed: Mapping[str, str], standing: Standing, *, vouched: Collection[str]
+    wishes: Wishes, claimed: Mapping[str, Path], standing: Standing, *, vouched: Collection[str]
 ) -> Iterator[RequestError]:
     """Yield what is wrong with the wishes that a claim made, by key and where they were written.
 
@@ -55,7 +65,7 @@ def wish_faults(
         interface = ipaddress.ip_interface(ip)
         if str(interface.ip) in standing.node_addresses:
             message = f"{interface.ip} is the node's own address on the link {standing.link!r}"
-            yield PolicyError(f"{message}; choose another", field=claimed["ips"])
+            yield PolicyError(f"{message}; choose another", path=claimed["ips"])
         elif "ips" not in vouched:
             fault = address_fault(str(interface), claimed["ips"], standing)
             if fault is not None:
@@ -74,7 +84,7 @@ def _parameter_faults(request: InterfaceRequest, standing: Standing) -> Iterator
             yield PolicyError(
                 f"the DeviceClass does not let claims set it; leave it out, or ask a cluster admin "
                 f"to add {key} to the class's `allow`",
-                field=where,
+                path=where,
             )
         elif standing.level < PARAMETERS[key].level:
             yield needs_level(PARAMETERS[key].level, where, standing)

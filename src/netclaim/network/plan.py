@@ -71,7 +71,7 @@ def network_to_undo(interface: InterfacePlan) -> NetworkList:
 
 @lru_cache(maxsize=KEPT)
 def _finished(config: bytes, wishes: Wishes, files: str) -> NetworkList:
-    network = parse_network(canonical(config.decode(), field="config"))
+    network = parse_network(canonical(config.decode(), path=("config",)))
     network = with_wishes(network, wishes, {})
     return _with_files(network, files) if files else network
 

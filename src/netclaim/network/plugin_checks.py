@@ -12,7 +12,9 @@ from typing import Final
 import structlog
 
 from netclaim.cni import Chain, CniError, CniErrorKind, NetworkList
+from netclaim.cni.errors import PluginMissingError
 from netclaim.cni.exec import find_plugin
+from netclaim.network.strict import guessed_type
 
 __all__ = ["PluginChecks"]
 
@@ -33,7 +35,11 @@ class PluginChecks:
         for plugin in network.plugins:
             for each in filter(None, (plugin.type, plugin.ipam_type)):
                 if each not in self.in_process:
-                    find_plugin(each, self.chain.path)
+                    try:
+                        find_plugin(each, self.chain.path)
+                    except PluginMissingError as error:
+                        hint = guessed_type(each, ipam=each == plugin.ipam_type)
+                        raise PluginMissingError(each, self.chain.path, hint=hint) from error
 
     async def check_status(self, network: NetworkList) -> None:
         """Raise the CniError of a program that is not available.

@@ -8,8 +8,9 @@ held to the level of its namespace:
     privileged   everything
 
 Promise: a type or key that is not in this table is not for claims below `privileged`; nothing in it
-reaches the node or another tenant's link. Limit: values only. `judge` applies the table,
-`canonical` spells keys as it does, docs/security.md and deploy/claim-admission.yaml show it.
+reaches the node or another tenant's link. Limit: values only. The keys beside
+`config` are in `parameter_keys`. `judge` applies the table, `canonical` spells keys as it does,
+docs/security.md and deploy/claim-admission.yaml show it.
 """
 
 import enum
@@ -18,14 +19,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 __all__ = [
-    "ALLOWABLE",
     "COMMON_KEYS",
     "IPAM_TYPES",
     "LABEL",
     "LEVELS",
     "NETWORK_BYTES_MAX",
     "NETWORK_KEYS",
-    "PARAMETERS",
     "PLUGINS_MAX",
     "ROUTES_MAX",
     "SUBNETS_MAX",
@@ -271,18 +270,6 @@ IPAM_TYPES: Final[Mapping[str, Type]] = {
         },
     ),
 }
-
-PARAMETERS: Final[Mapping[str, Key]] = {
-    "ifName": Key("the interface's name", Level.RESTRICTED),
-    "config": Key("a network; where the class has one, only if its `allow` lists it"),
-    "ips": Key("addresses; likewise"),
-    "mac": Key("a MAC; likewise, and else on a link of its own", own=True),
-    "mtu": Key("an MTU; likewise"),
-}
-"""What a claim can say beside `config`. `restricted` leaves `ifName` and what the class allows."""
-
-ALLOWABLE: Final = ("config", "ips", "mac", "mtu")
-"""What a class's `allow` can list."""
 
 SYSCTLS: Final = (
     # Those that kubelet calls safe: of the pod's own namespace, and harmless to others.

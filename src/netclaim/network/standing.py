@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from netclaim.errors import RequestError
 from netclaim.network.errors import PolicyError
 from netclaim.network.policy import LABEL, Level
+from netclaim.paths import Path
 from netclaim.plugins.conf import read_cidr
 from netclaim.plugins.errors import PluginError
 
@@ -39,7 +40,7 @@ class Standing:
         return self.shared
 
 
-def address_fault(written: str, where: str, standing: Standing) -> RequestError | None:
+def address_fault(written: str, where: Path, standing: Standing) -> RequestError | None:
     """Refuse addresses of the node's own network on a link that the node lives on."""
     if not standing.node_networks:
         return None
@@ -53,38 +54,38 @@ def address_fault(written: str, where: str, standing: Standing) -> RequestError 
                 f"{written} overlaps {own}, the node's own network on the link "
                 f"{standing.link!r}, which carries the node; choose another network, "
                 f"{_ask(standing)}",
-                field=where,
+                path=where,
             )
     return None
 
 
-def needs_level(level: Level, where: str, standing: Standing, what: str = "") -> RequestError:
+def needs_level(level: Level, where: Path, standing: Standing, what: str = "") -> RequestError:
     """Refuse what needs another level; `what` it is, where the path does not say so."""
     subject = f"{what} " if what else ""
     return PolicyError(
         f"{subject}needs the policy level {level}, but {_has(standing)}; leave it out, "
         f"{_ask(standing, level)}",
-        field=where,
+        path=where,
     )
 
 
-def needs_own(where: str, standing: Standing, what: str = "") -> RequestError:
+def needs_own(where: Path, standing: Standing, what: str = "") -> RequestError:
     """Refuse what needs a link that the claim has to itself."""
     subject = f"{what} " if what else ""
     return PolicyError(
         f"{subject}needs a link that the claim has to itself, but {standing.not_own}; leave it "
         f"out, {_ask(standing)}",
-        field=where,
+        path=where,
     )
 
 
-def needs_program(name: str, where: str, standing: Standing) -> RequestError:
+def needs_program(name: str, where: Path, standing: Standing) -> RequestError:
     """Refuse a type that is executed."""
     return PolicyError(
         f"{name!r} is a program of the node; to name it, a claim needs the policy level "
         f"{Level.PRIVILEGED}, but {_has(standing)}; ask a cluster admin to put the network "
         f"into a DeviceClass, or to list the type in the drivers' --claim-plugins",
-        field=where,
+        path=where,
     )
 
 

@@ -9,17 +9,18 @@ Whether a claim may wish at all, `permit` says.
 import ipaddress
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from netclaim.cni import NetworkList
 from netclaim.errors import RequestError
 from netclaim.network.policy import IPAM_TYPES, TYPES
+from netclaim.paths import Path
+from netclaim.plugins.registry import PLUGIN_CLASSES
 
-__all__ = ["WISHES", "Wishes", "read_wish", "with_wishes"]
+__all__ = ["Wishes", "read_ips", "read_mac", "read_mtu", "with_wishes"]
 
-WISHES: Final = ("ips", "mac", "mtu")
 IPS_MAX: Final = 16  # as many as a claim's status has room for
 MTU_MIN, MTU_MAX = 68, 65536  # what IPv4 needs, and what the kernel's loopback has
 MAC: Final = re.compile("[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}")
@@ -27,7 +28,7 @@ MULTICAST: Final = 0x01  # of a MAC's first byte: no interface may have such an 
 
 # The plugins that take a MAC from the runtime. An executed one that is not here may too, but its
 # own documentation has to say so: its class can set it.
-MAC_TYPES: Final = ("macvlan", "bridge", "tap", "tuning")
+MAC_TYPES: Final = tuple(name for name, kind in PLUGIN_CLASSES.items() if kind.takes_mac)
 
 
 class Wishes(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -38,34 +39,23 @@ class Wishes(msgspec.Struct, frozen=True, omit_defaults=True):
     mtu: int = 0
 
 
-def read_wish(key: str, value: object, field: str) -> Any:
-    """Return the value of one wish as `Wishes` holds it."""
-    match key:
-        case "ips":
-            return _read_ips(value, field)
-        case "mac":
-            return _read_mac(value, field)
-        case _:
-            return _read_mtu(value, field)
-
-
-def with_wishes(network: NetworkList, wishes: Wishes, fields: Mapping[str, str]) -> NetworkList:
+def with_wishes(network: NetworkList, wishes: Wishes, paths: Mapping[str, Path]) -> NetworkList:
     """Return the network with every wish passed to the first plugin that can fulfil it.
 
-    `fields` says where each wish was written.
+    `paths` says where each wish was written.
     """
     offered: dict[int, dict[str, object]] = {}
     if wishes.ips:
-        at = _first(network, [p.ipam_type in IPAM_TYPES for p in network.plugins], "ips", fields)
+        at = _first(network, [p.ipam_type in IPAM_TYPES for p in network.plugins], "ips", paths)
         if network.plugins[at].ipam_type == "static":
-            _check_prefixes(wishes.ips, fields)
+            _check_prefixes(wishes.ips, paths)
         offered.setdefault(at, {})["ips"] = list(wishes.ips)
     if wishes.mac:
-        at = _first(network, [p.type in MAC_TYPES for p in network.plugins], "mac", fields)
+        at = _first(network, [p.type in MAC_TYPES for p in network.plugins], "mac", paths)
         offered.setdefault(at, {})["mac"] = wishes.mac
     if wishes.mtu:
         can = [p.type in TYPES and "mtu" in TYPES[p.type].keys for p in network.plugins]
-        network = network.with_keys(_first(network, can, "mtu", fields), {"mtu": wishes.mtu})
+        network = network.with_keys(_first(network, can, "mtu", paths), {"mtu": wishes.mtu})
     for at, values in offered.items():
         config = network.plugins[at].to_dict()
         network = network.with_keys(
@@ -74,50 +64,53 @@ def with_wishes(network: NetworkList, wishes: Wishes, fields: Mapping[str, str])
     return network
 
 
-def _first(network: NetworkList, can: list[bool], key: str, fields: Mapping[str, str]) -> int:
+def _first(network: NetworkList, can: list[bool], key: str, paths: Mapping[str, Path]) -> int:
     if True not in can:
         types = ", ".join(plugin.type for plugin in network.plugins)
         raise RequestError(
             f"no plugin of the network {network.name!r} ({types}) takes it; leave it out",
-            field=fields.get(key, key),
+            path=paths.get(key, (key,)),
         )
     return can.index(True)
 
 
-def _check_prefixes(ips: tuple[str, ...], fields: Mapping[str, str]) -> None:
+def _check_prefixes(ips: tuple[str, ...], paths: Mapping[str, Path]) -> None:
     bare = [ip for ip in ips if "/" not in ip]
     if bare:
         raise RequestError(
             f"the network's addresses are static, which needs the length of the prefix; "
             f"for example {bare[0]}/24",
-            field=fields.get("ips", "ips"),
+            path=paths.get("ips", ("ips",)),
         )
 
 
-def _read_ips(value: object, field: str) -> tuple[str, ...]:
+def read_ips(value: object, path: Path) -> tuple[str, ...]:
+    """Read addresses, each with or without a prefix; RequestError has their path."""
     if not isinstance(value, list) or not all(isinstance(ip, str) for ip in value):
-        raise RequestError("must be a list of addresses; for example [10.10.1.7/24]", field=field)
+        raise RequestError("must be a list of addresses; for example [10.10.1.7/24]", path=path)
     if not 1 <= len(value) <= IPS_MAX:
-        raise RequestError(f"must have 1 to {IPS_MAX} addresses", field=field)
-    for ip in value:
+        raise RequestError(f"must have 1 to {IPS_MAX} addresses", path=path)
+    for number, ip in enumerate(value):
         try:
             interface = ipaddress.ip_interface(ip)
         except ValueError as error:
-            raise RequestError(f"{ip!r} is not an IP address", field=field) from error
+            raise RequestError(f"{ip!r} is not an IP address", path=(*path, number)) from error
         if "%" in ip or getattr(interface, "ipv4_mapped", None):
-            raise RequestError(f"{ip!r} must be a plain IPv4 or IPv6 address", field=field)
+            raise RequestError(f"{ip!r} must be a plain IPv4 or IPv6 address", path=(*path, number))
     return tuple(value)
 
 
-def _read_mac(value: object, field: str) -> str:
+def read_mac(value: object, path: Path) -> str:
+    """Read a MAC address; RequestError has its path."""
     if not isinstance(value, str) or not MAC.fullmatch(value):
-        raise RequestError("must be a MAC address; for example 02:42:0a:0a:01:07", field=field)
+        raise RequestError("must be a MAC address; for example 02:42:0a:0a:01:07", path=path)
     if int(value[:2], 16) & MULTICAST:
-        raise RequestError(f"{value} is a multicast address; choose another", field=field)
+        raise RequestError(f"{value} is a multicast address; choose another", path=path)
     return value.lower()
 
 
-def _read_mtu(value: object, field: str) -> int:
+def read_mtu(value: object, path: Path) -> int:
+    """Read an MTU; RequestError has its path."""
     if not isinstance(value, int) or isinstance(value, bool) or not MTU_MIN <= value <= MTU_MAX:
-        raise RequestError(f"must be a number from {MTU_MIN} to {MTU_MAX}", field=field)
+        raise RequestError(f"must be a number from {MTU_MIN} to {MTU_MAX}", path=path)
     return value

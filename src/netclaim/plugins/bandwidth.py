@@ -30,7 +30,8 @@ from netclaim.kernel.tc_requests import (
     token_bucket,
 )
 from netclaim.plugins.conf import Conf, NetConf
-from netclaim.plugins.errors import PluginError
+from netclaim.plugins.errors import ConfError, PluginError
+from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.plugin import Invocation, Plugin
 from netclaim.plugins.pod import delete_link, open_pod
 
@@ -47,10 +48,10 @@ U64 = Annotated[int, msgspec.Meta(ge=0)]
 class Rates(Conf, frozen=True):
     """Limits in bits and bits a second; 0: none."""
 
-    ingress_rate: U64 | None = None
-    ingress_burst: U64 | None = None
-    egress_rate: U64 | None = None
-    egress_burst: U64 | None = None
+    ingress_rate: Annotated[U64 | None, KeyRule("what the container receives, in bit/s")] = None
+    ingress_burst: Annotated[U64 | None, KeyRule("how much of it at once, in bits")] = None
+    egress_rate: Annotated[U64 | None, KeyRule("what the container sends, in bit/s")] = None
+    egress_burst: Annotated[U64 | None, KeyRule("how much of it at once, in bits")] = None
 
 
 class Offer(Conf, frozen=True):
@@ -64,6 +65,13 @@ class BandwidthConf(Rates, frozen=True):
 
     runtime_config: Offer = Offer()
 
+    def refuse(self) -> None:
+        """Raise where a rate and its burst do not make a limit."""
+        try:
+            _limits(self)
+        except PluginError as error:
+            raise ConfError(str(error)) from error
+
 
 class Limits(msgspec.Struct, frozen=True):
     """What is limited, and how."""
@@ -76,10 +84,11 @@ class Bandwidth(Plugin):
     """The plugin type bandwidth."""
 
     oldest = CHAINING
+    confs = (BandwidthConf,)
 
     async def add(self, invocation: Invocation) -> Result:
         """Limit both directions, each if it is asked for."""
-        limits = _limits(invocation)
+        limits = _limits(invocation.conf(BandwidthConf))
         result = invocation.required_previous()
         if limits == Limits(None, None):
             return result
@@ -104,7 +113,7 @@ class Bandwidth(Plugin):
 
     async def check(self, invocation: Invocation) -> None:
         """See that both limits are there."""
-        limits = _limits(invocation)
+        limits = _limits(invocation.conf(BandwidthConf))
         result = invocation.required_previous()
         with Rtnl.open() as host:
             outside = await _host_end(invocation, host, result)
@@ -117,9 +126,8 @@ class Bandwidth(Plugin):
                 await _check_limit(host, limited, limits.egress)
 
 
-def _limits(invocation: Invocation) -> Limits:
+def _limits(conf: BandwidthConf) -> Limits:
     """Read the limits: the plugin's own keys if there are any, else what the runtime offers."""
-    conf = invocation.conf(BandwidthConf)
     own = Rates(conf.ingress_rate, conf.ingress_burst, conf.egress_rate, conf.egress_burst)
     rates = conf.runtime_config.bandwidth if own == Rates() else own
     return Limits(

@@ -66,6 +66,9 @@ class Wiring:
 class Bridge(MainPlugin):
     """The plugin type bridge."""
 
+    confs = (BridgeConf,)
+    takes_mac = True
+
     def __init__(self, ipam: Ipam, program: Program) -> None:
         """`program` is the reference plugin, asked where iptables is."""
         super().__init__(ipam)

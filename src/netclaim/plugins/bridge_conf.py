@@ -4,10 +4,13 @@ Promise: a `BridgeConf` from `read_bridge` makes sense as a whole.
 Limit: No I/O.
 """
 
+from typing import Annotated
+
 from netclaim.cni.call import check_ifname
 from netclaim.kernel.bridge_requests import PortVlan
 from netclaim.plugins.conf import Conf, Mtu
 from netclaim.plugins.errors import ConfError
+from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.mac import MacOffer
 from netclaim.plugins.masquerade import MasqueradeConf
 from netclaim.plugins.plugin import Invocation
@@ -21,9 +24,17 @@ NATIVE_VLAN = 1  # of a trunk, where no other is named
 class TrunkConf(Conf, frozen=True):
     """VLANs of a trunk: one, or all between two."""
 
-    min_id: int | None = None
-    max_id: int | None = None
-    id: int | None = None
+    min_id: Annotated[
+        int | None, KeyRule("the first VLAN", name="minID", low=1, high=VLAN_ID_MAX)
+    ] = None
+    max_id: Annotated[
+        int | None, KeyRule("the last VLAN", name="maxID", low=1, high=VLAN_ID_MAX)
+    ] = None
+    id: Annotated[int | None, KeyRule("a single VLAN", low=1, high=VLAN_ID_MAX)] = None
+
+    def refuse(self) -> None:
+        """Raise where the two ends do not go together."""
+        _trunk(self)
 
 
 class Args(Conf, frozen=True):
@@ -35,27 +46,37 @@ class Args(Conf, frozen=True):
 class RulesConf(MasqueradeConf, frozen=True):
     """The keys that say which packet rules there are: all that DEL needs to know."""
 
-    macspoofchk: bool = False
+    macspoofchk: Annotated[bool, KeyRule("drop frames from other MACs")] = False
 
 
 class BridgeConf(RulesConf, frozen=True):
     """The keys of this plugin."""
 
-    bridge: str = "cni0"
-    is_gateway: bool = False
-    is_default_gateway: bool = False
-    force_address: bool = False
-    mtu: Mtu = 0
-    hairpin_mode: bool = False
-    promisc_mode: bool = False
-    vlan: int = 0
-    vlan_trunk: tuple[TrunkConf, ...] | None = None
-    preserve_default_vlan: bool = False
-    enabledad: bool = False
-    disable_container_interface: bool = False
-    port_isolation: bool = False
+    bridge: Annotated[str, KeyRule("the bridge's name", check=check_ifname)] = "cni0"
+    is_gateway: Annotated[bool, KeyRule("the bridge has the gateway's address")] = False
+    is_default_gateway: Annotated[bool, KeyRule("and the default route leads there")] = False
+    force_address: Annotated[bool, KeyRule("replace the bridge's other addresses")] = False
+    mtu: Annotated[Mtu, KeyRule("of both ends; 0: as it comes")] = 0
+    hairpin_mode: Annotated[bool, KeyRule("frames may go back where they came from")] = False
+    promisc_mode: Annotated[bool, KeyRule("the bridge receives what is for others too")] = False
+    vlan: Annotated[int, KeyRule("the port's VLAN; 0: none", low=0, high=VLAN_ID_MAX)] = 0
+    vlan_trunk: Annotated[
+        tuple[TrunkConf, ...] | None, KeyRule("further VLANs of the port, tagged")
+    ] = None
+    preserve_default_vlan: Annotated[bool, KeyRule("the port keeps VLAN 1")] = False
+    enabledad: Annotated[bool, KeyRule("wait for duplicate address detection")] = False
+    disable_container_interface: Annotated[bool, KeyRule("leave the link down")] = False
+    port_isolation: Annotated[bool, KeyRule("ports reach the bridge only")] = False
     args: Args = Args()
     runtime_config: MacOffer = MacOffer()
+
+    def refuse(self) -> None:
+        """Raise where keys contradict each other."""
+        port_vlans(self)
+        if self.ipam.type and self.disable_container_interface:
+            raise ConfError("disableContainerInterface leaves the link down: drop it or ipam")
+        if self.hairpin_mode and self.promisc_mode:
+            raise ConfError("hairpinMode and promiscMode exclude each other")
 
     @property
     def gateway(self) -> bool:
@@ -71,12 +92,8 @@ class BridgeConf(RulesConf, frozen=True):
 def read_bridge(invocation: Invocation) -> BridgeConf:
     """Read the configuration for ADD; PluginError where keys contradict each other."""
     conf = invocation.conf(BridgeConf)
-    check_ifname(conf.bridge, field="bridge")  # of some names the kernel would make others
-    port_vlans(conf)
-    if conf.ipam.type and conf.disable_container_interface:
-        raise ConfError("disableContainerInterface leaves the link down: drop it or ipam")
-    if conf.hairpin_mode and conf.promisc_mode:
-        raise ConfError("hairpinMode and promiscMode exclude each other")
+    check_ifname(conf.bridge, path=("bridge",))  # of some names the kernel would make others
+    conf.refuse()
     return conf
 
 

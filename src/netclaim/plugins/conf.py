@@ -9,7 +9,7 @@ Limit: only reads. What a plugin's own keys mean, its module says.
 import ipaddress
 from collections.abc import Collection
 from functools import lru_cache
-from typing import Annotated, Any, Final, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -55,7 +55,12 @@ def _wire_name(field: str) -> str:
 
 
 class Conf(msgspec.Struct, frozen=True, rename=_wire_name):
-    """An object of a configuration."""
+    """An object of a configuration; its fields are the keys, and `KeyRule`s say more of them."""
+
+    unused: ClassVar[tuple[str, ...]] = ()  # further keys that the reference plugin takes in vain
+
+    def refuse(self) -> None:
+        """Raise ConfError where keys that are sound each by itself contradict each other."""
 
 
 class IpamConf(Conf, frozen=True):

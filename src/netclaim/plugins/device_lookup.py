@@ -7,11 +7,12 @@ Limit: sysfs shows the namespace in which it was mounted; that has to be the hos
 """
 
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 from netclaim.kernel import Link, Rtnl, find_link, list_links
 from netclaim.plugins.conf import Conf, NetConf
 from netclaim.plugins.errors import PluginError
+from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.mac import chosen_mac
 
 __all__ = ["HostDeviceConf", "Target", "find_target", "read_target"]
@@ -24,16 +25,16 @@ DEVICES: Final = "/sys/devices/"
 class DeviceOffer(Conf, frozen=True):
     """What the runtime offers by capability."""
 
-    device_id: str = ""
+    device_id: Annotated[str, KeyRule("the device by capability", name="deviceID")] = ""
 
 
 class HostDeviceConf(NetConf, frozen=True):
     """The keys of host-device."""
 
-    device: str = ""
-    hwaddr: str = ""
-    kernelpath: str = ""
-    pci_bus_id: str = ""
+    device: Annotated[str, KeyRule("the link")] = ""
+    hwaddr: Annotated[str, KeyRule("the link, by its MAC", check=chosen_mac)] = ""
+    kernelpath: Annotated[str, KeyRule("the link, by its path in sysfs")] = ""
+    pci_bus_id: Annotated[str, KeyRule("the link, by its PCI address", name="pciBusID")] = ""
     runtime_config: DeviceOffer = DeviceOffer()
 
 

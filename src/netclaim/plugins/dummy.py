@@ -20,6 +20,7 @@ __all__ = ["Dummy"]
 class Dummy(MainPlugin):
     """The plugin type dummy."""
 
+    confs = (NetConf,)
     needs_ipam = True
 
     async def add(self, invocation: Invocation) -> Result:

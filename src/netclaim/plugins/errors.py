@@ -11,6 +11,7 @@ everything that is not the protocol itself, and so do we.
 from typing import Final
 
 from netclaim.errors import NetclaimError
+from netclaim.paths import Path
 
 __all__ = [
     "BAD_ENVIRONMENT",
@@ -46,3 +47,10 @@ class ConfError(PluginError):
     An ADD that is asked with it has refused it before it did anything, so a DEL that is asked with
     it has nothing to undo.
     """
+
+    def __init__(
+        self, message: str, *, path: Path = (), code: int = INTERNAL, details: str = ""
+    ) -> None:
+        """`path` leads from the object that is read to what to change, where that is known."""
+        super().__init__(message, code=code, details=details)
+        self.path = path

@@ -4,9 +4,10 @@ Configuration: `device`, `hwaddr`, `kernelpath` or `pciBusID`; the capability `d
 that a program has (DPDK) is left alone; only its addresses are managed.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -33,6 +34,16 @@ __all__ = ["HostDevice"]
 
 class HostDevice(MainPlugin):
     """The plugin type host-device."""
+
+    confs = (HostDeviceConf,)
+    link_key = "device"
+    other_link_keys = ("hwaddr", "kernelpath", "pciBusID")
+    moves_link = True
+
+    @classmethod
+    def takes_link(cls, config: Mapping[str, Any]) -> str:  # noqa: ARG003 -- whatever it says
+        """The link goes into the container."""
+        return "host-device"
 
     def __init__(self, ipam: Ipam, lents: LentLinks, *, sys: Path = Path("/sys")) -> None:
         super().__init__(ipam)

@@ -8,20 +8,26 @@ can be asked for by capability (`ips`), in `args.cni.ips` and CNI_ARGS (IP); ran
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 from netclaim.cni import DNS, AttachmentKey, IPConfig, Result
 from netclaim.cni.conflist import PLAIN_NAME
 from netclaim.plugins.conf import IpAddress
 from netclaim.plugins.errors import ConfError, PluginError
-from netclaim.plugins.host_local_conf import HostLocalConf, StoreConf, read_host_local
+from netclaim.plugins.host_local_conf import (
+    HostLocalConf,
+    IpamKeys,
+    StoreConf,
+    read_host_local,
+    refuse_ranges,
+)
 from netclaim.plugins.lease_files import Leases
 from netclaim.plugins.lease_store import LOCK_S, LeaseStore
 from netclaim.plugins.name_servers import read_resolv_conf
-from netclaim.plugins.plugin import Invocation, Plugin
+from netclaim.plugins.plugin import Asked, Invocation, Plugin
 from netclaim.plugins.ranges import RangeSet
 from netclaim.plugins.results import ip_config
 
@@ -39,6 +45,13 @@ RESOLV_CONF_S: Final = 2.0  # how long a file may take; a disk that has to wake 
 
 class HostLocal(Plugin):
     """The plugin type host-local."""
+
+    ipam_conf = IpamKeys
+
+    @classmethod
+    def refuse(cls, raw: Mapping[str, Any], asked: Asked) -> None:
+        """Raise where the ranges, each sound by itself, do not go together."""
+        refuse_ranges(raw, asked.version)
 
     def __init__(self, *, lock_s: float = LOCK_S) -> None:
         """`lock_s` is how long to wait for the lock of a network's leases."""

@@ -4,18 +4,29 @@ Promise: a `HostLocalConf` that exists can be served: its ranges are sound and a
 Limit: pure; whether an address is free is not asked.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from netclaim.cni import Route
 from netclaim.cni.version import CHAINING, at_least
-from netclaim.plugins.conf import Conf, IpAddress, read_args, read_cidr, read_ip
+from netclaim.plugins.conf import Conf, IpAddress, read_args, read_cidr, read_conf, read_ip
 from netclaim.plugins.errors import ConfError, PluginError
+from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.plugin import Invocation, conf_of
 from netclaim.plugins.ranges import RangeConf, RangeSet, check_apart, read_range_set
 
-__all__ = ["HostLocalConf", "StoreConf", "read_host_local"]
+__all__ = [
+    "HostLocalConf",
+    "IpamKeys",
+    "StoreConf",
+    "address_faults",
+    "read_host_local",
+    "refuse_ranges",
+]
+
+COMPARED_MAX: Final = 64  # ranges; with more, it is left to ADD to compare each with each
 
 
 RangesConf: TypeAlias = tuple[tuple[RangeConf, ...], ...]
@@ -24,23 +35,32 @@ RangesConf: TypeAlias = tuple[tuple[RangeConf, ...], ...]
 class IpamKeys(RangeConf, frozen=True):
     """What stands under `ipam`; the keys of a range are those of the old flat form."""
 
-    routes: tuple[Route, ...] = ()
-    data_dir: str = ""
-    resolv_conf: str = ""
-    ranges: RangesConf = ()
+    unused = ("name", "dns")
+
+    routes: Annotated[tuple[Route, ...], KeyRule("routes of the container")] = ()
+    data_dir: Annotated[str, KeyRule("the node's directory for leases")] = ""
+    resolv_conf: Annotated[str, KeyRule("a file of the node with name servers")] = ""
+    ranges: Annotated[
+        RangesConf, KeyRule("sets of ranges; one address out of each set is given")
+    ] = ()
+
+    def refuse(self) -> None:
+        """Raise where the flat form, if it is used, makes no range."""
+        if self.subnet:
+            super().refuse()
 
 
 class RuntimeOffer(Conf, frozen=True):
     """What the runtime offers by capability."""
 
-    ip_ranges: RangesConf = ()
-    ips: tuple[str, ...] = ()
+    ip_ranges: Annotated[RangesConf, KeyRule("ranges by capability")] = ()
+    ips: Annotated[tuple[str, ...], KeyRule("addresses by capability")] = ()
 
 
 class AddressArgs(Conf, frozen=True):
     """What stands under `args.cni`."""
 
-    ips: tuple[str, ...] = ()
+    ips: Annotated[tuple[str, ...], KeyRule("addresses to have")] = ()
 
 
 class Args(Conf, frozen=True):
@@ -92,6 +112,46 @@ def read_host_local(invocation: Invocation) -> HostLocalConf:
     return _read(invocation.call.config, invocation.version, by_argument)
 
 
+def refuse_ranges(raw: Mapping[str, Any], version: str) -> None:
+    """Raise ConfError unless addresses can be given out of a configuration, with folded keys."""
+    written = read_conf({"name": "", **raw}, Written)
+    if written.ipam is None:
+        return
+    written.ipam.refuse()
+    listed = _listed(written, written.ipam)
+    if not listed:
+        message = "ranges is missing; for example [[{subnet: 10.10.1.0/24}]]"
+        raise ConfError(message, path=("ipam", "ranges"))
+    if _count(listed) <= COMPARED_MAX:
+        try:
+            _sets(listed, version)
+        except ConfError as error:
+            raise ConfError(str(error), path=("ipam", "ranges")) from error
+
+
+def address_faults(config: bytes, version: str) -> Iterator[tuple[IpAddress, str]]:
+    """Yield the addresses asked for that would not be given, free or not, and the reason."""
+    written = conf_of(config, Written)
+    if written.ipam is None or _count(_listed(written, written.ipam)) > COMPARED_MAX:
+        return
+    conf = _read(config, version, "")
+    asked = list(conf.requested)
+    for ranges in conf.sets:
+        wanted = next((ip for ip in asked if ranges.range_of(ip)), None)
+        if wanted is None:
+            continue
+        asked.remove(wanted)
+        if wanted == getattr(ranges.range_of(wanted), "gateway", None):
+            yield wanted, f"{wanted} is the gateway's address"
+        for other in asked:
+            if ranges.range_of(other):
+                yield other, f"{other} and {wanted} are of one set of ranges, which gives one"
+        asked = [ip for ip in asked if not ranges.range_of(ip)]
+    known = "; ".join(map(str, conf.sets))
+    for ip in asked:
+        yield ip, f"{ip} is outside of the network's ranges, {known}"
+
+
 @lru_cache(maxsize=128)  # networks on one host; the same few are read for every container
 def _read(config: bytes, version: str, by_argument: str) -> HostLocalConf:
     written = conf_of(config, Written)
@@ -120,6 +180,10 @@ def _address(written: str) -> IpAddress:
 def _listed(written: Written, ipam: IpamKeys) -> RangesConf:
     flat = ((ipam,),) if ipam.subnet else ()
     return (*written.runtime_config.ip_ranges, *flat, *ipam.ranges)
+
+
+def _count(listed: RangesConf) -> int:
+    return sum(max(1, len(each)) for each in listed)
 
 
 @lru_cache(maxsize=128)  # the same for calls that differ in the address they ask for

@@ -4,8 +4,9 @@ Configuration: `master` (the default route's link, or in a chain the one interfa
 (l2, l3, l3s), `mtu`, `linkInContainer`. Without `ipam` the addresses so far in the chain are taken.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Annotated, Any
 
 from netclaim.cni import Result
 from netclaim.kernel import uapi
@@ -14,8 +15,9 @@ from netclaim.kernel.link_settings import link_settings
 from netclaim.plugins.checks import check_attachment
 from netclaim.plugins.configure import announcing, configure
 from netclaim.plugins.errors import PluginError
-from netclaim.plugins.main_plugin import MainPlugin
-from netclaim.plugins.plugin import Invocation
+from netclaim.plugins.key_rules import KeyRule
+from netclaim.plugins.main_plugin import MainPlugin, refuse_without_ipam
+from netclaim.plugins.plugin import Asked, Invocation
 from netclaim.plugins.results import one_link
 from netclaim.plugins.stacked import (
     Place,
@@ -30,11 +32,24 @@ __all__ = ["Ipvlan"]
 class IpvlanConf(StackedConf, frozen=True):
     """The keys of this plugin."""
 
-    mode: str = "l2"
+    mode: Annotated[
+        str, KeyRule("on which layer packets are handed over", choices=tuple(IPVLAN_MODES))
+    ] = "l2"
 
 
 class Ipvlan(MainPlugin):
     """The plugin type ipvlan."""
+
+    confs = (IpvlanConf,)
+    link_key = "master"
+    pod_link_key = "linkInContainer"
+    has_default_link = True
+
+    @classmethod
+    def refuse(cls, raw: Mapping[str, Any], asked: Asked) -> None:
+        """At the beginning of a list there are no addresses yet."""
+        if asked.first:
+            refuse_without_ipam("ipvlan", raw)
 
     async def add(self, invocation: Invocation) -> Result:
         """Make the link with its addresses."""

@@ -6,11 +6,12 @@ kernel says.
 """
 
 import re
-from typing import Final
+from typing import Annotated, Final
 
 from netclaim.cni import Endpoint
 from netclaim.plugins.conf import Conf, read_args
 from netclaim.plugins.errors import ConfError
+from netclaim.plugins.key_rules import KeyRule
 
 __all__ = ["MacOffer", "chosen_mac", "mac_of_args"]
 
@@ -28,7 +29,7 @@ FORMS: Final = re.compile(
 class MacOffer(Conf, frozen=True):
     """An object that may hold a MAC: what the runtime offers by capability, or `args.cni`."""
 
-    mac: str = ""
+    mac: Annotated[str, KeyRule("the interface's MAC")] = ""
 
 
 def mac_of_args(endpoint: Endpoint) -> str:

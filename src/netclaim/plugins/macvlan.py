@@ -4,6 +4,9 @@ Configuration: `master` (the default route's link), `mode` (bridge, private, vep
 `mac`, `linkInContainer`, `bcqueuelen`; the MAC also as capability and in CNI_ARGS.
 """
 
+from collections.abc import Mapping
+from typing import Annotated, Any
+
 from netclaim.cni import Result
 from netclaim.kernel import uapi
 from netclaim.kernel.link_requests import MACVLAN_MODES, macvlan, set_link
@@ -12,6 +15,7 @@ from netclaim.plugins.checks import check_attachment
 from netclaim.plugins.conf import U32
 from netclaim.plugins.configure import announcing, configure
 from netclaim.plugins.errors import PluginError
+from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.mac import MacOffer, chosen_mac, mac_of_args
 from netclaim.plugins.main_plugin import MainPlugin
 from netclaim.plugins.plugin import Invocation
@@ -28,14 +32,27 @@ __all__ = ["Macvlan"]
 class MacvlanConf(StackedConf, frozen=True):
     """The keys of this plugin."""
 
-    mode: str = "bridge"
-    mac: str = ""
-    bcqueuelen: U32 = 0
+    mode: Annotated[
+        str, KeyRule("how the links on a master reach each other", choices=tuple(MACVLAN_MODES))
+    ] = "bridge"
+    mac: Annotated[str, KeyRule("the interface's MAC", check=chosen_mac)] = ""
+    bcqueuelen: Annotated[U32, KeyRule("the master's queue for broadcasts")] = 0
     runtime_config: MacOffer = MacOffer()
 
 
 class Macvlan(MainPlugin):
     """The plugin type macvlan."""
+
+    confs = (MacvlanConf,)
+    takes_mac = True
+    link_key = "master"
+    pod_link_key = "linkInContainer"
+    has_default_link = True
+
+    @classmethod
+    def takes_link(cls, config: Mapping[str, Any]) -> str:
+        """The mode passthru takes all of the master's traffic."""
+        return "macvlan in mode passthru" if config.get("mode") == "passthru" else ""
 
     async def add(self, invocation: Invocation) -> Result:
         """Make the link; with addresses if they are managed."""

@@ -5,26 +5,40 @@ namespace gone, and however little of the configuration makes sense any more.
 Limit: a plugin with more to undo adds its own.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import ClassVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, ClassVar
 
 from netclaim.errors import NetclaimError
 from netclaim.plugins.conf import NetConf
 from netclaim.plugins.errors import ConfError
 from netclaim.plugins.ipam import Ipam
-from netclaim.plugins.plugin import Invocation, Plugin
+from netclaim.plugins.plugin import Asked, Invocation, Plugin
 from netclaim.plugins.pod import delete_link
 
-__all__ = ["MainPlugin"]
+__all__ = ["MainPlugin", "refuse_without_ipam"]
+
+
+def refuse_without_ipam(plugin: str, raw: Mapping[str, Any]) -> None:
+    """Raise ConfError where nobody manages the addresses that a plugin needs."""
+    if not raw.get("ipam", {}).get("type"):
+        message = f"ipam is missing; {plugin} needs addresses, for example from host-local"
+        raise ConfError(message, path=("ipam",))
 
 
 class MainPlugin(Plugin):
     """A plugin that gives a container a link, and has its addresses managed by another."""
 
+    has_addresses = True
     needs_ipam: ClassVar[bool] = False  # whether ADD is refused without
 
     def __init__(self, ipam: Ipam) -> None:
         self.ipam = ipam
+
+    @classmethod
+    def refuse(cls, raw: Mapping[str, Any], asked: Asked) -> None:  # noqa: ARG003 -- for some
+        """Raise without `ipam` where it is needed."""
+        if cls.needs_ipam:
+            refuse_without_ipam(str(raw.get("type", "")), raw)
 
     async def delete(self, invocation: Invocation) -> None:
         """Remove the link, and release its addresses after it. Again: finds neither."""

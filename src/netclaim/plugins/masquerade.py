@@ -9,7 +9,7 @@ reference program does the whole call: its rules cost more processes than its ow
 import hashlib
 import shutil
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from netclaim.cni import AttachmentKey
 from netclaim.kernel import nftables
@@ -18,6 +18,7 @@ from netclaim.kernel.sysctl import read_sysctl, write_sysctl
 from netclaim.kernel.threads import to_the_end
 from netclaim.plugins.conf import NetConf
 from netclaim.plugins.errors import PluginError
+from netclaim.plugins.key_rules import KeyRule
 
 __all__ = [
     "MasqueradeConf",
@@ -40,8 +41,10 @@ FORWARDING: Final = {4: "net/ipv4/ip_forward", 6: "net/ipv6/conf/all/forwarding"
 class MasqueradeConf(NetConf, frozen=True):
     """The keys of plugins that masquerade."""
 
-    ip_masq: bool = False
-    ip_masq_backend: str | None = None
+    ip_masq: Annotated[bool, KeyRule("hide the addresses behind the node's")] = False
+    ip_masq_backend: Annotated[
+        str | None, KeyRule("who writes the rules for that", choices=("iptables", "nftables"))
+    ] = None
 
 
 def enable_forwarding(families: Iterable[int]) -> None:

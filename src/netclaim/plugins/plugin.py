@@ -20,7 +20,7 @@ from netclaim.cni.version import NO_VERSION
 from netclaim.plugins.conf import Conf, lowered, read_conf
 from netclaim.plugins.errors import BAD_NETWORK, UNDECODABLE, PluginError
 
-__all__ = ["Invocation", "Plugin", "conf_of"]
+__all__ = ["Asked", "Invocation", "Plugin", "conf_of"]
 
 C = TypeVar("C", bound=Conf)
 
@@ -88,14 +88,41 @@ def conf_of(config: bytes, kind: type[C]) -> C:
     return read_conf(lowered({key: raw[key] for key in raw if key != PREVIOUS}), kind)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a configuration is for, as far as that is known before an ADD."""
+
+    version: str  # of CNI
+    first: bool = True  # whether the plugin is the first of its list
+    ifname: str = "net1"
+
+
 class Plugin(ABC):
-    """One plugin type.
+    """One plugin type: what it does, and what there is to know of its configuration.
 
     Each method raises PluginError, or whatever NetclaimError stopped it. Cancelled, it stops at
     once; a DEL is due then, as after an ADD that failed.
     """
 
     oldest: ClassVar[str] = NO_VERSION  # version of CNI that the plugin speaks
+    confs: ClassVar[tuple[type[Conf], ...]] = ()  # the classes of its configuration, for the keys
+    ipam_conf: ClassVar[type[Conf] | None] = None  # of what it reads under `ipam`
+    has_addresses: ClassVar[bool] = False  # whether it has them managed, as `ipam` says
+    takes_mac: ClassVar[bool] = False  # whether the runtime can pass it a MAC
+    link_key: ClassVar[str] = ""  # by which it names a link of the node
+    other_link_keys: ClassVar[tuple[str, ...]] = ()  # further ways to name it
+    pod_link_key: ClassVar[str] = ""  # that makes it look for the link in the pod instead
+    moves_link: ClassVar[bool] = False  # whether the link itself goes into the pod
+    has_default_link: ClassVar[bool] = False  # whether it chooses the link where none is named
+
+    @classmethod  # noqa: B027 -- most refuse nothing
+    def refuse(cls, raw: Mapping[str, Any], asked: Asked) -> None:
+        """Raise ConfError where a configuration, with folded keys, could not be served by ADD."""
+
+    @classmethod
+    def takes_link(cls, config: Mapping[str, Any]) -> str:  # noqa: ARG003 -- for some to look at
+        """Say what of it leaves nothing of the link for others; empty where nothing does."""
+        return ""
 
     @abstractmethod
     async def add(self, invocation: Invocation) -> Result:

@@ -7,6 +7,7 @@ behind the host: the route to it that comes with the address gives way to one ov
 import errno
 import ipaddress
 from collections.abc import Awaitable, Callable
+from typing import Annotated
 
 from netclaim.cni import DNS, Interface, Result
 from netclaim.kernel import KernelError, Link, Request, Rtnl, uapi
@@ -17,6 +18,7 @@ from netclaim.plugins.conf import Mtu
 from netclaim.plugins.configure import configure, interfaces_of
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.ipam import Ipam
+from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.main_plugin import MainPlugin
 from netclaim.plugins.masquerade import (
     MasqueradeConf,
@@ -39,12 +41,13 @@ __all__ = ["Ptp"]
 class PtpConf(MasqueradeConf, frozen=True):
     """The keys of this plugin."""
 
-    mtu: Mtu = 0
+    mtu: Annotated[Mtu, KeyRule("of both ends; 0: as it comes")] = 0
 
 
 class Ptp(MainPlugin):
     """The plugin type ptp."""
 
+    confs = (PtpConf,)
     needs_ipam = True
 
     def __init__(self, ipam: Ipam, program: Program) -> None:

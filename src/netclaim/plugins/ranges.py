@@ -8,10 +8,11 @@ Limit: pure; which are taken, a store knows.
 import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from netclaim.plugins.conf import Conf, IpAddress, read_cidr, read_ip
 from netclaim.plugins.errors import ConfError
+from netclaim.plugins.key_rules import KeyRule
 
 __all__ = ["Range", "RangeConf", "RangeSet", "check_apart", "read_range_set"]
 
@@ -23,10 +24,16 @@ HOST_BITS_MIN: Final = 2  # of /31 and /32 nothing is left beside network, gatew
 class RangeConf(Conf, frozen=True):
     """A range as it is written."""
 
-    subnet: str = ""
-    range_start: str = ""
-    range_end: str = ""
-    gateway: str = ""
+    subnet: Annotated[str, KeyRule("the subnet, as 10.10.1.0/24", check=read_cidr)] = ""
+    range_start: Annotated[str, KeyRule("the first address to give", check=read_ip)] = ""
+    range_end: Annotated[str, KeyRule("the last address to give", check=read_ip)] = ""
+    gateway: Annotated[str, KeyRule("the gateway; the first of the subnet", check=read_ip)] = ""
+
+    def refuse(self) -> None:
+        """Raise where no range can be made of the keys."""
+        if not self.subnet:
+            raise ConfError("subnet is missing; for example 10.10.1.0/24", path=("subnet",))
+        _read_range(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +123,16 @@ def _read_range(written: RangeConf) -> Range:
     interface = read_cidr(written.subnet)
     subnet = interface.network
     if subnet.max_prefixlen - subnet.prefixlen < HOST_BITS_MIN:
-        raise ConfError(f"subnet {subnet} is too small")
+        raise ConfError(f"subnet {subnet} is too small", path=("subnet",))
     if interface.ip != subnet.network_address:
-        raise ConfError(f"subnet {interface} has host bits: write {subnet}")
+        raise ConfError(f"subnet {interface} has host bits: write {subnet}", path=("subnet",))
     first = subnet.network_address + 1
     # The last address of an IPv4 subnet is its broadcast address; IPv6 has none.
     last = subnet[-2] if subnet.version == 4 else subnet[-1]
     start = _inside(subnet, written.range_start, "rangeStart") or first
     end = _inside(subnet, written.range_end, "rangeEnd") or last
     if int(end) < int(start):
-        raise ConfError(f"rangeEnd {end} is before rangeStart {start}")
+        raise ConfError(f"rangeEnd {end} is before rangeStart {start}", path=("rangeEnd",))
     return Range(subnet, start, end, read_ip(written.gateway) if written.gateway else first)
 
 
@@ -134,7 +141,7 @@ def _inside(subnet: Subnet, written: str, key: str) -> IpAddress | None:
         return None
     address = read_ip(written)
     if address not in subnet:
-        raise ConfError(f"{key} {address} is outside of {subnet}")
+        raise ConfError(f"{key} {address} is outside of {subnet}", path=(key,))
     return address
 
 

@@ -1,10 +1,11 @@
 """The plugin types that we serve ourselves: the one place where they are put together.
 
 Promise: types that are named to be programs stay programs, also where ours call them.
-Limit: a new type takes a line here; nothing else knows them all.
+Limit: a new type takes a line here; nothing else knows them all. What there is to know of a type
+beside what it does, its class says.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,6 +22,7 @@ from netclaim.plugins.ipam import Ipam
 from netclaim.plugins.ipvlan import Ipvlan
 from netclaim.plugins.lent_links import LentLinks
 from netclaim.plugins.macvlan import Macvlan
+from netclaim.plugins.main_plugin import MainPlugin
 from netclaim.plugins.plugin import Plugin
 from netclaim.plugins.program import Program
 from netclaim.plugins.ptp import Ptp
@@ -31,7 +33,14 @@ from netclaim.plugins.tuning import Tuning
 from netclaim.plugins.vlan import Vlan
 from netclaim.plugins.vrf import Vrf
 
-__all__ = ["PLUGIN_TYPES", "STATE_DIR", "in_process_plugins", "lent_links"]
+__all__ = [
+    "IPAM_CLASSES",
+    "PLUGIN_CLASSES",
+    "PLUGIN_TYPES",
+    "STATE_DIR",
+    "in_process_plugins",
+    "lent_links",
+]
 
 STATE_DIR: Final = Path("/run/netclaim/plugins")  # which links are lent; nobody asks after a reboot
 
@@ -45,26 +54,33 @@ class Parts:
     state_dir: Path
 
 
-IPAM_MAKERS: Final[Mapping[str, Callable[[], Plugin]]] = {
-    "host-local": HostLocal,
-    "static": Static,
-}
-MAKERS: Final[Mapping[str, Callable[[Parts], Plugin]]] = {
-    "bandwidth": lambda _: Bandwidth(),
-    "bridge": lambda parts: Bridge(parts.ipam, Program("bridge", parts.programs)),
-    "dummy": lambda parts: Dummy(parts.ipam),
-    "host-device": lambda parts: HostDevice(parts.ipam, lent_links(parts.state_dir)),
-    "ipvlan": lambda parts: Ipvlan(parts.ipam),
-    "macvlan": lambda parts: Macvlan(parts.ipam),
-    "ptp": lambda parts: Ptp(parts.ipam, Program("ptp", parts.programs)),
-    "sbr": lambda _: Sbr(),
-    "tap": lambda parts: Tap(parts.ipam, Program("tap", parts.programs)),
-    "tuning": lambda _: Tuning(),
-    "vlan": lambda parts: Vlan(parts.ipam),
-    "vrf": lambda _: Vrf(),
+IPAM_CLASSES: Final[Mapping[str, type[Plugin]]] = {"host-local": HostLocal, "static": Static}
+PLUGIN_CLASSES: Final[Mapping[str, type[Plugin]]] = {
+    "bandwidth": Bandwidth,
+    "bridge": Bridge,
+    "dummy": Dummy,
+    "host-device": HostDevice,
+    "ipvlan": Ipvlan,
+    "macvlan": Macvlan,
+    "ptp": Ptp,
+    "sbr": Sbr,
+    "tap": Tap,
+    "tuning": Tuning,
+    "vlan": Vlan,
+    "vrf": Vrf,
 }
 
-PLUGIN_TYPES: Final = frozenset({*IPAM_MAKERS, *MAKERS})
+PLUGIN_TYPES: Final = frozenset({*IPAM_CLASSES, *PLUGIN_CLASSES})
+
+
+def _make(name: str, parts: Parts) -> Plugin:
+    """Put a plugin together: most take whoever manages addresses, some a program too."""
+    kind = PLUGIN_CLASSES[name]
+    if issubclass(kind, HostDevice):
+        return kind(parts.ipam, lent_links(parts.state_dir))
+    if issubclass(kind, Bridge | Ptp | Tap):
+        return kind(parts.ipam, Program(name, parts.programs))
+    return kind(parts.ipam) if issubclass(kind, MainPlugin) else kind()
 
 
 def lent_links(state_dir: Path) -> LentLinks:
@@ -88,12 +104,12 @@ def in_process_plugins(
         raise RequestError(
             f"{', '.join(sorted(unknown))}: no such type runs in process; "
             f"these do: {', '.join(sorted(PLUGIN_TYPES))}",
-            field="exec-plugins",
+            path=("exec-plugins",),
         )
 
-    managing = {name: make() for name, make in IPAM_MAKERS.items() if name not in exec_types}
+    managing = {name: kind() for name, kind in IPAM_CLASSES.items() if name not in exec_types}
     parts = Parts(Ipam(managing, programs), programs, state_dir)
-    making = {name: make(parts) for name, make in MAKERS.items() if name not in exec_types}
+    making = {name: _make(name, parts) for name in PLUGIN_CLASSES if name not in exec_types}
     return {
         name: InProcess(plugin, in_host_netns=in_host_netns)
         for name, plugin in (managing | making).items()

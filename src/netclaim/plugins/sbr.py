@@ -9,7 +9,7 @@ import asyncio
 import ipaddress
 import itertools
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Annotated, Final
 
 from netclaim.cni import IPConfig, Result
 from netclaim.errors import NetclaimError
@@ -27,6 +27,7 @@ from netclaim.kernel.route_copies import TakenRoute, take_routes
 from netclaim.kernel.rule_requests import add_rule, delete_rule, list_rules
 from netclaim.plugins.conf import Conf
 from netclaim.plugins.errors import ConfError, PluginError
+from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.plugin import Invocation, Plugin
 from netclaim.plugins.pod import Pod, open_pod
 
@@ -43,11 +44,15 @@ ANYWHERE: Final[dict[int, Network]] = {
 class SbrConf(Conf, frozen=True):
     """The keys of this plugin."""
 
-    table: int | None = None
+    table: Annotated[
+        int | None, KeyRule("a routing table that others fill", low=0, high=TABLES - 1)
+    ] = None
 
 
 class Sbr(Plugin):
     """The plugin type sbr."""
+
+    confs = (SbrConf,)
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()  # two that look for a free table would find the same

@@ -5,11 +5,14 @@ container from its first moment, with its name, MAC and MTU.
 Limit: what kind of link, the plugin says.
 """
 
+from typing import Annotated
+
 from netclaim.kernel import Rtnl, find_link, find_link_at, list_routes
 from netclaim.kernel.closing import Closing
 from netclaim.kernel.link_identity import link_index
 from netclaim.plugins.conf import Mtu, NetConf
 from netclaim.plugins.errors import PluginError
+from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.pod import Pod, open_pod
 
 __all__ = ["Place", "StackedConf", "default_link", "open_place"]
@@ -18,9 +21,9 @@ __all__ = ["Place", "StackedConf", "default_link", "open_place"]
 class StackedConf(NetConf, frozen=True):
     """The keys of a link that stands on another."""
 
-    master: str = ""
-    mtu: Mtu = 0
-    link_in_container: bool = False
+    master: Annotated[str, KeyRule("the link to stand on")] = ""
+    mtu: Annotated[Mtu, KeyRule("at most the master's; 0: as it comes")] = 0
+    link_in_container: Annotated[bool, KeyRule("the master is in the container")] = False
 
 
 class Place(Closing):

@@ -5,11 +5,14 @@ Those in CNI_ARGS (IP, GATEWAY, separated by commas) come on top. Addresses give
 (`ips`), else in `args.cni.ips`, take the place of all these.
 """
 
+from typing import Annotated
+
 from netclaim.cni import DNS, IPConfig, Result, Route
 from netclaim.cni.version import CHAINING, at_least
 from netclaim.plugins.conf import Conf, Interface, IpAddress, read_args, read_cidr, read_ip
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.host_local_conf import AddressArgs, Args
+from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.plugin import Invocation, Plugin
 
 __all__ = ["Static"]
@@ -18,16 +21,23 @@ __all__ = ["Static"]
 class AddressConf(Conf, frozen=True):
     """One entry of `addresses`."""
 
-    address: str = ""
-    gateway: str = ""
+    unused = ("version",)
+
+    address: Annotated[
+        str,
+        KeyRule("with its prefix", check=read_cidr, missing="for example 10.10.1.7/24"),
+    ] = ""
+    gateway: Annotated[str, KeyRule("the gateway", check=read_ip)] = ""
 
 
 class IpamKeys(Conf, frozen=True):
     """What stands under `ipam`."""
 
-    addresses: tuple[AddressConf, ...] = ()
-    routes: tuple[Route, ...] = ()
-    dns: DNS = DNS()
+    unused = ("name",)
+
+    addresses: Annotated[tuple[AddressConf, ...], KeyRule("the addresses")] = ()
+    routes: Annotated[tuple[Route, ...], KeyRule("routes of the container")] = ()
+    dns: Annotated[DNS, KeyRule("name servers, part of the result")] = DNS()
 
 
 class StaticConf(Conf, frozen=True):
@@ -40,6 +50,8 @@ class StaticConf(Conf, frozen=True):
 
 class Static(Plugin):
     """The plugin type static."""
+
+    ipam_conf = IpamKeys
 
     async def add(self, invocation: Invocation) -> Result:
         """Return what is configured."""

@@ -5,6 +5,8 @@ Configuration: `multiQueue`, `mtu`, `mac` (also as capability and in CNI_ARGS), 
 process that makes the link, so with `selinuxContext` the reference program is asked.
 """
 
+from typing import Annotated
+
 from netclaim.cni import Result
 from netclaim.kernel import Link, find_link
 from netclaim.kernel.link_requests import set_link
@@ -14,6 +16,7 @@ from netclaim.plugins.conf import U32, NetConf
 from netclaim.plugins.configure import configure
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.ipam import Ipam
+from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.mac import MacOffer, chosen_mac, mac_of_args
 from netclaim.plugins.main_plugin import MainPlugin
 from netclaim.plugins.plugin import Invocation
@@ -27,18 +30,21 @@ __all__ = ["Tap"]
 class TapConf(NetConf, frozen=True):
     """The keys of this plugin."""
 
-    multi_queue: bool = False
-    mtu: U32 = 0
-    mac: str = ""
-    owner: U32 | None = None
-    group: U32 | None = None
-    selinux_context: str = ""
-    bridge: str = ""
+    multi_queue: Annotated[bool, KeyRule("several queues")] = False
+    mtu: Annotated[U32, KeyRule("the tap's MTU; 0: as it comes")] = 0
+    mac: Annotated[str, KeyRule("the tap's MAC", check=chosen_mac)] = ""
+    owner: Annotated[U32 | None, KeyRule("the user who may open it")] = None
+    group: Annotated[U32 | None, KeyRule("the group that may open it")] = None
+    selinux_context: Annotated[str, KeyRule("the label to make it under")] = ""
+    bridge: Annotated[str, KeyRule("a bridge of the container to join")] = ""
     runtime_config: MacOffer = MacOffer()
 
 
 class Tap(MainPlugin):
     """The plugin type tap."""
+
+    confs = (TapConf,)
+    takes_mac = True
 
     def __init__(self, ipam: Ipam, program: Program) -> None:
         """`program` is the reference plugin, asked for a SELinux label."""

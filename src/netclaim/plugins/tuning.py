@@ -6,7 +6,9 @@ DEL puts the link's settings back, for links that go on to live on the host; sys
 container.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Any
 
 import msgspec
 import structlog
@@ -16,16 +18,19 @@ from netclaim.errors import NetclaimError
 from netclaim.kernel import Link, NamespaceGoneError, find_link
 from netclaim.kernel.link_settings import link_settings
 from netclaim.kernel.sysctl import read_sysctl, write_sysctl
+from netclaim.paths import Key
 from netclaim.plugins.conf import U32, Conf
-from netclaim.plugins.errors import PluginError
+from netclaim.plugins.errors import ConfError, PluginError
+from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.mac import MacOffer, chosen_mac, mac_of_args
-from netclaim.plugins.plugin import Invocation, Plugin
+from netclaim.plugins.plugin import Asked, Invocation, Plugin
 from netclaim.plugins.pod import Pod, open_pod
 from netclaim.plugins.tuning_backup import Backup, LinkTuning
 from netclaim.plugins.tuning_sysctls import (
     ALLOWLIST,
     check_allowed,
     read_sysctls,
+    sysctl_path,
     sysctls_by_path,
 )
 
@@ -39,11 +44,11 @@ log = structlog.get_logger(__name__)
 class Wishes(Conf, frozen=True):
     """What can be asked for in two places."""
 
-    mac: str | None = None
-    promisc: bool | None = None
-    mtu: U32 | None = None
-    allmulti: bool | None = None
-    tx_q_len: U32 | None = None
+    mac: Annotated[str | None, KeyRule("the interface's MAC", check=chosen_mac)] = None
+    promisc: Annotated[bool | None, KeyRule("receive what is for others too")] = None
+    mtu: Annotated[U32 | None, KeyRule("the interface's MTU")] = None
+    allmulti: Annotated[bool | None, KeyRule("receive all multicast")] = None
+    tx_q_len: Annotated[U32 | None, KeyRule("the length of the queue for sending")] = None
 
 
 class Args(Conf, frozen=True):
@@ -55,7 +60,7 @@ class Args(Conf, frozen=True):
 class BackupConf(Conf, frozen=True):
     """The one key that DEL needs."""
 
-    data_dir: str = ""
+    data_dir: Annotated[str, KeyRule("the node's directory for what to put back")] = ""
 
 
 class TuningConf(Wishes, frozen=True):
@@ -65,8 +70,31 @@ class TuningConf(Wishes, frozen=True):
     args: Args = Args()
 
 
+class SysctlConf(Conf, frozen=True):
+    """The key that `tuning_sysctls` reads."""
+
+    sysctl: Annotated[
+        dict[str, str | None] | None,
+        KeyRule("kernel settings below net; IFNAME is the interface"),
+    ] = None
+
+
 class Tuning(Plugin):
     """The plugin type tuning."""
+
+    confs = (TuningConf, BackupConf, SysctlConf)
+    takes_mac = True
+
+    @classmethod
+    def refuse(cls, raw: Mapping[str, Any], asked: Asked) -> None:
+        """A setting that is none of the network's, or is there twice."""
+        sysctls = raw.get("sysctl", {})
+        for key in sysctls:
+            try:
+                sysctl_path(key, asked.ifname)
+            except ConfError as error:
+                raise ConfError(str(error), path=("sysctl", Key(key))) from error
+        sysctls_by_path(sysctls, asked.ifname)
 
     def __init__(self, *, allowlist: Path = ALLOWLIST) -> None:
         self._allowlist = allowlist

@@ -3,6 +3,8 @@
 Configuration: `master`, `vlanId`, `mtu`, `linkInContainer`; `ipam` is needed.
 """
 
+from typing import Annotated
+
 from netclaim.cni import Result
 from netclaim.kernel import uapi
 from netclaim.kernel.link_requests import vlan
@@ -10,6 +12,7 @@ from netclaim.kernel.link_settings import link_settings
 from netclaim.plugins.checks import check_attachment
 from netclaim.plugins.configure import configure
 from netclaim.plugins.errors import PluginError
+from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.main_plugin import MainPlugin
 from netclaim.plugins.plugin import Invocation
 from netclaim.plugins.results import one_link
@@ -23,13 +26,16 @@ VLAN_ID_MAX = 4094  # 802.1Q keeps 4095 for itself
 class VlanConf(StackedConf, frozen=True):
     """The keys of this plugin."""
 
-    vlan_id: int = 0
+    vlan_id: Annotated[int, KeyRule("the VLAN's id", low=0, high=VLAN_ID_MAX)] = 0
 
 
 class Vlan(MainPlugin):
     """The plugin type vlan."""
 
+    confs = (VlanConf,)
     needs_ipam = True
+    link_key = "master"
+    pod_link_key = "linkInContainer"
 
     async def add(self, invocation: Invocation) -> Result:
         """Make the link with its addresses."""

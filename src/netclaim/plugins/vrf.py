@@ -8,7 +8,7 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -32,6 +32,7 @@ from netclaim.kernel.route_copies import take_routes
 from netclaim.kernel.waiting import wait_addresses_settled
 from netclaim.plugins.conf import U32, Conf
 from netclaim.plugins.errors import ConfError, PluginError
+from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.plugin import Invocation, Plugin
 from netclaim.plugins.pod import Pod, open_pod
 
@@ -43,8 +44,10 @@ SETTLE_S: Final = 2.5  # the reference plugin's patience with an address that it
 class VrfConf(Conf, frozen=True):
     """The keys of this plugin."""
 
-    vrfname: str = ""
-    table: U32 = 0
+    vrfname: Annotated[
+        str, KeyRule("the domain's name", check=check_ifname, missing="for example blue")
+    ] = ""
+    table: Annotated[U32, KeyRule("its routing table; 0: the first that is free")] = 0
 
 
 class Domain(msgspec.Struct, frozen=True):
@@ -59,6 +62,7 @@ class Vrf(Plugin):
     """The plugin type vrf."""
 
     oldest = "0.3.1"  # as with the reference plugin
+    confs = (VrfConf,)
 
     async def add(self, invocation: Invocation) -> Result:
         """Make the link a port of the domain, with all its addresses and routes."""
@@ -108,7 +112,7 @@ def _conf(invocation: Invocation) -> VrfConf:
     if not conf.vrfname:
         raise ConfError("configuration is expected to have a valid vrf name")
     try:
-        check_ifname(conf.vrfname, field="vrfname")  # of some names the kernel would make others
+        check_ifname(conf.vrfname, path=("vrfname",))  # of some names the kernel would make others
     except RequestError as error:
         raise ConfError(str(error)) from error
     return conf

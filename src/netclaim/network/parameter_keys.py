@@ -1,0 +1,192 @@
+"""The keys of claim parameters: what each is, who may set it, how it is read and judged.
+
+Promise: this table is the only place that knows them. Parsing, the policy, `netclaim check`, the
+admission policy and docs/parameters.md read it; a new key is a new row. A key that the driver acts
+on beside `config` is a wish, and also needs its field in `Wishes` and a line in `with_wishes`.
+No I/O.
+"""
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from netclaim.cni import NetworkList, check_ifname, parse_network
+from netclaim.errors import RequestError
+from netclaim.network.canonical import canonical
+from netclaim.network.policy import Key, Level
+from netclaim.network.wishes import read_ips, read_mac, read_mtu
+from netclaim.paths import Path
+
+__all__ = [
+    "ALLOWABLE",
+    "API_VERSIONS",
+    "BY_NAME",
+    "KEYS",
+    "KINDS",
+    "PARAMETERS",
+    "WISHES",
+    "Parameter",
+    "Parsed",
+    "SetBy",
+]
+
+API_VERSIONS: Final = ("cni.networking.x-k8s.io/v1alpha1", "cni.dra.networking.x-k8s.io/v1alpha1")
+KINDS: Final = ("CNI", "CNIConfig")
+
+# Names that a pod has before any claim: its loopback, and what runtimes call its primary interface.
+TAKEN_IFNAMES: Final = ("lo", "eth0")
+# Names that mean every interface where the kernel's settings are addressed by name.
+COLLECTIVE_IFNAMES: Final = ("all", "default")
+
+Parsed: TypeAlias = tuple[NetworkList, tuple[Path, ...]]  # a network, and where its plugins stand
+
+
+class SetBy(enum.Enum):
+    """Who sets a key."""
+
+    EACH = "class and claim, each for itself"
+    EITHER = "class or claim; the claim's value is used"
+    CLASS = "class"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One key: `read` returns its value or raises RequestError with the path it was given."""
+
+    name: str
+    type: str  # in words
+    about: str  # the line in docs/parameters.md
+    read: Callable[[object, Path], Any]
+    set_by: SetBy = SetBy.EITHER
+    rule: Key | None = None  # what a claim needs in order to set it; None: nothing
+    allowable: bool = False  # whether a class's `allow` can list it
+    wish: bool = False  # whether it asks something of a network beside its `config`
+    missing: str = ""  # what to write if it is missing; empty: it may be left out
+    plain: str = ""  # what it is called in the first drivers' dialect; empty: not there
+
+
+def _one_of(known: tuple[str, ...]) -> Callable[[object, Path], str]:
+    def read(value: object, path: Path) -> str:
+        if not isinstance(value, str) or value not in known:
+            shown = f'"{value}"' if isinstance(value, str) else repr(value)
+            raise RequestError(f"unknown {path[-1]} {shown}; write {known[0]}", path=path)
+        return value
+
+    return read
+
+
+def _read_ifname(value: object, path: Path) -> str:
+    if not isinstance(value, str):
+        raise RequestError("must be a string", path=path)
+    check_ifname(value, path=path)
+    if value in TAKEN_IFNAMES:
+        message = f"the pod already has an interface named {value}; choose another name"
+        raise RequestError(f"{message}, for example net1", path=path)
+    if value in COLLECTIVE_IFNAMES:
+        message = f"{value} means every interface to the kernel; choose another name"
+        raise RequestError(f"{message}, for example net1", path=path)
+    return value
+
+
+def _read_config(value: object, path: Path) -> Parsed:
+    written = canonical(value, path=path)
+    network = parse_network(written, path=path)
+    if isinstance(written, dict) and "plugins" not in written:
+        return network, (path,)
+    return network, tuple((*path, "plugins", index) for index in range(len(network.plugins)))
+
+
+def _read_allow(value: object, path: Path) -> frozenset[str]:
+    known = ", ".join(ALLOWABLE)
+    if not isinstance(value, list):
+        raise RequestError(f"must be a list of some of {known}", path=path)
+    for number, key in enumerate(value):
+        if key not in ALLOWABLE:
+            raise RequestError(f"{key!r} is not one of {known}", path=(*path, number))
+    return frozenset(value)
+
+
+KEYS: Final = (
+    Parameter(
+        "apiVersion",
+        "string",
+        f"`{API_VERSIONS[0]}`, or `{API_VERSIONS[1]}` with the same meaning",
+        _one_of(API_VERSIONS),
+        set_by=SetBy.EACH,
+        missing=f"write {API_VERSIONS[0]}",
+    ),
+    Parameter(
+        "kind",
+        "string",
+        f"`{KINDS[0]}`, or `{KINDS[1]}` with the same meaning",
+        _one_of(KINDS),
+        set_by=SetBy.EACH,
+        missing=f"write {KINDS[0]}",
+    ),
+    Parameter(
+        "ifName",
+        "string",
+        "The interface's name in the pod: 1 to 15 bytes, without `/`, `:`, `%`, spaces or control "
+        "characters; not `lo` or `eth0`, which the pod already has; no two interfaces of a pod "
+        "alike",
+        _read_ifname,
+        rule=Key("the interface's name", Level.RESTRICTED),
+        missing="for example net1",
+        plain="interface",
+    ),
+    Parameter(
+        "config",
+        "object, or string of JSON",
+        "A CNI configuration: a list of plugins (`plugins`) or a single one (`type`)",
+        _read_config,
+        rule=Key("a network; where the class has one, only if its `allow` lists it"),
+        allowable=True,
+        missing="write a CNI conf or conflist",
+        plain="config",
+    ),
+    Parameter(
+        "ips",
+        "list of strings",
+        "Addresses to have, each with or without the length of its prefix: `[10.10.1.7/24]`. For "
+        "networks with `host-local`, inside its ranges, or `static`",
+        read_ips,
+        rule=Key("addresses; likewise"),
+        allowable=True,
+        wish=True,
+    ),
+    Parameter(
+        "mac",
+        "string",
+        "The interface's MAC address. For networks with `macvlan`, `bridge`, `tap` or `tuning`",
+        read_mac,
+        rule=Key("a MAC; likewise, and else on a link of its own", own=True),
+        allowable=True,
+        wish=True,
+    ),
+    Parameter(
+        "mtu",
+        "number",
+        "The interface's MTU, from 68 to 65536. For networks with a plugin that has this key",
+        read_mtu,
+        rule=Key("an MTU; likewise"),
+        allowable=True,
+        wish=True,
+    ),
+    Parameter(
+        "allow",
+        "list of strings",
+        "What the claims of the class may set beside `ifName`: some of `config`, `ips`, `mac` and "
+        "`mtu`",
+        _read_allow,
+        set_by=SetBy.CLASS,
+    ),
+)
+"""All keys, in the order of the documentation."""
+
+BY_NAME: Final[Mapping[str, Parameter]] = {key.name: key for key in KEYS}
+ALLOWABLE: Final = tuple(key.name for key in KEYS if key.allowable)
+WISHES: Final = tuple(key.name for key in KEYS if key.wish)
+PARAMETERS: Final[Mapping[str, Key]] = {key.name: key.rule for key in KEYS if key.rule}
+"""What a claim can set, and what it needs for it. `restricted` leaves `ifName` and what the class
+allows."""
