@@ -120,22 +120,6 @@ def test_an_authors_flags() -> None:
     assert flags == dict(AUTHORS)
 
 
-def page_rows() -> list[str]:
-    """The options of `netclaim driver` as docs/driver.md shows them."""
-    rows = []
-    for option in load_command("driver").params:
-        flags = ", ".join(f"`{flag}`" for flag in (*option.opts, *option.secondary_opts))
-        default = f"`{option.default}`" if option.default not in {None, ""} else ""
-        rows.append(f"| {flags} | `{option.envvar}` | {default} | {option.help} |")
-    return rows
-
-
-def test_the_page_lists_every_option() -> None:
-    """docs/driver.md has a row for each option, in the words of its help, and no others."""
-    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| `--")]
-    assert rows == page_rows()
-
-
 @pytest.mark.parametrize("setting", declared(), ids=lambda each: each.name)
 def test_every_setting_reaches_the_driver(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
