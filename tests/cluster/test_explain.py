@@ -51,7 +51,7 @@ def test_attribute_that_no_device_has(lab: Lab, kubectl: Kubectl, driver: str) -
     assert told.returncode == 1, told.stderr
     (answer,) = json.loads(told.stdout)["answers"]
     assert "which fails the pod" in answer["summary"]
-    assert answer["nearest"]["why"][0].endswith("is name meant?")
+    assert answer["nearest"]["why"][0].endswith('did you mean "name"?')
 
 
 def test_allocated_and_taken(lab: Lab, kubectl: Kubectl, driver: str) -> None:

@@ -35,35 +35,39 @@ TYPOS = {
         "they differ only in upper and lower case",
     ),
     "both": (f'{ATTRIBUTES}.name == " Eth1"', "one/eth1", "white space, and in upper and lower"),
-    "swapped": (f'{ATTRIBUTES}.name == "eht1"', "one/eth1", 'name is "eth1"; is "eth1" meant?'),
+    "swapped": (f'{ATTRIBUTES}.name == "eht1"', "one/eth1", 'name is "eth1"; did you mean "eth1"?'),
     "quoted": (f'{ETH1} && {ATTRIBUTES}.mtu == "1500"', "one/eth1", "1500 is no text: write it w"),
     "attribute": (
         f'{ATTRIBUTES}.nam == "eth1"',
         "one/eth1",
-        "only mtu, name, rdma; is name meant?",
+        'only mtu, name, rdma; did you mean "name"?',
     ),
-    "attribute-case": (f'{ATTRIBUTES}.Name == "eth1"', "one/eth1", "is name meant?"),
-    "key": (f'{ATTRIBUTES}["nam"] == "eth1"', "one/eth1", "is name meant?"),
-    "optional": (f'{ATTRIBUTES}.?nam.orValue("") == "eth1"', "one/", "has no nam; is name meant?"),
-    "alone": (f"{ATTRIBUTES}.rdam", "one/", "the device has mtu, name, rdma; is rdma meant?"),
-    "in": (f'"nam" in {ATTRIBUTES}', "one/", 'it has mtu, name, rdma; is "name" meant?'),
+    "attribute-case": (f'{ATTRIBUTES}.Name == "eth1"', "one/eth1", 'did you mean "name"?'),
+    "key": (f'{ATTRIBUTES}["nam"] == "eth1"', "one/eth1", 'did you mean "name"?'),
+    "optional": (
+        f'{ATTRIBUTES}.?nam.orValue("") == "eth1"',
+        "one/",
+        'has no nam; did you mean "name"?',
+    ),
+    "alone": (f"{ATTRIBUTES}.rdam", "one/", 'the device has mtu, name, rdma; did you mean "rdma"?'),
+    "in": (f'"nam" in {ATTRIBUTES}', "one/", 'it has mtu, name, rdma; did you mean "name"?'),
     "domain": (
         'device.attributes["cni.networking.x-k8s.io"].name == "eth1"',
         "one/eth1",
-        f"its domains: {DRIVER}; is {ATTRIBUTES}.name meant?",
+        f"its domains: {DRIVER}; did you mean {ATTRIBUTES}.name?",
     ),
     "domain-and-attribute": (
         'device.attributes["dra.networking.x-k8s.io"].nam == "eth1"',
         "one/eth1",
-        f"is {ATTRIBUTES}.name meant?",
+        f"did you mean {ATTRIBUTES}.name?",
     ),
     "in-domain": (
         '"name" in device.attributes["cni.networking.x-k8s.io"]',
         "one/",
-        f"it has no attributes; is {ATTRIBUTES}.name meant?",
+        f"it has no attributes; did you mean {ATTRIBUTES}.name?",
     ),
-    "driver": (f'device.driver == "{DRIVER}.io"', "one/", f'is "{DRIVER}" meant?'),
-    "field": ('device.drivr == "x"', "one/", "undefined field 'drivr'; is driver meant?"),
+    "driver": (f'device.driver == "{DRIVER}.io"', "one/", f'did you mean "{DRIVER}"?'),
+    "field": ('device.drivr == "x"', "one/", "undefined field 'drivr'; did you mean \"driver\"?"),
 }
 
 
@@ -126,7 +130,7 @@ def test_typo_is_obvious(explain: Explain, typo: str) -> None:
 def test_other_value_is_no_typo(explain: Explain) -> None:
     """A value that differs in a number, or that another device has, gets no hint."""
     told = explain(ONE, TWO, device_class(), claim("nic", f'{ATTRIBUTES}.name == "eth7"'))
-    assert not any("meant?" in line for line in told.lines)
+    assert not any("did you mean" in line for line in told.lines)
     both = f"{ETH1} && {ATTRIBUTES}.mtu == 9000"
     told = explain(ONE, TWO, device_class(), claim("nic", both))
     assert told.lines[1].endswith(f"{ATTRIBUTES}.mtu == 9000 - mtu is 1500")
@@ -270,13 +274,13 @@ def test_tolerated_node_and_cordoned_one(explain: Explain) -> None:
     [
         (
             [claim("nic", deviceClassName="nisc")],
-            "DeviceClass 'nisc' does not exist; is nics meant?",
+            'DeviceClass "nisc" does not exist; did you mean "nics"?',
         ),
         (
             [pod("p", net="nics"), claim("nic")],
-            "ResourceClaim 'nics' does not exist; is nic meant?",
+            'ResourceClaim "nics" does not exist; did you mean "nic"?',
         ),
-        ([deployment("d", 1, net="x")], "ResourceClaimTemplate 'x' does not exist"),
+        ([deployment("d", 1, net="x")], 'ResourceClaimTemplate "x" does not exist'),
     ],
 )
 def test_what_is_named_and_not_there(
@@ -316,10 +320,10 @@ def test_name_and_namespace(explain: Explain) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("nci",), "no pod or claim 'nci': is nic meant?"),
-        (("pod/nic",), "no pod 'nic': there is none at all"),
+        (("nci",), 'no pod or claim "nci"; did you mean "nic"?'),
+        (("pod/nic",), 'no pod "nic"; there is none at all'),
         (("thing/nic",), "'thing' is none of claim"),
-        (("old", "-n", "x"), "no pod or claim 'old' in namespace x: there is nic"),
+        (("old", "-n", "x"), 'no pod or claim "old" in namespace x; there is nic'),
         (("-o", "yaml"), "--output: 'yaml' is none of text, json"),
     ],
 )

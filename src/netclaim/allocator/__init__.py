@@ -16,6 +16,7 @@ from netclaim.allocator.explain import explain
 from netclaim.allocator.holders import Holders
 from netclaim.allocator.node import Node, NodeChoice
 from netclaim.allocator.reason import (
+    CapacityAsked,
     Conflict,
     DeviceReport,
     Held,
@@ -35,6 +36,7 @@ __all__ = [
     "Allocation",
     "AllocationError",
     "Allocator",
+    "CapacityAsked",
     "Claim",
     "Conflict",
     "Constraint",

@@ -17,6 +17,7 @@ from netclaim.allocator.errors import AllocationError
 from netclaim.allocator.match import OwnedSelector, selectors_of
 from netclaim.allocator.node import Node
 from netclaim.allocator.reason import (
+    CapacityAsked,
     Conflict,
     DeviceReport,
     Held,
@@ -96,6 +97,8 @@ def _reasons(
         yield Held(holder)
     if device.counted:
         yield Uncounted()
+    if request.capacity:
+        yield CapacityAsked()
     yield from (Tainted(taint) for taint in device.taints if not request.tolerates(taint))
 
 

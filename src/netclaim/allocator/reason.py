@@ -5,7 +5,7 @@ PoolReport                 pools that lend nothing
 RequestReport              each request and alternative: how many it needs, and
 DeviceReport               each device: usable, or one or more of
 NotSelected, NoAnswer      a selector is false, or has no answer (which fails the pod)
-Held, Tainted, NotHere, Uncounted
+Held, Tainted, NotHere, Uncounted, CapacityAsked
 Conflict                   each request could, but not all of them together
 """
 
@@ -20,6 +20,7 @@ from netclaim.allocator.match import OwnedSelector
 from netclaim.model.device import Taint
 
 __all__ = [
+    "CapacityAsked",
     "Conflict",
     "DeviceReport",
     "Held",
@@ -96,7 +97,15 @@ class Uncounted:
         return "consumes shared counters, which netclaim does not count"
 
 
-Reason: TypeAlias = NotSelected | NoAnswer | Held | Tainted | NotHere | Uncounted
+@dataclass(frozen=True, slots=True)
+class CapacityAsked:
+    """The request asks for a share of capacity, which is not modelled; the scheduler may do it."""
+
+    def __str__(self) -> str:
+        return "the request asks for capacity, which netclaim does not count yet"
+
+
+Reason: TypeAlias = NotSelected | NoAnswer | Held | Tainted | NotHere | Uncounted | CapacityAsked
 
 
 @dataclass(frozen=True, slots=True)

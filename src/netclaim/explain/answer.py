@@ -20,7 +20,7 @@ from netclaim.allocator import (
     NodeReport,
     explain,
 )
-from netclaim.explain.cause import cause
+from netclaim.explain.cause import cause, stop
 from netclaim.explain.lines import Line, lines_of, node_line
 from netclaim.explain.subject import Subject
 from netclaim.explain.why import Teller
@@ -37,7 +37,7 @@ PLACES_SHOWN: Final = 3  # nodes in one line
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is to be said of a subject; `lines` has the nearest miss first.
+    """What is to be said of a subject; `nearest` is the nearest miss, if a device is missing.
 
     `mistakes` are those in its parameters, which the driver refuses once it is allocated.
     """
@@ -46,6 +46,7 @@ class Answer:
     outcome: Outcome
     said: str
     lines: tuple[Line, ...] = ()
+    nearest: Line | None = None
     mistakes: tuple[str, ...] = ()
 
     @property
@@ -57,12 +58,6 @@ class Answer:
     def summary(self) -> str:
         """All of it in one line."""
         return f"{self.subject.title}: {self.said}"
-
-    @property
-    def nearest(self) -> Line | None:
-        """The nearest miss, if something is missed."""
-        missed = (line for line in self.lines if line.device and line.why and line.fails)
-        return next(missed, None) if self.outcome == "cannot be allocated" else None
 
 
 def answer_all(world: World, subjects: Sequence[Subject]) -> tuple[Answer, ...]:
@@ -98,7 +93,9 @@ class _Run:
         nodes = [p.node for p in self.world.places if not subject.refuses(p)]
         reports = self._explain(claims, nodes)
         where: Counter[str] = Counter()
-        told = ": no pods are wanted"
+        told = ""
+        if subject.replicas == 0:
+            return Answer(subject, "fits", "fits: no pods are wanted")
         for number in range(subject.replicas):
             claims = self._asked(subject, number)
             decision = self._decide(claims, nodes)
@@ -144,22 +141,27 @@ class _Run:
     def _refusal(
         self, subject: Subject, nodes: Sequence[Node], reports: Sequence[NodeReport], fitting: int
     ) -> Answer:
-        lines = self._lines(subject, nodes, reports)
+        found = cause(subject, reports, self.world)
+        stopped = stop(subject, reports, self.world)
+        lines = self._lines(subject, nodes, reports, stopped)
+        lines.sort(key=lambda line: (not line.fails, line.distance))
+        missed = (line for line in lines if line.device and line.why and found.shows(line))
         count = f"{fitting} of {subject.replicas} pods fit, one more " if fitting else ""
         return Answer(
             subject,
             "cannot be allocated",
-            f"{count}cannot be allocated: {cause(subject, reports, self.world)}",
-            tuple(sorted(lines, key=lambda line: (not line.fails, line.distance))),
+            f"{count}cannot be allocated: {found.said}",
+            tuple(lines),
+            next(missed, None),
         )
 
     def _lines(
-        self, subject: Subject, nodes: Sequence[Node], reports: Sequence[NodeReport]
+        self, subject: Subject, nodes: Sequence[Node], reports: Sequence[NodeReport], stop: str = ""
     ) -> list[Line]:
         closed = [(place, subject.refuses(place)) for place in self.world.places]
         lines = [node_line(place.node.name, why) for place, why in closed if why]
         for node, report in zip(nodes, reports, strict=True):
-            lines += lines_of(report, node, self.allocator, self.teller)
+            lines += lines_of(report, node, self.allocator, self.teller, stop=stop)
         return lines
 
     def _allocated(self, claim: Claim) -> str:

@@ -1,64 +1,108 @@
 """Why a subject cannot be allocated, in half a sentence: what all nodes come to.
 
 Promise: the first thing that has to change, in the order in which a cluster meets it: what is
-missing, what fails the pod everywhere, then what the nodes lack.
+missing, what fails the pod everywhere, then what the nodes lack; and which lines of the table show
+it, so that the nearest miss is one of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
-from netclaim.allocator import DeviceId, Held, NoAnswer, NodeReport, RequestReport, Tainted
+from netclaim.allocator import DeviceId, Held, NoAnswer, NodeReport, Request, RequestReport, Tainted
+from netclaim.explain.lines import Line
 from netclaim.explain.subject import Subject
 from netclaim.explain.why import place
 from netclaim.explain.world import World
 from netclaim.manifests.near import near
 
-__all__ = ["cause"]
+__all__ = ["Cause", "cause", "stop"]
+
+Shows: TypeAlias = Callable[[Line], bool]
 
 
-def cause(subject: Subject, reports: Sequence[NodeReport], world: World) -> str:
+def _no_line(line: Line) -> bool:  # noqa: ARG001 - what no device can change
+    return False
+
+
+def _failing(line: Line) -> bool:
+    return line.fails
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What stands in the way, and which lines show it."""
+
+    said: str
+    shows: Shows = _no_line
+
+
+NO_NODE_HAS_ALL: Final = Cause("no node can satisfy all requests", _failing)
+
+
+def cause(subject: Subject, reports: Sequence[NodeReport], world: World) -> Cause:
     """Say what stands in the way of a subject."""
-    return next(filter(None, _causes(subject, reports, world)), "no node can satisfy all requests")
+    found = (one for one in _causes(subject, reports, world) if one.said)
+    return next(found, NO_NODE_HAS_ALL)
 
 
-def _causes(subject: Subject, reports: Sequence[NodeReport], world: World) -> Iterator[str]:
-    yield "; ".join(subject.lacks)
-    yield _missing_classes(subject, world)
-    if not reports:
-        yield "no node is open to the pod"
+def stop(subject: Subject, reports: Sequence[NodeReport], world: World) -> str:
+    """Say what fails the pod on every node, whatever devices each has; nothing if nothing does."""
+    found = (one.said for one in _stops(subject, reports, world) if one.said)
+    return next(found, "")
+
+
+def _stops(subject: Subject, reports: Sequence[NodeReport], world: World) -> Iterator[Cause]:
+    yield Cause("; ".join(subject.lacks))
+    yield Cause("; ".join(_missing_classes(subject, world)))
+    yield Cause("; ".join(_capacity(subject)))
     yield _unanswered(reports)
-    yield next((report.error for report in reports if report.error), "")
+    yield Cause(next((report.error for report in reports if report.error), ""))
+
+
+def _causes(subject: Subject, reports: Sequence[NodeReport], world: World) -> Iterator[Cause]:
+    yield from _stops(subject, reports, world)
+    if not reports:
+        yield Cause("no node is open to the pod")
     yield _shortage(reports)
-    yield "; ".join(dict.fromkeys(str(one) for report in reports for one in report.conflicts))
+    conflicts = dict.fromkeys(str(one) for report in reports for one in report.conflicts)
+    yield Cause("; ".join(conflicts))
     elsewhere = dict.fromkeys(str(claim) for report in reports for claim in report.elsewhere)
     if elsewhere:
-        yield f"claim {', '.join(elsewhere)} has devices that no open node can use"
+        yield Cause(f"claim {', '.join(elsewhere)} has devices that no open node can use")
 
 
-def _missing_classes(subject: Subject, world: World) -> str:
+def _requests(subject: Subject) -> Iterator[Request]:
+    """Yield what a subject still has to get."""
+    for claim in (*subject.claims, *subject.made):
+        if claim.allocation is None:
+            yield from (request for group in claim.requests for request in group)
+
+
+def _missing_classes(subject: Subject, world: World) -> Iterator[str]:
     known = [one.name for one in world.classes]
-    requests = (
-        request
-        for claim in (*subject.claims, *subject.made)
-        if claim.allocation is None
-        for group in claim.requests
-        for request in group
-    )
-    told = []
-    for request in requests:
+    for request in _requests(subject):
         if request.class_name not in known:
             close = near(request.class_name, known)
-            hint = f"is {close} meant?" if close else f"there is {', '.join(known) or 'none'}"
-            told.append(
-                f"request {request.full_name}: DeviceClass {request.class_name!r} does not exist;"
+            there = f"there is {', '.join(known)}" if known else "there is none at all"
+            hint = f'did you mean "{close}"?' if close else there
+            yield (
+                f'request {request.full_name}: DeviceClass "{request.class_name}" does not exist;'
                 f" {hint}"
             )
-    return "; ".join(told)
 
 
-def _unanswered(reports: Sequence[NodeReport]) -> str:
+def _capacity(subject: Subject) -> Iterator[str]:
+    for request in _requests(subject):
+        if request.capacity:
+            name = request.full_name
+            yield f"request {name} asks for capacity, which netclaim does not count yet"
+
+
+def _unanswered(reports: Sequence[NodeReport]) -> Cause:
     """Say which selector has no value, if that is what fails the pod."""
     if not any(report.error for report in reports):
-        return ""
+        return Cause("")
     devices: dict[str, set[DeviceId]] = {}
     for report in reports:
         for one in (device for request in report.requests for device in request.devices):
@@ -66,23 +110,27 @@ def _unanswered(reports: Sequence[NodeReport]) -> str:
             if one.reasons and isinstance(one.reasons[0], NoAnswer):
                 where = f"{place(one.reasons[0].selector)} has no value"
                 devices.setdefault(where, set()).add(one.device)
-    return "; ".join(
+    concerned = frozenset(device for found in devices.values() for device in found)
+    said = (
         f"{where} for {_count(len(found), 'device')}, which fails the pod"
         for where, found in devices.items()
     )
+    return Cause("; ".join(said), lambda line: line.device in concerned)
 
 
-def _shortage(reports: Sequence[NodeReport]) -> str:
+def _shortage(reports: Sequence[NodeReport]) -> Cause:
     """Say which request no node has enough devices for; nothing if each has a node."""
     by_request: dict[tuple[str, str], list[RequestReport]] = {}
     for report in reports:
         for request in report.requests:
             key = (str(request.claim), request.request.name)  # with all its alternatives
             by_request.setdefault(key, []).append(request)
-    for found in by_request.values():
+    for (claim, _), found in by_request.items():
         if not any(one.enough for one in found):
-            return _short(found, nodes=len(reports))
-    return ""
+            names = frozenset(one.request.full_name for one in found)
+            said = _short(found, nodes=len(reports))
+            return Cause(said, lambda line: line.claim == claim and line.request in names)  # noqa: B023 - returned at once
+    return Cause("")
 
 
 def _short(found: Sequence[RequestReport], *, nodes: int) -> str:

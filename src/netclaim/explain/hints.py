@@ -64,7 +64,7 @@ def undefined_hint(error: str) -> str:
     """Return what a field that no device has may have been meant to be."""
     found = UNDEFINED.search(error)
     close = near(found[1], FIELDS) if found else ""
-    return f"is {close} meant?" if close else ""
+    return f'did you mean "{close}"?' if close else ""
 
 
 def closeness(clause: Clause) -> float:
@@ -113,17 +113,17 @@ def _name_hint(text: str, view: View) -> Iterator[str]:
     if path["domain"] in domains:
         close = near(name, domains[path["domain"]])
         if close:
-            yield f"is {close} meant?"
+            yield f'did you mean "{close}"?'
         return
     holders = [domain for domain, names in domains.items() if name in names]
     close = near(path["domain"], holders) or (holders[0] if len(holders) == 1 else "")
     if close:
-        yield f'is device.{path["kind"]}["{close}"].{name} meant?'
+        yield f'did you mean device.{path["kind"]}["{close}"].{name}?'
     else:
         close = near(path["domain"], domains)
         inner = near(name, domains[close]) if close else ""
         if inner:
-            yield f'is device.{path["kind"]}["{close}"].{inner} meant?'
+            yield f'did you mean device.{path["kind"]}["{close}"].{inner}?'
 
 
 def _has(text: str, view: View) -> Iterator[str]:
@@ -143,14 +143,14 @@ def _value_hint(literal: str, reading: Reading, view: View, known: Known) -> Ite
     elif reading.value.startswith("{"):
         close = near(literal, _keys(reading.value))
         if close and close != literal:
-            yield f'is "{close}" meant?'
+            yield f'did you mean "{close}"?'
     elif value is None:
         if literal.strip() == reading.value:
             yield f"{reading.value} is no text: write it without quotes"
     elif _plain(literal) == _plain(value):
         yield _difference(literal, value)
     elif _plain(literal) not in known.plain and _similar(literal, value):
-        yield f'is "{value}" meant?'
+        yield f'did you mean "{value}"?'
 
 
 def _difference(literal: str, value: str) -> str:

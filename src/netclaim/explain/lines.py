@@ -1,14 +1,16 @@
 """What is against each device and each node, a line for each.
 
 Promise: every device that a request was tried on has a line, also one that fits; a node has one
-where something is wrong with it as a whole. `distance` says how near a line is to fitting.
+where something is wrong with it as a whole. `fits` is said only on a node that the pod could be
+on; elsewhere a device with nothing against it says what else is missing. `distance` says how near a
+line is to fitting.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from netclaim.allocator import Allocator, DeviceId, Node, NodeReport
+from netclaim.allocator import Allocator, DeviceId, Node, NodeReport, RequestReport
 from netclaim.explain.why import Teller, distance
 
 __all__ = ["Line", "lines_of", "node_line"]
@@ -28,6 +30,12 @@ class Line:
     request: str = ""
     distance: float = NO_DEVICE
     fails: bool = False  # it is about a request that the node cannot satisfy
+    but: str = ""  # nothing is against the device, and still the pod cannot have it here
+
+    @property
+    def fits(self) -> bool:
+        """Whether the pod could have the device here."""
+        return not self.why and not self.but
 
     @property
     def title(self) -> str:
@@ -41,20 +49,24 @@ def node_line(node: str, *why: str, fails: bool = False) -> Line:
 
 
 def lines_of(
-    report: NodeReport, node: Node, allocator: Allocator, teller: Teller
+    report: NodeReport, node: Node, allocator: Allocator, teller: Teller, *, stop: str = ""
 ) -> Iterator[Line]:
-    """Yield the lines of a node and its devices."""
+    """Yield the lines of a node and its devices; `stop` is what fails the pod everywhere."""
     pools = allocator.matcher.pools(node)
     devices = {device.id: device for pool in pools for device in pool.devices}
     whole = [f"claim {claim} has devices that are not usable here" for claim in report.elsewhere]
     whole += [*map(str, report.pools), *map(str, report.conflicts)]
     if not devices and not report.pools:
         whole.append("no device is published for this node")
-    if whole:
-        yield node_line(report.node, *whole, fails=not report.fits)
     # One alternative of a request that can be satisfied is enough.
     served = {(str(one.claim), one.request.name) for one in report.requests if one.enough}
+    lacking = [one for one in report.requests if (str(one.claim), one.request.name) not in served]
+    if stop and not lacking:
+        whole.append(stop)
+    if whole:
+        yield node_line(report.node, *whole, fails=bool(stop) or not report.fits)
     for request in report.requests:
+        but = _but(request, short=request in lacking, node_fits=report.fits, stop=stop)
         for one in request.devices:
             device = devices[one.device]
             yield Line(
@@ -65,6 +77,17 @@ def lines_of(
                 str(request.claim),
                 request.request.full_name,
                 distance(one.reasons, device),
-                fails=bool(report.error)
-                or (str(request.claim), request.request.name) not in served,
+                fails=bool(report.error) or request in lacking,
+                but="" if one.reasons else but,
             )
+
+
+def _but(request: RequestReport, *, short: bool, node_fits: bool, stop: str) -> str:
+    """Say what is missing where a device has nothing against it."""
+    if short and request.request.mode == "All":
+        return "matches, but other devices that match cannot be had"
+    if short:
+        return f"matches, but the request needs {request.request.count} devices of this node"
+    if stop:
+        return "matches, but the claims cannot be allocated"
+    return "" if node_fits else "matches, but not all requests can be satisfied on this node"

@@ -50,7 +50,7 @@ def _device(line: Line, *, several: bool) -> str:
 
 
 def _why(line: Line) -> str:
-    return "; ".join(line.short) or "fits"
+    return "; ".join(line.short) or line.but or "fits"
 
 
 def as_json(answers: Sequence[Answer]) -> str:
@@ -84,6 +84,6 @@ def _line(line: Line) -> dict[str, Any]:
         "device": device.device if device else "",
         "claim": line.claim,
         "request": line.request,
-        "fits": not line.why,
-        "why": list(line.why),
+        "fits": line.fits,
+        "why": list(line.why or filter(None, (line.but,))),
     }

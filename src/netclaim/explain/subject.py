@@ -78,11 +78,12 @@ def _named(keys: list[Key], name: str, namespace: str) -> list[Key]:
     if not chosen:
         names = sorted({key.name for key in possible})
         close = near(wanted, names)
-        there = f"is {close} meant?" if close else f"there is {', '.join(names[:LISTED_MAX])}"
+        listed = f"there is {', '.join(names[:LISTED_MAX])}"
+        there = f'did you mean "{close}"?' if close else listed
         where = f" in namespace {namespace}" if namespace else ""
         what = prefix.lower() if slash else "pod or claim"
         raise RequestError(
-            f"no {what} {wanted!r}{where}: {there if names else 'there is none at all'}"
+            f'no {what} "{wanted}"{where}; {there if names else "there is none at all"}'
         )
     return chosen
 
@@ -126,5 +127,5 @@ def _subject(world: World, key: Key) -> Subject:
 
 def _lack(wanted: Key, there: Iterable[Key]) -> str:
     close = near(wanted.name, (one.name for one in there if one.namespace == wanted.namespace))
-    hint = f"; is {close} meant?" if close else ""
-    return f"{wanted.kind} {wanted.name!r} does not exist{hint}"
+    hint = f'; did you mean "{close}"?' if close else ""
+    return f'{wanted.kind} "{wanted.name}" does not exist{hint}'
