@@ -25,6 +25,7 @@ from netclaim.model import (
     Quantity,
     Version,
 )
+from netclaim.paths import Key
 
 API_VERSION: Final = "gpu.resource.example.com/v1alpha1"
 
@@ -108,7 +109,7 @@ def _config(claim: Claim, request: str) -> GpuConfig:
     try:
         return msgspec.convert(parameters, GpuConfig)
     except msgspec.ValidationError as error:
-        raise RequestError(str(error), field=f"config for request {request}") from error
+        raise RequestError(str(error), path=("requests", Key(request))) from error
 
 
 def _sharing_env(sharing: Sharing) -> dict[str, str]:

@@ -36,11 +36,11 @@ class RequestError(NetclaimError):
 
     def __init__(self, message: str, *, path: Path = (), field: str = "") -> None:
         """`path` leads to what to change, in a document or as the name of an option."""
-        where = show(path) or field
+        place = path or ((field,) if field else ())
+        where = show(place)
         super().__init__(f"{where}: {message}" if where else message)
         self.message = message
-        self.path = path
-        self.field = where
+        self.path = place
 
 
 class PeerError(NetclaimError):

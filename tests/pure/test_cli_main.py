@@ -11,7 +11,7 @@ from netclaim.errors import HostError, NetclaimError, PeerError, RequestError
 
 # Raised by a command that the tests put in the place of the whole command line.
 FAULTS: list[tuple[BaseException, str, int]] = [
-    (RequestError("wrong", field="spec.x"), "netclaim: spec.x: wrong\n", 2),
+    (RequestError("wrong", path=("spec", "x")), "netclaim: spec.x: wrong\n", 2),
     (HostError("no privilege"), "netclaim: no privilege\n", 2),
     (PeerError("no answer"), "netclaim: no answer\n", 1),
     (NetclaimError("two\nlines"), "netclaim: two lines\n", 2),

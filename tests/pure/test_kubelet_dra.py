@@ -136,7 +136,7 @@ async def test_unknown_claim_is_dropped(api: DraApi) -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        RequestError("ifName is too long", field="spec.devices.config[0]"),
+        RequestError("ifName is too long", path=("spec", "devices", "config", 0)),
         PeerError("the API server is out of reach"),
         HostError("no CAP_NET_ADMIN"),
     ],

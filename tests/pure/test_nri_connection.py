@@ -96,7 +96,7 @@ async def test_large() -> None:
 @virtual_time
 async def test_refusal() -> None:
     """An error of ours is the status, with its own message."""
-    refuse = doing(raising(RequestError("ask for less", field="spec.count")))
+    refuse = doing(raising(RequestError("ask for less", path=("spec", "count"))))
     async with pair(plugin={"Refuse": refuse}) as (_, runtime):
         with pytest.raises(StatusError, match=r"^spec\.count: ask for less$") as caught:
             await call(runtime, "Refuse")

@@ -165,7 +165,7 @@ def test_types_can_be_named_to_stay_programs() -> None:
     assert set(served) == PLUGIN_TYPES - {"macvlan", "static"}
     with pytest.raises(RequestError, match="macvln") as caught:
         in_process_plugins(NoPrograms(), exec_types=["macvln"])
-    assert caught.value.field == "exec-plugins"
+    assert caught.value.path == ("exec-plugins",)
 
 
 @pytest.mark.asyncio

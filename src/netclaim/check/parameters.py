@@ -12,9 +12,11 @@ from typing import Any, Final
 
 from netclaim.check.policy import Policy, level_in, policy_faults
 from netclaim.check.stand_in import StandIn, class_alone, configs_of, pinned_drivers, stand_ins
-from netclaim.check.subject import CLAIM_SPECS, Index, Subject, Wanted, inside, wanted
+from netclaim.check.subject import Wanted, wanted
 from netclaim.errors import RequestError
 from netclaim.manifests.finding import Finding
+from netclaim.manifests.kinds import CLAIM_SPECS
+from netclaim.manifests.objects import Index, Object, inside
 from netclaim.network import DRIVER_NAME
 from netclaim.network.dialect import is_our_dialect
 from netclaim.network.entries import Entry, Requested
@@ -43,7 +45,7 @@ class Judged:
     ifnames: frozenset[str]
 
 
-def our_drivers(subjects: Iterable[Subject]) -> frozenset[str]:
+def our_drivers(subjects: Iterable[Object]) -> frozenset[str]:
     """The names under which netclaim's driver is spoken to: its own, and those it reads."""
     spoken_to = {
         config.opaque.driver
@@ -54,7 +56,7 @@ def our_drivers(subjects: Iterable[Subject]) -> frozenset[str]:
     return frozenset({DRIVER_NAME, *spoken_to})
 
 
-def check_class(subject: Subject, drivers: frozenset[str]) -> Iterator[Finding]:
+def check_class(subject: Object, drivers: frozenset[str]) -> Iterator[Finding]:
     """Judge a DeviceClass's parameters by themselves; what they leave out, claims may set."""
     meant = {config.opaque.driver for config in configs_of(subject)}
     for driver in sorted(meant & drivers):
@@ -65,7 +67,7 @@ def check_class(subject: Subject, drivers: frozenset[str]) -> Iterator[Finding]:
 
 
 def check_claim(
-    subject: Subject, index: Index, drivers: frozenset[str], policy: Policy | None = None
+    subject: Object, index: Index, drivers: frozenset[str], policy: Policy | None = None
 ) -> Judged:
     """Judge the parameters of a claim or template, with those of its classes.
 
@@ -84,7 +86,7 @@ def check_claim(
     return Judged(tuple(findings), frozenset(ifnames))
 
 
-def _drivers_meant(subject: Subject, index: Index) -> set[str]:
+def _drivers_meant(subject: Object, index: Index) -> set[str]:
     """Every driver that a claim or a class of its requests speaks of."""
     found = {config.opaque.driver for config in configs_of(subject)}
     for one in (one for alternatives in wanted(subject) for one in alternatives):
@@ -181,7 +183,7 @@ def _all_mode(stand_in: StandIn) -> Iterator[Finding]:
             )
 
 
-def _is_left_out(subject: Subject, path: Path) -> bool:
+def _is_left_out(subject: Object, path: Path) -> bool:
     """Whether a path leads to something that either side may set and this side does not."""
     parameters: dict[str, Any] = inside(subject.object, path[:-1])
     at_top = path[-2:-1] == ("parameters",)

@@ -8,9 +8,10 @@ on it, files do not say: a link is taken to be the claim's own, unless it asks f
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from netclaim.check.subject import Index, Subject, Wanted, inside
+from netclaim.check.subject import Wanted
 from netclaim.errors import RequestError
 from netclaim.manifests.finding import Finding
+from netclaim.manifests.objects import Index, Object, inside
 from netclaim.network.errors import ParametersError
 from netclaim.network.guard import level_named
 from netclaim.network.parameters import InterfaceRequest
@@ -29,7 +30,7 @@ class Policy:
     claim_plugins: frozenset[str] = frozenset()  # programs that claims may name
 
 
-def check_namespace(subject: Subject) -> Iterator[Finding]:
+def check_namespace(subject: Object) -> Iterator[Finding]:
     """Judge the label of a namespace."""
     label = inside(subject.object, ("metadata", "labels")).get(LABEL)
     try:
@@ -38,7 +39,7 @@ def check_namespace(subject: Subject) -> Iterator[Finding]:
         yield subject.error(("metadata", "labels", LABEL), error.message)
 
 
-def level_in(subject: Subject, index: Index, policy: Policy) -> Level:
+def level_in(subject: Object, index: Index, policy: Policy) -> Level:
     """The level of an object's namespace: its label's, if the files have it, or the default."""
     default = policy.default
     namespace = index.find("Namespace", subject.namespace, near=subject)
@@ -54,7 +55,7 @@ def level_in(subject: Subject, index: Index, policy: Policy) -> Level:
 def policy_faults(
     request: InterfaceRequest,
     one: Wanted,
-    subject: Subject,
+    subject: Object,
     policy: Policy,
     level: Level,
     *,

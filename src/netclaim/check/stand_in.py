@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from netclaim.check.policy import Policy
-from netclaim.check.subject import CLAIM_SPECS, Index, Subject, Wanted, inside, wanted
+from netclaim.check.subject import Wanted, wanted
+from netclaim.manifests.kinds import CLAIM_SPECS
+from netclaim.manifests.objects import Index, Object, inside
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
 from netclaim.model.claim import JsonObject
 from netclaim.network.parameter_keys import BY_NAME
@@ -30,7 +32,7 @@ NAME: Final = re.compile(r"[a-z0-9-]+(/[a-z0-9-]+)?")
 class Config:
     """An entry of a `config`, with the place where it stands."""
 
-    owner: Subject
+    owner: Object
     path: Path
     opaque: OpaqueConfig
 
@@ -39,7 +41,7 @@ class Config:
 class StandIn:
     """A claim as if it were allocated: for each request, what it asks and who configures it."""
 
-    subject: Subject
+    subject: Object
     driver: str
     wanted: tuple[Wanted, ...]
     configs: tuple[Config, ...]  # of the driver, the classes' too
@@ -58,7 +60,7 @@ class StandIn:
         return Claim(uid="", namespace="", name="", devices=devices, configs=configs)
 
 
-def class_alone(subject: Subject, driver: str) -> StandIn:
+def class_alone(subject: Object, driver: str) -> StandIn:
     """A claim for a class, by which to judge the class's own parameters."""
     configs = [_for_request(each, ANY) for each in configs_of(subject) if _is_for(each, driver)]
     claimed = _claim_of_any(configs[-1])
@@ -66,7 +68,7 @@ def class_alone(subject: Subject, driver: str) -> StandIn:
     return StandIn(subject, driver, (alone,), (*configs, *claimed), frozenset({ANY}))
 
 
-def stand_ins(subject: Subject, index: Index, driver: str) -> Iterator[StandIn]:
+def stand_ins(subject: Object, index: Index, driver: str) -> Iterator[StandIn]:
     """The claim as allocated from its requests' first alternatives, from their second, and so on.
 
     Each alternative is part of one at least; not every combination is.
@@ -109,7 +111,7 @@ def _device_count(one: Wanted) -> int:
     return min(max(count, 1), DEVICES_MAX)
 
 
-def configs_of(subject: Subject) -> list[Config]:
+def configs_of(subject: Object) -> list[Config]:
     """The opaque entries of a claim, template or class that are whole."""
     if subject.kind == "DeviceClass":
         path: Path = ("spec",)
@@ -151,7 +153,7 @@ def _is_for(config: Config, driver: str) -> bool:
     return config.opaque.driver == driver
 
 
-def pinned_drivers(one: Wanted, device_class: Subject | None) -> frozenset[str]:
+def pinned_drivers(one: Wanted, device_class: Object | None) -> frozenset[str]:
     """The drivers that a request's selectors, and its class's, speak of."""
     of_class = inside(device_class.object, ("spec",)) if device_class is not None else {}
     selectors = (*one.fields.get("selectors", ()), *of_class.get("selectors", ()))

@@ -1,23 +1,17 @@
 """What a claim asks for: its requests, and the alternatives of each.
 
-Values and one reader of them. The names of `manifests.objects` are handed on to those who judge
-claims.
+Values and one reader of them.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
 
 from netclaim.manifests.kinds import CLAIM_SPECS
-from netclaim.manifests.objects import Index, Object, inside
+from netclaim.manifests.objects import Object, inside
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Path
 
-__all__ = ["CLAIM_SPECS", "Index", "Subject", "Wanted", "inside", "steps", "wanted"]
-
-Subject: TypeAlias = Object
-STEP: Final = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[\]]+)")
+__all__ = ["Wanted", "wanted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +42,3 @@ def wanted(claim: Object) -> Iterator[tuple[Wanted, ...]]:
                 Wanted(f"{name}/{one.get('name', '')}", (*path, "firstAvailable", index), one)
                 for index, one in enumerate(request.get("firstAvailable", ()))
             )
-
-
-def steps(field: str) -> Path:
-    """Read a path in words, such as `spec.devices.requests[0].name`."""
-    found = STEP.findall(field)
-    return tuple(int(number) if number else key or name for number, key, name in found)

@@ -57,7 +57,7 @@ def command(
       helm template chart | netclaim check -f -
     """
     if output not in FORMATS:
-        raise RequestError(f"{output!r} is no format: write {' or '.join(FORMATS)}", field="-o")
+        raise RequestError(f"{output!r} is no format: write {' or '.join(FORMATS)}", path=("-o",))
     manifests = read_files(named(files, more_files), recursive=recursive)
     drivers = Policy(level_of(policy), frozenset(listed(claim_plugins)))
     report = check_files(manifests, policy=drivers)

@@ -154,7 +154,7 @@ def command(
     settings = _checked(settings)
     if level_of(policy) > level_of(policy_ceiling):
         raise RequestError(
-            f"{policy} is higher than --policy-ceiling, {policy_ceiling}", field="--policy"
+            f"{policy} is higher than --policy-ceiling, {policy_ceiling}", path=("--policy",)
         )
     name = driver_name_of(driver_name)
     link_settings = LinkSettings(
@@ -194,7 +194,7 @@ def _subdomain(option: str, value: str, longest: int) -> str:
     if not DNS_SUBDOMAIN.fullmatch(value) or len(value) > longest:
         raise RequestError(
             f"{value!r} is not a name of at most {longest} lower-case letters, digits, '-' and '.'",
-            field=option,
+            path=(option,),
         )
     return value
 
@@ -208,25 +208,25 @@ def _claim_plugins(value: str) -> frozenset[str]:
     for name in sorted(types):
         if not PLAIN_NAME.fullmatch(name):
             raise RequestError(
-                f"{name!r} is not a plugin type, such as sriov", field="--claim-plugins"
+                f"{name!r} is not a plugin type, such as sriov", path=("--claim-plugins",)
             )
         if name in PLUGIN_TYPES:
             raise RequestError(
                 f"{name} is one of the driver's own types, for which the policy's table holds; "
                 f"list other types only",
-                field="--claim-plugins",
+                path=("--claim-plugins",),
             )
     return types
 
 
 def _check_index(value: str) -> None:
     if not TWO_DIGITS.fullmatch(value):
-        raise RequestError(f"{value!r} is not two digits, such as 50", field="--nri-index")
+        raise RequestError(f"{value!r} is not two digits, such as 50", path=("--nri-index",))
 
 
 def _seconds(option: str, value: float) -> float:
     if not value > 0:
-        raise RequestError(f"{value:g} is not more than 0 seconds", field=option)
+        raise RequestError(f"{value:g} is not more than 0 seconds", path=(option,))
     return value
 
 
@@ -235,7 +235,7 @@ def _check_attach_seconds(value: float) -> None:
         raise RequestError(
             f"{value:g} seconds is longer than kubelet waits for a container to start; "
             f"at most {ATTACH_MAX_S}",
-            field="--attach-timeout",
+            path=("--attach-timeout",),
         )
 
 
@@ -243,7 +243,7 @@ def _check_instance(value: str) -> None:
     if value and not INSTANCE.fullmatch(value):
         raise RequestError(
             f"{value!r} is not a name of letters, digits and '-', such as a pod's UID",
-            field="--instance",
+            path=("--instance",),
         )
 
 
@@ -251,7 +251,7 @@ def _check_address(value: str) -> None:
     port = value.rpartition(":")[2]
     if value and not (HOST_PORT.fullmatch(value) and int(port) <= PORT_MAX):
         raise RequestError(
-            f"{value!r} is not an address such as 127.0.0.1:9178", field="--http-address"
+            f"{value!r} is not an address such as 127.0.0.1:9178", path=("--http-address",)
         )
 
 
@@ -259,4 +259,4 @@ def _network(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     try:
         return ipaddress.ip_network(value)
     except ValueError as error:
-        raise RequestError(str(error), field="--pod-network") from error
+        raise RequestError(str(error), path=("--pod-network",)) from error

@@ -73,7 +73,7 @@ def command(
       netclaim explain -f claim.yaml -f links.yaml        without a cluster
     """
     if output not in OUTPUTS:
-        raise RequestError(f"{output!r} is none of {', '.join(OUTPUTS)}", field="--output")
+        raise RequestError(f"{output!r} is none of {', '.join(OUTPUTS)}", path=("--output",))
     name, files = _told_apart(arguments or (), files or ())
     cluster = (
         None if files and not kubeconfig and not context else load_cluster(kubeconfig, context)

@@ -20,6 +20,6 @@ def link_patterns(values: Iterable[str]) -> tuple[str, ...]:
             raise RequestError(
                 f"{each!r} is not the name of a link, such as eth1 or ens*; give the option once "
                 f"for each",
-                field=OPTION,
+                path=(OPTION,),
             )
     return patterns
