@@ -99,13 +99,26 @@ def test_what_cannot_be_read(tree: Path) -> None:
     assert refusal("empty", recursive=True) == refusal("empty")
     (tree / "empty" / "more").mkdir()
     assert refusal("empty").endswith(".json; -R looks into its directories too")
-    assert refusal("").startswith("-f has an empty name")
+    assert refusal("").startswith("-f: the name is empty")
     assert refusal("https://example.com/a.yaml").startswith(
         "https://example.com/a.yaml: not a file"
     )
     (tree / "loop").symlink_to("loop")
     assert refusal("loop") == "loop: Too many levels of symbolic links"
     assert refusal("x" * 300).endswith(": File name too long")
+
+
+@pytest.mark.parametrize("name", ["kustomization.yaml", "kustomization.yml", "Kustomization"])
+def test_a_kustomization_has_to_be_built(tree: Path, name: str) -> None:
+    """What kustomize builds is not read: one line shows how to build it."""
+    (tree / "d" / name).write_text("resources: [b.yaml]\n")
+    said = "d: a kustomization has to be built first: kubectl kustomize d | netclaim … -f -"
+    assert refusal("d") == said
+    assert refusal(f"d/{name}") == said
+    assert names("d/b.yaml") == ["d/b.yaml"]
+    (tree / "d" / name).rename(tree / "d" / "c" / name)
+    assert names("d") == ["d/a.yml", "d/b.yaml", "d/c.json"]
+    assert refusal("d", recursive=True) == said.replace("d:", "d/c:").replace("ize d ", "ize d/c ")
 
 
 def test_everything_that_cannot_be_read_is_told(tree: Path) -> None:

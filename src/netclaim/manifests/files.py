@@ -2,10 +2,12 @@
 
 Promise: every command reads alike. A directory is its manifests by name, and with `recursive` those
 of the directories in it; a file that is named twice is read once. What cannot be read is a
-RequestError of one line that begins with the file; several are told at once, as an ExceptionGroup.
-Limit: no addresses of the web, and links to directories are not followed below a directory.
+RequestError of one line that begins with the file; several are reported at once, as an
+ExceptionGroup. Limit: no addresses of the web, links to directories are not followed below a
+directory, and what kustomize builds has to be built first.
 """
 
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +22,7 @@ __all__ = ["STDIN", "SUFFIXES", "ManifestFile", "parse_file", "raise_faults", "r
 
 STDIN: Final = "-"
 SUFFIXES: Final = (".yaml", ".yml", ".json")  # of a directory's files, as kubectl takes them
+KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +83,7 @@ def raise_faults(faults: Sequence[RequestError]) -> None:
 
 @contextmanager
 def _noted(faults: list[RequestError]) -> Iterator[None]:
-    """Go on after a fault, to tell all of them."""
+    """Go on after a fault, to report all of them."""
     try:
         yield
     except RequestError as fault:
@@ -115,11 +118,14 @@ def _places(name: str, *, recursive: bool) -> Iterator[_Place]:
         yield STANDARD_INPUT
         return
     if not name:
-        raise RequestError("-f has an empty name: name a file or directory, or - for stdin")
+        what = "the name is empty; name a file or directory, or - for stdin"
+        raise RequestError(what, path=("-f",))
     if "://" in name:
-        raise RequestError(f"{name}: not a file: fetch it first, and give it to `-f -`")
+        raise RequestError(f"{name}: not a file; download it, and pipe it into `-f -`")
     path = Path(name)
     try:
+        if path.name in KUSTOMIZATIONS and path.is_file():
+            raise _kustomization(path.parent)
         if not path.is_dir():
             yield _Place(path, Path(path.name))
             return
@@ -135,9 +141,19 @@ def _places(name: str, *, recursive: bool) -> Iterator[_Place]:
 
 def _manifests(directory: Path, *, recursive: bool) -> Iterator[Path]:
     """Yield a directory's manifests by name, each directory in it in its turn."""
-    for one in sorted(directory.iterdir()):
+    found = sorted(directory.iterdir())
+    if any(one.name in KUSTOMIZATIONS for one in found):
+        raise _kustomization(directory)
+    for one in found:
         if one.is_dir():
             if recursive and not one.is_symlink():  # a link may lead back up
                 yield from _manifests(one, recursive=True)
         elif one.name.endswith(SUFFIXES) and one.is_file():
             yield one
+
+
+def _kustomization(directory: Path) -> RequestError:
+    return RequestError(
+        f"{directory}: a kustomization has to be built first:"
+        f" kubectl kustomize {shlex.quote(str(directory))} | netclaim … -f -"
+    )
