@@ -379,7 +379,7 @@ def test_a_pod_names_what_is_not_there() -> None:
 def test_a_container_names_a_request_that_is_not_there() -> None:
     """A container's request must be one of the claim's."""
     (line,) = lines(CLASS, CLAIM, POD.replace("request: nic", "request: nics"))
-    assert line.endswith("ResourceClaim storage has no request 'nics'; it has nic")
+    assert line.endswith('ResourceClaim storage has no request "nics"; it has nic')
     assert line.startswith("x:45: error: spec.containers[0].resources.claims[0].request: ")
 
 
@@ -401,7 +401,8 @@ def test_two_claims_with_one_interface_name(kind: str) -> None:
     workload = yaml.safe_dump(pod)
     other = CLAIM.replace("name: storage", "name: other", 1)
     (line,) = lines(CLASS, CLAIM, other, workload)
-    assert f": error: {path}.resourceClaims[1]: names its interface 'net1', and so does" in line
+    said = 'the interface is named "net1", and so is that of'
+    assert f": error: {path}.resourceClaims[1]: {said}" in line
     assert lines(CLASS, CLAIM, other.replace("net1", "net2"), workload) == []
 
 
@@ -651,12 +652,23 @@ def test_json_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     }
 
 
+def test_namespace_of_what_names_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """-n is where objects are that do not say, as for `kubectl apply`."""
+    file = tmp_path / "pod.yaml"
+    file.write_text(POD)
+    assert run("-f", str(file), "-n", "team") == 0
+    assert " of namespace team in these files" in capsys.readouterr().out
+    file.write_text(POD.replace("metadata:\n", "metadata:\n  namespace: own\n", 1))
+    assert run("-f", str(file), "-n", "team") == 0
+    assert " of namespace own in these files" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((), "name a file or directory with -f"),
         (("-f", "nowhere.yaml"), "nowhere.yaml: No such file or directory"),
-        (("-f", "-", "-o", "yaml"), "-o: 'yaml' is no format: write text or json"),
+        (("-f", "-", "-o", "yaml"), '--output: unknown format "yaml"; write text or json'),
     ],
 )
 def test_wrong_arguments(arguments: tuple[str, ...], message: str) -> None:

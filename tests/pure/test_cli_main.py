@@ -1,7 +1,9 @@
 """The command line itself: help, version, and how errors end."""
 
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -77,6 +79,70 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     shown = " ".join(capsys.readouterr().out.split())
     for name, summary in COMMANDS.items():
         assert f"{name} {summary}" in shown
+
+
+@pytest.mark.parametrize("words", [(), ("driver", "gc"), *((name,) for name in COMMANDS)])
+def test_short_option_for_help(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """-h is --help, of every command."""
+    assert exit_code(*words, "-h") == 0
+    short = capsys.readouterr().out
+    assert short.startswith(f"Usage: {' '.join(('netclaim', *words))} ")
+    assert exit_code(*words, "--help") == 0
+    assert capsys.readouterr().out == short
+
+
+def test_completion(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A shell is offered commands, and the options of each; the commands' help stays its own."""
+    monkeypatch.setenv("_NETCLAIM_COMPLETE", "complete_bash")
+    for words, offered in (("netclaim exp", "explain"), ("netclaim check --rec", "--recursive")):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+        assert exit_code() == 0
+        assert capsys.readouterr().out.split() == [offered]
+    monkeypatch.delenv("_NETCLAIM_COMPLETE")
+    assert exit_code("--help") == 0
+    assert "--show-completion" in capsys.readouterr().out
+    assert exit_code("check", "--help") == 0
+    assert "--show-completion" not in capsys.readouterr().out
+
+
+def ending(where: str, *words: str) -> tuple[int, str]:
+    """Run netclaim in a shell with its output somewhere; returns its exit code and its stderr."""
+    program = shlex.join([sys.executable, "-m", "netclaim", *words])
+    line = f"{program} {where}" if where.startswith(">") else f"({program}; echo $? >&3) {where}"
+    done = subprocess.run(
+        ["bash", "-c", f"exec 3>&1; {line}"], capture_output=True, text=True, check=False
+    )
+    said = done.stdout.strip()
+    return int(said) if said.isdigit() else done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("words", [("--help",), ("--version",), ("check", "-h")])
+@pytest.mark.parametrize(
+    ("where", "code", "said"),
+    [
+        (">/dev/full", 1, "netclaim: standard output: No space left on device\n"),
+        (">&-", 1, "netclaim: standard output is closed\n"),
+        (">/dev/null 2>&-", 0, ""),
+    ],
+)
+def test_output_that_cannot_be_written(
+    words: tuple[str, ...], where: str, code: int, said: str
+) -> None:
+    """A full disk and a closed output are one line and exit code 1."""
+    assert ending(where, *words) == (code, said)
+
+
+def test_a_reader_that_leaves(tmp_path: Path) -> None:
+    """A reader that has seen enough ends a command quietly, however much was to come."""
+    many = tmp_path / "many.yaml"
+    wrong = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nonsense: 1}\n---\n"
+    many.write_text(wrong * 1000)  # far more findings than a pipe holds
+    code, said = ending("| head -n 1 >/dev/null", "check", "-f", str(many))
+    assert (code, said) == (141, "")
+    code, said = ending("| true", "--version")
+    assert code in (0, 141)
+    assert said == ""
 
 
 @pytest.mark.parametrize("name", COMMANDS)

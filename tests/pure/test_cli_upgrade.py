@@ -247,15 +247,18 @@ def test_a_directory_into_another(run: Run, tree: Path, tmp_path: Path) -> None:
     assert written == ["a.yml", "b.yaml", "deep/b.yaml"]
     assert run("-R", "-o", tree / "deep", "-f", tree) == 2
     assert run.err == (
-        f"netclaim: {tree}/deep/b.yaml: is in {tree}/deep, where results go: name another -o\n"
+        f"netclaim: {tree}/deep/b.yaml is in {tree}/deep, where results are written; choose"
+        " another directory for --output\n"
     )
 
 
 def test_two_results_of_one_name(run: Run, tree: Path, tmp_path: Path) -> None:
     """Files that would be written to one place are refused before anything is."""
-    assert run("-o", tmp_path / "out", "-f", tree / "b.yaml", tree / "deep" / "b.yaml") == 2
-    assert run.err == (f"netclaim: {tree}/deep/b.yaml: {tree}/b.yaml is called b.yaml too\n")
-    assert not (tmp_path / "out").exists()
+    out = tmp_path / "out"
+    assert run("-o", out, "-f", tree / "b.yaml", tree / "deep" / "b.yaml") == 2
+    same = f"{tree}/b.yaml has the same name in {out}, b.yaml"
+    assert run.err == f"netclaim: {tree}/deep/b.yaml: {same}\n"
+    assert not out.exists()
 
 
 def test_objects_behind_each_other(run: Run, tmp_path: Path) -> None:
@@ -290,7 +293,9 @@ def test_a_loss_is_refused(run: Run, tmp_path: Path) -> None:
     assert path.read_text() == SHAREABLE
     loss = f"{path}:10: spec.devices[0].allowMultipleAllocations: v1alpha3 does not have this field"
     assert f"{loss} (lost)\n" in run.err
-    assert run.err.endswith("netclaim: nothing written: 1 would be lost; --lossy accepts that\n")
+    assert run.err.endswith(
+        "netclaim: nothing written: 1 item would be lost; --lossy accepts that\n"
+    )
 
 
 def test_a_loss_is_accepted(run: Run, tmp_path: Path) -> None:
@@ -387,7 +392,7 @@ def test_bad_input(run: Run, demo: Path, content: bytes, complaint: str) -> None
     [
         ([], "name a file or directory with -f"),
         (["-f", "/no/such/file"], "/no/such/file: No such file or directory"),
-        (["-f", "x", "--to", "v7"], "--to v7: resource.k8s.io has the versions v1, v1beta2"),
+        (["-f", "x", "--to", "v7"], '--to: unknown version "v7"; resource.k8s.io has v1, v1beta2'),
         (["-f", "x", "-i", "-o", "d"], "--in-place and --output exclude each other"),
         (["-f", "-", "-i"], "standard input has no file to write to"),
     ],
@@ -422,6 +427,6 @@ def test_fields_that_nobody_knows_are_named(run: Run, tmp_path: Path) -> None:
     assert run("-f", file) == 2
     assert f"{file}:3: name: moved to metadata.name\n" in run.err
     assert f"{file}:5: slots: this version has no such field, and nothing takes its" in run.err
-    assert "nothing written: 1 would be lost; --lossy accepts that" in run.err
+    assert "nothing written: 1 item would be lost; --lossy accepts that" in run.err
     assert run("-f", file, "--lossy") == 0
     assert "metadata:\n  name: toaster\n" in run.out

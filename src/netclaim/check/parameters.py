@@ -170,7 +170,7 @@ def _in_entry(stand_in: StandIn, entry: Entry, inner: Path, message: str) -> tup
 
 def _wanted(stand_in: StandIn, request: str) -> Wanted:
     """The request of this name, or its alternative that is looked at."""
-    return next(one for one in stand_in.wanted if one.name.partition("/")[0] == request)
+    return next(one for one in stand_in.wanted if one.request == request)
 
 
 def _all_mode(stand_in: StandIn) -> Iterator[Finding]:

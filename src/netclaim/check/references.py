@@ -80,8 +80,8 @@ def check_pod(
             same_claim = other is claim and key == "resourceClaimName"
             if first != name and not same_claim:
                 message = (
-                    f"names its interface {ifname!r}, and so does {first!r}: "
-                    f"give every claim of the pod another ifName"
+                    f'the interface is named "{ifname}", and so is that of "{first}"; '
+                    f"give each claim of the pod its own ifName"
                 )
                 yield pod.error(path, message)
     yield from _check_containers(pod, spec, claims)
@@ -100,7 +100,7 @@ def _check_containers(pod: Object, spec: Path, claims: Mapping[str, Object]) -> 
                 if request not in names:
                     path = (*spec, key, number, "resources", "claims", index, "request")
                     known = ", ".join(names) or "none"
-                    message = f"{claim.kind} {claim.name} has no request {request!r}; it has"
+                    message = f'{claim.kind} {claim.name} has no request "{request}"; it has'
                     yield pod.error(path, f"{message} {known}")
 
 

@@ -40,12 +40,17 @@ class Report:
         return count(self.findings, Severity.WARNING)
 
 
-def check_files(files: Sequence[ManifestFile], *, policy: Policy = STANDARD) -> Report:
+def check_files(
+    files: Sequence[ManifestFile], *, policy: Policy = STANDARD, namespace: str = ""
+) -> Report:
     """Check files as one set of objects, for drivers with this policy.
+
+    `namespace` is where objects are that do not say.
 
     What cannot be read is a ManifestError, or an ExceptionGroup of several.
     """
-    read, faults = read_objects(files)
+    found_in_files, faults = read_objects(files)
+    read = [one.in_namespace(namespace) if namespace else one for one in found_in_files]
     findings = list(faults)
     subjects: list[Object] = []
     for one in read:

@@ -25,7 +25,7 @@ __all__ = ["Config", "StandIn", "class_alone", "configs_of", "pinned_drivers", "
 DEVICES_MAX: Final = 32  # the most that an allocation holds
 PINNED: Final = re.compile(r"""\bdevice\.driver\s*==\s*(["'])([^"']*)\1""")
 ANY: Final = "any"  # the request of a claim that there is not
-NAME: Final = re.compile(r"[a-z0-9-]+(/[a-z0-9-]+)?")
+NAME: Final = re.compile(r"[a-z0-9-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,9 @@ def _told_apart(requests: Iterable[tuple[Wanted, ...]]) -> list[tuple[Wanted, ..
     """The requests by which a driver could be asked: named, and no two the same."""
     found: dict[str, tuple[Wanted, ...]] = {}
     for alternatives in requests:
-        if alternatives and all(NAME.fullmatch(one.name) for one in alternatives):
-            found.setdefault(alternatives[0].name.partition("/")[0], alternatives)
+        names = [name for one in alternatives for name in (one.request, one.alternative)]
+        if names and all(NAME.fullmatch(name) for name in names if name is not None):
+            found.setdefault(alternatives[0].request, alternatives)
     return list(found.values())
 
 

@@ -18,9 +18,15 @@ __all__ = ["Wanted", "wanted"]
 class Wanted:
     """One request of a claim, or one of a request's alternatives."""
 
-    name: str  # as configurations name it: `nic`, or `nic/fast` for an alternative
+    request: str
     path: Path
     fields: JsonObject
+    alternative: str | None = None
+
+    @property
+    def name(self) -> str:
+        """How configurations name it: `nic`, or `nic/fast` for an alternative."""
+        return self.request if self.alternative is None else f"{self.request}/{self.alternative}"
 
     @property
     def class_name(self) -> str:
@@ -39,6 +45,6 @@ def wanted(claim: Object) -> Iterator[tuple[Wanted, ...]]:
             yield (Wanted(name, (*path, "exactly"), request["exactly"]),)
         else:
             yield tuple(
-                Wanted(f"{name}/{one.get('name', '')}", (*path, "firstAvailable", index), one)
+                Wanted(name, (*path, "firstAvailable", index), one, one.get("name", ""))
                 for index, one in enumerate(request.get("firstAvailable", ()))
             )

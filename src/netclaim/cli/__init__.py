@@ -4,7 +4,7 @@ A subcommand is a row of `COMMANDS` and a module of the same name with a functio
 parameters are its options; a few have a further word (`FURTHER`). Promise: what netclaim raises on
 purpose becomes one line a fault on stderr, and an exit code that says who must act: 2 the user or
 the machine's owner, 1 nobody, trying again may help. Anything else is our mistake and keeps its
-traceback.
+traceback. Output that cannot be written is the business of `output`.
 """
 
 import importlib
@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from netclaim import __version__
+from netclaim.cli.output import guarded_output
 from netclaim.errors import NetclaimError, exit_code, faults_in
 
 __all__ = ["COMMANDS", "FURTHER", "build_app", "load_command", "main"]
@@ -69,7 +70,7 @@ def load_command(name: str) -> Any:
 
 def build_app() -> typer.Typer:
     """Return the whole command line."""
-    app = _typer(cls=_LazyGroup, no_args_is_help=True)
+    app = _typer(cls=_LazyGroup, no_args_is_help=True, add_completion=True)
     app.callback()(_options)
     return app
 
@@ -92,15 +93,24 @@ def _options(
     """Network interfaces for Kubernetes pods through Dynamic Resource Allocation."""
 
 
-def _typer(**settings: Any) -> typer.Typer:
+def _typer(*, add_completion: bool = False, **settings: Any) -> typer.Typer:
     # Plain help: importing rich would take longer than everything else `--help` does.
     return typer.Typer(
-        add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **settings
+        add_completion=add_completion,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
+        **settings,
     )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `netclaim` with these arguments, or the process's own, and exit."""
+    with guarded_output():
+        _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> None:
     faults: list[NetclaimError] = []
     try:
         build_app()(args=arguments, prog_name="netclaim")

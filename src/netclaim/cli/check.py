@@ -31,6 +31,12 @@ def command(
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FORMAT", help="text or json.")
     ] = "text",
+    namespace: Annotated[
+        str,
+        typer.Option(
+            "-n", "--namespace", help="Where objects are that do not say. Default: default."
+        ),
+    ] = "",
     policy: Annotated[PolicyName, typer.Option(help=POLICY_HELP)] = "baseline",
     claim_plugins: Annotated[
         str,
@@ -41,13 +47,13 @@ def command(
 ) -> None:
     r"""Find mistakes in claims and their network parameters.
 
-    Looks at DeviceClasses, ResourceClaims and ResourceClaimTemplates of any version, at the pods
-    that use them and at what they say of each other, and says what the drivers' policy would
-    refuse. Needs no cluster. Prints what it finds to stdout and a summary to stderr, which names
-    the kinds that were not checked.
+    Checks DeviceClasses, ResourceClaims and ResourceClaimTemplates of any version, the pods that
+    use them and how they refer to each other, and reports what the drivers' policy would refuse.
+    Needs no cluster. Prints findings to stdout and a summary to stderr, which names the kinds that
+    were not checked.
 
     Exits with 0 if there is no mistake, with 1 if there is one, and with 2 if a file cannot be
-    read. Warnings are what files alone cannot answer; they change no exit code.
+    read. Warnings are about what files alone cannot answer; they do not change the exit code.
 
     \b
     Examples:
@@ -57,10 +63,11 @@ def command(
       helm template chart | netclaim check -f -
     """
     if output not in FORMATS:
-        raise RequestError(f"{output!r} is no format: write {' or '.join(FORMATS)}", path=("-o",))
+        known = " or ".join(FORMATS)
+        raise RequestError(f'unknown format "{output}"; write {known}', path=("--output",))
     manifests = read_files(named(files, more_files), recursive=recursive)
     drivers = Policy(level_of(policy), frozenset(listed(claim_plugins)))
-    report = check_files(manifests, policy=drivers)
+    report = check_files(manifests, policy=drivers, namespace=namespace)
     if output == "json":
         sys.stdout.write(_json(report))
     else:

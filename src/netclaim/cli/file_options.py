@@ -1,4 +1,4 @@
-"""How every command is told which manifests to read: the same options, with kubectl's names."""
+"""Which manifests a command reads: the same options everywhere, with kubectl's names."""
 
 from typing import Annotated, TypeAlias
 

@@ -1,4 +1,4 @@
-"""How commands are told a policy."""
+"""Options that name a policy."""
 
 from typing import Final, Literal, TypeAlias
 

@@ -43,14 +43,14 @@ def command(
         typer.Option("-o", "--output", metavar="DIR", help="Write each result into DIR."),
     ] = None,
     lossy: Annotated[
-        bool, typer.Option("--lossy", help="Convert although something gets lost.")
+        bool, typer.Option("--lossy", help="Convert even if something is lost.")
     ] = False,
 ) -> None:
     r"""Convert resource.k8s.io manifests to another version of the API.
 
     Reads any version since v1alpha1, of one file or many, with any number of documents. Other
-    kinds of objects stay as they are. Prints to stdout unless told where to write; says on stderr
-    what it did. Exits with 2, and writes nothing, if anything cannot be read or would be lost.
+    kinds of objects stay as they are. Prints to stdout by default, and a summary to stderr. Exits
+    with 2, and writes nothing, if anything cannot be read or would be lost.
 
     \b
     Examples:
@@ -61,12 +61,15 @@ def command(
       netclaim upgrade --to v1beta1 -f claim.yaml         for Kubernetes 1.32
     """
     if not _is_version(to):
-        raise RequestError(f"--to {to}: {GROUP} has the versions {', '.join(VERSIONS)}")
+        known = ", ".join(VERSIONS)
+        raise RequestError(f'unknown version "{to}"; {GROUP} has {known}', path=("--to",))
     sources = named(files, more_files)
     if in_place and output is not None:
         raise RequestError("--in-place and --output exclude each other")
     if (in_place or output is not None) and STDIN in sources:
-        raise RequestError("standard input has no file to write to; print to stdout instead")
+        raise RequestError(
+            "standard input has no file to write to; leave out --in-place and --output"
+        )
     read = read_files(sources, recursive=recursive)
     targets = _targets(read, in_place=in_place, output=output)
     results = {file: upgrade_documents(file.documents, to) for file in read}
@@ -74,7 +77,7 @@ def command(
         print(line, file=sys.stderr)
     lost = sum(len(result.losses) for result in results.values())
     if lost and not lossy:
-        raise RequestError(f"nothing written: {lost} would be lost; --lossy accepts that")
+        raise RequestError(f"nothing written: {_items(lost)} would be lost; --lossy accepts that")
     if targets:
         changed = {
             targets[file]: result.text
@@ -86,6 +89,10 @@ def command(
         sys.stdout.write(_stream([result.text for result in results.values()]))
     for file, result in results.items():
         print(f"{file.name}: {_total(result)}", file=sys.stderr)
+
+
+def _items(number: int) -> str:
+    return f"{number} item{'' if number == 1 else 's'}"
 
 
 def _total(result: Upgraded) -> str:
@@ -106,10 +113,13 @@ def _targets(
     for file, target in targets.items():
         other = users.setdefault(target, file.name)
         if other != file.name:
-            raise RequestError(f"{file.name}: {other} is called {file.below} too")
+            raise RequestError(f"{file.name}: {other} has the same name in {output}, {file.below}")
         here = file.path.resolve() if file.path else target.resolve()
         if here != target.resolve() and here.is_relative_to(output.resolve()):
-            raise RequestError(f"{file.name}: is in {output}, where results go: name another -o")
+            raise RequestError(
+                f"{file.name} is in {output}, where results are written; choose another directory"
+                " for --output"
+            )
     return targets
 
 

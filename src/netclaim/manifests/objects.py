@@ -75,10 +75,12 @@ class Object:
 
     def in_namespace(self, namespace: str) -> "Object":
         """Return it in a namespace, unless it names one itself or is of a kind that has none."""
-        if self.kind in CLUSTER_WIDE or self._meta("namespace") or not self.object:
+        meta = self.object.get("metadata") or {}
+        if self.kind in CLUSTER_WIDE or not self.object or not isinstance(meta, dict):
             return self
-        meta = {**inside(self.object, ("metadata",)), "namespace": namespace}
-        return replace(self, object={**self.object, "metadata": meta})
+        if meta.get("namespace"):
+            return self
+        return replace(self, object={**self.object, "metadata": {**meta, "namespace": namespace}})
 
     def error(self, path: Path, message: str) -> Finding:
         """A mistake at a field, which is given in v1's form or in the file's."""
