@@ -36,7 +36,32 @@ TYPOS = {
     ),
     "both": (f'{ATTRIBUTES}.name == " Eth1"', "one/eth1", "white space, and in upper and lower"),
     "swapped": (f'{ATTRIBUTES}.name == "eht1"', "one/eth1", 'name is "eth1"; did you mean "eth1"?'),
-    "quoted": (f'{ETH1} && {ATTRIBUTES}.mtu == "1500"', "one/eth1", "1500 is no text: write it w"),
+    "quoted": (
+        f'{ETH1} && {ATTRIBUTES}.mtu == "1500"',
+        "one/eth1",
+        "mtu is 1500; mtu is a number; write 1500 without quotes",
+    ),
+    "other-number-quoted": (
+        f'{ATTRIBUTES}.mtu == "9000"',
+        "one/",
+        "mtu is a number; write 9000 without quotes",
+    ),
+    "quoted-bound": (
+        f"'9000' < {ATTRIBUTES}.mtu",
+        "one/",
+        "mtu is a number; write 9000 without quotes",
+    ),
+    "word-for-a-number": (
+        f'{ATTRIBUTES}.mtu == "jumbo"',
+        "one/",
+        "mtu is a number; write a number without quotes",
+    ),
+    "quoted-boolean": (
+        f'{ATTRIBUTES}.rdma == "true"',
+        "one/",
+        "rdma is true or false; write true without quotes",
+    ),
+    "unquoted": (f"{ATTRIBUTES}.name == 1", "one/", 'name is a string; write "1" in quotes'),
     "attribute": (
         f'{ATTRIBUTES}.nam == "eth1"',
         "one/eth1",
@@ -134,6 +159,8 @@ def test_other_value_is_no_typo(explain: Explain) -> None:
     both = f"{ETH1} && {ATTRIBUTES}.mtu == 9000"
     told = explain(ONE, TWO, device_class(), claim("nic", both))
     assert told.lines[1].endswith(f"{ATTRIBUTES}.mtu == 9000 - mtu is 1500")
+    told = explain(ONE, device_class(), claim("nic", f"{ATTRIBUTES}.name.size() == 9"))
+    assert told.lines[1].endswith('size() == 9 - name is "eth0"')
 
 
 def test_clause_of_another_selector(explain: Explain) -> None:
@@ -149,7 +176,9 @@ def test_taken_device(explain: Explain) -> None:
     """A device that is taken says by which claim, and for which pod."""
     told = explain(ONE, device_class(), allocated("old", "eth1", user="db"), claim("nic", ETH1))
     assert told.lines[0] == "claim default/old: allocated: old has one/eth1, which pod db uses"
-    assert told.lines[1].endswith("none of 2 devices on 1 node fits; 1 would, but cannot be had")
+    assert told.lines[1].endswith(
+        "none of 2 devices on 1 node fits; 1 would fit, but is taken or tainted"
+    )
     assert told.lines[2] == "nearest: one/eth1: taken by claim default/old, which pod db uses"
 
 
@@ -197,7 +226,7 @@ def test_replicas_are_counted(explain: Explain) -> None:
 def test_too_few_devices(explain: Explain) -> None:
     """A count that no node has is told with the best that there is."""
     told = explain(ONE, TWO, device_class(), claim("nic", count=3))
-    assert told.lines[0].endswith("request nic needs 3 devices of a node, and at most 2 fit")
+    assert told.lines[0].endswith("request nic needs 3 devices on one node, and at most 2 fit")
 
 
 def test_constraint(explain: Explain) -> None:
@@ -242,7 +271,6 @@ def test_taint_and_pool(explain: Explain) -> None:
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
-        ({"nodeName": "two"}, "the pod is for node two"),
         ({"nodeSelector": {"zone": "b"}}, "does not have the label zone=b of nodeSelector"),
         ({}, "the pod does not tolerate taint gpu=yes:NoSchedule"),
     ],
@@ -258,6 +286,88 @@ def test_node_that_is_closed_to_the_pod(explain: Explain, spec: dict[str, Any], 
     assert any(line.startswith("one ") and line.endswith(why) for line in told.lines)
 
 
+def test_pod_that_the_scheduler_never_sees(explain: Explain) -> None:
+    """A pod with nodeName does not run, unless its claim has got devices in another way."""
+    told_to = pod("p", nic="a")
+    told_to["spec"]["nodeName"] = "one"
+    told = explain(ONE, device_class(), claim("a", ETH1), told_to)
+    assert told.code == 1
+    assert told.lines[0].startswith("pod default/p: does not run: nodeName is set to one, so the")
+    assert "Use nodeSelector (kubernetes.io/hostname: one) or node affinity" in told.lines[0]
+    (answer,) = json.loads(
+        "\n".join(
+            explain(ONE, device_class(), claim("a", ETH1), told_to, arguments=("-o", "json")).lines
+        )
+    )["answers"]
+    assert answer["outcome"] == "does not run"
+    told = explain(ONE, device_class(), allocated("a", "eth1", user="p"), told_to)
+    assert told.code == 0
+    assert told.lines[0] == "pod default/p: allocated: a has one/eth1, which pod p uses"
+
+
+def test_daemon_set_has_a_pod_on_each_node(explain: Explain) -> None:
+    """A DaemonSet fits if each node that takes it has the devices, also a cordoned one."""
+    objects = (ONE, TWO, device_class(), node("two", unschedulable=True))
+    each = {**deployment("d", 1, net="nic"), "kind": "DaemonSet"}
+    told = explain(*objects, template("nic"), each)
+    assert told.lines[0] == "daemonset default/d: fits on one (1 pod), two (1 pod)"
+    told = explain(*objects, template("nic", ETH1), each)
+    assert told.code == 1
+    assert told.lines[0] == (
+        "daemonset default/d: 1 of 2 pods fit, one more cannot be allocated:"
+        " request nic: none of 1 device on 1 node fits"
+    )
+    assert told.lines[1].startswith("nearest: two/eth0: ")
+    assert any(line.startswith("one ") and "pod of this node fits" in line for line in told.lines)
+
+
+@pytest.mark.parametrize(
+    ("spec", "pods"),
+    [
+        ({}, 1),
+        ({"parallelism": 3}, 3),
+        ({"parallelism": 3, "completions": 2}, 2),
+        ({"completions": 5}, 1),
+    ],
+)
+@pytest.mark.parametrize("kind", ["Job", "CronJob"])
+def test_pods_of_a_job_at_a_time(
+    explain: Explain, spec: dict[str, Any], pods: int, kind: str
+) -> None:
+    """A Job needs devices for its parallelism, and never for more than it has to complete."""
+    made = deployment("j", 1, net="nic")
+    job = {**spec, "template": made["spec"]["template"]}
+    outer = job if kind == "Job" else {"jobTemplate": {"spec": job}}
+    made |= {"apiVersion": "batch/v1", "kind": kind, "spec": outer}
+    told = explain(links("one", *map(link, "abcd")), device_class(), template("nic"), made)
+    counted = "(a)" if pods == 1 else f"({pods} pods)"
+    assert told.lines[0] == f"{kind.lower()} default/j: fits on one {counted}"
+
+
+def test_only_pods_take_devices(explain: Explain) -> None:
+    """Templates and claims that no pod uses take nothing from each other or from pods."""
+    few = links("one", link("eth0"))
+    told = explain(few, device_class(), template("t"), template("u"), claim("c"), claim("d"))
+    assert told.code == 0
+    assert told.lines == [
+        "claim default/c: fits on one (eth0)",
+        "claim default/d: fits on one (eth0)",
+        "template default/t: a claim made from it fits on one (eth0)",
+        "template default/u: a claim made from it fits on one (eth0)",
+    ]
+
+
+def test_template_beside_what_uses_it(explain: Explain) -> None:
+    """A template is judged by itself, also beside a workload of its name that takes all devices."""
+    objects = (links("one", link("eth0")), device_class(), template("web"))
+    told = explain(*objects, deployment("web", 1, net="web"), arguments=("web",))
+    assert told.code == 0
+    assert [line for line in told.lines if "default/web" in line] == [
+        "deployment default/web: fits on one (eth0)",
+        "template default/web: a claim made from it fits on one (eth0)",
+    ]
+
+
 def test_tolerated_node_and_cordoned_one(explain: Explain) -> None:
     """A taint that the pod tolerates is no reason; a cordon always is."""
     taint = {"key": "gpu", "effect": "NoSchedule"}
@@ -266,7 +376,7 @@ def test_tolerated_node_and_cordoned_one(explain: Explain) -> None:
     objects = (ONE, device_class(), claim("a", ETH1), wanting)
     assert explain(*objects, node("one", taints=[taint])).code == 0
     told = explain(*objects, node("one", unschedulable=True))
-    assert told.lines[0].endswith("cannot be allocated: no node is open to the pod")
+    assert told.lines[0].endswith("cannot be allocated: no node accepts the pod")
 
 
 @pytest.mark.parametrize(
@@ -318,13 +428,52 @@ def test_name_and_namespace(explain: Explain) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        ("po/web", "pod default/web"),
+        ("pods/web", "pod default/web"),
+        ("Pod web", "pod default/web"),
+        ("deploy/web", "deployment default/web"),
+        ("deployments.apps/web", "deployment default/web"),
+        ("claims a", "claim default/a"),
+        ("resourceclaim.resource.k8s.io/a", "claim default/a"),
+        ("template/t", "template default/t"),
+        ("resourceclaimtemplates t", "template default/t"),
+    ],
+)
+def test_kinds_are_named_as_for_kubectl(explain: Explain, words: str, title: str) -> None:
+    """Singular, plural and short names of a kind, with or without its group."""
+    uses = (pod("web", nic="a"), deployment("web", 1, net="t"))
+    objects = (ONE, TWO, device_class(), claim("a"), template("t"), *uses)
+    told = explain(*objects, arguments=tuple(words.split()))
+    assert (told.code, told.lines[0].split(": ")[0]) == (0, title)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("deploy/web",), "deploy/web: a Deployment is read from files only; name one of its pods"),
+        (("-A", "-n", "team"), "--namespace and --all-namespaces exclude each other"),
+    ],
+)
+def test_arguments_that_no_cluster_has_to_answer(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What cannot be asked of a cluster is refused before one is looked for."""
+    with pytest.raises(SystemExit) as caught:
+        main(["explain", *arguments])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == f"netclaim: {said}\n"
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("nci",), 'no pod or claim "nci"; did you mean "nic"?'),
         (("pod/nic",), 'no pod "nic"; there is none at all'),
-        (("thing/nic",), "'thing' is none of claim"),
+        (("thing/nic",), 'unknown kind "thing"; the kinds are pod, cronjob, '),
         (("old", "-n", "x"), 'no pod or claim "old" in namespace x; there is nic'),
-        (("-o", "yaml"), "--output: 'yaml' is none of text, json"),
+        (("-o", "yaml"), '--output: unknown format "yaml"; write text or json'),
     ],
 )
 def test_arguments_that_cannot_be(explain: Explain, arguments: tuple[str, ...], words: str) -> None:
@@ -341,16 +490,16 @@ def test_arguments_that_cannot_be(explain: Explain, arguments: tuple[str, ...], 
     ("text", "words"),
     [
         ("a: [", "all.json:2: not YAML"),
-        ("# only a comment", "all.json: no manifests in there"),
-        ("---\n# Source: a\n---\n", "all.json: no manifests in there"),
+        ("# only a comment", "all.json: no manifests found"),
+        ("---\n# Source: a\n---\n", "all.json: no manifests found"),
         ("kind: List\nitems: 7", "all.json:2: items: is not a list"),
         ("\nkind: Pod", "all.json:2: not a manifest"),
         ("{apiVersion: v1, kind: Pod}", "all.json:1: metadata.name is missing"),
-        (json.dumps(claim("nic")), "the files hold no ResourceSlice"),
-        (json.dumps(ONE), "all.json: nothing in there needs devices"),
+        (json.dumps(claim("nic")), "the files have no ResourceSlice"),
+        (json.dumps(ONE), "all.json: nothing needs devices"),
         ("---\n" + json.dumps({**ONE, "spec": []}), "all.json:2: ResourceSlice slice-one: not a"),
-        (json.dumps({**pod("p"), "spec": {"resourceClaims": [1]}}), "all.json:1: not a Pod"),
-        (json.dumps({**pod("p"), "spec": "none"}), "all.json:1: not a Pod"),
+        (json.dumps({**pod("p"), "spec": {"resourceClaims": [1]}}), "all.json:1: not a valid Pod"),
+        (json.dumps({**pod("p"), "spec": "none"}), "all.json:1: not a valid Pod"),
         (json.dumps({**ONE, "apiVersion": "resource.k8s.io/v7"}), "has no version 'v7'"),
     ],
 )
@@ -426,7 +575,9 @@ def test_two_claims_of_a_pod_with_one_interface_name(explain: Explain) -> None:
     objects[-1]["spec"]["containers"] = [{"name": "c", "image": "i"}]
     told = explain(*objects)
     assert told.code == 1
-    assert "spec.resourceClaims[1]: names its interface 'net1', and so does 'x'" in told.lines[1]
+    assert (
+        'resourceClaims[1]: the interface is named "net1", and so is that of "x"' in told.lines[1]
+    )
     objects[-1]["metadata"]["namespace"] = "team"  # where -n puts the claims
     assert explain(*objects, arguments=("-n", "team")).lines[1] == told.lines[1]
 
@@ -459,7 +610,7 @@ def test_long_table_is_cut(explain: Explain) -> None:
     told = explain(*objects)
     assert len(told.rows) == 40
     assert told.rows[0][1] == "eth7"
-    assert "and 20 more: -o json has all of them" in told.lines
+    assert "20 more lines are not shown; -o json has all of them" in told.lines
     (answer,) = json.loads("\n".join(explain(*objects, arguments=("-o", "json")).lines))["answers"]
     assert len(answer["devices"]) == 60
 
@@ -488,4 +639,6 @@ def test_files_that_a_shell_expands(tmp_path: Path, capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit) as caught:
         main(["explain", "-f", *files, "nic", "other"])
     assert caught.value.code == 2
-    assert capsys.readouterr().err == "netclaim: other: ask about one at a time, nic is another\n"
+    assert capsys.readouterr().err == (
+        "netclaim: other: only one name can be given, and nic is another\n"
+    )

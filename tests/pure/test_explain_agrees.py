@@ -102,6 +102,8 @@ def worlds(draw: st.DrawFn) -> list[dict[str, Any]]:
     objects.append({**template("t"), "spec": {"spec": draw(some_spec())}})
     objects.append(pod("p", a="c0", b=draw(st.sampled_from(("c1", "c0")))))
     objects.append(deployment("d", draw(st.integers(0, 3)), net="t"))
+    objects.append({**deployment("e", 1, net="t"), "kind": "DaemonSet"})
+    objects.append({**template("alone"), "spec": {"spec": draw(some_spec())}})
     return objects
 
 

@@ -35,7 +35,7 @@ PATHS = (
 )
 
 
-def script(server: StubServer, *objects: dict[str, Any]) -> None:
+def script(server: StubServer, *objects: dict[str, Any], paths: tuple[str, ...] = PATHS) -> None:
     """Serve objects as a cluster of an older version lists them: without their kinds."""
     server.on("GET", "/apis/resource.k8s.io", Reply({"versions": [{"version": "v1beta1"}]}))
     plurals = {"Node": 0, "ResourceSlice": 1, "DeviceClass": 2, "ResourceClaim": 3, "Pod": 5}
@@ -45,7 +45,7 @@ def script(server: StubServer, *objects: dict[str, Any]) -> None:
         old = from_v1(one, kind, "v1beta1") if kind not in ("Node", "Pod") else one
         bare = {key: old[key] for key in old if key not in ("apiVersion", "kind")}
         lists[plurals[kind]].append(bare)
-    for path, items in zip(PATHS, lists, strict=True):
+    for path, items in zip(paths, lists, strict=True):
         server.on("GET", path, Reply({"metadata": {"resourceVersion": "1"}, "items": items}))
 
 
@@ -67,6 +67,20 @@ async def test_a_cluster_of_an_older_version() -> None:
     world = read_world(found)
     (answer,) = answer_all(world, choose(world, "", "default", among=lambda _: True))
     assert answer.summary == "pod default/p: fits on one (eth1)"
+
+
+@pytest.mark.asyncio
+async def test_all_namespaces_of_a_cluster() -> None:
+    """Without a namespace, pods of all of them are listed and explained."""
+    here, there = pod("p", net="nic"), pod("q", net="nic")
+    here["metadata"]["namespace"], there["metadata"]["namespace"] = "a", "b"
+    paths = tuple(path.replace("/namespaces/default", "") for path in PATHS)
+    async with serve_stub() as server:
+        script(server, links("one", link("eth0")), device_class(), here, there, paths=paths)
+        found = await read_cluster(Cluster(server.url, StoredSecrets()), "")
+    world = read_world(found)
+    answers = answer_all(world, choose(world, "", "", among=lambda _: True))
+    assert [answer.subject.title for answer in answers] == ["pod a/p", "pod b/q"]
 
 
 @pytest.mark.asyncio

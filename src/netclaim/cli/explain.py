@@ -19,11 +19,13 @@ from netclaim.explain.answer import answer_all
 from netclaim.explain.cluster import read_cluster
 from netclaim.explain.files import read_own
 from netclaim.explain.mistakes import find_mistakes
+from netclaim.explain.names import kind_named
 from netclaim.explain.show import as_json, show
 from netclaim.explain.subject import choose
 from netclaim.explain.world import read_world
 from netclaim.kube import Cluster, load_cluster
 from netclaim.manifests.files import SUFFIXES
+from netclaim.manifests.kinds import POD_SPECS
 from netclaim.manifests.objects import Key, Object
 from netclaim.screen import screen_for
 
@@ -32,8 +34,9 @@ __all__ = ["command"]
 CANNOT: Final = 1
 OUTPUTS: Final = ("text", "json")
 NO_SLICES: Final = (
-    "the files hold no ResourceSlice, so there are no devices: add them"
-    " (kubectl get resourceslices,nodes -o yaml), or name a cluster with --context"
+    "the files have no ResourceSlice, so there are no devices; add what"
+    " `kubectl get resourceslices,nodes,deviceclasses -o yaml` prints, or name a cluster with"
+    " --context"
 )
 
 
@@ -41,58 +44,69 @@ def command(
     *,
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[CLAIM|POD]", help="Default: everything that needs devices."),
+        typer.Argument(
+            metavar="[[KIND/]NAME]",
+            help="A pod, claim or template, as kubectl names it. Default: everything that needs "
+            "devices.",
+        ),
     ] = None,
     files: Files = None,
     recursive: Recursive = False,
     namespace: Annotated[
         str, typer.Option("-n", "--namespace", help="Default: all of the files, or the context's.")
     ] = "",
+    all_namespaces: Annotated[
+        bool, typer.Option("-A", "--all-namespaces", help="Everything in the cluster.")
+    ] = False,
     kubeconfig: Annotated[
-        str, typer.Option(metavar="FILE", help="How to reach the cluster; as kubectl finds it.")
+        str, typer.Option(metavar="FILE", help="The kubeconfig file. Default: as for kubectl.")
     ] = "",
     context: Annotated[str, typer.Option(help="Which context of the kubeconfig.")] = "",
     output: Annotated[str, typer.Option("-o", "--output", metavar="text|json")] = "text",
 ) -> None:
     r"""Say why claims get their devices, or why not.
 
-    Names for every node and device the selector that is false and the value it found, who has
-    taken the device, and what else is against it: the nearest miss first. Then the mistakes in its
-    network parameters, which the driver would refuse. Reads a cluster, or files that hold
-    ResourceSlices too, or files as if they were applied to a cluster. Changes nothing.
+    Shows for every node and device which selector is false and the value that it found, who has
+    taken the device, and what else is against it, the nearest miss first. Also reports mistakes in
+    network parameters, which the driver would refuse. Reads a cluster, or files that include
+    ResourceSlices, or files as if they were applied to a cluster. Changes nothing.
 
     Exits with 0 if everything asked about fits or is allocated, with 1 if something cannot be
-    allocated or has a mistake in its parameters, and with 2 if what was given cannot be read.
+    allocated, does not run or has a mistake in its parameters, and with 2 if the input cannot be
+    read.
 
     \b
     Examples:
       netclaim explain my-claim
       netclaim explain pod/my-pod -n team-a
+      netclaim explain -A
       netclaim explain -f claim.yaml --context kind       before it is applied
-      kubectl get resourceslices,nodes -o yaml > links.yaml
+      kubectl get resourceslices,nodes,deviceclasses -o yaml > links.yaml
       netclaim explain -f claim.yaml -f links.yaml        without a cluster
     """
-    if output not in OUTPUTS:
-        raise RequestError(f"{output!r} is none of {', '.join(OUTPUTS)}", path=("--output",))
+    _check_options(output, namespace, all_namespaces=all_namespaces)
     name, files = _told_apart(arguments or (), files or ())
+    if not files:
+        _refuse_makers(name)
     cluster = (
         None if files and not kubeconfig and not context else load_cluster(kubeconfig, context)
     )
     usual = namespace or (cluster.namespace if cluster else "default")
     own = read_own(files, usual, recursive=recursive) if files else ()
     if files and not own:
-        raise RequestError(f"{', '.join(files)}: no manifests in there")
-    objects = own if cluster is None else _applied(own, cluster, usual)
+        raise RequestError(f"{', '.join(files)}: no manifests found")
+    objects = own if cluster is None else _applied(own, cluster, "" if all_namespaces else usual)
     world = read_world(objects)
     if cluster is None and not world.slices:
         raise RequestError(NO_SLICES)
     asked = {found.key for found in own}
-    space = namespace if files else usual
+    space = namespace if files or all_namespaces else usual
     subjects = choose(world, name, space, among=lambda key: not files or key in asked)
     if not subjects and files:
-        raise RequestError(f"{', '.join(files)}: nothing in there needs devices")
+        raise RequestError(f"{', '.join(files)}: nothing needs devices")
     if not subjects:
-        print(f"namespace {space}: nothing needs devices", file=sys.stderr)
+        where = f"namespace {space}" if space else "all namespaces"
+        print(f"{where}: nothing needs devices", file=sys.stderr)
     mistakes = find_mistakes(objects, subjects)
     answers = [
         replace(answer, mistakes=mistakes[answer.subject.key])
@@ -106,18 +120,40 @@ def command(
         raise typer.Exit(CANNOT)
 
 
+def _check_options(output: str, namespace: str, *, all_namespaces: bool) -> None:
+    if output not in OUTPUTS:
+        known = " or ".join(OUTPUTS)
+        raise RequestError(f'unknown format "{output}"; write {known}', path=("--output",))
+    if namespace and all_namespaces:
+        raise RequestError("--namespace and --all-namespaces exclude each other")
+
+
 def _told_apart(arguments: Sequence[str], files: Sequence[str]) -> tuple[str, list[str]]:
     """Return the name that was asked about, and all files: a shell expands `-f *.yaml`."""
     more = [one for one in arguments if files and one.endswith(SUFFIXES)]
     names = [one for one in arguments if one not in more]
+    match names:
+        case [kind, name] if kind_named(kind) and "/" not in name:  # as `kubectl get pod web`
+            names = [f"{kind}/{name}"]
     if len(names) > 1:
-        raise RequestError(f"{names[1]}: ask about one at a time, {names[0]} is another")
+        raise RequestError(f"{names[1]}: only one name can be given, and {names[0]} is another")
     return "".join(names), [*files, *more]
 
 
+def _refuse_makers(name: str) -> None:
+    """Refuse what makes pods: on a cluster its pods are there, and hold their devices."""
+    word, slash, _ = name.partition("/")
+    kind = kind_named(word) if slash else ""
+    if kind in POD_SPECS and kind != "Pod":
+        raise RequestError(f"{name}: a {kind} is read from files only; name one of its pods")
+
+
 def _applied(own: Sequence[Object], cluster: Cluster, usual: str) -> tuple[Object, ...]:
-    """Read a cluster, with the files' objects as if they were applied to it."""
-    spaces = {found.key.namespace for found in own} - {""} or {usual}
+    """Read a cluster, with the files' objects as if they were applied to it.
+
+    Without a namespace, all of them are read.
+    """
+    spaces = {found.key.namespace for found in own if usual} - {""} or {usual}
     there = asyncio.run(read_cluster(cluster, spaces.pop() if len(spaces) == 1 else ""))
     return (*there, *_over(own, there))
 

@@ -1,8 +1,10 @@
 """The answer for each subject: it fits and where, it is allocated, or why it cannot be.
 
-Subjects are asked one after the other, and each takes what it would get, as on a cluster; a pod
-goes where the fewest of them are. Promise: every node and every device is in the answer, with all
-that is against it, the nearest miss first. Limit: another order of pods can have another outcome.
+Subjects are asked one after the other, and pods take what they would get, as on a cluster; a pod
+goes where the fewest of them are. A claim by itself takes nothing, nor does a template, which is
+judged as if nothing else were asked about. Promise: every node and every device is in the answer,
+with all that is against it, the nearest miss first, all from one decision. Limit: another order of
+pods can have another outcome.
 """
 
 from collections import Counter
@@ -24,13 +26,13 @@ from netclaim.explain.cause import cause, stop
 from netclaim.explain.lines import Line, lines_of, node_line
 from netclaim.explain.subject import Subject
 from netclaim.explain.why import Teller
-from netclaim.explain.world import World
+from netclaim.explain.world import HOSTNAME, World
 from netclaim.manifests.objects import Key
 from netclaim.model.claim import JsonObject
 
 __all__ = ["Answer", "Outcome", "answer_all"]
 
-Outcome: TypeAlias = Literal["fits", "allocated", "cannot be allocated"]
+Outcome: TypeAlias = Literal["fits", "allocated", "cannot be allocated", "does not run"]
 
 PLACES_SHOWN: Final = 3  # nodes in one line
 
@@ -52,7 +54,7 @@ class Answer:
     @property
     def is_well(self) -> bool:
         """Whether nothing stands against it."""
-        return self.outcome != "cannot be allocated" and not self.mistakes
+        return self.outcome in ("fits", "allocated") and not self.mistakes
 
     @property
     def summary(self) -> str:
@@ -61,21 +63,16 @@ class Answer:
 
 
 def answer_all(world: World, subjects: Sequence[Subject]) -> tuple[Answer, ...]:
-    """Answer for one subject after the other."""
-    users = dict(world.users)
-    run = _Run(
-        world,
-        Allocator(world.slices, world.classes, Holders(world.claims.values())),
-        Teller.of(world.slices, users),
-        dict(world.claims),
-        users,
+    """Answer for one subject after the other; a template is judged as if it were alone."""
+    run, untouched = _Run.of(world), _Run.of(world)
+    return tuple(
+        (untouched if subject.is_template else run).answer(subject) for subject in subjects
     )
-    return tuple(run.answer(subject) for subject in subjects)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The state between subjects: what each of them has taken."""
+    """The state between subjects: what the pods among them have taken."""
 
     world: World
     allocator: Allocator
@@ -84,34 +81,65 @@ class _Run:
     users: dict[Key, tuple[str, ...]]
     pods: Counter[str] = field(default_factory=Counter)
 
+    @classmethod
+    def of(cls, world: World) -> "_Run":
+        """Begin with what there is."""
+        users = dict(world.users)
+        return cls(
+            world,
+            Allocator(world.slices, world.classes, Holders(world.claims.values())),
+            Teller.of(world.slices, users),
+            dict(world.claims),
+            users,
+        )
+
     def answer(self, subject: Subject) -> Answer:
-        """Answer for one subject, and take what it gets."""
+        """Answer for one subject; if it is pods, they take what they get."""
         claims = self._asked(subject, 0)
+        if subject.replicas == 0:
+            return Answer(subject, "fits", "fits: no pods are wanted")
         if claims and not subject.lacks and all(claim.allocation for claim in claims):
             told = "; ".join(map(self._allocated, claims))
             return Answer(subject, "allocated", f"allocated: {told}")
+        if subject.bypasses_scheduler and not subject.lacks:
+            return Answer(subject, "does not run", f"does not run: {_bypass(subject)}")
         nodes = [p.node for p in self.world.places if not subject.refuses(p)]
+        if subject.on_every_node:
+            return self._answer_each(subject, nodes)
         reports = self._explain(claims, nodes)
         where: Counter[str] = Counter()
         told = ""
-        if subject.replicas == 0:
-            return Answer(subject, "fits", "fits: no pods are wanted")
         for number in range(subject.replicas):
             claims = self._asked(subject, number)
             decision = self._decide(claims, nodes)
             if subject.lacks or not decision.schedulable:
                 reports = self._explain(claims, nodes) if number else reports
-                return self._refusal(subject, nodes, reports, number)
+                return self._refusal(subject, nodes, reports, _count(number, subject.replicas))
             where[self._take(subject, claims, decision)] += 1
             told = _devices(decision) if subject.replicas == 1 else _spread(where)
-        lines = self._lines(subject, nodes, reports)
-        ordered = sorted(lines, key=lambda line: line.distance)
-        return Answer(subject, "fits", f"fits{told}", tuple(ordered))
+        return self._fit(subject, nodes, reports, told)
+
+    def _answer_each(self, subject: Subject, nodes: Sequence[Node]) -> Answer:
+        """Answer for a pod on each of some nodes."""
+        reports = self._explain(self._asked(subject, 0), nodes)
+        served: Counter[str] = Counter()
+        for number, node in enumerate(nodes):
+            claims = self._asked(subject, number)
+            decision = self._decide(claims, [node])
+            if not subject.lacks and decision.schedulable:
+                served[self._take(subject, claims, decision)] += 1
+        failed = [node for node in nodes if not served[node.name]]
+        if served and not failed:
+            return self._fit(subject, nodes, reports, _spread(served))
+        reports = self._explain(self._asked(subject, len(nodes)), failed)
+        count = _count(len(served), len(nodes))
+        return self._refusal(subject, failed, reports, count, served=tuple(served))
 
     def _asked(self, subject: Subject, number: int) -> list[Claim]:
         """Return the claims of one of several pods, each with what it has got by now."""
         shared = [self.claims[_key(claim)] for claim in subject.claims]
-        tail = f"-{number}" if subject.replicas > 1 else ""
+        several = subject.replicas > 1 or subject.on_every_node
+        tail = f"-{number}" if several else ""
         return [*shared, *(replace(claim, name=f"{claim.name}{tail}") for claim in subject.made)]
 
     def _decide(self, claims: Sequence[Claim], nodes: Sequence[Node]) -> Decision:
@@ -124,44 +152,62 @@ class _Run:
         return [explain(self.allocator, claims, node) for node in nodes]
 
     def _take(self, subject: Subject, claims: Sequence[Claim], decision: Decision) -> str:
-        """Give a pod its node and its devices; returns the node."""
+        """Give a pod its node and its devices; returns the node. Only pods take anything."""
         node = min(decision.placements, key=lambda name: self.pods[name])
+        if subject.workload is None:
+            return node
         self.pods[node] += 1
         for allocation in decision.placements[node].allocations():
             self.allocator.holders.hold(allocation.claim, allocation.object)
             if allocation.claim in claims[: len(subject.claims)]:
                 given = replace(allocation.claim, allocation=allocation.object)
                 self.claims[_key(given)] = given
-        if subject.workload is not None:
-            user = f"{subject.key.kind.lower()} {subject.key.name}"
-            for key in map(_key, claims):
-                self.users[key] = tuple(dict.fromkeys((*self.users.get(key, ()), user)))
+        user = f"{subject.key.kind.lower()} {subject.key.name}"
+        for key in map(_key, claims):
+            self.users[key] = tuple(dict.fromkeys((*self.users.get(key, ()), user)))
         return node
 
-    def _refusal(
-        self, subject: Subject, nodes: Sequence[Node], reports: Sequence[NodeReport], fitting: int
+    def _fit(
+        self, subject: Subject, nodes: Sequence[Node], reports: Sequence[NodeReport], told: str
     ) -> Answer:
+        lines = sorted(self._lines(subject, nodes, reports), key=lambda line: line.distance)
+        return Answer(subject, "fits", f"{subject.made_from_it}fits{told}", tuple(lines))
+
+    def _refusal(
+        self,
+        subject: Subject,
+        nodes: Sequence[Node],
+        reports: Sequence[NodeReport],
+        count: str,
+        *,
+        served: Sequence[str] = (),
+    ) -> Answer:
+        """Say why a subject cannot be on these nodes; on the served ones it has its pod."""
         found = cause(subject, reports, self.world)
         stopped = stop(subject, reports, self.world)
         lines = self._lines(subject, nodes, reports, stopped)
+        lines += [node_line(name, "the pod of this node fits") for name in served]
         lines.sort(key=lambda line: (not line.fails, line.distance))
         missed = (line for line in lines if line.device and line.why and found.shows(line))
-        count = f"{fitting} of {subject.replicas} pods fit, one more " if fitting else ""
         return Answer(
             subject,
             "cannot be allocated",
-            f"{count}cannot be allocated: {found.said}",
+            f"{subject.made_from_it}{count}cannot be allocated: {found.said}",
             tuple(lines),
             next(missed, None),
         )
 
     def _lines(
-        self, subject: Subject, nodes: Sequence[Node], reports: Sequence[NodeReport], stop: str = ""
+        self,
+        subject: Subject,
+        nodes: Sequence[Node],
+        reports: Sequence[NodeReport],
+        stopped: str = "",
     ) -> list[Line]:
         closed = [(place, subject.refuses(place)) for place in self.world.places]
         lines = [node_line(place.node.name, why) for place, why in closed if why]
         for node, report in zip(nodes, reports, strict=True):
-            lines += lines_of(report, node, self.allocator, self.teller, stop=stop)
+            lines += lines_of(report, node, self.allocator, self.teller, stop=stopped)
         return lines
 
     def _allocated(self, claim: Claim) -> str:
@@ -173,6 +219,20 @@ class _Run:
 
 def _key(claim: Claim) -> Key:
     return Key("ResourceClaim", claim.namespace, claim.name)
+
+
+def _bypass(subject: Subject) -> str:
+    """Say why kubelet refuses a pod that the scheduler never saw, and what to write instead."""
+    name = subject.workload.node_name if subject.workload else ""
+    return (
+        f"nodeName is set to {name}, so the scheduler never sees the pod and its claims get no"
+        f" devices; kubelet refuses the pod. Use nodeSelector ({HOSTNAME}: {name}) or node affinity"
+        " instead of nodeName"
+    )
+
+
+def _count(fitting: int, pods: int) -> str:
+    return f"{fitting} of {pods} pods fit, one more " if fitting else ""
 
 
 def _devices(decision: Decision) -> str:

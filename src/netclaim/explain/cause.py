@@ -63,13 +63,15 @@ def _stops(subject: Subject, reports: Sequence[NodeReport], world: World) -> Ite
 def _causes(subject: Subject, reports: Sequence[NodeReport], world: World) -> Iterator[Cause]:
     yield from _stops(subject, reports, world)
     if not reports:
-        yield Cause("no node is open to the pod")
+        yield Cause("no node accepts the pod")
     yield _shortage(reports)
     conflicts = dict.fromkeys(str(one) for report in reports for one in report.conflicts)
     yield Cause("; ".join(conflicts))
     elsewhere = dict.fromkeys(str(claim) for report in reports for claim in report.elsewhere)
     if elsewhere:
-        yield Cause(f"claim {', '.join(elsewhere)} has devices that no open node can use")
+        yield Cause(
+            f"claim {', '.join(elsewhere)} has devices that no node can use which accepts the pod"
+        )
 
 
 def _requests(subject: Subject) -> Iterator[Request]:
@@ -145,10 +147,11 @@ def _short(found: Sequence[RequestReport], *, nodes: int) -> str:
         for device in one.devices
         if device.reasons and all(isinstance(why, Held | Tainted) for why in device.reasons)
     }
-    taken = f"; {len(kept)} would, but cannot be had" if kept else ""
+    is_are = "is" if len(kept) == 1 else "are"
+    taken = f"; {len(kept)} would fit, but {is_are} taken or tainted" if kept else ""
     best = max(one.usable for one in found)
     if best:
-        return f"{name} needs {request.count} devices of a node, and at most {best} fit{taken}"
+        return f"{name} needs {request.count} devices on one node, and at most {best} fit{taken}"
     tried = f"{_count(len(devices), 'device')} on {_count(nodes, 'node')}"
     return f"{name}: none of {tried} fits{taken}"
 

@@ -27,6 +27,14 @@ LITERAL: Final = re.compile(r""""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'""")
 UNDEFINED: Final = re.compile(r"undefined field '(\w+)'")
 FIELDS: Final = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 SIMILAR: Final = 0.6  # as difflib's own measure of a close match
+NUMBER: Final = re.compile(r"-?\d+")
+BOOLEANS: Final = ("true", "false")
+READ: Final = "\0"  # stands for what a clause reads
+CONSTANT: Final = rf"""(?:"[^"\\]*"|'[^'\\]*'|{NUMBER.pattern}|true|false)"""
+COMPARISON: Final = re.compile(
+    rf"\(*\s*(?:{READ}\s*(?:[=!<>]=|[<>])\s*(?P<right>{CONSTANT})"
+    rf"|(?P<left>{CONSTANT})\s*(?:[=!<>]=|[<>])\s*{READ})\s*\)*"
+)
 
 ABSENT: Final = "optional.none()"  # what an optional path reads where there is nothing
 
@@ -58,6 +66,7 @@ def hints(clause: Clause, view: View, known: Known) -> Iterator[str]:
     for reading in clause.readings:
         for literal in _literals(clause):
             yield from _value_hint(literal, reading, view, known)
+        yield from _type_hint(clause, reading)
 
 
 def undefined_hint(error: str) -> str:
@@ -98,10 +107,9 @@ def say_reading(reading: Reading) -> str:
     if path and not path["name"] and not path["key"]:
         keys = ", ".join(sorted(_keys(reading.value))) or f"no {path['kind']}"
         return f"in {path['domain']!r} it has {keys}"
-    name = (path["name"] or path["key"]) if path else reading.text.rpartition(".")[2]
     if reading.value == ABSENT:
-        return f"the device has no {name}"
-    return f"{name} is {reading.value}"
+        return f"the device has no {_last_name(reading)}"
+    return f"{_last_name(reading)} is {reading.value}"
 
 
 def _name_hint(text: str, view: View) -> Iterator[str]:
@@ -145,12 +153,34 @@ def _value_hint(literal: str, reading: Reading, view: View, known: Known) -> Ite
         if close and close != literal:
             yield f'did you mean "{close}"?'
     elif value is None:
-        if literal.strip() == reading.value:
-            yield f"{reading.value} is no text: write it without quotes"
+        return  # of another type
     elif _plain(literal) == _plain(value):
         yield _difference(literal, value)
     elif _plain(literal) not in known.plain and _similar(literal, value):
         yield f'did you mean "{value}"?'
+
+
+def _type_hint(clause: Clause, reading: Reading) -> Iterator[str]:
+    """Say what to write where a value is compared with a constant of another type."""
+    found = COMPARISON.fullmatch(clause.text.replace(reading.text, READ))
+    if found is None or reading.missing:
+        return
+    constant = found["left"] or found["right"]
+    name, quoted, inner = _last_name(reading), constant[0] in "\"'", constant.strip("\"'").strip()
+    if NUMBER.fullmatch(reading.value) and quoted:
+        what = f"{inner} without quotes" if NUMBER.fullmatch(inner) else "a number without quotes"
+        yield f"{name} is a number; write {what}"
+    elif reading.value in BOOLEANS and quoted:
+        what = inner if inner in BOOLEANS else "true or false"
+        yield f"{name} is true or false; write {what} without quotes"
+    elif _text(reading.value) is not None and not quoted:
+        yield f'{name} is a string; write "{constant}" in quotes'
+
+
+def _last_name(reading: Reading) -> str:
+    path = PATH.search(reading.text)
+    named = (path["name"] or path["key"]) if path else ""
+    return named or reading.text.rpartition(".")[2]
 
 
 def _difference(literal: str, value: str) -> str:

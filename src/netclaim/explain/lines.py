@@ -85,9 +85,9 @@ def lines_of(
 def _but(request: RequestReport, *, short: bool, node_fits: bool, stop: str) -> str:
     """Say what is missing where a device has nothing against it."""
     if short and request.request.mode == "All":
-        return "matches, but other devices that match cannot be had"
+        return "matches, but another device that matches is not available"
     if short:
-        return f"matches, but the request needs {request.request.count} devices of this node"
+        return f"matches, but the request needs {request.request.count} devices on this node"
     if stop:
         return "matches, but the claims cannot be allocated"
     return "" if node_fits else "matches, but not all requests can be satisfied on this node"

@@ -20,7 +20,7 @@ LINES_MAX: Final = 40  # of devices: about a screen; the nearest ones come first
 def show(answers: Sequence[Answer], screen: Screen, *, details: bool) -> None:
     """Show the answers; `details` also for what fits."""
     for answer in answers:
-        missed = answer.outcome == "cannot be allocated"
+        missed = answer.outcome in ("cannot be allocated", "does not run")
         screen.line(answer.summary, good=not missed)
         if answer.nearest is not None:
             screen.line(f"nearest: {answer.nearest.title}: {'; '.join(answer.nearest.why)}")
@@ -39,7 +39,7 @@ def _table(lines: Sequence[Line], screen: Screen) -> None:
     ]
     screen.table(("NODE", "DEVICE", "REQUEST", "WHY"), rows)
     if len(lines) > LINES_MAX:
-        screen.line(f"and {len(lines) - LINES_MAX} more: -o json has all of them")
+        screen.line(f"{len(lines) - LINES_MAX} more lines are not shown; -o json has all of them")
     screen.line("")
 
 

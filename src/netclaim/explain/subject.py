@@ -10,20 +10,13 @@ from typing import Final
 
 from netclaim.allocator import Claim
 from netclaim.errors import RequestError
+from netclaim.explain.names import KINDS, kind_named
 from netclaim.explain.world import Place, Workload, World
-from netclaim.manifests.kinds import POD_SPECS
 from netclaim.manifests.near import near
 from netclaim.manifests.objects import Key
 
 __all__ = ["Subject", "choose"]
 
-PREFIXES: Final = {
-    "claim": ("ResourceClaim",),
-    "resourceclaim": ("ResourceClaim",),
-    "template": ("ResourceClaimTemplate",),
-    "resourceclaimtemplate": ("ResourceClaimTemplate",),
-    **{kind.lower(): (kind,) for kind in POD_SPECS},
-}
 CALLED: Final = {"ResourceClaim": "claim", "ResourceClaimTemplate": "template"}
 LISTED_MAX: Final = 10  # names in an error; more than that nobody reads
 
@@ -44,6 +37,26 @@ class Subject:
         """How to call it: `claim default/nic`."""
         kind = CALLED.get(self.key.kind, self.key.kind.lower())
         return f"{kind} {self.key.namespace}/{self.key.name}"
+
+    @property
+    def is_template(self) -> bool:
+        """Whether it is a template that was asked about by itself."""
+        return self.key.kind == "ResourceClaimTemplate"
+
+    @property
+    def made_from_it(self) -> str:
+        """What is judged, where it is not the subject itself."""
+        return "a claim made from it " if self.is_template else ""
+
+    @property
+    def on_every_node(self) -> bool:
+        """Whether it has a pod on every node that takes it."""
+        return self.workload is not None and self.workload.on_every_node
+
+    @property
+    def bypasses_scheduler(self) -> bool:
+        """Whether its pods are given to a node, whose kubelet refuses claims without devices."""
+        return self.workload is not None and bool(self.workload.node_name)
 
     def refuses(self, place: Place) -> str:
         """Say why it cannot be on a node, whatever devices that has; nothing if it can."""
@@ -68,24 +81,31 @@ def choose(
 
 
 def _named(keys: list[Key], name: str, namespace: str) -> list[Key]:
-    prefix, slash, rest = name.partition("/")
-    if slash and prefix.lower() not in PREFIXES:
-        raise RequestError(f"{name}: {prefix!r} is none of {', '.join(PREFIXES)}")
-    kinds = PREFIXES[prefix.lower()] if slash else ()
+    """Return what `NAME` or `KIND/NAME` means."""
+    word, slash, rest = name.partition("/")
+    kind = kind_named(word) if slash else ""
+    if slash and not kind:
+        known = ", ".join(CALLED.get(one, one.lower()) for one in KINDS)
+        raise RequestError(f'{name}: unknown kind "{word}"; the kinds are {known}')
     wanted = rest if slash else name
-    possible = [key for key in keys if not kinds or key.kind in kinds]
+    possible = [key for key in keys if kind in ("", key.kind)]
     chosen = [key for key in possible if key.name == wanted]
     if not chosen:
-        names = sorted({key.name for key in possible})
-        close = near(wanted, names)
-        listed = f"there is {', '.join(names[:LISTED_MAX])}"
-        there = f'did you mean "{close}"?' if close else listed
+        what = CALLED.get(kind, kind.lower()) or "pod or claim"
         where = f" in namespace {namespace}" if namespace else ""
-        what = prefix.lower() if slash else "pod or claim"
-        raise RequestError(
-            f'no {what} "{wanted}"{where}; {there if names else "there is none at all"}'
-        )
+        raise RequestError(f'no {what} "{wanted}"{where}; {_there(wanted, possible)}')
     return chosen
+
+
+def _there(wanted: str, keys: Iterable[Key]) -> str:
+    """Say what was probably meant, or what there is."""
+    names = sorted({key.name for key in keys})
+    close = near(wanted, names)
+    if close:
+        return f'did you mean "{close}"?'
+    listed = ", ".join(names[:LISTED_MAX])
+    more = f" and {len(names) - LISTED_MAX} more" if len(names) > LISTED_MAX else ""
+    return f"there is {listed}{more}" if names else "there is none at all"
 
 
 def _used(world: World, keys: Iterable[Key]) -> Iterator[Key]:

@@ -2,7 +2,7 @@
 
 Promise: frozen values; an object that is not what its kind says is a RequestError, with file and
 line where it has them. Nodes that no Node object describes, but slices name, are there with no
-labels but their name. Limit: of a pod's wishes for a node, nodeName, nodeSelector and tolerations.
+labels but their name. Limit: of a pod's wishes for a node, nodeSelector and tolerations.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,13 +15,25 @@ from netclaim.manifests.kinds import POD_SPECS, SCALED
 from netclaim.manifests.objects import Key, Object
 from netclaim.model.device import Taint
 
-__all__ = ["Place", "Use", "Workload", "World", "read_world"]
+__all__ = ["HOSTNAME", "Place", "Use", "Workload", "World", "read_world"]
 
 T = TypeVar("T")
 
 HOSTNAME: Final = "kubernetes.io/hostname"  # kubelet gives every node this label, with its name
 OVER: Final = ("Succeeded", "Failed")  # phases of pods that need no devices any more
 KEEPS_PODS_AWAY: Final = ("NoSchedule", "NoExecute")
+# What the DaemonSet controller adds to each of its pods.
+DAEMON_TOLERATIONS: Final = tuple(
+    Toleration(key=f"node.kubernetes.io/{name}", operator="Exists", value="", effect=effect)
+    for name, effect in (
+        ("not-ready", "NoExecute"),
+        ("unreachable", "NoExecute"),
+        ("disk-pressure", "NoSchedule"),
+        ("memory-pressure", "NoSchedule"),
+        ("pid-pressure", "NoSchedule"),
+        ("unschedulable", "NoSchedule"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +60,8 @@ class Workload:
 
     key: Key
     uses: tuple[Use, ...]
-    replicas: int = 1
+    replicas: int = 1  # at a time
+    on_every_node: bool = False  # one pod for each node that takes it, whatever `replicas` says
     over: bool = False
     node_name: str = ""
     node_selector: Mapping[str, str] | None = None
@@ -56,12 +69,10 @@ class Workload:
 
     def refuses(self, place: Place) -> str:
         """Say why its pods cannot be on a node, whatever devices that has; nothing if they can."""
-        if self.node_name and self.node_name != place.node.name:
-            return f"the pod is for node {self.node_name}"
         for label, value in (self.node_selector or {}).items():
             if place.node.labels.get(label) != value:
                 return f"the node does not have the label {label}={value} of nodeSelector"
-        if place.cordoned:
+        if place.cordoned and not self.on_every_node:
             return "the node is cordoned"
         for taint in place.taints:
             if not any(one.tolerates(taint) for one in self.tolerations):
@@ -110,11 +121,14 @@ def _read(found: Object, reader: Callable[[Mapping[str, Any]], T]) -> T:
         title = f": {found.kind} {found.name}" if found.document is not None else ""
         raise RequestError(f"{found.where()}{title}: {error}") from error
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise RequestError(f"{found.where()}: not a {found.kind}: {error!r}") from error
+        raise RequestError(
+            f"{found.where()}: not a valid {found.kind}: a field is missing or of the wrong type;"
+            " `netclaim check` shows which"
+        ) from error
 
 
 def _places(known: Iterable[Place], slices: Iterable[Slice]) -> Iterable[Place]:
-    """Yield the nodes, also those that only slices tell of."""
+    """Yield the nodes, also those that only slices name."""
     names = set()
     for place in known:
         names.add(place.node.name)
@@ -148,7 +162,6 @@ def _users(obj: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _workload(obj: Mapping[str, Any]) -> Workload:
     kind = obj["kind"]
-    outer = obj.get("spec") or {}
     spec = obj
     for step in POD_SPECS[kind]:
         spec = spec.get(str(step)) or {}
@@ -157,16 +170,34 @@ def _workload(obj: Mapping[str, Any]) -> Workload:
         one["name"]: one.get("resourceClaimName") or ""
         for one in (status.get("resourceClaimStatuses") or () if kind == "Pod" else ())
     }
-    replicas = outer.get("replicas") if kind in SCALED else None
+    tolerations = tuple(_toleration(one) for one in spec.get("tolerations") or ())
     return Workload(
         key=Object({}, dict(obj)).key,
         uses=tuple(_use(one, made) for one in spec.get("resourceClaims") or ()),
-        replicas=1 if replicas is None else int(replicas),
+        replicas=_replicas(obj),
+        on_every_node=kind == "DaemonSet",
         over=kind == "Pod" and status.get("phase") in OVER,
         node_name=spec.get("nodeName") or "",
         node_selector=dict(spec.get("nodeSelector") or {}),
-        tolerations=tuple(_toleration(one) for one in spec.get("tolerations") or ()),
+        tolerations=(*tolerations, *(DAEMON_TOLERATIONS if kind == "DaemonSet" else ())),
     )
+
+
+def _replicas(obj: Mapping[str, Any]) -> int:
+    """Return how many pods there are at a time."""
+    spec = obj.get("spec") or {}
+    if obj["kind"] in SCALED:
+        return _number(spec.get("replicas"), 1)
+    if obj["kind"] == "CronJob":
+        spec = (spec.get("jobTemplate") or {}).get("spec") or {}
+    if obj["kind"] in ("Job", "CronJob"):
+        at_a_time = _number(spec.get("parallelism"), 1)
+        return min(at_a_time, _number(spec.get("completions"), at_a_time))
+    return 1
+
+
+def _number(value: Any, default: int) -> int:
+    return default if value is None else int(value)
 
 
 def _use(obj: Mapping[str, Any], made: Mapping[str, str]) -> Use:
