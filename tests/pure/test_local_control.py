@@ -181,7 +181,10 @@ def test_pods_without_claims_are_spread(verbs: Verbs) -> None:
         (pod_spec(resourceClaimName="nope"), "resourceclaim 'nope' not found"),
         (pod_spec(resourceClaimName="x"), '"eth9"` is false: one (eth0), two (eth0, eth1)'),
         (pod_spec(resourceClaimName="y"), "device class gone does not exist"),
-        ({**pod_spec(), "nodeSelector": {"a": "b"}}, "none of 2 nodes has the labels"),
+        (
+            {**pod_spec(), "nodeSelector": {"a": "b"}},
+            "nodeSelector does not match: wanted a=b, which is not there (one, two)",
+        ),
         (pod_spec(resourceClaimTemplateName="nope"), "the claim for net is not made yet"),
     ],
 )

@@ -181,7 +181,7 @@ def test_list_is_its_items(tmp_path: Path) -> None:
         ),
         (CLAIM.replace("v1beta1", "v7"), ["m.yaml:1: apiVersion: resource.k8s.io has no version"]),
         (POD + "---\n" + POD, ['m.yaml:10: pods "p" already exists']),
-        (CLAIM, ["m.yaml: no Pod or Deployment in there"]),
+        (CLAIM, ["m.yaml: no Pod, Deployment or other workload in there"]),
     ],
 )
 def test_fault_has_its_line(tmp_path: Path, text: str, told: list[str]) -> None:
@@ -206,11 +206,12 @@ def test_admin_access_needs_a_label_of_an_own_namespace(tmp_path: Path) -> None:
 def test_what_is_left_out_is_noted(tmp_path: Path) -> None:
     """Kinds that the embedded cluster does not have are left out, and said so with their line."""
     other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
-    daemon = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: x}\n"
-    notes = read(tmp_path, f"{POD}---\n{other}---\n{daemon}").notes
+    cron = "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: x}\n"
+    notes = read(tmp_path, f"{POD}---\n{other}---\n{cron}").notes
+    run = "Pod, Deployment, ReplicaSet, StatefulSet, DaemonSet, Job"
     assert [note.removeprefix(f"{tmp_path}/") for note in notes] == [
         "m.yaml:11: ConfigMap left out: the embedded cluster has no use for it",
-        "m.yaml:15: DaemonSet left out: of workloads, only Pod, Deployment, ReplicaSet are run",
+        f"m.yaml:15: CronJob left out: of workloads, only {run} are run",
     ]
 
 

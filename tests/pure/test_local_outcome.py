@@ -4,10 +4,12 @@ from typing import Any
 
 from netclaim.local.api import Verbs
 from netclaim.local.events import record
+from netclaim.local.expected import expected_pods, held_back
 from netclaim.local.outcome import Interface, PodOutcome, outcomes, settled
 from netclaim.model.claim import JsonObject
-from netclaim.schema.kinds import CLAIM, POD
+from netclaim.schema.kinds import CLAIM, DAEMON_SET, DEPLOYMENT, JOB, NODE, POD, STATEFUL_SET
 from tests.pure.local_parts import new_verbs
+from tests.pure.test_local_control import deployment_spec, make, pod_spec, settle
 from tests.pure.test_local_kubelet import DRIVER, add_claim, add_pod
 
 READY = {"type": "Ready", "status": "True"}
@@ -112,3 +114,33 @@ def test_settled_waits_for_every_pod() -> None:
     set_status(verbs, POD, "p", phase="Running")
     assert settled(outcomes(verbs.store, [DRIVER]), 1)
     assert not settled(outcomes(verbs.store, [DRIVER]), 2)
+
+
+def test_every_workload_counts_its_pods() -> None:
+    """Pods that are going to be made are expected before they are there, and counted once."""
+    verbs = new_verbs()
+    make(verbs, NODE, "n", {})
+    make(verbs, DEPLOYMENT, "web", deployment_spec(3))
+    make(verbs, STATEFUL_SET, "db", deployment_spec(2))
+    make(verbs, DAEMON_SET, "agent", deployment_spec(0))
+    template = {"spec": {**pod_spec(), "restartPolicy": "Never"}}
+    make(verbs, JOB, "train", {"template": template, "parallelism": 4})
+    make(verbs, POD, "p", pod_spec())
+    assert expected_pods(verbs.store) == 11
+    settle(verbs)
+    assert expected_pods(verbs.store) == 11
+    owners = {pod.owner for pod in outcomes(verbs.store, [DRIVER])}
+    assert owners == {"", "Deployment web", "StatefulSet db", "DaemonSet agent", "Job train"}
+
+
+def test_pods_behind_a_stopped_one_are_not_waited_for() -> None:
+    """What a StatefulSet does not create has an outcome that names the pod before it."""
+    verbs = new_verbs()
+    make(verbs, STATEFUL_SET, "db", deployment_spec(3))
+    settle(verbs)
+    found = outcomes(verbs.store, [DRIVER])
+    assert [(pod.name, pod.state) for pod in found] == [("db-0", "stopped")]  # there is no node
+    behind = held_back(verbs.store, found)
+    assert [(pod.name, pod.stage) for pod in behind] == [("db-1", "order"), ("db-2", "order")]
+    assert behind[0].reason == "StatefulSet db creates it when db-0 runs"
+    assert settled((*found, *behind), expected_pods(verbs.store))

@@ -62,10 +62,10 @@ def command(
 ) -> None:
     r"""Run manifests on one machine: real interfaces, no cluster.
 
-    Takes Pods, Deployments, DeviceClasses, claims and templates, of any version of resource.k8s.io.
-    Nodes are namespaces with links as the topology says: by default three, of which kind-worker has
-    eth0 and eth1 and the others eth0. Works as root or as any user who may have user namespaces.
-    Nothing stays behind.
+    Takes Pods, Deployments and other workloads, DeviceClasses, claims and templates, of any version
+    of resource.k8s.io. Nodes are namespaces with links as the topology says: by default three, of
+    which kind-worker has eth0 and eth1 and the others eth0. Works as root or as any user who may
+    have user namespaces. Nothing stays behind.
 
     Exits with 0 if all pods got their interfaces, with 1 if some did not, saying for each what
     stopped it, and with 2 if the manifests are wrong.

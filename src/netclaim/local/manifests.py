@@ -28,9 +28,10 @@ from netclaim.schema.review import Review
 
 __all__ = ["SPECS_OF_PODS", "Manifests", "create_all", "read_manifests", "unmade_namespaces"]
 
-# What `kubectl get -o yaml` prints and only a server writes.
+# What `kubectl get -o yaml` prints and only a server or a controller writes.
 SERVER_META: Final = (
     "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
+    "ownerReferences",  # to objects that are not here: with them, it would be deleted as garbage
 )  # fmt: skip
 SPECS_OF_PODS: Final = tuple(kind.name for kind in KINDS if kind.name in POD_SPECS)
 
@@ -62,7 +63,9 @@ def read_manifests(sources: Sequence[str], *, recursive: bool = False) -> Manife
         items += [fitting.object] if fitting.object is not None else []
     raise_faults([fault.as_error() for fault in findings or _refusals(items)])
     if not any(item.kind in SPECS_OF_PODS for item in items):
-        raise RequestError(f"{', '.join(sources)}: no Pod or Deployment in there, nothing to run")
+        raise RequestError(
+            f"{', '.join(sources)}: no Pod, Deployment or other workload in there, nothing to run"
+        )
     return Manifests(tuple(items), (*notes, *_admin_notes(items)))
 
 

@@ -12,7 +12,7 @@ from netclaim.local.control import UNSCHEDULABLE
 from netclaim.local.node.claims import ClaimNotReadyError, claim_names
 from netclaim.local.node.pod_status import is_running
 from netclaim.model.claim import JsonObject
-from netclaim.schema.kinds import CLAIM, EVENT, POD
+from netclaim.schema.kinds import CLAIM, EVENT, POD, REPLICA_SET
 
 __all__ = ["Interface", "PodOutcome", "outcomes", "settled"]
 
@@ -48,8 +48,9 @@ class PodOutcome:
     ip: str
     state: State
     interfaces: tuple[Interface, ...] = ()
-    stage: str = ""  # where it stopped: claim, schedule, prepare, attach
+    stage: str = ""  # where it stopped: claim, schedule, prepare, attach, report, order
     reason: str = ""
+    owner: str = ""  # what made it, such as `Deployment web`
 
 
 def outcomes(store: Store, drivers: Collection[str]) -> tuple[PodOutcome, ...]:
@@ -84,7 +85,23 @@ def _outcome(
         interfaces=interfaces,
         stage=stage,
         reason=reason,
+        owner=_owner(store, pod),
     )
+
+
+def _owner(store: Store, pod: JsonObject) -> str:
+    """What made a pod: its controller, or that one's."""
+    found = _controller(pod)
+    if found is not None and found["kind"] == REPLICA_SET.name:
+        namespace = pod["metadata"]["namespace"]
+        replica_set = store.get(REPLICA_SET, found["name"], namespace)
+        found = (_controller(replica_set) if replica_set else None) or found
+    return f"{found['kind']} {found['name']}" if found is not None else ""
+
+
+def _controller(found: JsonObject) -> JsonObject | None:
+    owners = found["metadata"].get("ownerReferences", ())
+    return next((owner for owner in owners if owner.get("controller")), None)
 
 
 def _obstacle(pod: JsonObject, missing: str) -> tuple[str, str]:

@@ -11,14 +11,14 @@ from typing import Final
 import structlog
 
 from netclaim.local.cluster import EmbeddedCluster, embedded_cluster
+from netclaim.local.expected import expected_pods, held_back
 from netclaim.local.hints import wait_for_user
-from netclaim.local.manifests import SPECS_OF_PODS, Manifests, create_all, unmade_namespaces
+from netclaim.local.manifests import Manifests, create_all, unmade_namespaces
 from netclaim.local.outcome import PodOutcome, outcomes, settled
 from netclaim.local.topology import Topology
 from netclaim.manifests.files import raise_faults
 from netclaim.manifests.objects import Object
 from netclaim.network.policy import Level
-from netclaim.schema.kinds import POD
 from netclaim.screen import Screen
 
 __all__ = ["Trial", "run_trial"]
@@ -32,6 +32,7 @@ STAGES: Final = {
     "prepare": "the driver could not prepare its claim",
     "attach": "its interface could not be attached",
     "report": "its interface was not reported",
+    "order": "it was not created",
     "": "it has not started in time",
 }
 
@@ -86,25 +87,20 @@ async def start_pods(
     for namespace in sorted(unmade_namespaces(items)):
         cluster.add_namespace(namespace)
     raise_faults([fault.as_error() for fault in create_all(cluster.verbs, items)])
-    expected = expected_pods(items)
 
-    found = outcomes(cluster.store, cluster.driver_names)
+    found = _look(cluster)
     with suppress(TimeoutError):  # what has not started by then is told as such
         async with asyncio.timeout(timeout_s):
-            while not settled(found, expected):
+            while not settled(found, expected_pods(cluster.store)):
                 await cluster.store.wait_after(cluster.store.revision)
                 await asyncio.sleep(LOOK_S)
-                found = outcomes(cluster.store, cluster.driver_names)
+                found = _look(cluster)
     return found
 
 
-def expected_pods(items: Sequence[Object]) -> int:
-    """How many pods the manifests make."""
-    return sum(
-        1 if item.kind == POD.name else item.object["spec"].get("replicas", 1)
-        for item in items
-        if item.kind in SPECS_OF_PODS
-    )
+def _look(cluster: EmbeddedCluster) -> tuple[PodOutcome, ...]:
+    found = outcomes(cluster.store, cluster.driver_names)
+    return (*found, *held_back(cluster.store, found))
 
 
 def show_outcomes(found: Collection[PodOutcome], screen: Screen) -> None:

@@ -7,7 +7,7 @@ more loses its allocation, and with it the protection from deletion.
 from typing import Final
 
 from netclaim.local.api.verbs import Verbs
-from netclaim.local.control.replicas import owner_reference
+from netclaim.local.control.owned import MANAGER, owner_reference
 from netclaim.local.events import record
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, POD, TEMPLATE
@@ -15,7 +15,6 @@ from netclaim.schema.refusal import RefusedError
 
 __all__ = ["FINALIZER", "make_claims", "release_claims"]
 
-MANAGER: Final = "kube-controller-manager"
 FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 NOT_MADE: Final = "FailedResourceClaimCreation"
