@@ -141,8 +141,8 @@ def test_nodes_that_do_not_take_a_pod_are_named_with_the_reason() -> None:
         {"metadata": {"name": "b", "labels": {}}},
     ]
     assert why_no_node({"nodeSelector": {"zone": "y"}}, nodes) == (
-        "0/2 nodes are available: nodeSelector does not match: wanted zone=y, which is x (a);"
-        " nodeSelector does not match: wanted zone=y, which is not there (b)"
+        "0/2 nodes are available: nodeSelector does not match: label zone is x, wanted y (a);"
+        " nodeSelector does not match: label zone is missing, wanted y (b)"
     )
     field = {"key": "metadata.name", "operator": "In", "values": ["c"]}
     required = {"nodeSelectorTerms": [{"matchFields": [field]}]}

@@ -9,6 +9,7 @@ from typing import Final
 
 from netclaim.local.api.verbs import Verbs
 from netclaim.local.control.claims import make_claims, release_claims
+from netclaim.local.control.extended import make_extended_claims
 from netclaim.local.control.garbage import collect_garbage
 from netclaim.local.control.replicas import scale_deployments, scale_replica_sets
 from netclaim.local.control.schedule import UNSCHEDULABLE, schedule
@@ -24,6 +25,7 @@ PARTS: Final = (
     keep_daemon_sets,
     start_jobs,
     make_claims,
+    make_extended_claims,
     schedule,
     release_claims,
     collect_garbage,

@@ -34,19 +34,19 @@ def why_no_node(spec: JsonObject, nodes: Sequence[JsonObject]) -> str:
 
 def _obstacle(spec: JsonObject, node: JsonObject) -> str:
     """What keeps pods with this spec off a node; nothing if nothing does."""
-    read = Node.read(node)
     wanted = spec.get("nodeSelector") or {}
-    wrong = [_label(key, value, read.labels) for key, value in wanted.items()
-             if read.labels.get(key) != value]  # fmt: skip
+    labels = node["metadata"].get("labels") or {}
+    wrong = [key for key, value in wanted.items() if labels.get(key) != value]
     if wrong:
-        return f"nodeSelector does not match: {', '.join(wrong)}"
+        told = ", ".join(_label(key, wanted[key], labels) for key in wrong)
+        return f"nodeSelector does not match: {told}"
     required = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED)
     if required is not None:
         try:
-            if not selector_matches(required, read):
+            if not selector_matches(required, Node.read(node)):
                 return f"required node affinity does not match: {_terms(required)}"
-        except AllocationError as error:
-            return f"required node affinity: {error}"
+        except (AllocationError, KeyError) as error:
+            return f"required node affinity cannot be read: {error}"
     tolerations = [_toleration(one) for one in spec.get("tolerations") or ()]
     for one in node.get("spec", {}).get("taints", ()):
         taint = Taint(one["key"], one["effect"], one.get("value", ""))
@@ -56,8 +56,7 @@ def _obstacle(spec: JsonObject, node: JsonObject) -> str:
 
 
 def _label(key: str, value: str, labels: Mapping[str, str]) -> str:
-    found = f"is {labels[key]}" if key in labels else "is not there"
-    return f"wanted {key}={value}, which {found}"
+    return f"label {key} is {labels.get(key, 'missing')}, wanted {value}"
 
 
 def _terms(required: Mapping[str, Any]) -> str:
@@ -71,7 +70,7 @@ def _terms(required: Mapping[str, Any]) -> str:
 
 def _requirement(one: Mapping[str, Any]) -> str:
     values = ", ".join(one.get("values") or ())
-    return f"{one['key']} {one['operator']}" + (f" [{values}]" if values else "")
+    return f"{one.get('key')} {one.get('operator')}" + (f" [{values}]" if values else "")
 
 
 def _toleration(one: Mapping[str, Any]) -> Toleration:

@@ -16,6 +16,7 @@ from netclaim.schema.kinds import DAEMON_SET, JOB, NODE, STATEFUL_SET
 
 __all__ = [
     "daemon_nodes",
+    "in_order",
     "job_pods",
     "keep_daemon_sets",
     "ordinal_names",
@@ -32,7 +33,6 @@ def scale_stateful_sets(verbs: Verbs) -> None:
     for found in list(verbs.list(STATEFUL_SET)):
         alive = {pod["metadata"]["name"]: pod for pod in living_pods(verbs, found)}
         wanted = ordinal_names(found)
-        in_order = found["spec"].get("podManagementPolicy") != "Parallel"
         for name in wanted:
             pod = alive.get(name)
             if pod is None:
@@ -42,10 +42,15 @@ def scale_stateful_sets(verbs: Verbs) -> None:
                     "apps.kubernetes.io/pod-index": number,
                 }
                 add_pod(verbs, found, name=name, labels=labels)
-            if in_order and (pod is None or not is_running(pod)):
+            if in_order(found) and (pod is None or not is_running(pod)):
                 break
         delete_pods(verbs, (pod for name, pod in alive.items() if name not in wanted))
         count_pods(verbs, STATEFUL_SET, found, alive.values())
+
+
+def in_order(stateful_set: JsonObject) -> bool:
+    """Whether each pod of a StatefulSet waits for the one before it."""
+    return bool(stateful_set["spec"].get("podManagementPolicy") != "Parallel")
 
 
 def ordinal_names(stateful_set: JsonObject) -> list[str]:
@@ -66,7 +71,8 @@ def keep_daemon_sets(verbs: Verbs) -> None:
         for node in wanted:
             if node not in served:
                 spec = found["spec"].get("template", {}).get("spec", {})
-                add_pod(verbs, found, spec={"affinity": _bound_to(spec.get("affinity", {}), node)})
+                affinity = _bound_to(spec.get("affinity") or {}, node)
+                add_pod(verbs, found, spec={"affinity": affinity})
         delete_pods(verbs, (pod for pod in alive if _node_of(pod) not in wanted))
         count_pods(verbs, DAEMON_SET, found, alive)
 
@@ -80,7 +86,7 @@ def daemon_nodes(daemon_set: JsonObject, nodes: list[JsonObject]) -> list[str]:
 def _bound_to(affinity: JsonObject, node: str) -> JsonObject:
     """An affinity for one node alone, as the real controller writes it; it was asked before."""
     terms = [{"matchFields": [_named(node)]}]
-    kept = affinity.get("nodeAffinity", {})
+    kept = affinity.get("nodeAffinity") or {}
     return {**affinity, "nodeAffinity": {**kept, REQUIRED: {"nodeSelectorTerms": terms}}}
 
 
