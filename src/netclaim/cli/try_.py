@@ -14,7 +14,8 @@ from netclaim.errors import RequestError
 from netclaim.local.driver_names import driver_names, unserved
 from netclaim.local.machine import contained
 from netclaim.local.manifests import read_manifests
-from netclaim.local.topology import DEFAULT_TOPOLOGY, load_topology
+from netclaim.local.topology import DEFAULT_TOPOLOGY
+from netclaim.local.topology_file import load_topology
 from netclaim.local.trial import Trial, run_trial
 from netclaim.screen import screen_for
 
