@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -20,6 +20,8 @@ from netclaim.local.trial import Trial, run_trial
 from netclaim.screen import screen_for
 
 __all__ = ["command"]
+
+OUTPUTS: Final = ("text", "json")
 
 
 def command(
@@ -40,7 +42,13 @@ def command(
             help="The driver's name. Default: those that the manifests have parameters for.",
         ),
     ] = None,
-    timeout: Annotated[float, typer.Option(help="How many seconds pods may take to start.")] = 60.0,
+    timeout: Annotated[
+        float, typer.Option(help="How many seconds the cluster and the pods may take to start.")
+    ] = 60.0,
+    output: Annotated[
+        str,
+        typer.Option("-o", "--output", metavar="text|json", help="How to print the outcome."),
+    ] = "text",
     shared_link: Annotated[
         list[str] | None,
         typer.Option(
@@ -79,6 +87,8 @@ def command(
     """
     if timeout <= 0:
         raise RequestError(f"{timeout:g} is not more than 0 seconds", field="--timeout")
+    if output not in OUTPUTS:
+        raise RequestError(f"{output!r} is none of {', '.join(OUTPUTS)}", field="--output")
     manifests = read_manifests(named(files, more_files), recursive=recursive)
     drivers = tuple(driver_name or driver_names(manifests.items))
     for note in (*manifests.notes, *unserved(manifests.items, drivers)):
@@ -92,6 +102,7 @@ def command(
         policy=level_of(policy),
         timeout_s=timeout,
         keep=keep,
+        json=output == "json",
     )
-    screen = screen_for(sys.stdout)
+    screen = screen_for(sys.stderr if trial.json else sys.stdout)
     raise typer.Exit(contained(lambda: asyncio.run(run_trial(trial, screen))))
