@@ -190,7 +190,9 @@ def test_links_look_like_hardware(tmp_path: Path) -> None:
 def test_value_that_was_found_is_shown(tmp_path: Path) -> None:
     """A pod that no node fits is told what each device has instead."""
     found = run(tmp_path, template(f"{attribute('mtu')} == 1234"), pod(), topology=FAMILIES)
-    assert "beta (eth1: 9000)" in found["pods"][0]["reason"]
+    reason = found["pods"][0]["reason"]
+    assert "mtu == 1234` is false: alpha (" in reason
+    assert "eth0: 1500, eth1: 9000)" in reason
 
 
 def test_timeout_ends_the_command() -> None:
