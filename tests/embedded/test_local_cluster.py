@@ -13,7 +13,8 @@ from netclaim.local.machine import contained
 from netclaim.local.node.kubelet import Pace
 from netclaim.local.outcome import outcomes, settled
 from netclaim.local.ping import ping
-from netclaim.local.topology import DEFAULT_TOPOLOGY, load_topology
+from netclaim.local.topology import DEFAULT_TOPOLOGY
+from netclaim.local.topology_file import load_topology
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, CLASS, EVENT, POD, SLICE, TEMPLATE
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from netclaim.local.show import EXPLAIN
 from tests.conftest import cannot_run, hear_interrupts, ignore_interrupts
 
 pytestmark = pytest.mark.embedded
@@ -192,9 +193,10 @@ def test_failing_pod_is_told_and_counts() -> None:
     done = netclaim("try", "-f", "-", stdin=FAILING)
     assert done.returncode == 1
     assert done.stderr == ""
-    assert done.stdout.splitlines()[-2:] == [
-        "default/p: the scheduler has no node for it: resourceclaim 'nope' not found",
-        "1 of 1 pod did not get what they claim",
+    assert done.stdout.splitlines()[-3:] == [
+        'default/p: no node fits: resourceclaim "nope" not found',
+        EXPLAIN,
+        "1 of 1 pod did not get what it claims",
     ]
 
 

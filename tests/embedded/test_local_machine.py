@@ -21,7 +21,8 @@ from netclaim.local.machine import (
     wire_cluster,
 )
 from netclaim.local.machine import remove_netns as take_away
-from netclaim.local.topology import DEFAULT_TOPOLOGY, load_topology
+from netclaim.local.topology import DEFAULT_TOPOLOGY
+from netclaim.local.topology_file import load_topology
 
 pytestmark = pytest.mark.embedded
 

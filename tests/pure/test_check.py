@@ -452,7 +452,7 @@ def test_unknown_fields_of_a_pod(right: str, wrong: str, expected: str) -> None:
 )  # fmt: skip
 def test_unknown_fields_of_a_workload(kind: str, field: str) -> None:
     """What makes pods is decoded strictly too, and so is its template."""
-    spec = {**yaml.safe_load(POD)["spec"], "resourceClaim": []}
+    spec = {**yaml.safe_load(POD)["spec"], "resourceClaim": [], "restartPolicy": "Never"}
     labels = {"app": "db"}
     selector = labels if kind == "ReplicationController" else {"matchLabels": labels}
     template = {"metadata": {"labels": labels}, "spec": spec}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from netclaim.errors import HostError
 from netclaim.kernel import uapi
 from netclaim.kernel.addresses import read_address, read_routes
-from netclaim.kernel.link_requests import bridge, create_link, veth
+from netclaim.kernel.link_requests import bridge, create_link, veth, vlan
 from netclaim.kernel.links import read_link
 from netclaim.kernel.monitor import read_events
 from netclaim.kernel.netlink import (
@@ -207,6 +207,23 @@ def test_an_error_is_explained_in_the_kernels_words(repeat: bytes | None) -> Non
     assert isinstance(error, HostError)
     assert (error.errno, error.about) == (errno.EINVAL, "do it")
     assert str(error) == "do it: mtu less than device minimum (EINVAL)"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("", "this kernel has no vlan links (module 8021q)"),
+        ("Unknown device type", "this kernel has no vlan links (module 8021q)"),
+        ("VLANs not supported on device", "VLANs not supported on device"),
+    ],
+)
+def test_a_kind_of_link_that_the_kernel_lacks(words: str, shown: str) -> None:
+    """A kind without its module is named with it; other refusals keep the kernel's words."""
+    exchange = Exchange([create_link("net1", vlan(5), parent_index=2)], 5)
+    exchange.feed(verdict(5, -errno.EOPNOTSUPP, words))
+    (error,) = exchange.errors
+    number = errno.errorcode[errno.EOPNOTSUPP]
+    assert str(error) == f"create vlan link net1: {shown} ({number})"
 
 
 def test_an_error_without_explanation_is_told_by_its_number() -> None:

@@ -178,10 +178,16 @@ def test_pods_without_claims_are_spread(verbs: Verbs) -> None:
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
-        (pod_spec(resourceClaimName="nope"), "resourceclaim 'nope' not found"),
-        (pod_spec(resourceClaimName="x"), '"eth9"` is false: one (eth0), two (eth0, eth1)'),
+        (pod_spec(resourceClaimName="nope"), 'resourceclaim "nope" not found'),
+        (
+            pod_spec(resourceClaimName="x"),
+            '"eth9"` is false: one (eth0: "eth0"), two (eth0: "eth0", eth1: "eth1")',
+        ),
         (pod_spec(resourceClaimName="y"), "device class gone does not exist"),
-        ({**pod_spec(), "nodeSelector": {"a": "b"}}, "none of 2 nodes has the labels"),
+        (
+            {**pod_spec(), "nodeSelector": {"a": "b"}},
+            "nodeSelector does not match: label a is missing, wanted b (one, two)",
+        ),
         (pod_spec(resourceClaimTemplateName="nope"), "the claim for net is not made yet"),
     ],
 )
@@ -246,3 +252,48 @@ def test_claim_of_a_template_goes_with_its_pod(verbs: Verbs) -> None:
         verbs.delete(POD, pod["metadata"]["name"], "default", asked_grace_s=0)
     settle(verbs)
     assert not [*verbs.list(REPLICA_SET), *verbs.list(POD), *verbs.list(CLAIM)]
+
+
+def test_extended_resource_is_a_claim_of_its_class(verbs: Verbs) -> None:
+    """What a class offers by name is allocated by a claim that the pod's status names."""
+    found = verbs.get(CLASS, "c", "")
+    offer = {**found, "spec": {**found["spec"], "extendedResourceName": "example.com/nic"}}
+    verbs.replace(CLASS, offer, found, manager="t")
+    spec = pod_spec()
+    spec["containers"][0]["resources"] = {"limits": {"example.com/nic": "2", "cpu": "1"}}
+    make(verbs, POD, "p", spec)
+    settle(verbs)
+    (claim,) = verbs.list(CLAIM)
+    (pod,) = pods(verbs)
+    assert pod["spec"]["nodeName"] == "two"  # the only one with two devices
+    assert len(claim["status"]["allocation"]["devices"]["results"]) == 2
+    made = pod["status"]["extendedResourceClaimStatus"]
+    assert made["resourceClaimName"] == claim["metadata"]["name"]
+    (mapping,) = made["requestMappings"]
+    assert mapping == {
+        "containerName": "c",
+        "resourceName": "example.com/nic",
+        "requestName": "container-0-request-0",
+    }
+
+
+def test_name_that_is_nearly_a_claims(verbs: Verbs) -> None:
+    """A claim or template that is not there is guessed by its name."""
+    make(verbs, CLAIM, "storage", claim_spec())
+    make(verbs, POD, "p", pod_spec(resourceClaimName="storgae"))
+    settle(verbs)
+    why = 'resourceclaim "storgae" not found; did you mean "storage"?'
+    assert condition(pods(verbs)[0]) == why
+
+
+def test_devices_of_another_class_are_not_named(verbs: Verbs) -> None:
+    """Where there are devices of the class, those of others say nothing about the request."""
+    devices = [{"name": "gpu0"}]
+    pool = {"name": "gpus", "generation": 1, "resourceSliceCount": 1}
+    other = {"driver": "gpu.example.com", "nodeName": "one", "pool": pool, "devices": devices}
+    make(verbs, SLICE, "s-gpu", other)
+    make(verbs, CLAIM, "x", claim_spec("eth9"))
+    make(verbs, POD, "p", pod_spec(resourceClaimName="x"))
+    settle(verbs)
+    assert "gpu0" not in condition(pods(verbs)[0])
+    assert 'one (eth0: "eth0")' in condition(pods(verbs)[0])

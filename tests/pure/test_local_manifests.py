@@ -114,6 +114,60 @@ def test_drivers_that_are_not_run_are_named(tmp_path: Path) -> None:
     assert list(unserved(found.items, ["dra.net"])) == []
 
 
+OWN = "cni.dra.networking.x-k8s.io"
+
+
+def addressing(name: str, selector: str = "") -> str:
+    """A pod, and a claim with parameters of ours for a driver."""
+    config = DRANET.replace("interface: {name: dranet0}", "ifName: net1\n          config: {}")
+    expression = f"      selectors: [{{cel: {{expression: '{selector}'}}}}]\n" if selector else ""
+    return f"{POD}---\n{CLAIM}{expression}{config.replace('dra.net', name)}"
+
+
+@pytest.mark.parametrize(
+    ("name", "selector", "run", "meant"),
+    [
+        ("cni.dra.neworking.x-k8s.io", "", OWN, OWN),
+        ("cni.dra.networking.x-k8s.oi", f'device.driver == "{OWN}"', OWN, OWN),
+        ("poc.dra.netwroking", 'device.driver == "poc.dra.networking"', "poc.dra.networking", ""),
+        ("poc.dra.networking", "", "poc.dra.networking", None),
+        (f"{OWN}2", f'device.driver == "{OWN}2"', f"{OWN}2", None),
+    ],
+)
+def test_slip_in_a_drivers_name_is_no_other_driver(
+    tmp_path: Path, name: str, selector: str, run: str, meant: str | None
+) -> None:
+    """A name that is nearly ours, or nearly the one that is selected, is reported as a slip."""
+    found = read(tmp_path, addressing(name, selector))
+    assert driver_names(found.items) == (run,)
+    notes = list(unserved(found.items, driver_names(found.items)))
+    if meant is None:
+        assert notes == []
+    else:
+        (note,) = notes
+        assert note.endswith(f': unknown driver "{name}"; did you mean "{meant or run}"?')
+
+
+def test_resources_that_nothing_offers_are_noted(tmp_path: Path) -> None:
+    """An extended resource without a class is left out; with one it is not."""
+    pod = POD + "    resources: {limits: {example.com/nic: 1, cpu: 2}}\n"
+    (note,) = read(tmp_path, pod).notes
+    assert note.endswith(
+        "m.yaml:5: resource example.com/nic left out: no DeviceClass in the manifests offers it"
+        " (extendedResourceName)"
+    )
+    offer = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: c}\n"
+    offer += "spec: {extendedResourceName: example.com/nic}\n"
+    assert read(tmp_path, f"{pod}---\n{offer}").notes == ()
+
+
+def test_network_of_multus_is_left_out_with_a_pointer(tmp_path: Path) -> None:
+    """A NetworkAttachmentDefinition is not run, and the note says what to write instead."""
+    other = "apiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\n"
+    (note,) = read(tmp_path, f"{POD}---\n{other}metadata: {{name: x}}\n").notes
+    assert "NetworkAttachmentDefinition left out: netclaim attaches networks by claim" in note
+
+
 def test_empty_documents_are_nothing(tmp_path: Path) -> None:
     """Documents of comments, or of nothing, as Helm prints them, are passed over."""
     assert len(read(tmp_path, f"---\n# Source: a\n---\n{POD}---\nnull\n---\n").items) == 1
@@ -141,6 +195,7 @@ def test_list_is_its_items(tmp_path: Path) -> None:
     lines = ["  " + line for line in POD.splitlines()]
     lines[0] = "- " + lines[0].strip()
     meta = "    uid: 1234\n    resourceVersion: '7'\n    creationTimestamp: null\n"
+    meta += "    ownerReferences: [{apiVersion: v1, kind: Node, name: n, uid: u}]\n"
     body = "\n".join(lines).replace("    name: p\n", "    name: p\n" + meta, 1)
     found = read(tmp_path, f"apiVersion: v1\nkind: List\nitems:\n{body}\n  status: {{phase: X}}\n")
     (item,) = found.items
@@ -181,7 +236,7 @@ def test_list_is_its_items(tmp_path: Path) -> None:
         ),
         (CLAIM.replace("v1beta1", "v7"), ["m.yaml:1: apiVersion: resource.k8s.io has no version"]),
         (POD + "---\n" + POD, ['m.yaml:10: pods "p" already exists']),
-        (CLAIM, ["m.yaml: no Pod or Deployment in there"]),
+        (CLAIM, ["m.yaml: no Pod, Deployment or other workload in there"]),
     ],
 )
 def test_fault_has_its_line(tmp_path: Path, text: str, told: list[str]) -> None:
@@ -206,11 +261,12 @@ def test_admin_access_needs_a_label_of_an_own_namespace(tmp_path: Path) -> None:
 def test_what_is_left_out_is_noted(tmp_path: Path) -> None:
     """Kinds that the embedded cluster does not have are left out, and said so with their line."""
     other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
-    daemon = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: x}\n"
-    notes = read(tmp_path, f"{POD}---\n{other}---\n{daemon}").notes
+    cron = "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: x}\n"
+    notes = read(tmp_path, f"{POD}---\n{other}---\n{cron}").notes
+    run = "Pod, Deployment, ReplicaSet, StatefulSet, DaemonSet, Job"
     assert [note.removeprefix(f"{tmp_path}/") for note in notes] == [
         "m.yaml:11: ConfigMap left out: the embedded cluster has no use for it",
-        "m.yaml:15: DaemonSet left out: of workloads, only Pod, Deployment, ReplicaSet are run",
+        f"m.yaml:15: CronJob left out: of workloads, only {run} are run",
     ]
 
 

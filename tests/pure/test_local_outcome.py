@@ -2,12 +2,17 @@
 
 from typing import Any
 
+import pytest
+
 from netclaim.local.api import Verbs
 from netclaim.local.events import record
-from netclaim.local.outcome import Interface, PodOutcome, outcomes, settled
+from netclaim.local.expected import expected_pods, held_back
+from netclaim.local.interfaces import Interface
+from netclaim.local.outcome import PodOutcome, outcomes, settled
 from netclaim.model.claim import JsonObject
-from netclaim.schema.kinds import CLAIM, POD
+from netclaim.schema.kinds import CLAIM, DAEMON_SET, DEPLOYMENT, JOB, NODE, POD, STATEFUL_SET
 from tests.pure.local_parts import new_verbs
+from tests.pure.test_local_control import deployment_spec, make, pod_spec, settle
 from tests.pure.test_local_kubelet import DRIVER, add_claim, add_pod
 
 READY = {"type": "Ready", "status": "True"}
@@ -112,3 +117,75 @@ def test_settled_waits_for_every_pod() -> None:
     set_status(verbs, POD, "p", phase="Running")
     assert settled(outcomes(verbs.store, [DRIVER]), 1)
     assert not settled(outcomes(verbs.store, [DRIVER]), 2)
+
+
+def test_every_workload_counts_its_pods() -> None:
+    """Pods that are going to be made are expected before they are there, and counted once."""
+    verbs = new_verbs()
+    make(verbs, NODE, "n", {})
+    make(verbs, DEPLOYMENT, "web", deployment_spec(3))
+    make(verbs, STATEFUL_SET, "db", deployment_spec(2))
+    make(verbs, DAEMON_SET, "agent", deployment_spec(0))
+    template = {"spec": {**pod_spec(), "restartPolicy": "Never"}}
+    make(verbs, JOB, "train", {"template": template, "parallelism": 4})
+    make(verbs, POD, "p", pod_spec())
+    assert expected_pods(verbs.store) == 11
+    settle(verbs)
+    assert expected_pods(verbs.store) == 11
+    owners = {pod.owner for pod in outcomes(verbs.store, [DRIVER])}
+    assert owners == {"", "Deployment web", "StatefulSet db", "DaemonSet agent", "Job train"}
+
+
+def test_pods_behind_a_stopped_one_are_not_waited_for() -> None:
+    """What a StatefulSet does not create has an outcome that names the pod before it."""
+    verbs = new_verbs()
+    make(verbs, STATEFUL_SET, "db", deployment_spec(3))
+    settle(verbs)
+    found = outcomes(verbs.store, [DRIVER])
+    assert [(pod.name, pod.state) for pod in found] == [("db-0", "stopped")]  # there is no node
+    behind = held_back(verbs.store, found)
+    assert [(pod.name, pod.stage) for pod in behind] == [("db-1", "order"), ("db-2", "order")]
+    assert behind[0].reason == "StatefulSet db creates it when db-0 runs"
+    assert settled((*found, *behind), expected_pods(verbs.store))
+
+
+def test_pods_behind_a_slow_one_are_counted_when_the_time_is_over() -> None:
+    """A pod that is still starting holds back the next; at the end these are starting, too."""
+    verbs = new_verbs()
+    make(verbs, NODE, "n", {})
+    make(verbs, STATEFUL_SET, "db", deployment_spec(2))
+    settle(verbs)
+    found = outcomes(verbs.store, [DRIVER])
+    assert held_back(verbs.store, found) == ()
+    (behind,) = held_back(verbs.store, found, over=True)
+    assert (behind.name, behind.state) == ("db-1", "starting")
+
+
+@pytest.mark.parametrize(
+    ("networks", "named"),
+    [
+        ("storage", "storage of the annotation"),
+        ("a, other/b@net2", "a, other/b@net2 of the annotation"),
+        ('[{"name": "a"}, {"name": "b", "namespace": "c"}]', "a, c/b of the annotation"),
+        ("[not json", "[not json of the annotation"),
+    ],
+)
+def test_pod_with_networks_of_multus_is_not_ready(networks: str, named: str) -> None:
+    """What netclaim does not attach is named, with what to write instead."""
+    verbs = new_verbs()
+    annotations = {"k8s.v1.cni.cncf.io/networks": networks}
+    make(verbs, POD, "p", pod_spec(), annotations=annotations)
+    set_status(verbs, POD, "p", phase="Running")
+    found = only(verbs)
+    assert (found.state, found.stage) == ("stopped", "network")
+    assert found.reason.startswith(named)
+    assert "into a ResourceClaim or a DeviceClass instead" in found.reason
+
+
+def test_claim_that_is_gone_is_missing() -> None:
+    """A running pod whose claim does not exist is not ready."""
+    verbs = new_verbs()
+    add_pod(verbs, "p", "x")
+    set_status(verbs, POD, "p", phase="Running")
+    found = only(verbs)
+    assert (found.state, found.reason) == ("starting", "claim x does not exist")

@@ -22,7 +22,9 @@ def test_sockets_fit_whatever_the_names() -> None:
 def test_driver_is_told_all_of_its_places() -> None:
     """Nothing of a driver's lies outside its node's directory."""
     place = NodePlace("n", 3)
-    command = DriverOptions("d.x", KUBECONFIG, (Path("/opt/bin"),)).command(place, "10.244.3.0/24")
+    command = DriverOptions("d.x", KUBECONFIG, (Path("/opt/bin"),)).command(
+        place, ["10.244.3.0/24"]
+    )
     options = dict(word.split("=", 1) for word in command if word.startswith("--"))
     for option in ("state-dir", "kubelet-dir", "nri-socket", "cdi-dir"):
         assert options[f"--{option}"].startswith("/run/3/")

@@ -6,10 +6,8 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netclaim.local.outcome import Interface, PodOutcome
 from netclaim.local.ping import HEADER, checksum, echo_request, is_reply
-from netclaim.local.trial import show_outcomes
-from netclaim.screen import PlainScreen, Screen, screen_for
+from netclaim.screen import Screen, screen_for
 from netclaim.screen.rich_screen import RichScreen
 
 
@@ -59,24 +57,6 @@ def test_terminal_gets_colour() -> None:
     for word in ("Title", "a-long-name", "fine", "hold on"):
         assert word in shown
     assert "\x1b[2K" in shown
-
-
-def test_outcome_of_each_pod_is_told() -> None:
-    """Interfaces of those that have them, the stage and reason of those that do not."""
-    interface = Interface("net1", ("10.0.0.2/24",), "aa", "eth1", "x")
-    pods = [
-        PodOutcome("default", "p", "1", "n", "10.244.0.2", "ready", (interface,)),
-        PodOutcome("default", "q", "2", "", "", "stopped", (), "schedule", "0/3 nodes"),
-    ]
-    stream = io.StringIO()
-    show_outcomes(pods, PlainScreen(stream))
-    shown = stream.getvalue()
-    assert "default     p     n      Ready     net1 10.0.0.2/24\n" in shown
-    assert "default/q: the scheduler has no node for it: 0/3 nodes\n" in shown
-    assert shown.endswith("1 of 2 pods did not get what they claim\n")
-    stream = io.StringIO()
-    show_outcomes(pods[:1], PlainScreen(stream))
-    assert stream.getvalue().endswith("1 pod ready, with 1 interface by claim\n")
 
 
 @given(st.binary(max_size=64))

@@ -10,7 +10,8 @@ import typer
 from netclaim.local.machine import contained
 from netclaim.local.manifests import read_manifests
 from netclaim.local.story import DEMO, tell
-from netclaim.local.topology import DEFAULT_TOPOLOGY, load_topology
+from netclaim.local.topology import DEFAULT_TOPOLOGY
+from netclaim.local.topology_file import load_topology
 from netclaim.local.trial import Trial
 from netclaim.network.settings import DRIVER_NAME
 from netclaim.screen import screen_for

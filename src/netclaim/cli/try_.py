@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -14,11 +14,14 @@ from netclaim.errors import RequestError
 from netclaim.local.driver_names import driver_names, unserved
 from netclaim.local.machine import contained
 from netclaim.local.manifests import read_manifests
-from netclaim.local.topology import DEFAULT_TOPOLOGY, load_topology
+from netclaim.local.topology import DEFAULT_TOPOLOGY
+from netclaim.local.topology_file import load_topology
 from netclaim.local.trial import Trial, run_trial
 from netclaim.screen import screen_for
 
 __all__ = ["command"]
+
+OUTPUTS: Final = ("text", "json")
 
 
 def command(
@@ -39,7 +42,13 @@ def command(
             help="The driver's name. Default: those that the manifests have parameters for.",
         ),
     ] = None,
-    timeout: Annotated[float, typer.Option(help="How many seconds pods may take to start.")] = 60.0,
+    timeout: Annotated[
+        float, typer.Option(help="How many seconds the cluster and the pods may take to start.")
+    ] = 60.0,
+    output: Annotated[
+        str,
+        typer.Option("-o", "--output", metavar="text|json", help="How to print the outcome."),
+    ] = "text",
     shared_link: Annotated[
         list[str] | None,
         typer.Option(
@@ -62,10 +71,10 @@ def command(
 ) -> None:
     r"""Run manifests on one machine: real interfaces, no cluster.
 
-    Takes Pods, Deployments, DeviceClasses, claims and templates, of any version of resource.k8s.io.
-    Nodes are namespaces with links as the topology says: by default three, of which kind-worker has
-    eth0 and eth1 and the others eth0. Works as root or as any user who may have user namespaces.
-    Nothing stays behind.
+    Takes Pods, Deployments and other workloads, DeviceClasses, claims and templates, of any version
+    of resource.k8s.io. Nodes are namespaces with links as the topology says: by default three, of
+    which kind-worker has eth0 and eth1 and the others eth0. Works as root or as any user who may
+    have user namespaces. Nothing stays behind.
 
     Exits with 0 if all pods got their interfaces, with 1 if some did not, saying for each what
     stopped it, and with 2 if the manifests are wrong.
@@ -78,6 +87,8 @@ def command(
     """
     if timeout <= 0:
         raise RequestError(f"{timeout:g} is not more than 0 seconds", field="--timeout")
+    if output not in OUTPUTS:
+        raise RequestError(f"{output!r} is none of {', '.join(OUTPUTS)}", field="--output")
     manifests = read_manifests(named(files, more_files), recursive=recursive)
     drivers = tuple(driver_name or driver_names(manifests.items))
     for note in (*manifests.notes, *unserved(manifests.items, drivers)):
@@ -91,6 +102,7 @@ def command(
         policy=level_of(policy),
         timeout_s=timeout,
         keep=keep,
+        json=output == "json",
     )
-    screen = screen_for(sys.stdout)
+    screen = screen_for(sys.stderr if trial.json else sys.stdout)
     raise typer.Exit(contained(lambda: asyncio.run(run_trial(trial, screen))))

@@ -45,6 +45,7 @@ RTGENMSG: Final = struct.Struct("=B3x")  # family
 NO_COUNTERS: Final = u32(uapi.IFLA_EXT_MASK, uapi.RTEXT_FILTER_SKIP_STATS)  # half of an answer
 MACVLAN_MODES: Final = {"private": 1, "vepa": 2, "bridge": 4, "passthru": 8}
 IPVLAN_MODES: Final = {"l2": 0, "l3": 1, "l3s": 2}
+MODULES: Final = {"vlan": "8021q"}  # of the kinds whose module has another name
 
 
 class LinkKind(msgspec.Struct, frozen=True):
@@ -52,6 +53,12 @@ class LinkKind(msgspec.Struct, frozen=True):
 
     name: str
     data: bytes = b""
+
+    @property
+    def is_missing(self) -> str:
+        """What to say where the kernel does not know the kind."""
+        module = MODULES.get(self.name, self.name)
+        return f"this kernel has no {self.name} links (module {module})"
 
 
 @cache
@@ -142,6 +149,7 @@ def create_link(
         payload + nested(uapi.IFLA_LINKINFO, *info),
         f"create {kind.name} link {name}",
         uapi.NLM_F_CREATE | uapi.NLM_F_EXCL,
+        unsupported=kind.is_missing,
     )
 
 

@@ -44,6 +44,8 @@ ERROR_CODE: Final = struct.Struct("=i")  # 0, or a negated errno
 KIND_MASK: Final = 0x3FFF  # the two upper bits of an attribute's kind are flags
 NESTED: Final = 0x8000
 SEQUENCE_MASK: Final = 0xFFFF_FFFF  # the header's field is 32 bits wide
+# Of a kind of link without its module. Other refusals have the same number, and words of their own.
+UNKNOWN_KIND: Final = "Unknown device type"
 
 
 class MalformedMessageError(HostError):
@@ -69,7 +71,7 @@ class Request(msgspec.Struct, frozen=True):
     """What is asked of the kernel; `about` says it in words for an error message.
 
     A dump is answered by a list that ends with NLMSG_DONE, anything else by at most one message
-    and an ack.
+    and an ack. `unsupported` is what EOPNOTSUPP means, where it is known.
     """
 
     kind: int
@@ -77,6 +79,7 @@ class Request(msgspec.Struct, frozen=True):
     about: str
     flags: int = 0
     dump: bool = False
+    unsupported: str = ""
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -193,7 +196,7 @@ class Exchange:
                 continue
             if message.kind in {uapi.NLMSG_ERROR, uapi.NLMSG_DONE}:
                 del self._waiting[message.sequence]
-                error = _error_of(message, request.about)
+                error = _error_of(message, request)
                 if error is not None:
                     self.errors.append(error)
             elif message.kind not in {uapi.NLMSG_NOOP, uapi.NLMSG_OVERRUN}:
@@ -210,7 +213,7 @@ def _encode(sequence: int, request: Request) -> bytes:
     return HEADER.pack(length, request.kind, flags, sequence, 0) + request.payload + padding
 
 
-def _error_of(message: Message, about: str) -> KernelError | None:
+def _error_of(message: Message, request: Request) -> KernelError | None:
     """Read the verdict that ends a request: None for success."""
     payload = message.payload
     if len(payload) < ERROR_CODE.size:
@@ -222,7 +225,9 @@ def _error_of(message: Message, about: str) -> KernelError | None:
     if message.flags & uapi.NLM_F_ACK_TLVS:
         found = dict(attributes(payload, _attributes_start(message)))
         detail = text_of(found.get(uapi.NLMSGERR_ATTR_MSG, b""))
-    return KernelError(about, abs(code), detail)
+    if -code == errno.EOPNOTSUPP and detail in ("", UNKNOWN_KIND):
+        detail = request.unsupported or detail
+    return KernelError(request.about, abs(code), detail)
 
 
 def _attributes_start(message: Message) -> int:

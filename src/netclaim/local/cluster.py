@@ -23,7 +23,7 @@ from netclaim.local.node.driver_process import DriverOptions, driver_process
 from netclaim.local.node.drivers import Drivers
 from netclaim.local.node.kubelet import Kubelet, Pace
 from netclaim.local.node.sandboxes import Sandboxes
-from netclaim.local.topology import Topology
+from netclaim.local.topology import Link, Topology
 from netclaim.model.claim import JsonObject
 from netclaim.network.policy import Level
 from netclaim.nri import Runtime, RuntimeSettings, listening
@@ -52,7 +52,7 @@ class ClusterNode:
 
     place: NodePlace
     netns: Netns
-    pod_subnet: str
+    pod_subnets: tuple[str, ...]
     runtime: Runtime
     drivers: Drivers
     sandboxes: Sandboxes
@@ -140,7 +140,8 @@ async def embedded_cluster(
                     options = DriverOptions(
                         name, KUBECONFIG, tuple(cni_bin_dirs), tuple(shared_links), policy
                     )
-                    running.append(tasks.create_task(_run_driver(node, options)))
+                    links = topology.all_links(node.place.name)
+                    running.append(tasks.create_task(_run_driver(node, options, links)))
             try:
                 async with asyncio.timeout(START_S):
                     await cluster.wait_ready()
@@ -158,31 +159,32 @@ def _node(
     place = NodePlace(name, number)
     place.make()
     netns = closing.enter_context(add_netns(place.netns))
-    subnet = topology.pod_subnet(name)
+    subnets = topology.pod_subnets(name)
     runtime = Runtime(RuntimeSettings())
     drivers = Drivers(place.kubelet_dir / "plugins_registry")
-    sandboxes = Sandboxes(runtime, netns, subnet)
+    sandboxes = Sandboxes(runtime, netns, subnets)
     kubelet = Kubelet(name, verbs, drivers, sandboxes, pace=pace)
-    return ClusterNode(place, netns, subnet, runtime, drivers, sandboxes, kubelet)
+    return ClusterNode(place, netns, subnets, runtime, drivers, sandboxes, kubelet)
 
 
-async def _run_driver(node: ClusterNode, options: DriverOptions) -> None:
-    command = options.command(node.place, node.pod_subnet)
+async def _run_driver(node: ClusterNode, options: DriverOptions, links: Sequence[Link]) -> None:
+    command = options.command(node.place, node.pod_subnets)
     log = node.place.directory / f"{options.name}.log"
-    async with driver_process(node.place, command, log):
+    async with driver_process(node.place, command, log, links):
         await asyncio.Event().wait()  # until cancelled
 
 
 def _register_nodes(cluster: EmbeddedCluster) -> None:
     for node in cluster.nodes:
         name = node.place.name
-        address = cluster.topology.address(name)
+        labels = {"kubernetes.io/hostname": name, **cluster.topology.labels.get(name, {})}
+        addresses = cluster.topology.addresses(name)
         body: JsonObject = {
             **_head(NODE.name),
-            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-            "spec": {"podCIDR": node.pod_subnet, "podCIDRs": [node.pod_subnet]},
+            "metadata": {"name": name, "labels": labels},
+            "spec": {"podCIDR": node.pod_subnets[0], "podCIDRs": list(node.pod_subnets)},
             "status": {
-                "addresses": [{"type": "InternalIP", "address": address}],
+                "addresses": [{"type": "InternalIP", "address": one} for one in addresses],
                 "conditions": [{"type": "Ready", "status": "True"}],
             },
         }

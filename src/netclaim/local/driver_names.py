@@ -1,18 +1,26 @@
 """Which drivers manifests are written for, by what they say to each.
 
-Promise: nobody else's driver is played. Limit: parameters that are wrong in both ways (see
-`network.dialect`) are nobody's, unless they are for netclaim's own name.
+Promise: nobody else's driver is played; a name that is nearly netclaim's, or nearly one that the
+manifests select devices by, is a mistake and not one more driver. Limit: parameters that are wrong
+in both ways (see `network.dialect`) are nobody's, unless they are for netclaim's own name.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
-from netclaim.manifests.kinds import CONFIGS
+from netclaim.check.subject import wanted
+from netclaim.manifests.kinds import CLAIM_SPECS, CONFIGS
+from netclaim.manifests.near import near
 from netclaim.manifests.objects import Object, inside
 from netclaim.network.dialect import is_our_dialect
 from netclaim.network.settings import DRIVER_NAME
 
 __all__ = ["driver_names", "unserved"]
+
+TYPO: Final = 0.85  # how alike two names are if one is a slip: poc.dra.networking is at 0.67
+# A selector names a driver by itself, or as the domain of its attributes.
+SELECTED: Final = re.compile(r"""device\.(?:driver\s*==\s*|attributes\[\s*)["']([^"']+)["']""")
 
 
 class _Addressed(NamedTuple):
@@ -23,28 +31,54 @@ class _Addressed(NamedTuple):
     where: str
 
 
-def driver_names(items: Iterable[Object]) -> tuple[str, ...]:
+def driver_names(items: Sequence[Object]) -> tuple[str, ...]:
     """The names to run netclaim's driver under; its own if the manifests name none."""
-    found = {
-        one.driver: None
-        for item in items
-        for one in _addressed(item)
+    addressed = [one for item in items for one in _addressed(item)]
+    ours = dict.fromkeys(
+        one.driver
+        for one in addressed
         if one.driver == DRIVER_NAME
         or (isinstance(one.parameters, dict) and is_our_dialect(one.parameters))
-    }
+    )
+    right = (DRIVER_NAME, *(name for item in items for name in _selected(item)))
+    found = dict.fromkeys(name if name in right else _slip(name, right) or name for name in ours)
     return tuple(found) or (DRIVER_NAME,)
 
 
 def unserved(items: Iterable[Object], served: Iterable[str]) -> Iterator[str]:
     """Say once of each driver that manifests address and that is not run, where that is."""
-    known = set(served)
+    running = tuple(served)
+    known = set(running)
     for one in (one for item in items for one in _addressed(item)):
-        if one.driver not in known:
-            known.add(one.driver)
+        if one.driver in known:
+            continue
+        known.add(one.driver)
+        guess = _slip(one.driver, (*running, DRIVER_NAME))
+        if guess not in ("", one.driver):
+            yield f'{one.where}: unknown driver "{one.driver}"; did you mean "{guess}"?'
+        else:
             yield (
                 f"{one.where}: the driver {one.driver} is not run here, so it has no devices; if"
                 f" its parameters are for netclaim, add --driver-name {one.driver}"
             )
+
+
+def _slip(name: str, right: Iterable[str]) -> str:
+    """The name that was meant, if this one is nearly it."""
+    return near(name, right, cutoff=TYPO)
+
+
+def _selected(item: Object) -> Iterator[str]:
+    """The drivers that the selectors of a class or claim name."""
+    found: list[Any] = []
+    if item.kind == "DeviceClass":
+        found += inside(item.object, ("spec",)).get("selectors", ())
+    if item.kind in CLAIM_SPECS:
+        for one in (one for alternatives in wanted(item) for one in alternatives):
+            found += one.fields.get("selectors", ())
+    for selector in found:
+        expression = str((selector.get("cel") or {}).get("expression", ""))
+        yield from SELECTED.findall(expression)
 
 
 def _addressed(item: Object) -> Iterator[_Addressed]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from netclaim.local.cluster import KUBECONFIG, EmbeddedCluster
 from netclaim.local.machine.world import NODES
+from netclaim.local.outcome import PodOutcome
 from netclaim.schema.kinds import POD
 from netclaim.screen import Screen
 
@@ -16,7 +17,9 @@ __all__ = ["wait_for_user"]
 PODS_SHOWN: Final = 3
 
 
-async def wait_for_user(cluster: EmbeddedCluster, screen: Screen) -> None:
+async def wait_for_user(
+    cluster: EmbeddedCluster, screen: Screen, unschedulable: PodOutcome | None = None
+) -> None:
     """Say what can be looked at, and wait for Enter or Ctrl-C; without a terminal, for Ctrl-C.
 
     A job that a script has in the background ignores Ctrl-C, so that it waits for SIGTERM.
@@ -27,6 +30,9 @@ async def wait_for_user(cluster: EmbeddedCluster, screen: Screen) -> None:
     screen.block(f"nsenter --target {pid} --all --preserve-credentials --wd=/ bash", "bash")
     screen.line("and look around there:")
     lines = [f"kubectl --kubeconfig {KUBECONFIG} get pods,resourceclaims,resourceslices"]
+    if unschedulable is not None:
+        asked = f"pod/{unschedulable.name} -n {unschedulable.namespace}"
+        lines.append(f"netclaim explain {asked} --kubeconfig {KUBECONFIG}    # why no node fits")
     lines += [f"nsenter --net={NODES / node} ip -br addr" for node in cluster.topology.nodes[:2]]
     for pod in list(cluster.store.list(POD))[:PODS_SHOWN]:
         netns = cluster.netns_of(pod["metadata"]["uid"])

@@ -14,23 +14,26 @@ from netclaim.check.objects import fitted
 from netclaim.check.subject import wanted
 from netclaim.errors import RequestError
 from netclaim.local.api import Store, Verbs
+from netclaim.local.control.extended import extended_resources, offered
+from netclaim.local.multus import CLAIM_INSTEAD, NETWORK
 from netclaim.manifests.files import raise_faults, read_files
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.kinds import CLAIM_SPECS, POD_SPECS
-from netclaim.manifests.objects import Object
+from netclaim.manifests.objects import Object, inside
 from netclaim.manifests.reading import read_objects
 from netclaim.paths import show
 from netclaim.schema.claim_rules import ADMIN_LABEL
 from netclaim.schema.expressions import CelExpressions
-from netclaim.schema.kinds import KINDS, NAMESPACE, kind_of
+from netclaim.schema.kinds import CLASS, KINDS, NAMESPACE, kind_of
 from netclaim.schema.refusal import RefusedError
 from netclaim.schema.review import Review
 
 __all__ = ["SPECS_OF_PODS", "Manifests", "create_all", "read_manifests", "unmade_namespaces"]
 
-# What `kubectl get -o yaml` prints and only a server writes.
+# What `kubectl get -o yaml` prints and only a server or a controller writes.
 SERVER_META: Final = (
     "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
+    "ownerReferences",  # to objects that are not here: with them, it would be deleted as garbage
 )  # fmt: skip
 SPECS_OF_PODS: Final = tuple(kind.name for kind in KINDS if kind.name in POD_SPECS)
 
@@ -62,8 +65,10 @@ def read_manifests(sources: Sequence[str], *, recursive: bool = False) -> Manife
         items += [fitting.object] if fitting.object is not None else []
     raise_faults([fault.as_error() for fault in findings or _refusals(items)])
     if not any(item.kind in SPECS_OF_PODS for item in items):
-        raise RequestError(f"{', '.join(sources)}: no Pod or Deployment in there, nothing to run")
-    return Manifests(tuple(items), (*notes, *_admin_notes(items)))
+        raise RequestError(
+            f"{', '.join(sources)}: no Pod, Deployment or other workload in there, nothing to run"
+        )
+    return Manifests(tuple(items), (*notes, *_admin_notes(items), *_resource_notes(items)))
 
 
 def create_all(verbs: Verbs, items: Iterable[Object]) -> Iterator[Finding]:
@@ -119,8 +124,26 @@ def _admin_notes(items: Sequence[Object]) -> Iterator[str]:
                 )
 
 
+def _resource_notes(items: Sequence[Object]) -> Iterator[str]:
+    """Extended resources that nothing here has; without them a real pod would not be scheduled."""
+    known = set(offered(item.object for item in items if item.kind == CLASS.name))
+    for item in items:
+        if item.kind not in SPECS_OF_PODS:
+            continue
+        path = POD_SPECS[item.kind]
+        for wish in extended_resources(inside(item.object, path)):
+            if wish.resource not in known:
+                known.add(wish.resource)
+                yield (
+                    f"{item.where(path)}: resource {wish.resource} left out: no DeviceClass in the"
+                    " manifests offers it (extendedResourceName)"
+                )
+
+
 def _left_out(one: Object) -> str:
     what = f"{one.where(('kind',))}: {one.kind} left out"
     if one.is_known and one.kind in POD_SPECS:
         return f"{what}: of workloads, only {', '.join(SPECS_OF_PODS)} are run"
+    if one.kind == NETWORK:
+        return f"{what}: {CLAIM_INSTEAD}"
     return f"{what}: the embedded cluster has no use for it"

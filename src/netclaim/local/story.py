@@ -4,6 +4,7 @@ The environment, the slices, the request, the claims, one claim, the pods, one p
 a ping between two of them.
 """
 
+import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -17,7 +18,15 @@ from netclaim.local.hints import wait_for_user
 from netclaim.local.ip_text import ip_addresses, ip_links
 from netclaim.local.outcome import PodOutcome
 from netclaim.local.ping import ping
-from netclaim.local.trial import ALL_WELL, SOME_FAILED, Trial, quiet_logs, show_outcomes, start_pods
+from netclaim.local.show import show_result
+from netclaim.local.trial import (
+    ALL_WELL,
+    SOME_FAILED,
+    Trial,
+    quiet_logs,
+    start_cluster,
+    start_pods,
+)
 from netclaim.manifests.yaml_dialect import dump
 from netclaim.model.claim import JsonObject
 from netclaim.network.policy import Level
@@ -39,17 +48,19 @@ async def tell(trial: Trial, screen: Screen) -> int:
     """Run the demo and tell it; returns the exit code."""
     quiet_logs()
     started_s = time.monotonic()
+    until_s = asyncio.get_running_loop().time() + trial.timeout_s
     async with AsyncExitStack() as stack:
         with screen.working(f"starting {len(trial.topology.nodes)} nodes, each with its driver"):
-            cluster = await stack.enter_async_context(trial.cluster())
+            cluster = await start_cluster(trial, stack, until_s)
         await _environment(cluster, screen)
         _slices(cluster, screen)
         with screen.working("starting the pods"):
-            pods = await start_pods(cluster, trial.manifests.items, trial.timeout_s)
+            result = await start_pods(cluster, trial, until_s)
         took_s = time.monotonic() - started_s
-        if any(pod.state != "ready" for pod in pods):
-            show_outcomes(pods, screen)
+        if not result.is_well:
+            show_result(result, screen)
             return SOME_FAILED
+        pods = result.pods
         await cluster.store.wait_for(lambda: _is_counted(cluster))
         _request(cluster, screen)
         _claims(cluster, screen)

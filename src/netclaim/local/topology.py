@@ -1,36 +1,35 @@
 """What a cluster looks like: its nodes, its networks, and which node has which link on which.
 
-Read from YAML, strictly: every mistake is one line with the file and the field. The form:
-
-    nodes: [NAME, …]             the first one runs the control plane
-    networks:
-    - name: NAME                 the first one carries the nodes' addresses
-      subnet: 172.18.0.0/24      required for the first one, otherwise no addresses are set
-      links: {NODE: LINK, …}     LINK is the interface's name inside the node, or a list of names
+Values only; `topology_file` reads them from YAML.
 """
 
 import ipaddress
-import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeAlias
 
-import msgspec
+__all__ = ["DEFAULT_TOPOLOGY", "MAX_NODES", "Hardware", "Link", "Network", "Subnet", "Topology"]
 
-from netclaim.errors import RequestError
-from netclaim.manifests.documents import ManifestError, read_document
-
-__all__ = ["DEFAULT_TOPOLOGY", "Link", "Network", "Topology", "TopologyError", "load_topology"]
+Subnet: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 DEFAULT_TOPOLOGY: Final = Path(__file__).parent / "kind.yaml"
-NODE_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?")  # a DNS label, for kubelet
-NETWORK_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,11}")  # with "br-" within IFNAMSIZ, 15
-LINK_NAME: Final = re.compile(r"[^/:\s]{1,15}")  # what the kernel takes as an interface's name
 MAX_NODES: Final = 50  # each has a /24 of 10.244.0.0/16 for its pods, and a driver's process
 
 
-class TopologyError(RequestError):
-    """A topology file that cannot be used."""
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """What a link pretends to be a port of; see `machine.hardware`."""
+
+    speed_mbps: int | None = None
+    numa_node: int | None = None
+    pcie_root: str = ""
+    rdma_device: str = ""
+
+    @property
+    def is_card(self) -> bool:
+        """Whether it is a device on a bus, and not only a link with a speed."""
+        return self.numa_node is not None or bool(self.pcie_root or self.rdma_device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,8 @@ class Link:
 
     node: str
     name: str
+    mtu: int | None = None  # None: the kernel's default
+    hardware: Hardware | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Network:
 
     name: str
     links: tuple[Link, ...]
-    subnet: ipaddress.IPv4Network | None = None
+    subnets: tuple[Subnet, ...] = ()  # at most one of each family
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class Topology:
 
     nodes: tuple[str, ...]
     networks: tuple[Network, ...]
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # by node
 
     @property
     def control_plane(self) -> str:
@@ -68,123 +70,50 @@ class Topology:
         return self.networks[0]
 
     @property
-    def primary_subnet(self) -> ipaddress.IPv4Network:
-        """The addresses of the primary network."""
-        assert self.primary.subnet is not None  # checked when it was read
-        return self.primary.subnet
+    def primary_subnet(self) -> Subnet:
+        """The addresses of the primary network, of its first family."""
+        return self.primary.subnets[0]
+
+    @property
+    def gateways(self) -> tuple[str, ...]:
+        """The first address of each subnet of the primary network: its bridge."""
+        return tuple(str(subnet[1]) for subnet in self.primary.subnets)
 
     @property
     def gateway(self) -> str:
-        """The first address of the primary network: its bridge."""
-        return str(self.primary_subnet[1])
+        """The bridge's address of the first family."""
+        return self.gateways[0]
+
+    def addresses(self, node: str) -> tuple[str, ...]:
+        """The node's own addresses, one of each family."""
+        place = 2 + self.nodes.index(node)
+        return tuple(str(subnet[place]) for subnet in self.primary.subnets)
 
     def address(self, node: str) -> str:
-        """The node's own address."""
-        return str(self.primary_subnet[2 + self.nodes.index(node)])
+        """The node's own address of the first family."""
+        return self.addresses(node)[0]
+
+    def pod_subnets(self, node: str) -> tuple[str, ...]:
+        """The addresses of the node's pods, of the same families as the nodes' own."""
+        number = self.nodes.index(node)
+        return tuple(
+            f"10.244.{number}.0/24" if subnet.version == 4 else f"fd00:10:244:{number:x}::/64"
+            for subnet in self.primary.subnets
+        )
 
     def pod_subnet(self, node: str) -> str:
-        """The addresses of the node's pods."""
-        return f"10.244.{self.nodes.index(node)}.0/24"
+        """The addresses of the node's pods, of the first family."""
+        return self.pod_subnets(node)[0]
 
     def uplink(self, node: str) -> str:
         """The node's interface on the primary network."""
         return next(link.name for link in self.primary.links if link.node == node)
 
+    def all_links(self, node: str) -> tuple[Link, ...]:
+        """The node's interfaces, network by network."""
+        links = (link for network in self.networks for link in network.links)
+        return tuple(link for link in links if link.node == node)
+
     def links_of(self, node: str) -> tuple[str, ...]:
         """The names of the node's interfaces, network by network."""
-        links = (link for network in self.networks for link in network.links)
-        return tuple(link.name for link in links if link.node == node)
-
-
-class _NetworkForm(msgspec.Struct, forbid_unknown_fields=True):
-    name: str
-    links: dict[str, str | list[str]]
-    subnet: str | None = None
-
-
-class _Form(msgspec.Struct, forbid_unknown_fields=True):
-    nodes: list[str]
-    networks: list[_NetworkForm]
-
-
-def load_topology(path: Path) -> Topology:
-    """Read and check a topology file."""
-    try:
-        form = msgspec.convert(read_document(path.read_bytes(), str(path)).data(), _Form)
-    except OSError as error:
-        raise TopologyError(f"{path}: cannot be read: {error.strerror}") from error
-    except ManifestError as error:
-        raise TopologyError(str(error)) from error
-    except msgspec.ValidationError as error:
-        raise TopologyError(f"{path}: {error}") from error
-    try:
-        return _checked(form)
-    except TopologyError as error:
-        raise TopologyError(f"{path}: {error}") from error
-
-
-def _checked(form: _Form) -> Topology:
-    _check_nodes(form.nodes)
-    networks = []
-    seen: set[Any] = set()
-    for index, network in enumerate(form.networks):
-        where = f"networks[{index}]"
-        if not NETWORK_NAME.fullmatch(network.name):
-            raise TopologyError(f"{where}.name: {network.name!r}: use up to 12 of a-z, 0-9 and -")
-        if network.name in seen:
-            raise TopologyError(f"{where}.name: {network.name!r} is there twice; rename one")
-        seen.add(network.name)
-        links = _links(network, where, form.nodes, seen)
-        networks.append(Network(network.name, links, _subnet(network, where, len(form.nodes))))
-    _check_primary(form.nodes, networks)
-    return Topology(tuple(form.nodes), tuple(networks))
-
-
-def _check_nodes(nodes: list[str]) -> None:
-    if not 1 <= len(nodes) <= MAX_NODES:
-        raise TopologyError(f"nodes: {len(nodes)} given; name 1 to {MAX_NODES}")
-    for node in nodes:
-        if not NODE_NAME.fullmatch(node):
-            raise TopologyError(f"nodes: {node!r} is no node name; use a-z, 0-9 and - (at most 52)")
-        if nodes.count(node) > 1:
-            raise TopologyError(f"nodes: {node!r} is there twice; rename one")
-
-
-def _links(network: _NetworkForm, where: str, nodes: list[str], seen: set[Any]) -> tuple[Link, ...]:
-    links = []
-    for node, names in network.links.items():
-        if node not in nodes:
-            known = ", ".join(nodes)
-            raise TopologyError(f"{where}.links: unknown node {node!r}; the nodes are {known}")
-        for name in [names] if isinstance(names, str) else names:
-            link = Link(node, name)
-            if not LINK_NAME.fullmatch(name) or name in ("lo", ".", ".."):
-                raise TopologyError(f"{where}.links.{node}: {name!r} cannot name an interface")
-            if link in seen:
-                raise TopologyError(f"{where}.links.{node}: duplicate link {name!r}; rename one")
-            seen.add(link)
-            links.append(link)
-    return tuple(links)
-
-
-def _subnet(network: _NetworkForm, where: str, nodes: int) -> ipaddress.IPv4Network | None:
-    if network.subnet is None:
-        return None
-    try:
-        subnet = ipaddress.IPv4Network(network.subnet)
-    except ValueError as error:
-        raise TopologyError(f"{where}.subnet: {error}") from error
-    if subnet.num_addresses < nodes + 4:  # network, bridge, nodes, one spare, broadcast
-        raise TopologyError(f"{where}.subnet: {subnet} is too small for {nodes} nodes")
-    return subnet
-
-
-def _check_primary(nodes: list[str], networks: list[Network]) -> None:
-    if not networks or networks[0].subnet is None:
-        raise TopologyError("networks[0].subnet: the first network carries the nodes; give it one")
-    linked = {link.node for link in networks[0].links}
-    for node in nodes:
-        if node not in linked:
-            raise TopologyError(
-                f"networks[0].links: {node!r} has no link; every node needs one here"
-            )
+        return tuple(link.name for link in self.all_links(node))

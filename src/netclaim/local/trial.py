@@ -1,39 +1,36 @@
-"""`netclaim try`: a user's manifests on an embedded cluster, and what became of their pods."""
+"""`netclaim try`: a user's manifests on an embedded cluster, and what became of their pods.
+
+Promise: everything up to the outcome is done within the trial's time; what has not started by then
+is reported as still starting.
+"""
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+import sys
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import structlog
 
-from netclaim.local.cluster import EmbeddedCluster, embedded_cluster
+from netclaim.local.cluster import EmbeddedCluster, SlowStartError, embedded_cluster
+from netclaim.local.duplicates import with_duplicates
+from netclaim.local.expected import expected_pods, held_back
 from netclaim.local.hints import wait_for_user
-from netclaim.local.manifests import SPECS_OF_PODS, Manifests, create_all, unmade_namespaces
+from netclaim.local.manifests import Manifests, create_all, unmade_namespaces
 from netclaim.local.outcome import PodOutcome, outcomes, settled
+from netclaim.local.show import Result, as_json, show_result, unschedulable
 from netclaim.local.topology import Topology
 from netclaim.manifests.files import raise_faults
-from netclaim.manifests.objects import Object
 from netclaim.network.policy import Level
-from netclaim.schema.kinds import POD
-from netclaim.screen import Screen
+from netclaim.screen import PlainScreen, Screen
 
 __all__ = ["Trial", "run_trial"]
 
 LOOK_S: Final = 0.02  # a look at hundreds of pods costs as much; changes come by the thousand
 ALL_WELL: Final = 0
 SOME_FAILED: Final = 1
-STAGES: Final = {
-    "claim": "its claim could not be made",
-    "schedule": "the scheduler has no node for it",
-    "prepare": "the driver could not prepare its claim",
-    "attach": "its interface could not be attached",
-    "report": "its interface was not reported",
-    "": "it has not started in time",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +45,7 @@ class Trial:
     policy: Level = Level.BASELINE
     timeout_s: float = 60.0
     keep: bool = False
+    json: bool = False
 
     def cluster(self) -> AbstractAsyncContextManager[EmbeddedCluster]:
         """The cluster to try it on."""
@@ -61,17 +59,21 @@ class Trial:
 
 
 async def run_trial(trial: Trial, screen: Screen) -> int:
-    """Run it and tell the outcome; returns the exit code."""
+    """Run it and show the outcome; returns the exit code. With JSON, stdout has nothing else."""
     quiet_logs()
+    until_s = asyncio.get_running_loop().time() + trial.timeout_s
     async with AsyncExitStack() as stack:
         with screen.working("starting the cluster"):
-            cluster = await stack.enter_async_context(trial.cluster())
+            cluster = await start_cluster(trial, stack, until_s)
         with screen.working("starting the pods"):
-            found = await start_pods(cluster, trial.manifests.items, trial.timeout_s)
-        show_outcomes(found, screen)
+            result = await start_pods(cluster, trial, until_s)
+        if trial.json:
+            PlainScreen(sys.stdout).block(as_json(result))
+        else:
+            show_result(result, screen, keep=trial.keep)
         if trial.keep:
-            await wait_for_user(cluster, screen)
-    return ALL_WELL if all(pod.state == "ready" for pod in found) else SOME_FAILED
+            await wait_for_user(cluster, screen, unschedulable(result))
+    return ALL_WELL if result.is_well else SOME_FAILED
 
 
 def quiet_logs() -> None:
@@ -79,66 +81,37 @@ def quiet_logs() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
 
 
-async def start_pods(
-    cluster: EmbeddedCluster, items: Sequence[Object], timeout_s: float
-) -> tuple[PodOutcome, ...]:
+async def start_cluster(trial: Trial, stack: AsyncExitStack, until_s: float) -> EmbeddedCluster:
+    """Start the cluster; SlowStartError if that takes until the trial's time is over."""
+    try:
+        async with asyncio.timeout_at(until_s):
+            return await stack.enter_async_context(trial.cluster())
+    except TimeoutError as error:
+        told = f"the cluster was not ready after {trial.timeout_s:g} s (--timeout)"
+        raise SlowStartError(told) from error
+
+
+async def start_pods(cluster: EmbeddedCluster, trial: Trial, until_s: float) -> Result:
     """Create everything, and wait until each pod has its interfaces or is known not to."""
+    items = trial.manifests.items
     for namespace in sorted(unmade_namespaces(items)):
         cluster.add_namespace(namespace)
     raise_faults([fault.as_error() for fault in create_all(cluster.verbs, items)])
-    expected = expected_pods(items)
 
-    found = outcomes(cluster.store, cluster.driver_names)
-    with suppress(TimeoutError):  # what has not started by then is told as such
-        async with asyncio.timeout(timeout_s):
-            while not settled(found, expected):
+    found = _look(cluster)
+    try:
+        async with asyncio.timeout_at(until_s):
+            while not settled(found, expected_pods(cluster.store)):
                 await cluster.store.wait_after(cluster.store.revision)
                 await asyncio.sleep(LOOK_S)
-                found = outcomes(cluster.store, cluster.driver_names)
-    return found
+                found = _look(cluster)
+    except TimeoutError:
+        found = _look(cluster, over=True)
+    found = with_duplicates(found, cluster.store, cluster.topology, cluster.driver_names)
+    uncreated = max(0, expected_pods(cluster.store) - len(found))
+    return Result(found, uncreated, trial.timeout_s)
 
 
-def expected_pods(items: Sequence[Object]) -> int:
-    """How many pods the manifests make."""
-    return sum(
-        1 if item.kind == POD.name else item.object["spec"].get("replicas", 1)
-        for item in items
-        if item.kind in SPECS_OF_PODS
-    )
-
-
-def show_outcomes(found: Collection[PodOutcome], screen: Screen) -> None:
-    """The pods with their interfaces, then what stopped those that have none."""
-    screen.table(
-        ("NAMESPACE", "POD", "NODE", "STATUS", "INTERFACES"),
-        [
-            (
-                pod.namespace,
-                pod.name,
-                pod.node or "-",
-                "Ready" if pod.state == "ready" else "Pending",
-                _interfaces(pod),
-            )
-            for pod in found
-        ],
-    )
-    failed = [pod for pod in found if pod.state != "ready"]
-    for pod in failed:
-        why = f": {pod.reason}" if pod.reason else ""
-        screen.line(f"{pod.namespace}/{pod.name}: {STAGES[pod.stage]}{why}", good=False)
-    if failed:
-        told = f"{len(failed)} of {_count(len(found), 'pod')} did not get what they claim"
-        screen.line(told, good=False)
-    else:
-        interfaces = sum(len(pod.interfaces) for pod in found)
-        told = f"{_count(len(found), 'pod')} ready, with {_count(interfaces, 'interface')} by claim"
-        screen.line(told, good=True)
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
-def _interfaces(pod: PodOutcome) -> str:
-    shown = [f"{one.name} {','.join(one.ips)}".strip() for one in pod.interfaces]
-    return "; ".join(shown) or "-"
+def _look(cluster: EmbeddedCluster, *, over: bool = False) -> tuple[PodOutcome, ...]:
+    found = outcomes(cluster.store, cluster.driver_names)
+    return (*found, *held_back(cluster.store, found, over=over))

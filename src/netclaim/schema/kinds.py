@@ -13,14 +13,17 @@ from netclaim.model.claim import JsonObject
 __all__ = [
     "CLAIM",
     "CLASS",
+    "DAEMON_SET",
     "DEPLOYMENT",
     "EVENT",
+    "JOB",
     "KINDS",
     "NAMESPACE",
     "NODE",
     "POD",
     "REPLICA_SET",
     "SLICE",
+    "STATEFUL_SET",
     "TEMPLATE",
     "Address",
     "Kind",
@@ -70,6 +73,7 @@ class Kind:
 
 _CORE: Final = (Address("", "v1"),)
 _APPS: Final = (Address("apps", "v1"),)
+_BATCH: Final = (Address("batch", "v1"),)
 _DRA: Final = tuple(Address(GROUP, version) for version in ("v1", "v1beta2", "v1beta1"))
 
 NAMESPACE: Final = Kind("Namespace", "namespaces", _CORE, has_status=True, short="ns")
@@ -84,6 +88,9 @@ POD: Final = Kind(
 )
 DEPLOYMENT: Final = Kind("Deployment", "deployments", _APPS, has_status=True, short="deploy")
 REPLICA_SET: Final = Kind("ReplicaSet", "replicasets", _APPS, has_status=True, short="rs")
+STATEFUL_SET: Final = Kind("StatefulSet", "statefulsets", _APPS, has_status=True, short="sts")
+DAEMON_SET: Final = Kind("DaemonSet", "daemonsets", _APPS, has_status=True, short="ds")
+JOB: Final = Kind("Job", "jobs", _BATCH, has_status=True)
 CLASS: Final = Kind("DeviceClass", "deviceclasses", _DRA)
 CLAIM: Final = Kind("ResourceClaim", "resourceclaims", _DRA, has_status=True)
 TEMPLATE: Final = Kind("ResourceClaimTemplate", "resourceclaimtemplates", _DRA)
@@ -109,7 +116,8 @@ EVENT: Final = Kind(
 )
 
 KINDS: Final = (
-    NAMESPACE, NODE, POD, DEPLOYMENT, REPLICA_SET, CLASS, CLAIM, TEMPLATE, SLICE, EVENT,
+    NAMESPACE, NODE, POD, DEPLOYMENT, REPLICA_SET, STATEFUL_SET, DAEMON_SET, JOB, CLASS, CLAIM,
+    TEMPLATE, SLICE, EVENT,
 )  # fmt: skip
 
 

@@ -18,11 +18,14 @@ from netclaim.schema.claim_rules import (
 from netclaim.schema.kinds import (
     CLAIM,
     CLASS,
+    DAEMON_SET,
     DEPLOYMENT,
     EVENT,
+    JOB,
     POD,
     REPLICA_SET,
     SLICE,
+    STATEFUL_SET,
     TEMPLATE,
     Kind,
 )
@@ -32,6 +35,7 @@ from netclaim.schema.slice_rules import check_slice_spec
 from netclaim.schema.status_rules import check_claim_status
 from netclaim.schema.workload_rules import (
     check_event,
+    check_job,
     check_pod_spec,
     check_pod_update,
     check_replicated,
@@ -56,8 +60,12 @@ def with_defaults(obj: JsonObject, kind: Kind, now: str) -> JsonObject:
             kept = edit(obj, "spec.devices.*.attributes.*", _without_lists)
             stamp = {"timeAdded": now}
             return dict(edit(kept, "spec.devices.*.taints.*", lambda taint, _: {**stamp, **taint}))
-        case "Deployment" | "ReplicaSet":
+        case "Deployment" | "ReplicaSet" | "StatefulSet":
             return {**obj, "spec": {"replicas": 1, **obj.get("spec", {})}}
+        case "Job":
+            spec = obj.get("spec", {})
+            once = {} if "parallelism" in spec or "completions" in spec else {"completions": 1}
+            return {**obj, "spec": {"parallelism": 1, **once, **spec}}
     return obj
 
 
@@ -135,5 +143,7 @@ class Review:
             yield from check_class_spec(spec, SPEC, self.cel)
         elif kind is SLICE:
             yield from check_slice_spec(spec, old, SPEC)
-        elif kind in (DEPLOYMENT, REPLICA_SET):
+        elif kind in (DEPLOYMENT, REPLICA_SET, STATEFUL_SET, DAEMON_SET):
             yield from check_replicated(spec, old, SPEC)
+        elif kind is JOB:
+            yield from check_job(spec, SPEC)

@@ -19,10 +19,17 @@ from netclaim.schema.names import (
 from netclaim.schema.refusal import Fault, duplicate, forbidden, invalid, missing
 from netclaim.schema.selector import matches_labels
 
-__all__ = ["check_event", "check_pod_spec", "check_pod_update", "check_replicated"]
+__all__ = [
+    "check_event",
+    "check_job",
+    "check_pod_spec",
+    "check_pod_update",
+    "check_replicated",
+]
 
 NOTE_MAX: Final = 1024
 SHORT_MAX: Final = 128
+ENDING: Final = ("OnFailure", "Never")  # of a pod that is to end; by default pods do not
 OPERATORS: Final = ("DoesNotExist", "Exists", "In", "NotIn")
 
 
@@ -102,7 +109,7 @@ def _without_images(spec: JsonObject) -> JsonObject:
 
 
 def check_replicated(spec: JsonObject, old: JsonObject | None, at: Path) -> Iterator[Fault]:
-    """The spec of a Deployment or ReplicaSet."""
+    """The spec of what keeps up a number of pods: a Deployment, a set of any kind."""
     if spec.get("replicas", 1) < 0:
         yield invalid((*at, "replicas"), spec["replicas"], "must be greater than or equal to 0")
     template = spec.get("template", {})
@@ -119,6 +126,20 @@ def check_replicated(spec: JsonObject, old: JsonObject | None, at: Path) -> Iter
     yield from check_pod_spec(template.get("spec", {}), (*at, "template", "spec"))
     if old is not None and selector != old.get("selector"):
         yield invalid((*at, "selector"), selector, "field is immutable")
+
+
+def check_job(spec: JsonObject, at: Path) -> Iterator[Fault]:
+    """The spec of a Job; its selector is the server's to make."""
+    for key in ("parallelism", "completions"):
+        if spec.get(key, 0) < 0:
+            yield invalid((*at, key), spec[key], "must be greater than or equal to 0")
+    template = spec.get("template", {})
+    yield from check_labels(template.get("metadata", {}), (*at, "template", "metadata"))
+    inner = template.get("spec", {})
+    yield from check_pod_spec(inner, (*at, "template", "spec"))
+    if inner.get("restartPolicy") not in ENDING:
+        where = (*at, "template", "spec", "restartPolicy")
+        yield missing(where, 'valid values: "OnFailure", "Never"')
 
 
 def _check_selector(selector: JsonObject | None, at: Path) -> Iterator[Fault]:

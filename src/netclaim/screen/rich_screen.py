@@ -16,7 +16,14 @@ from rich.text import Text
 __all__ = ["RichScreen"]
 
 COLOURS = {None: "", True: "green", False: "red"}
-STATES = {"Running": "green", "Ready": "green", "Pending": "yellow", "UP": "green", "DOWN": "dim"}
+STATES = {
+    "Running": "green",
+    "Ready": "green",
+    "Pending": "yellow",
+    "Error": "red",
+    "UP": "green",
+    "DOWN": "dim",
+}
 
 
 class RichScreen:

@@ -39,7 +39,8 @@ async def serve_api(verbs: Verbs, host: str, port: int = 0) -> AsyncIterator[str
     await runner.setup()
     try:
         await web.TCPSite(runner, host, port).start()
-        yield f"http://{host}:{runner.addresses[0][1]}"
+        shown = f"[{host}]" if ":" in host else host
+        yield f"http://{shown}:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()
 

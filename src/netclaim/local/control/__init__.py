@@ -9,9 +9,11 @@ from typing import Final
 
 from netclaim.local.api.verbs import Verbs
 from netclaim.local.control.claims import make_claims, release_claims
+from netclaim.local.control.extended import make_extended_claims
 from netclaim.local.control.garbage import collect_garbage
 from netclaim.local.control.replicas import scale_deployments, scale_replica_sets
 from netclaim.local.control.schedule import UNSCHEDULABLE, schedule
+from netclaim.local.control.sets import keep_daemon_sets, scale_stateful_sets, start_jobs
 
 __all__ = ["UNSCHEDULABLE", "control"]
 
@@ -19,7 +21,11 @@ GATHER_S: Final = 0.005  # a burst of changes is one round; nobody notices so sh
 PARTS: Final = (
     scale_deployments,
     scale_replica_sets,
+    scale_stateful_sets,
+    keep_daemon_sets,
+    start_jobs,
     make_claims,
+    make_extended_claims,
     schedule,
     release_claims,
     collect_garbage,

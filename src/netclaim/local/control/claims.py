@@ -4,18 +4,19 @@ Each call does what there is to do and writes nothing else. A claim that nobody 
 more loses its allocation, and with it the protection from deletion.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from netclaim.local.api.verbs import Verbs
-from netclaim.local.control.replicas import owner_reference
+from netclaim.local.control.owned import MANAGER, owner_reference
 from netclaim.local.events import record
+from netclaim.manifests.near import near
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, POD, TEMPLATE
 from netclaim.schema.refusal import RefusedError
 
-__all__ = ["FINALIZER", "make_claims", "release_claims"]
+__all__ = ["FINALIZER", "make_claims", "meant", "refuse_pod", "release_claims"]
 
-MANAGER: Final = "kube-controller-manager"
 FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 NOT_MADE: Final = "FailedResourceClaimCreation"
@@ -40,7 +41,8 @@ def _make(verbs: Verbs, pod: JsonObject, wanted: JsonObject) -> None:
     status = now.get("status", {})
     if template is None:
         name = wanted["resourceClaimTemplateName"]
-        _refuse(verbs, now, f"resourceclaimtemplate {name!r} not found")
+        known = (one["metadata"]["name"] for one in verbs.list(TEMPLATE, meta["namespace"]))
+        refuse_pod(verbs, now, f'resourceclaimtemplate "{name}" not found{meant(name, known)}')
         return
     inner = template["spec"].get("metadata", {})
     annotations = {**inner.get("annotations", {}), POD_CLAIM_NAME: wanted["name"]}
@@ -59,7 +61,7 @@ def _make(verbs: Verbs, pod: JsonObject, wanted: JsonObject) -> None:
     try:
         claim = verbs.create(CLAIM, body, manager=MANAGER)
     except RefusedError as refusal:
-        _refuse(verbs, now, str(refusal))
+        refuse_pod(verbs, now, str(refusal))
         return
     entry = {"name": wanted["name"], "resourceClaimName": claim["metadata"]["name"]}
     entries = [*status.get("resourceClaimStatuses", ()), entry]
@@ -67,7 +69,13 @@ def _make(verbs: Verbs, pod: JsonObject, wanted: JsonObject) -> None:
     _set_status(verbs, now, {**kept, "resourceClaimStatuses": entries})
 
 
-def _refuse(verbs: Verbs, pod: JsonObject, message: str) -> None:
+def meant(name: str, known: Iterable[str]) -> str:
+    """The question whether another name was meant, if one is like it."""
+    guess = near(name, known)
+    return f'; did you mean "{guess}"?' if guess else ""
+
+
+def refuse_pod(verbs: Verbs, pod: JsonObject, message: str) -> None:
     """Say, once, why a pod's claim cannot be made."""
     status = pod.get("status", {})
     if status.get("message") != message:

@@ -1,8 +1,9 @@
 """The embedded scheduler: a node for each pod, devices for its claims, by netclaim's allocator.
 
 Promise: a pod's claims are allocated and reserved before it gets its node, as in a real cluster;
-what stands in its way is written into its status and told once in an event. Limit: of a pod it sees
-claims and nodeSelector; among nodes that fit, the one with the fewest pods is taken.
+what stands in its way is written into its status and reported once in an event. Limit: of a pod it
+sees claims, nodeSelector, required node affinity and tolerations; among nodes that fit, the one
+with the fewest pods is taken.
 """
 
 from collections import Counter
@@ -22,7 +23,8 @@ from netclaim.allocator import (
     explain,
 )
 from netclaim.local.api.verbs import STAMPS, Verbs
-from netclaim.local.control.claims import FINALIZER
+from netclaim.local.control.claims import FINALIZER, meant
+from netclaim.local.control.node_fit import node_takes, why_no_node
 from netclaim.local.control.why_not import why_not
 from netclaim.local.events import record
 from netclaim.local.node.claims import ClaimNotReadyError, claim_names
@@ -74,12 +76,13 @@ def _claims(verbs: Verbs, pod: JsonObject) -> list[JsonObject]:
     for name in claim_names(pod).values():
         claim = verbs.store.get(CLAIM, name, meta["namespace"])
         if claim is None:
-            raise _NoNodeError(f"resourceclaim {name!r} not found")
+            known = (one["metadata"]["name"] for one in verbs.list(CLAIM, meta["namespace"]))
+            raise _NoNodeError(f'resourceclaim "{name}" not found{meant(name, known)}')
         if "deletionTimestamp" in claim["metadata"]:
-            raise _NoNodeError(f"resourceclaim {name!r} is being deleted")
+            raise _NoNodeError(f'resourceclaim "{name}" is being deleted')
         owners = claim["metadata"].get("ownerReferences", ())
         if any(o.get("controller") and o["uid"] != meta["uid"] for o in owners):
-            raise _NoNodeError(f"resourceclaim {name!r} was made for another pod")
+            raise _NoNodeError(f'resourceclaim "{name}" was made for another pod')
         found.append(claim)
     return found
 
@@ -88,7 +91,7 @@ class _Offers:
     """The nodes and devices of one round, and what is taken of them."""
 
     def __init__(self, verbs: Verbs) -> None:
-        self._nodes = [Node.read(found) for found in verbs.list(NODE)]
+        self._nodes = [(found, Node.read(found)) for found in verbs.list(NODE)]
         self._load = Counter(found["spec"].get("nodeName") for found in verbs.list(POD))
         self._allocator = Allocator(
             [Slice.read(found) for found in verbs.list(SLICE)],
@@ -98,12 +101,9 @@ class _Offers:
 
     def place(self, pod: JsonObject, claims: Sequence[JsonObject]) -> _Placement:
         """Choose a node, and take what the claims get there."""
-        wanted = pod["spec"].get("nodeSelector", {}).items()
-        nodes = [node for node in self._nodes if wanted <= dict(node.labels).items()]
+        nodes = [read for node, read in self._nodes if node_takes(pod["spec"], node)]
         if not nodes:
-            labels = ", ".join(f"{key}={value}" for key, value in wanted)
-            count = len(self._nodes)
-            raise _NoNodeError(f"none of {count} nodes has the labels of nodeSelector ({labels})")
+            raise _NoNodeError(why_no_node(pod["spec"], [node for node, _ in self._nodes]))
         read = [Claim.read(claim) for claim in claims]
         try:
             decision = self._allocator.decide(read, nodes)

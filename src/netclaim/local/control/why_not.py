@@ -1,8 +1,13 @@
-"""Why no node can have a pod, in one line: each obstacle once, with the devices it is true of."""
+"""Why no node can have a pod, in one line: each obstacle once, with the devices it is true of.
+
+Promise: the words are the allocator's; beside what a selector wants stands what it found on each
+device. Devices of other classes are left out where there are devices of the right one.
+"""
 
 from collections.abc import Iterator, Sequence
 
-from netclaim.allocator import NodeReport, NotSelected, Reason, RequestReport
+from netclaim.allocator import DeviceReport, NodeReport, NotSelected, Reason, RequestReport
+from netclaim.allocator.cel.trace import Reading
 
 __all__ = ["why_not"]
 
@@ -43,16 +48,37 @@ def _shortage(request: RequestReport) -> Iterator[tuple[str, str]]:
     name = f"request {request.request.full_name}"
     if not request.devices:
         yield f"{name}, no device is published", ""
-    for device in request.devices:
+    of_class = [device for device in request.devices if not _is_of_another_class(device)]
+    for device in of_class or request.devices:
         for reason in device.reasons:
-            yield f"{name}, {_text(reason)}", device.device.device
+            for obstacle, found in _texts(reason):
+                shown = f"{device.device.device}: {found}" if found else device.device.device
+                yield f"{name}, {obstacle}", shown
 
 
-def _text(reason: Reason) -> str:
-    """A reason in words that are the same for all devices it is true of."""
-    if isinstance(reason, NotSelected):
-        return f"`{reason.selector.expression}` is false"
-    return str(reason)
+def _is_of_another_class(device: DeviceReport) -> bool:
+    return any(
+        isinstance(reason, NotSelected) and reason.selector.owner.startswith("class ")
+        for reason in device.reasons
+    )
+
+
+def _texts(reason: Reason) -> Iterator[tuple[str, str]]:
+    """A reason in words that are the same for all devices it is true of, and what it found."""
+    if not isinstance(reason, NotSelected):
+        yield str(reason), ""
+    elif not reason.clauses:
+        yield f"`{reason.selector.expression}` is false", ""
+    else:
+        for clause in reason.clauses:
+            yield f"`{clause.text}` is {clause.outcome}", _found(clause.readings)
+
+
+def _found(readings: Sequence[Reading]) -> str:
+    """What a clause read: its only value, or each by its name."""
+    if len(readings) == 1 and not readings[0].missing:
+        return readings[0].value
+    return "; ".join(map(str, readings))
 
 
 def _places(nodes: dict[str, list[str]]) -> str:

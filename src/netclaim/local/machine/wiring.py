@@ -9,20 +9,31 @@ from collections.abc import Mapping
 from typing import Final
 
 from netclaim.errors import HostError
-from netclaim.kernel import Netns, Rtnl, call_in, find_link
-from netclaim.kernel.ip_requests import add_address, add_route
+from netclaim.kernel import Netns, Rtnl, call_in, find_link, uapi
+from netclaim.kernel.ip_requests import IpAddress, add_address, add_route
 from netclaim.kernel.link_requests import bridge, create_link, set_link, veth
+from netclaim.kernel.netlink import Request
 from netclaim.kernel.sysctl import try_sysctl
-from netclaim.local.topology import Topology
+from netclaim.local.topology import Subnet, Topology
 
-__all__ = ["POD_BRIDGE", "find_index", "wire_cluster"]
+__all__ = [
+    "POD_BRIDGE",
+    "enable_ipv6",
+    "everywhere",
+    "find_index",
+    "give_address",
+    "wire_cluster",
+]
 
 POD_BRIDGE: Final = "cni0"  # as flannel and others call it; the driver does not offer it to pods
-EVERYWHERE: Final = ipaddress.ip_network("0.0.0.0/0")
+FORWARD: Final = {4: "net/ipv4/ip_forward", 6: "net/ipv6/conf/all/forwarding"}
+# Machines without IPv6 may have it switched off for new namespaces too.
+NO_IPV6: Final = ("net/ipv6/conf/all/disable_ipv6", "net/ipv6/conf/default/disable_ipv6")
 
 
 async def wire_cluster(topology: Topology, nodes: Mapping[str, Netns]) -> None:
     """Make all links, addresses and routes."""
+    _allow(topology)
     with Rtnl.open() as closet:
         await _up(closet, "lo")
         for network in topology.networks:
@@ -32,45 +43,71 @@ async def wire_cluster(topology: Topology, nodes: Mapping[str, Netns]) -> None:
             switch = await find_index(closet, name)
             for number, link in enumerate(network.links):
                 port = f"{network.name[:8]}.{number}"
-                cable = veth(link.name, peer_netns_fd=nodes[link.node].fd)
-                await closet.call(create_link(port, cable, master_index=switch))
+                netns_fd = nodes[link.node].fd
+                cable = veth(link.name, peer_netns_fd=netns_fd, peer_mtu=link.mtu)
+                await closet.call(create_link(port, cable, mtu=link.mtu, master_index=switch))
                 await _up(closet, port)
             if network is topology.primary:
-                length = topology.primary_subnet.prefixlen
-                gateway = ipaddress.ip_interface(f"{topology.gateway}/{length}")
-                await closet.call(add_address(switch, gateway))
+                for subnet in network.subnets:
+                    await closet.call(give_address(switch, subnet, subnet[1]))
     for name, netns in nodes.items():
         await _wire_node(topology, name, netns)
 
 
 async def _wire_node(topology: Topology, node: str, netns: Netns) -> None:
-    """Switch the node's links on, and give it its address and the ways to the others' pods."""
-    call_in(netns, lambda: try_sysctl("net/ipv4/ip_forward", "1"))  # others' pods come this way
+    """Switch the node's links on, and give it its addresses and the ways to the others' pods."""
+    call_in(netns, lambda: _allow(topology))
     with Rtnl.open(netns) as rtnl:
         for link in ("lo", *topology.links_of(node)):
             await _up(rtnl, link)
-        length = topology.primary_subnet.prefixlen
         uplink = await find_index(rtnl, topology.uplink(node))
-        own = ipaddress.ip_interface(f"{topology.address(node)}/{length}")
-        pods = ipaddress.ip_network(topology.pod_subnet(node))
         await rtnl.call(create_link(POD_BRIDGE, bridge()))
         await _up(rtnl, POD_BRIDGE)
         pod_bridge = await find_index(rtnl, POD_BRIDGE)
-        await rtnl.batch(
-            [
-                add_address(uplink, own),
-                add_route(EVERYWHERE, gateway=ipaddress.ip_address(topology.gateway)),
-                add_address(pod_bridge, ipaddress.ip_interface(f"{pods[1]}/{pods.prefixlen}")),
-                *(
-                    add_route(
-                        ipaddress.ip_network(topology.pod_subnet(other)),
-                        gateway=ipaddress.ip_address(topology.address(other)),
-                    )
-                    for other in topology.nodes
-                    if other != node
-                ),
-            ]
-        )
+        for family, subnet in enumerate(topology.primary.subnets):
+            own = ipaddress.ip_address(topology.addresses(node)[family])
+            pods = ipaddress.ip_network(topology.pod_subnets(node)[family])
+            await rtnl.batch(
+                [
+                    give_address(uplink, subnet, own),
+                    add_route(everywhere(subnet), gateway=subnet[1]),
+                    give_address(pod_bridge, pods, pods[1]),
+                    *(
+                        add_route(
+                            ipaddress.ip_network(topology.pod_subnets(other)[family]),
+                            gateway=ipaddress.ip_address(topology.addresses(other)[family]),
+                        )
+                        for other in topology.nodes
+                        if other != node
+                    ),
+                ]
+            )
+
+
+def _allow(topology: Topology) -> None:
+    """Let the primary network's families be used in our namespace, and others' pods pass."""
+    for subnet in topology.primary.subnets:
+        if subnet.version == 6:
+            enable_ipv6()
+        try_sysctl(FORWARD[subnet.version], "1")
+
+
+def enable_ipv6() -> None:
+    """Let our namespace have IPv6, as far as the machine has it."""
+    for name in NO_IPV6:
+        try_sysctl(name, "0")
+
+
+def give_address(index: int, subnet: Subnet, address: IpAddress) -> Request:
+    """Give a link an address of a subnet, to be used at once: nobody else has it."""
+    flags = uapi.IFA_F_NODAD if address.version == 6 else 0
+    interface = ipaddress.ip_interface(f"{address}/{subnet.prefixlen}")
+    return add_address(index, interface, flags=flags)
+
+
+def everywhere(subnet: Subnet) -> Subnet:
+    """The network that holds all addresses of a subnet's family."""
+    return ipaddress.ip_network("0.0.0.0/0" if subnet.version == 4 else "::/0")
 
 
 async def find_index(rtnl: Rtnl, name: str) -> int:

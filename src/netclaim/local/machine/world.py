@@ -9,13 +9,14 @@ netclaim itself stays visible, wherever it is installed.
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from netclaim.errors import HostError
+from netclaim.local.machine.hardware import show_cards
 from netclaim.local.machine.syscalls import (
     CLONE_NEWNET,
     CLONE_NEWNS,
@@ -28,6 +29,7 @@ from netclaim.local.machine.syscalls import (
     setns,
     unshare,
 )
+from netclaim.local.topology import Link
 
 __all__ = ["NETNS", "NodePlace", "build_world", "enter_node"]
 
@@ -102,8 +104,11 @@ def build_world() -> int:
     return host_pid
 
 
-def enter_node(place: NodePlace) -> Callable[[], None]:
-    """What a forked process has to do, before it becomes a program, to be one of the node's."""
+def enter_node(place: NodePlace, links: Sequence[Link] = ()) -> Callable[[], None]:
+    """What a forked process has to do, before it becomes a program, to be one of the node's.
+
+    Of its links, those that have hardware look like ports of cards to it.
+    """
 
     def enter() -> None:
         die_with_parent()
@@ -111,6 +116,7 @@ def enter_node(place: NodePlace) -> Callable[[], None]:
         setns(netns, CLONE_NEWNET)
         unshare(CLONE_NEWNS)
         mount("sysfs", "/sys", "sysfs")
+        show_cards(links, place.directory / "sys")
         _cover(LIB, lambda: mount(str(place.lib), LIB, flags=MS_BIND))
 
     return enter

@@ -8,7 +8,7 @@ until that worked. After a restart claims are noted but not known to be prepared
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from netclaim.errors import PeerError
 from netclaim.local.api.store import Store
@@ -25,6 +25,9 @@ __all__ = [
     "RegisteredDrivers",
     "claim_names",
 ]
+
+
+EXTENDED: Final = "extended resources"  # with a blank, which the name of a claim cannot have
 
 
 class ClaimNotReadyError(PeerError):
@@ -139,7 +142,10 @@ class NodeClaims:
 
 
 def claim_names(pod: JsonObject) -> Mapping[str, str]:
-    """The names of a pod's claims in the pod, and their real names."""
+    """The names of a pod's claims in the pod, and their real names.
+
+    The claim behind extended resources has no name in the pod, and gets one that no other can have.
+    """
     made = {
         status["name"]: status.get("resourceClaimName")
         for status in pod.get("status", {}).get("resourceClaimStatuses", ())
@@ -150,4 +156,7 @@ def claim_names(pod: JsonObject) -> Mapping[str, str]:
         if not name:
             raise ClaimNotReadyError(f"the claim for {claim['name']} is not made yet")
         names[claim["name"]] = name
+    extended = pod.get("status", {}).get("extendedResourceClaimStatus")
+    if extended:
+        names[EXTENDED] = extended["resourceClaimName"]
     return names

@@ -15,6 +15,7 @@ from typing import Final
 
 from netclaim.errors import PeerError
 from netclaim.local.machine import NodePlace, enter_node
+from netclaim.local.topology import Link
 from netclaim.network.policy import Level
 
 __all__ = ["DriverEndedError", "DriverOptions", "driver_process"]
@@ -37,7 +38,7 @@ class DriverOptions:
     shared_links: tuple[str, ...] = ()
     policy: Level = Level.BASELINE
 
-    def command(self, place: NodePlace, pod_subnet: str) -> list[str]:
+    def command(self, place: NodePlace, pod_subnets: Sequence[str]) -> list[str]:
         """The driver's command line on a node."""
         directory = place.directory
         return [
@@ -52,9 +53,9 @@ class DriverOptions:
             f"--run-dir={directory / 'run'}",
             f"--cni-conf-dir={directory / 'net.d'}",
             "--runtime-hook=nri",  # the embedded runtime has no network configuration of its own
-            f"--pod-network={pod_subnet}",
             f"--policy={self.policy}",
             "--log-format=text",
+            *(f"--pod-network={subnet}" for subnet in pod_subnets),
             *(f"--cni-bin-dir={directory}" for directory in self.cni_bin_dirs),
             *(f"--shared-link={link}" for link in self.shared_links),
         ]  # fmt: skip
@@ -62,9 +63,9 @@ class DriverOptions:
 
 @asynccontextmanager
 async def driver_process(
-    place: NodePlace, command: Sequence[str], log: Path
+    place: NodePlace, command: Sequence[str], log: Path, links: Sequence[Link] = ()
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run a driver for as long as the block runs."""
+    """Run a driver for as long as the block runs; `links` are those of its node."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
     with log.open("ab") as stream:
         process = await asyncio.create_subprocess_exec(
@@ -74,7 +75,7 @@ async def driver_process(
             stderr=stream,
             env=environment,
             start_new_session=True,  # a Ctrl-C is ours to handle
-            preexec_fn=enter_node(place),
+            preexec_fn=enter_node(place, links),
         )
     try:
         async with asyncio.TaskGroup() as group:

@@ -8,17 +8,23 @@ namespace, then plugins again. Limit: no processes run in a pod; it is its netwo
 import asyncio
 import ipaddress
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from netclaim.errors import HostError, PeerError
-from netclaim.kernel import Netns, Rtnl
-from netclaim.kernel.ip_requests import add_address, add_route
+from netclaim.kernel import Netns, Rtnl, call_in
+from netclaim.kernel.ip_requests import IpAddress, add_route
 from netclaim.kernel.link_requests import create_link, set_link, veth
 from netclaim.local.machine import NETNS, POD_BRIDGE, add_netns, remove_netns
-from netclaim.local.machine.wiring import EVERYWHERE, find_index
+from netclaim.local.machine.wiring import (
+    enable_ipv6,
+    everywhere,
+    find_index,
+    give_address,
+)
 from netclaim.model.claim import JsonObject
 from netclaim.model.pod import PodSandbox
 from netclaim.nri import Container, ContainerHook, ContainerState, Runtime, StatusError
@@ -35,11 +41,12 @@ class SandboxError(PeerError):
 class Sandboxes:
     """The sandboxes of one node."""
 
-    def __init__(self, runtime: Runtime, node: Netns, pod_subnet: str) -> None:
+    def __init__(self, runtime: Runtime, node: Netns, pod_subnets: Sequence[str]) -> None:
+        """Pods get an address of each subnet."""
         self._runtime = runtime
         self._node = node
-        self._subnet = ipaddress.IPv4Network(pod_subnet)
-        self._taken: set[ipaddress.IPv4Address] = set()
+        self._subnets = tuple(map(ipaddress.ip_network, pod_subnets))
+        self._taken: set[IpAddress] = set()
         self._by_pod: dict[str, PodSandbox] = {}
 
     @property
@@ -52,7 +59,7 @@ class Sandboxes:
         meta = pod["metadata"]
         on_host = bool(pod["spec"].get("hostNetwork"))
         path = NETNS / f"cni-{secrets.token_hex(8)}"
-        address = None if on_host else self._take_address()
+        addresses = () if on_host else self._take_addresses()
         sandbox = PodSandbox(
             id=secrets.token_hex(32),
             uid=meta["uid"],
@@ -61,11 +68,11 @@ class Sandboxes:
             netns=None if on_host else str(path),
             labels=meta.get("labels", {}),
             annotations=meta.get("annotations", {}),
-            ips=(str(address),) if address else (),
+            ips=tuple(map(str, addresses)),
         )
         try:
-            if address:
-                await self._make_network(path, address)
+            if addresses:
+                await self._make_network(path, addresses)
             await self._runtime.run_pod_sandbox(sandbox)
         except StatusError as error:
             self._take_back(sandbox)
@@ -98,17 +105,18 @@ class Sandboxes:
         self._take_back(sandbox)
         await self._runtime.remove_pod_sandbox(sandbox)
 
-    def _take_address(self) -> ipaddress.IPv4Address:
-        address = next((one for one in self._addresses() if one not in self._taken), None)
-        if address is None:
-            raise HostError(f"the node has no address left for a pod in {self._subnet}")
-        self._taken.add(address)
-        return address
-
-    def _addresses(self) -> Iterator[ipaddress.IPv4Address]:
-        hosts = self._subnet.hosts()
-        next(hosts)  # the bridge's own
-        return hosts
+    def _take_addresses(self) -> tuple[IpAddress, ...]:
+        """An address of each subnet that no other pod has."""
+        found: list[IpAddress] = []
+        for subnet in self._subnets:
+            # The first one is the bridge's own.
+            hosts: Iterator[IpAddress] = islice(subnet.hosts(), 1, None)
+            address = next((one for one in hosts if one not in self._taken), None)
+            if address is None:
+                raise HostError(f"the node has no address left for a pod in {subnet}")
+            found.append(address)
+        self._taken.update(found)
+        return tuple(found)
 
     def _take_back(self, sandbox: PodSandbox) -> None:
         """The links in the namespace, and their ends on the node, go with it."""
@@ -116,9 +124,9 @@ class Sandboxes:
             del self._by_pod[sandbox.uid]
         if sandbox.netns is not None:
             remove_netns(Path(sandbox.netns))
-        self._taken -= {ipaddress.IPv4Address(ip) for ip in sandbox.ips}
+        self._taken -= {ipaddress.ip_address(ip) for ip in sandbox.ips}
 
-    async def _make_network(self, path: Path, address: ipaddress.IPv4Address) -> None:
+    async def _make_network(self, path: Path, addresses: Sequence[IpAddress]) -> None:
         """The namespace with its loopback and its primary interface."""
         port = f"veth{path.name[-8:]}"
         with add_netns(path) as netns:
@@ -127,15 +135,17 @@ class Sandboxes:
                 cable = veth(POD_LINK, peer_netns_fd=netns.fd)
                 await rtnl.call(create_link(port, cable, master_index=switch))
                 await rtnl.call(set_link(await find_index(rtnl, port), up=True))
+            if any(address.version == 6 for address in addresses):
+                call_in(netns, enable_ipv6)
             with Rtnl.open(netns) as rtnl:
                 own = await find_index(rtnl, POD_LINK)
-                interface = ipaddress.ip_interface(f"{address}/{self._subnet.prefixlen}")
+                each = list(zip(self._subnets, addresses, strict=True))
                 await rtnl.batch(
                     [
                         set_link(await find_index(rtnl, "lo"), up=True),
-                        add_address(own, interface),
                         set_link(own, up=True),
-                        add_route(EVERYWHERE, gateway=self._subnet[1]),
+                        *(give_address(own, subnet, address) for subnet, address in each),
+                        *(add_route(everywhere(net), gateway=net[1]) for net in self._subnets),
                     ]
                 )
 

@@ -1,0 +1,82 @@
+"""Which nodes take a pod, before anybody asks for devices: labels, affinity, taints.
+
+Promise: required terms mean what they mean to kube-scheduler. Limit: preferences, and affinity
+between pods, are not looked at. No I/O.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from netclaim.allocator import AllocationError, Node, Toleration
+from netclaim.allocator.node import selector_matches
+from netclaim.model.claim import JsonObject
+from netclaim.model.device import Taint
+
+__all__ = ["node_takes", "why_no_node"]
+
+REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+KEEPS_AWAY: Final = ("NoSchedule", "NoExecute")
+
+
+def node_takes(spec: JsonObject, node: JsonObject) -> bool:
+    """Whether a node takes pods with this spec."""
+    return not _obstacle(spec, node)
+
+
+def why_no_node(spec: JsonObject, nodes: Sequence[JsonObject]) -> str:
+    """Say why none of the nodes takes a pod, each reason once with the nodes it holds for."""
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        found.setdefault(_obstacle(spec, node), []).append(node["metadata"]["name"])
+    told = "; ".join(f"{reason} ({', '.join(names)})" for reason, names in found.items())
+    return f"0/{len(nodes)} nodes are available: {told}"
+
+
+def _obstacle(spec: JsonObject, node: JsonObject) -> str:
+    """What keeps pods with this spec off a node; nothing if nothing does."""
+    wanted = spec.get("nodeSelector") or {}
+    labels = node["metadata"].get("labels") or {}
+    wrong = [key for key, value in wanted.items() if labels.get(key) != value]
+    if wrong:
+        told = ", ".join(_label(key, wanted[key], labels) for key in wrong)
+        return f"nodeSelector does not match: {told}"
+    required = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED)
+    if required is not None:
+        try:
+            if not selector_matches(required, Node.read(node)):
+                return f"required node affinity does not match: {_terms(required)}"
+        except (AllocationError, KeyError) as error:
+            return f"required node affinity cannot be read: {error}"
+    tolerations = [_toleration(one) for one in spec.get("tolerations") or ()]
+    for one in node.get("spec", {}).get("taints", ()):
+        taint = Taint(one["key"], one["effect"], one.get("value", ""))
+        if taint.effect in KEEPS_AWAY and not any(t.tolerates(taint) for t in tolerations):
+            return f"taint {taint.key}:{taint.effect} is not tolerated"
+    return ""
+
+
+def _label(key: str, value: str, labels: Mapping[str, str]) -> str:
+    return f"label {key} is {labels.get(key, 'missing')}, wanted {value}"
+
+
+def _terms(required: Mapping[str, Any]) -> str:
+    """The terms of a node selector as one would say them."""
+    terms = []
+    for term in required.get("nodeSelectorTerms") or ():
+        parts = [*(term.get("matchExpressions") or ()), *(term.get("matchFields") or ())]
+        terms.append(" and ".join(map(_requirement, parts)) or "an empty term")
+    return " or ".join(terms) or "no terms"
+
+
+def _requirement(one: Mapping[str, Any]) -> str:
+    values = ", ".join(one.get("values") or ())
+    return f"{one.get('key')} {one.get('operator')}" + (f" [{values}]" if values else "")
+
+
+def _toleration(one: Mapping[str, Any]) -> Toleration:
+    return Toleration(
+        key=one.get("key") or "",
+        operator=one.get("operator") or "Equal",
+        value=one.get("value") or "",
+        effect=one.get("effect") or "",
+    )
