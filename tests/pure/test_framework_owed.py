@@ -105,3 +105,18 @@ async def test_one_device_of_several_has_the_message(tmp_path: Path) -> None:
             first.key: "waiting for device eth2 of the same claim",
             second.key: "the link is not on the node",
         }
+
+
+@pytest.mark.asyncio
+async def test_claim_that_is_owed_again_is_not_ending(tmp_path: Path) -> None:
+    """What kubelet has prepared anew after a reboot is kept, though its release was put off."""
+    async with stage_in(tmp_path, RED) as stage:
+        await stage.prepare(RED)
+        await stage.attacher.attach(pod_of())
+        await stage.preparer.unprepare(RED.ref)
+    async with stage_in(tmp_path, RED, boot_id="boot-2") as stage:
+        assert stage.journal.bookings["uid-red"].ending
+        stage.driver.fail("prepare red", away())
+        await stage.preparer.prepare(RED.ref)
+        await stage.preparer.release_ended(RED.ref)
+        assert stage.journal.bookings["uid-red"].state == "owed"

@@ -112,6 +112,15 @@ async def test_bookings_move_as_the_table_says(tmp_path: Path) -> None:
     async with noting_stage(tmp_path, "boot-2") as stage:
         assert stage.journal.bookings["uid-red"].state == "lapsed"
         await owe(stage)
+        await stage.preparer.prepare(RED.ref)
+        await stage.attacher.attach(pod_of())
+        await stage.preparer.unprepare(RED.ref)
+        assert isinstance(stage.journal, NotingJournal)
+        seen |= stage.journal.bookings_moved
+    async with noting_stage(tmp_path, "boot-3") as stage:
+        assert stage.journal.bookings["uid-red"].state == "ending"
+        stage.driver.fail("prepare red", AwayError("away"))
+        await stage.preparer.prepare(RED.ref)
         assert isinstance(stage.journal, NotingJournal)
         seen |= stage.journal.bookings_moved
     assert seen == moves(BOOKING_MOVES)

@@ -277,7 +277,7 @@ class Preparer:
         booking = self._journal.bookings[ref.uid]
         bare = Prepared(booking.claim, tuple(Plan(booking.claim, d) for d in booking.devices))
         ids = await self._files.write(bare)
-        if not booking.owed:
+        if booking.owing() != booking:
             await self._journal.put_booking(booking.owing())
         self._marks.note_plans(self._journal)
         self.report_failure(ref, str(error), error.device)

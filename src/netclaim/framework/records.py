@@ -70,8 +70,8 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
     def owing(self) -> "Booking":
-        """Answered as prepared, and still to be planned."""
-        return msgspec.structs.replace(self, owed=True)
+        """Answered as prepared, and still to be planned; kubelet wants it again."""
+        return msgspec.structs.replace(self, owed=True, ending=False)
 
     def put_off(self) -> "Booking":
         """Released by kubelet, and to be undone later."""

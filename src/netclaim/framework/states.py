@@ -89,7 +89,12 @@ BOOKING_MOVES: Final[tuple[Move[BookingState], ...]] = (
         "ending",
         "prepare, for a pod that runs with a claim which kubelet has released",
     ),
-    Move("owe", ("booked", "lapsed"), "owed", "prepare, when the driver cannot plan it yet"),
+    Move(
+        "owe",
+        ("booked", "lapsed", "ending"),
+        "owed",
+        "prepare, when the driver cannot plan it yet",
+    ),
     Move("put off", ("ready",), "ending", "unprepare, while a pod has something of it"),
     Move("lapse", ("ready",), "lapsed", "release, before the driver is called to undo it"),
     Move("drop", ("booked", "owed", "lapsed", "ending"), None, "release, when all is undone"),
