@@ -226,3 +226,19 @@ async def test_lost_journal_is_complete_where_kubelets_record_cannot_be_read(
         await node.synchronize()
         await node.repairer.wait_idle()
         assert node.stage.journal.complete
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_takes_over_what_only_the_driver_remembers(tmp_path: Path) -> None:
+    """A status that was not written yet does not have the interface attached a second time."""
+    async with node_in(tmp_path, complete=False) as node:
+        stage = node.stage
+        stage.claims.claims["red"] = RED
+        stage.driver.recalled = {"eth1"}
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert stage.driver.calls == ["prepare red"]
+        assert stage.states() == {"sandbox-1/eth1": "attached"}
+        assert stage.reports.touched[-1] == ("uid-red", {})
+        await node.stop(pod_of())
+        assert stage.driver.calls == ["prepare red", "detach eth1"]
