@@ -217,6 +217,22 @@ async def test_lost_journal_refuses_what_kubelet_prepared_and_cannot_be_planned(
 
 
 @pytest.mark.asyncio
+async def test_lost_journal_tries_again_what_kubelet_prepared(tmp_path: Path) -> None:
+    """A fault that passes keeps no other claim waiting, and leaves none unplanned."""
+    async with node_in(tmp_path, complete=False) as node:
+        stage = node.stage
+        blue = claim_of("blue", device_of("eth2"), pods=("pod-2",))
+        stage.claims.claims |= {"red": RED, "blue": blue}
+        stage.kubelet.claims = [RED.ref, blue.ref]
+        stage.driver.fail("prepare red", PeerError("the plugin is being upgraded"))
+        await node.synchronize()
+        await node.repairer.wait_idle()
+        assert stage.driver.calls == ["prepare red", "prepare blue", "prepare red"]
+        assert stage.journal.complete
+        assert all(booking.ready for booking in stage.journal.bookings.values())
+
+
+@pytest.mark.asyncio
 async def test_lost_journal_is_complete_where_kubelets_record_cannot_be_read(
     tmp_path: Path,
 ) -> None:
