@@ -304,6 +304,18 @@ def test_networks_that_others_have_too(
     assert (programs / "GC.stdin").exists()
 
 
+def test_an_attachment_that_only_the_cache_knows(
+    node: Netns, pod: Netns, driver: LinkDriver, state: Path
+) -> None:
+    """It comes back as it was; without its cached result, or for another sandbox, it does not."""
+    attachment = attach(node, driver, claim_for(MACVLAN), pod)
+    assert run_on(node, lambda: driver.recall(attachment.plan, attachment.pod)) == attachment
+    other = msgspec.structs.replace(attachment.pod, id="s9")
+    assert run_on(node, lambda: driver.recall(attachment.plan, other)) is None
+    (state / "cni/results/a-network-s1-net1").unlink()
+    assert run_on(node, lambda: driver.recall(attachment.plan, attachment.pod)) is None
+
+
 def test_check_compares_with_the_result(
     node: Netns, pod: Netns, driver: LinkDriver, state: Path
 ) -> None:

@@ -98,6 +98,7 @@ class ScriptedDriver(NetworkDriver):
         self.on: dict[str, list[Callable[[], Any]]] = {}
         self.devices: asyncio.Queue[tuple[Device, ...]] = asyncio.Queue()
         self.lost: set[str] = set()  # devices that pods no longer have
+        self.recalled: set[str] = set()  # devices that it remembers to have attached
 
     async def discover(self) -> AsyncIterator[tuple[Device, ...]]:
         """Whatever the test puts in the queue."""
@@ -123,6 +124,10 @@ class ScriptedDriver(NetworkDriver):
         """Noted, with what was handed over."""
         self.detached.append(attachment)
         await self._call(f"detach {attachment.plan.device.device}")
+
+    async def recall(self, plan: Plan, pod: PodSandbox) -> Attachment | None:
+        """What a test said that it remembers."""
+        return attachment_of(plan, pod) if plan.device.device in self.recalled else None
 
     async def is_attached(self, attachment: Attachment) -> bool:
         """Unless the device is said to be lost."""

@@ -217,6 +217,22 @@ async def test_lost_journal_refuses_what_kubelet_prepared_and_cannot_be_planned(
 
 
 @pytest.mark.asyncio
+async def test_lost_journal_tries_again_what_kubelet_prepared(tmp_path: Path) -> None:
+    """A fault that passes keeps no other claim waiting, and leaves none unplanned."""
+    async with node_in(tmp_path, complete=False) as node:
+        stage = node.stage
+        blue = claim_of("blue", device_of("eth2"), pods=("pod-2",))
+        stage.claims.claims |= {"red": RED, "blue": blue}
+        stage.kubelet.claims = [RED.ref, blue.ref]
+        stage.driver.fail("prepare red", PeerError("the plugin is being upgraded"))
+        await node.synchronize()
+        await node.repairer.wait_idle()
+        assert stage.driver.calls == ["prepare red", "prepare blue", "prepare red"]
+        assert stage.journal.complete
+        assert all(booking.ready for booking in stage.journal.bookings.values())
+
+
+@pytest.mark.asyncio
 async def test_lost_journal_is_complete_where_kubelets_record_cannot_be_read(
     tmp_path: Path,
 ) -> None:
@@ -226,3 +242,19 @@ async def test_lost_journal_is_complete_where_kubelets_record_cannot_be_read(
         await node.synchronize()
         await node.repairer.wait_idle()
         assert node.stage.journal.complete
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_takes_over_what_only_the_driver_remembers(tmp_path: Path) -> None:
+    """A status that was not written yet does not have the interface attached a second time."""
+    async with node_in(tmp_path, complete=False) as node:
+        stage = node.stage
+        stage.claims.claims["red"] = RED
+        stage.driver.recalled = {"eth1"}
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert stage.driver.calls == ["prepare red"]
+        assert stage.states() == {"sandbox-1/eth1": "attached"}
+        assert stage.reports.touched[-1] == ("uid-red", {})
+        await node.stop(pod_of())
+        assert stage.driver.calls == ["prepare red", "detach eth1"]

@@ -2,7 +2,7 @@
 
 The journal is on the node's disk, and a disk can be lost: an emptied state directory, a driver that
 was installed without one that lasts. What it knew is in the claims, too: their allocation, and in
-their status what was attached.
+their status what was attached, unless that was not written yet: then the driver may know.
 
 Promise: until the journal is complete, and for a while after the release of a claim that a pod may
 name, the claims of a pod that is not known are looked up before anything is decided about it; a
@@ -12,7 +12,7 @@ left to `collect`; a claim that cannot be planned any more, or whose link is awa
 alone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 import structlog
@@ -28,6 +28,7 @@ from netclaim.framework.pod_plans import PODS_KEPT, Claims, Pods, ReleasedLately
 from netclaim.framework.records import Booking, DeviceReport, Report
 from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.claim import Claim, DeviceKey, ReportedDevice
+from netclaim.model.plan import Plan
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
@@ -103,9 +104,14 @@ class Adopter:
                 if booking is not None:
                     mine = (each for each in claim.reported if each.driver == self._driver)
                     ready = {each.key: each for each in mine}
-                    await self._attacher.take_over(pod, _attachments(booking, ready, pod))
                     if claim.uid not in self._journal.reports:
                         await self._journal.put_report(_report(booking, ready))
+                    plans = _network_plans(booking)
+                    await self._attacher.take_over(
+                        pod,
+                        _attachments(plans, ready, pod),
+                        [plan for plan in plans if plan.device.key not in ready],
+                    )
             self._note(pod)
 
     def pop_failed(self, sandbox_id: str) -> frozenset[str] | None:
@@ -172,12 +178,17 @@ class Adopter:
         return self._journal.bookings.get(claim.uid)  # kubelet may have released it by now
 
 
+def _network_plans(booking: Booking) -> list[Plan]:
+    plans = booking.prepared.plans if booking.prepared is not None else ()
+    return [plan for plan in plans if plan.network is not None]
+
+
 def _attachments(
-    booking: Booking, ready: Mapping[DeviceKey, ReportedDevice], pod: PodSandbox
+    plans: Iterable[Plan], ready: Mapping[DeviceKey, ReportedDevice], pod: PodSandbox
 ) -> Iterator[Attachment]:
-    for plan in booking.prepared.plans if booking.prepared is not None else ():
+    for plan in plans:
         reported = ready.get(plan.device.key)
-        if plan.network is not None and reported is not None:
+        if reported is not None:
             yield Attachment(plan, pod, _interface(reported), data=reported.data)
 
 

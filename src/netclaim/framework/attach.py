@@ -237,14 +237,23 @@ class Attacher:
             text = brief("; ".join(sorted({str(error) for error in errors.values()})))
             raise AttachError(errors, text)
 
-    async def take_over(self, pod: PodSandbox, attachments: Iterable[Attachment]) -> None:
-        """Know of attachments again that the pod still has. Again: nothing."""
+    async def take_over(
+        self, pod: PodSandbox, attachments: Iterable[Attachment], unreported: Iterable[Plan]
+    ) -> None:
+        """Know of attachments again that the pod still has. Again: nothing.
+
+        Of `unreported` plans only the driver itself can know whether they were carried out.
+        """
         async with self._locks.hold(pod.uid):
-            unknown = [a for a in attachments if a.key not in self._journal.leases]
+            asked = [await self._driver.recall(plan, pod) for plan in unreported]
+            recalled = [each for each in asked if each is not None]
+            unknown = [a for a in (*attachments, *recalled) if a.key not in self._journal.leases]
             there = [a for a in unknown if await self._driver.is_attached(a)]
             await self._journal.put_leases(Lease(attachment, "attached") for attachment in there)
             if there:
                 self._marks.note_begun(pod.id)
+        for attachment in recalled:
+            self._reports.touch(attachment.plan.claim.uid, {})
         self.count()
 
     def unfinished(self) -> tuple[PodSandbox, ...]:

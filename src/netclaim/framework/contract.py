@@ -177,6 +177,14 @@ class NetworkDriver(Driver):
         """
         return True
 
+    async def recall(self, plan: Plan, pod: PodSandbox) -> Attachment | None:  # noqa: ARG002
+        """What was attached for a plan, by the driver's own records; None if they do not say so.
+
+        Asked when the framework lost its own, of a pod that runs and whose claim does not report
+        it. Again: the same.
+        """
+        return None
+
     async def check(self, attachment: Attachment) -> None:
         """Raise PeerError unless the pod's interface is as `attach` left it.
 

@@ -210,6 +210,11 @@ class _NetworkDriver(_Driver, NetworkDriver):
         """Detach there."""
         await self._loop.call(_key(attachment), lambda: self._network.detach(attachment))
 
+    async def recall(self, plan: Plan, pod: PodSandbox) -> Attachment | None:
+        """Ask there."""
+        key = _key(Attachment(plan=plan, pod=pod))
+        return await self._loop.call(key, lambda: self._network.recall(plan, pod))
+
     async def is_attached(self, attachment: Attachment) -> bool:
         """Look there."""
         return await self._loop.call(

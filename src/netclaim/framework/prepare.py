@@ -153,14 +153,22 @@ class Preparer:
         """Plan what kubelet has on record, and the journal lost; None: that cannot be known.
 
         Kubelet does not ask for these claims again. One that cannot be planned stays booked if it
-        is there, so that its pods are refused. Again: nothing.
+        is there, so that its pods are refused. Raises what may pass, after all others had their
+        turn. Again: those that are not planned yet.
         """
         if on_record is None:
             log.warning("recall.unknown")
+        passing: list[NetclaimError] = []
         for ref in on_record or ():
             async with self._locks.hold(ref.uid):
-                if ref.uid not in self._journal.bookings:
-                    await self._recall(ref)
+                booking = self._journal.bookings.get(ref.uid)
+                if booking is None or not (booking.ready or booking.owed):
+                    try:
+                        await self._recall(ref)
+                    except NetclaimError as error:
+                        passing.append(error)
+        if passing:
+            raise passing[0]
 
     async def _recall(self, ref: ClaimRef) -> None:
         at = {"claim": ref.name, "namespace": ref.namespace}
@@ -170,6 +178,7 @@ class Preparer:
         except LaterError as error:
             await self._owe(ref, error)
         except RequestError as error:
+            self.report_failure(ref, str(error), error.device)
             log.warning("recall.failed", error=str(error), **at)
 
     async def settle(self, ref: ClaimRef) -> None:

@@ -197,6 +197,16 @@ class LinkDriver(NetworkDriver):
         except NamespaceGoneError:
             return False
 
+    async def recall(self, plan: Plan, pod: PodSandbox) -> Attachment | None:
+        """What the cached result of the plan's plugins says. Again: the same."""
+        interface = read_plan(plan)
+        network = network_to_undo(interface)
+        cached = self._chain.cache.load(network.name, _endpoint(interface, pod).key)
+        if cached is None:
+            return None
+        shown = _interface(cached.result, interface.if_name)
+        return Attachment(plan=plan, pod=pod, interface=shown, data=cached.raw_result)
+
     async def check(self, attachment: Attachment) -> None:
         """See whether the interface is as its result says, by CNI's CHECK where the list has it.
 
