@@ -34,13 +34,12 @@ class NetclaimError(Exception):
 class RequestError(NetclaimError):
     """The user asked for something that cannot be; trying again does not help."""
 
-    def __init__(self, message: str, *, path: Path = (), field: str = "") -> None:
+    def __init__(self, message: str, *, path: Path = ()) -> None:
         """`path` leads to what to change, in a document or as the name of an option."""
-        place = path or ((field,) if field else ())
-        where = show(place)
+        where = show(path)
         super().__init__(f"{where}: {message}" if where else message)
         self.message = message
-        self.path = place
+        self.path = path
 
 
 class PeerError(NetclaimError):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from netclaim.allocator.allocate import Allocator
-from netclaim.allocator.cel import CelError, EvaluationError, Selector
+from netclaim.allocator.cel import CelError, EvaluationError, Selector, UndefinedFieldError
 from netclaim.allocator.cel.trace import Clause, render, trace
 from netclaim.allocator.claim import Claim, Constraint, Request
 from netclaim.allocator.device import Device, DeviceId
@@ -115,7 +115,8 @@ def _selection(
         guilty = "error" if isinstance(verdict, CelError) else "false"
         clauses = tuple(c for c in trace(compiled, device.view) if c.outcome == guilty)
     if isinstance(verdict, CelError):
-        yield NoAnswer(selector, str(verdict), clauses)
+        undefined = verdict.field if isinstance(verdict, UndefinedFieldError) else ""
+        yield NoAnswer(selector, str(verdict), clauses, undefined)
     else:
         yield NotSelected(selector, clauses)
 

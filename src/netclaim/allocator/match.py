@@ -21,11 +21,12 @@ Verdict: TypeAlias = bool | CelError
 
 
 class OwnedSelector(NamedTuple):
-    """A selector, and whose it is."""
+    """A selector, and whose it is: the class's or the request's."""
 
     owner: str
     number: int
     expression: str
+    of_class: bool
 
     def __str__(self) -> str:
         return f"selector #{self.number} of {self.owner}"
@@ -44,12 +45,12 @@ Candidates: TypeAlias = tuple[Candidate, ...]
 def selectors_of(device_class: DeviceClass, request: Request) -> tuple[OwnedSelector, ...]:
     """Return the selectors that a device has to match, in the order in which they are asked."""
     owners = (
-        (f"class {device_class.name}", device_class.selectors),
-        (f"request {request.full_name}", request.selectors),
+        (f"class {device_class.name}", device_class.selectors, True),
+        (f"request {request.full_name}", request.selectors, False),
     )
     return tuple(
-        OwnedSelector(owner, number, expression)
-        for owner, expressions in owners
+        OwnedSelector(owner, number, expression, of_class)
+        for owner, expressions, of_class in owners
         for number, expression in enumerate(expressions)
     )
 

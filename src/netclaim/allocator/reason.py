@@ -49,11 +49,15 @@ class NotSelected:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """A selector has no answer for the device; when the scheduler gets to it, the pod fails."""
+    """A selector has no answer for the device; when the scheduler gets to it, the pod fails.
+
+    `undefined` is the field that it reads and that devices do not have, if that is why.
+    """
 
     selector: OwnedSelector
     error: str
     clauses: tuple[Clause, ...] = ()
+    undefined: str = ""
 
     def __str__(self) -> str:
         said = "; ".join(map(str, self.clauses)) or self.error

@@ -86,9 +86,9 @@ def command(
       helm template chart | netclaim try -f - --keep
     """
     if timeout <= 0:
-        raise RequestError(f"{timeout:g} is not more than 0 seconds", field="--timeout")
+        raise RequestError(f"{timeout:g} is not more than 0 seconds", path=("--timeout",))
     if output not in OUTPUTS:
-        raise RequestError(f"{output!r} is none of {', '.join(OUTPUTS)}", field="--output")
+        raise RequestError(f"{output!r} is none of {', '.join(OUTPUTS)}", path=("--output",))
     manifests = read_manifests(named(files, more_files), recursive=recursive)
     drivers = tuple(driver_name or driver_names(manifests.items))
     for note in (*manifests.notes, *unserved(manifests.items, drivers)):

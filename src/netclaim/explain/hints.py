@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from netclaim.allocator.cel.trace import Clause, Reading
 from netclaim.manifests.near import near
 
-__all__ = ["Known", "closeness", "hints", "mentions", "say_reading", "shorten", "undefined_hint"]
+__all__ = ["Known", "closeness", "field_hint", "hints", "mentions", "say_reading", "shorten"]
 
 # device.attributes["domain"].name, or ["name"], or only the domain
 ANY_PATH: Final = re.compile(
@@ -24,7 +24,6 @@ ANY_PATH: Final = re.compile(
 )
 PATH: Final = re.compile(f"{ANY_PATH.pattern}$")
 LITERAL: Final = re.compile(r""""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'""")
-UNDEFINED: Final = re.compile(r"undefined field '(\w+)'")
 FIELDS: Final = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 SIMILAR: Final = 0.6  # as difflib's own measure of a close match
 NUMBER: Final = re.compile(r"-?\d+")
@@ -69,10 +68,9 @@ def hints(clause: Clause, view: View, known: Known) -> Iterator[str]:
         yield from _type_hint(clause, reading)
 
 
-def undefined_hint(error: str) -> str:
+def field_hint(undefined: str) -> str:
     """Return what a field that no device has may have been meant to be."""
-    found = UNDEFINED.search(error)
-    close = near(found[1], FIELDS) if found else ""
+    close = near(undefined, FIELDS)
     return f'did you mean "{close}"?' if close else ""
 
 

@@ -26,11 +26,11 @@ from netclaim.allocator.match import OwnedSelector
 from netclaim.explain.hints import (
     Known,
     closeness,
+    field_hint,
     hints,
     mentions,
     say_reading,
     shorten,
-    undefined_hint,
 )
 from netclaim.manifests.objects import Key
 
@@ -63,9 +63,9 @@ class Teller:
             case NotSelected(selector=selector, clauses=clauses):
                 told = "; ".join(self._clause(clause, device) for clause in clauses)
                 return f"{place(selector)} is false: {told or selector.expression}"
-            case NoAnswer(selector=selector, error=error, clauses=clauses):
+            case NoAnswer(selector=selector, error=error, clauses=clauses, undefined=undefined):
                 told = "; ".join(self._clause(clause, device) for clause in clauses)
-                hint = undefined_hint(error)
+                hint = field_hint(undefined)
                 return f"{place(selector)} has no value: {told or _joined((error, hint))}"
             case Held(claim=claim):
                 return f"{reason}{self.users_of(claim)}"
@@ -77,7 +77,7 @@ class Teller:
             return str(reason)
         unexplained = reason.error if isinstance(reason, NoAnswer) else "is false"
         told = "; ".join(map(_short, reason.clauses)) or unexplained
-        owner = "class " if _of_class(reason.selector) else ""
+        owner = "class " if reason.selector.of_class else ""
         return f"{owner}selectors[{reason.selector.number}]: {told}"
 
     def users_of(self, claim: Claim) -> str:
@@ -105,13 +105,9 @@ def place(selector: OwnedSelector) -> str:
     return f"selectors[{selector.number}] of {selector.owner}"
 
 
-def _of_class(selector: OwnedSelector) -> bool:
-    return selector.owner.startswith("class ")
-
-
 def _weight(reason: Reason, device: Device) -> float:
     match reason:
-        case NotSelected(selector=selector) if _of_class(selector):
+        case NotSelected(selector=selector) if selector.of_class:
             return OTHER_CLASS
         case NotSelected(clauses=clauses):
             return sum(1 - closeness(clause) for clause in clauses) or 1.0

@@ -17,6 +17,7 @@ from netclaim.allocator.cel.errors import (
     CelError,
     CompileError,
     EvaluationError,
+    UndefinedFieldError,
     UnsupportedError,
 )
 from netclaim.allocator.cel.selector import Selector, compile_selector
@@ -27,6 +28,7 @@ __all__ = [
     "DeviceView",
     "EvaluationError",
     "Selector",
+    "UndefinedFieldError",
     "UnsupportedError",
     "compile_selector",
     "device_view",

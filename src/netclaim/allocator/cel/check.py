@@ -12,7 +12,7 @@ from typing import Any
 from netclaim.allocator.cel import ast
 from netclaim.allocator.cel.constants import check_constants
 from netclaim.allocator.cel.environment import DEVICE, DEVICE_TYPE, FIELDS, TYPE_NAMES
-from netclaim.allocator.cel.errors import CompileError, UnsupportedError
+from netclaim.allocator.cel.errors import CompileError, UndefinedFieldError, UnsupportedError
 from netclaim.allocator.cel.function import Function, Overload
 from netclaim.allocator.cel.library import FUNCTIONS, UNSUPPORTED
 from netclaim.allocator.cel.types import ANY, BOOL, DYN, INT, Type, Unifier, more_general
@@ -133,7 +133,7 @@ class _Checker:
         if owner.variable:
             self._unifier.assignable([DYN], [owner])
         elif owner.nullable and owner.name.startswith("kubernetes."):
-            raise self._error(f"undefined field '{node.field}'", node)
+            raise UndefinedFieldError(node.field, self._expression, node.at)
         elif not owner.wildcard:
             raise self._error(f"type '{owner}' does not support field selection", node)
         return DYN

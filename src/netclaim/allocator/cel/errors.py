@@ -3,13 +3,14 @@
 RequestError
 └── CelError
     ├── CompileError          no selector: the place in the text, and why
+    │   ├── UndefinedFieldError
     │   └── UnsupportedError  the scheduler would take it; we do not evaluate it
     └── EvaluationError       it has no value for a device, such as a missing attribute
 """
 
 from netclaim.errors import RequestError
 
-__all__ = ["CelError", "CompileError", "EvaluationError", "UnsupportedError"]
+__all__ = ["CelError", "CompileError", "EvaluationError", "UndefinedFieldError", "UnsupportedError"]
 
 
 class CelError(RequestError):
@@ -26,6 +27,14 @@ class CompileError(CelError):
         self.reason = reason
         self.expression = expression
         super().__init__(f"{self.line}:{self.column}: {reason}")
+
+
+class UndefinedFieldError(CompileError):
+    """A field that devices do not have."""
+
+    def __init__(self, field: str, expression: str, offset: int) -> None:
+        self.field = field
+        super().__init__(f"undefined field '{field}'", expression, offset)
 
 
 class UnsupportedError(CompileError):

@@ -58,8 +58,7 @@ def _shortage(request: RequestReport) -> Iterator[tuple[str, str]]:
 
 def _is_of_another_class(device: DeviceReport) -> bool:
     return any(
-        isinstance(reason, NotSelected) and reason.selector.owner.startswith("class ")
-        for reason in device.reasons
+        isinstance(reason, NotSelected) and reason.selector.of_class for reason in device.reasons
     )
 
 
