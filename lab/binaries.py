@@ -35,7 +35,7 @@ class Binaries:
         if kubernetes and kubernetes not in older:
             raise UsageError(f"no Kubernetes {kubernetes!r} is pinned; choose {' or '.join(older)}")
         if kubernetes and ready_made:
-            raise UsageError("NETCLAIM_LAB_BIN says which Kubernetes runs: unset it to choose one")
+            raise UsageError("NETCLAIM_LAB_BIN sets the Kubernetes version; unset it to choose one")
         self._kubernetes = kubernetes
 
     @property
@@ -83,7 +83,7 @@ class Binaries:
             path = self.path(name)
             if str(path).startswith(NODE_HIDES):
                 raise UsageError(
-                    f"{path} lies where a node cannot see it; move it out of /var and /run"
+                    f"{path} is where a node cannot see it; move it out of /var and /run"
                     " (XDG_CACHE_HOME moves the cache)"
                 )
 
@@ -100,11 +100,11 @@ class Binaries:
 
     def _debian(self, name: str) -> Path:
         if name not in self._pins.debian:
-            raise UsageError(f"no part is called {name!r}; there are {', '.join(self.names)}")
+            raise UsageError(f"unknown part {name!r}; the parts are {', '.join(self.names)}")
         found = shutil.which(name, path="/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin")
         if found is None:
             package = self._pins.debian[name]
-            raise UsageError(f"missing binary {name}: install Debian's package {package}")
+            raise UsageError(f"missing binary {name}: install the Debian package {package}")
         return Path(found)
 
     def _ready_made_path(self, directory: Path, name: str) -> Path:

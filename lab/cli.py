@@ -29,7 +29,12 @@ app = typer.Typer(
 PASS_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 Name = Annotated[
-    str, typer.Option("--name", envvar="NETCLAIM_LAB_NAME", help="Which lab: several may be up.")
+    str,
+    typer.Option(
+        "--name",
+        envvar="NETCLAIM_LAB_NAME",
+        help="The lab's name; several labs may run at a time.",
+    ),
 ]
 
 
@@ -42,19 +47,19 @@ def up(
     name: Name = DEFAULT_NAME,
     topology: Annotated[Path, typer.Option(help="Nodes and links, as YAML.")] = DEFAULT_TOPOLOGY,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Of the API on 127.0.0.1; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="Port of the API on 127.0.0.1; 0: any free one.")
     ] = DEFAULT_PORT,
     kubernetes: Annotated[
         str, typer.Option(help="An older release, such as 1.32.", show_default="the newest")
     ] = "",
 ) -> None:
-    """Build what is missing and boot the cluster; starts what does not run if it is up already."""
+    """Build what is missing and boot the cluster; if it is up, start what does not run."""
     _lab(name).up(topology, port, kubernetes)
 
 
 @app.command()
 def down(name: Name = DEFAULT_NAME) -> None:
-    """Take everything away, also what a killed run left behind."""
+    """Remove everything, including what a killed run left behind."""
     _lab(name).down()
     print("down")
 
@@ -100,10 +105,10 @@ def node(context: typer.Context, node_name: str, name: Name = DEFAULT_NAME) -> N
 
 @app.command()
 def logs(
-    component: Annotated[str, typer.Argument(help="NODE/NAME, or NAME where one node has it.")],
+    component: Annotated[str, typer.Argument(help="NODE/NAME, or NAME if only one node has it.")],
     name: Name = DEFAULT_NAME,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as it grows.")] = False,
-    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many; 0: all.")] = 0,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many lines; 0: all.")] = 0,
 ) -> None:
     """Print a component's log."""
     lab = _lab(name)
@@ -116,11 +121,11 @@ def logs(
 
 @app.command("load-image")
 def load_image(
-    tar: Annotated[Path, typer.Argument(help="An OCI or Docker image tar.")],
+    tar: Annotated[Path, typer.Argument(help="A tar file of an OCI or Docker image.")],
     name: Name = DEFAULT_NAME,
     on: Annotated[str, typer.Option("--node", help="Only this node.")] = "",
 ) -> None:
-    """Give an image to the nodes."""
+    """Load an image on the nodes."""
     lab = _lab(name)
     topology = lab.require_up()
     nodes = topology.nodes
@@ -137,7 +142,7 @@ def load_image(
 
 @app.command("bin")
 def bin_(part: Annotated[str, typer.Argument(help="A program, or cni-plugins.")]) -> None:
-    """Print where a part lies (for cni-plugins the directory), building it if need be."""
+    """Print the path of a part (for cni-plugins, the directory); builds it if it is missing."""
     print(_lab(DEFAULT_NAME).binaries.path(part))
 
 
@@ -149,31 +154,31 @@ def build() -> None:
 
 @app.command()
 def restart(component: str, name: Name = DEFAULT_NAME) -> None:
-    """End a component and start it again."""
+    """Stop a component and start it again."""
     _lab(name).restart(component)
 
 
 @app.command()
 def kill(component: str, name: Name = DEFAULT_NAME) -> None:
-    """End a component by SIGKILL and leave it dead; `restart` or `up` brings it back."""
+    """Kill a component with SIGKILL; it stays stopped until `restart` or `up`."""
     _lab(name).kill(component)
 
 
 @app.command()
 def stop(component: str, name: Name = DEFAULT_NAME) -> None:
-    """Ask a component to end by SIGTERM and leave it dead; `restart` or `up` brings it back."""
+    """Stop a component with SIGTERM; it stays stopped until `restart` or `up`."""
     _lab(name).stop(component)
 
 
 @app.command()
 def pause(component: str, name: Name = DEFAULT_NAME) -> None:
-    """Stop a component in its tracks by SIGSTOP, until `resume`."""
+    """Freeze a component with SIGSTOP, until `resume`."""
     _lab(name).pause(component)
 
 
 @app.command()
 def resume(component: str, name: Name = DEFAULT_NAME) -> None:
-    """Let a paused component go on."""
+    """Continue a paused component."""
     _lab(name).resume(component)
 
 
@@ -188,15 +193,17 @@ def plug(
     node_name: str,
     link: str,
     name: Name = DEFAULT_NAME,
-    network: Annotated[str, typer.Option(help="Of the topology; the last one if not given.")] = "",
+    network: Annotated[
+        str, typer.Option(help="A network of the topology; by default the last one.")
+    ] = "",
 ) -> None:
-    """Give a running node one more link, until its next reboot."""
+    """Add a link to a running node, until its next reboot."""
     _lab(name).plug(node_name, link, network)
 
 
 @app.command()
 def unplug(node_name: str, link: str, name: Name = DEFAULT_NAME) -> None:
-    """Pull a link out of a running node."""
+    """Remove a link from a running node."""
     _lab(name).unplug(node_name, link)
 
 
@@ -204,7 +211,7 @@ def unplug(node_name: str, link: str, name: Name = DEFAULT_NAME) -> None:
 def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster up.")] = False,
 ) -> None:
-    """Show the demo of the KubeCon talk on a cluster of its own, which is gone afterwards."""
+    """Show the demo of the KubeCon talk on a cluster of its own, which is removed afterwards."""
     run_demo(_lab("demo"), keep=keep)
 
 
@@ -219,19 +226,20 @@ def driver_up(
     name: Name = DEFAULT_NAME,
     driver_name: DriverName = DEFAULT_DRIVER,
     program: Annotated[
-        Path | None, typer.Option(exists=True, help="Another driver: a program like examples/*.py.")
+        Path | None,
+        typer.Option(exists=True, help="Run another driver: a program such as examples/*.py."),
     ] = None,
     options: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[-- OPTION...]",
-            help="Options of `netclaim driver`, behind `--`: `-- --shared-link eth1`.",
+            help="Options of `netclaim driver`, after `--`: `-- --shared-link eth1`.",
         ),
     ] = None,
 ) -> None:
-    """Run the driver on every node, with a token bound to that node and the least rights."""
+    """Run the driver on every node, with a token bound to that node and minimal rights."""
     if program and options:
-        raise UsageError("options behind -- are for netclaim's own driver: leave out --program")
+        raise UsageError("options after -- are for netclaim's own driver; leave out --program")
     record = (
         program_driver(driver_name, program)
         if program
@@ -242,13 +250,13 @@ def driver_up(
 
 @drivers.command("down")
 def driver_down(name: Name = DEFAULT_NAME, driver_name: DriverName = DEFAULT_DRIVER) -> None:
-    """End the driver on every node, as an uninstalled DaemonSet would."""
+    """Stop the driver on every node, as if its DaemonSet were removed."""
     DriverSet(_lab(name)).down(driver_name)
 
 
 @drivers.command("roll")
 def driver_roll(name: Name = DEFAULT_NAME, driver_name: DriverName = DEFAULT_DRIVER) -> None:
-    """Replace the driver's processes as a rolling update does: on each node the next one first."""
+    """Replace the driver's processes like a rolling update: start the new one, end the old one."""
     DriverSet(_lab(name)).roll(driver_name)
 
 
@@ -275,15 +283,15 @@ def driver_logs(
     node_name: str,
     name: Name = DEFAULT_NAME,
     driver_name: DriverName = DEFAULT_DRIVER,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as it grows.")] = False,
-    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many; 0: all.")] = 0,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many lines; 0: all.")] = 0,
 ) -> None:
     """Print the driver's log on a node."""
     logs(f"{node_name}/driver-{driver_name}", name, follow, lines)
 
 
 def main() -> None:
-    """Run; what goes wrong on purpose is told in its own words."""
+    """Run; expected errors are printed as one message."""
     try:
         app(prog_name="python -m lab")
     except LabError as error:

@@ -60,7 +60,7 @@ class Lab:
             running = self.state.load()
             if running.up and all(init.alive for init in running.inits.values()):
                 if kubernetes and kubernetes != running.kubernetes:
-                    raise UsageError("the lab is up with another release: take it down first")
+                    raise UsageError("the lab is up with another release; take it down first")
                 self._complete(topology)
                 return
             Binaries(self.progress, kubernetes).require_cluster()
@@ -290,7 +290,7 @@ class Lab:
             process.send(signal.SIGTERM)
             if not process.wait_gone(STOP_S):
                 tail = Processes(self.state).tail(self.component(name).full_name)
-                raise BootError(f"{name} does not end after SIGTERM:", tail)
+                raise BootError(f"{name} did not end after SIGTERM:", tail)
 
     def pause(self, name: str) -> None:
         """Stop a component in its tracks by SIGSTOP: it is there and does not answer."""
@@ -346,7 +346,7 @@ class Lab:
         command += [str(self.binaries.path("ctr")), "-n", "k8s.io", "images", "import", "-"]
         done = subprocess.run(command, input=content, capture_output=True, check=False)
         if done.returncode != 0:
-            raise BootError(f"{node} does not take the image:", done.stderr.decode().strip())
+            raise BootError(f"{node} did not accept the image:", done.stderr.decode().strip())
 
 
 def require_root() -> None:

@@ -280,5 +280,5 @@ disable = false
 socket_path = "/var/run/nri/nri.sock"
 
 [plugins."io.containerd.nri.v1.nri".default_validator]
-enable = true # lets a pod say which plugins it cannot do without
+enable = true # lets a pod name the plugins that it requires
 """

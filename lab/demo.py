@@ -29,7 +29,7 @@ def run_demo(lab: Lab, *, keep: bool) -> None:
     if keep:
         name = lab.state.name
         print(f"\nThe cluster stays up: export KUBECONFIG={lab.state.kubeconfig}")
-        print(f"Take it away with: python -m lab down --name {name}")
+        print(f"Remove it with: python -m lab down --name {name}")
 
 
 def _tell(kubectl: Kubectl) -> None:
@@ -50,11 +50,11 @@ def _tell(kubectl: Kubectl) -> None:
     show("apply", "-f", str(MANIFEST))
     everyone = "--for=jsonpath={.status.availableReplicas}=15"  # Available: three quarters would do
     show("wait", "deployment/demo-application", everyone, "--timeout=180s")
-    _title("All of them are where the link is")
+    _title("All of them run on the node that has the link")
     show("get", "pods", "-o", "wide", APP)
     _title("Each has a claim of its own, allocated and reserved")
     show("get", "resourceclaims")
-    _title("A claim says what was done for it")
+    _title("A claim's status shows what was done for it")
     first, second = kubectl.items("pods", APP)[:2]
     claim = next(
         claim["metadata"]["name"]

@@ -35,7 +35,7 @@ class DriverSet:
             other = processes.running.drivers.get(record.name)
             if other is not None and other.command != record.command:
                 raise UsageError(
-                    f"the driver {record.name} is up with other options: `driver down` first"
+                    f"the driver {record.name} is up with other options; run `driver down` first"
                 )
             kubectl = self._lab.kubectl()
             grant(kubectl, [*processes.running.drivers, record.name])

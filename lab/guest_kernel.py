@@ -85,7 +85,7 @@ def _plain(name: str) -> str:
 
 def _fetch(target: Path, modules: Sequence[str], progress: Progress) -> None:
     if shutil.which("apt-get") is None:
-        raise UsageError("a guest's kernel is a package of Debian's, and there is no apt-get here")
+        raise UsageError("a guest's kernel is a Debian package, and apt-get is not installed")
     with progress.step(f"fetch Debian's kernel ({PACKAGE})"), staged(target) as directory:
         package = _current_package()
         _run(["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", package], directory)

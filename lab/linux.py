@@ -164,7 +164,7 @@ def kill_all(processes: Sequence[Process], limit_s: float = 20.0) -> None:
         process.kill()
     for process in processes:
         if not process.wait_gone(limit_s):
-            raise BootError(f"process {process.pid} does not end, even by SIGKILL")
+            raise BootError(f"process {process.pid} did not end, even after SIGKILL")
 
 
 @contextmanager

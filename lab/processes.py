@@ -58,7 +58,7 @@ class Processes:
             self._state.save(self.running)
         with os.fdopen(readable, "rb") as ready:
             if ready.read() != b"ready":
-                raise BootError(f"the namespaces of {name} could not be made:", _tail(log))
+                raise BootError(f"the namespaces of {name} could not be created:", _tail(log))
         return process
 
     def start(self, component: Component) -> Process:
@@ -90,7 +90,7 @@ class Processes:
         while not what():
             for name in needs:
                 if not self.running.components[name].alive:
-                    raise BootError(f"{name} ended; its last words:", self.tail(name))
+                    raise BootError(f"{name} ended; last log lines:", self.tail(name))
             if time.monotonic() > deadline:
                 tails = "\n".join(f"{name}:\n{self.tail(name)}" for name in needs)
                 raise BootError(f"{failure} after {WAIT_S:.0f} s; last log lines:", tails)
@@ -109,7 +109,7 @@ class Processes:
         if process is not None and process.alive:
             process.send(signal.SIGTERM)
             if not process.wait_gone(STOP_S):
-                raise BootError(f"{name} does not end after SIGTERM:", self.tail(name))
+                raise BootError(f"{name} did not end after SIGTERM:", self.tail(name))
         self.end(name)
 
     def rename(self, name: str, to: str) -> None:
@@ -155,7 +155,7 @@ def listen(port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise UsageError(
-            f"port {port} is busy on 127.0.0.1; name another with --port, or 0 for any free one"
+            f"port {port} is in use on 127.0.0.1; choose another with --port, or 0 for any free one"
         ) from error
     listening.listen(128)
     return listening

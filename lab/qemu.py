@@ -75,10 +75,10 @@ class Guest:
 def find_emulator() -> str:
     """The emulator's path; UsageError where a guest cannot be."""
     if platform.machine() != "x86_64":
-        raise UsageError("a guest runs this machine's own programs, and they are not of x86-64")
+        raise UsageError("a guest runs this machine's own programs, which are not x86-64 programs")
     emulator = shutil.which(QEMU)
     if emulator is None:
-        raise UsageError(f"missing binary {QEMU}: install Debian's package qemu-system-x86")
+        raise UsageError(f"missing binary {QEMU}: install the Debian package qemu-system-x86")
     return emulator
 
 
@@ -117,7 +117,7 @@ def booted(
 def _initramfs(kernel: GuestKernel, command: Sequence[str], directory: Path) -> bytes:
     busybox = shutil.which("busybox")
     if busybox is None:
-        raise UsageError("missing binary busybox: install Debian's package busybox-static")
+        raise UsageError("missing binary busybox: install the Debian package busybox-static")
     quoted = shlex.quote(str(directory))
     inside = COMMAND.format(directory=quoted, command=shlex.join(command))
     modules = " ".join(path.stem for path in kernel.modules)

@@ -29,7 +29,7 @@ class Release:
         """Of a version such as v1.36.4. Refuses what is older than any that has a usable API."""
         found = re.search(r"v1\.(\d+)\.", version)
         if found is None:
-            raise UsageError(f"{version!r} names no release of Kubernetes")
+            raise UsageError(f"{version!r} is not a release of Kubernetes")
         release = cls(int(found[1]))
         if release.minor < OLDEST:
             raise UsageError(f"the lab needs Kubernetes 1.{OLDEST} or newer, not {found[0]}x")

@@ -56,7 +56,7 @@ class LabState:
 
     def __init__(self, name: str) -> None:
         if not LAB_NAME.fullmatch(name):
-            raise UsageError(f"{name!r} cannot name a lab; use up to 20 of a-z, 0-9 and -")
+            raise UsageError(f"{name!r} is not a name for a lab; use up to 20 of a-z, 0-9 and -")
         self.name = name
         self.directory = HOME / name
         self.pki = self.directory / "pki"

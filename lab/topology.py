@@ -22,7 +22,7 @@ def load_topology(path: Path) -> Topology:
     except TopologyError as error:
         raise UsageError(str(error)) from error
     if any(subnet.version == 6 for subnet in topology.primary.subnets):
-        raise UsageError(f"{path}: the lab's nodes have IPv4 addresses alone; remove IPv6 subnets")
+        raise UsageError(f"{path}: the lab's nodes have IPv4 addresses only; remove IPv6 subnets")
     links = [link for network in topology.networks for link in network.links]
     if any(link.mtu is not None or link.hardware is not None for link in links):
         raise UsageError(f"{path}: the lab's links are plain; remove mtu, speed and the like")

@@ -228,7 +228,7 @@ static int refuse(const struct config *config, const struct answer *answer, enum
     put_text(&message, config->driver);
     put_why(&message, answer, config->socket, config->timeout_s);
     if (concern == CANNOT_TELL) {
-        put_text(&message, "; whether the pod claims an interface cannot be told, since ");
+        put_text(&message, "; it is not known whether the pod claims an interface, because ");
         put_text(&message, config->kubelet_state);
         put_text(&message, " cannot be read");
     } else {
@@ -489,7 +489,7 @@ static int run_wait(int count, char **words)
 
     put_why(&why, &answer, options.socket, seconds);
     return complain("the netclaim driver", (struct span){why.at, why.len},
-                    "; the pod's interfaces are not known to be there");
+                    "; it is not known whether the pod has its interfaces");
 }
 
 int main(int count, char **words)

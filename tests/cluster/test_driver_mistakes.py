@@ -70,7 +70,7 @@ def test_one_name_for_two_interfaces(kubectl: Kubectl, driver: str) -> None:
         claim("two", {"b": both["b"]}, [request("b", "eth1")]),
         pod("clash", "one", "two"),
     )
-    wait_event(kubectl, "clash", "give every claim of the pod another name")
+    wait_event(kubectl, "clash", "use a different name for each claim of the pod")
 
 
 def test_claim_of_a_pod_on_the_hosts_network(kubectl: Kubectl, driver: str) -> None:

@@ -33,9 +33,9 @@ NOT_GIVEN_AWAY: Final = (
 )
 NOT_OWN: Final = ("needs a link that the claim has to itself", PRIVILEGED)
 CARRIES: Final = {
-    "uplink": "carries the node (the node's default route leads over it)",
+    "uplink": "carries the node (the node's default route uses it)",
     "addr1": "carries the node (it has the node's address 198.51.100.10)",
-    "api1": "carries the node (the way to the API server leads over it)",
+    "api1": "carries the node (the route to the API server uses it)",
 }
 HOST_DEVICE: Final = {"type": "host-device"}
 PASSTHRU: Final = {"type": "macvlan", "mode": "passthru"}
@@ -143,7 +143,7 @@ UPLINKS: Final = {
 SPELLINGS: Final = {
     "two spellings of master": Attack(
         plugins=({**MACVLAN, "master": "own1", "MASTER": "shared1"},),
-        says=("'MASTER' and 'master' are the same key to a CNI plugin; leave one",),
+        says=("'MASTER' and 'master' are the same key to a CNI plugin; remove one",),
     ),
     "two spellings, one of them null": Attack(
         plugins=({**MACVLAN, "master": None, "MASTER": "shared1"},),
@@ -172,7 +172,7 @@ SPELLINGS: Final = {
     ),
     "HWADDR": Attack(
         plugins=({**HOST_DEVICE, "HWADDR": "02:00:00:00:00:01"},),
-        says=("plugins[0].hwaddr: leave it out: the allocated link 'own1' is used",),
+        says=("plugins[0].hwaddr: leave it out; the allocated link 'own1' is used",),
     ),
     "IPAM with dataDir": Attack(
         plugins=({**MACVLAN, "IPAM": {**RANGE, "dataDir": HOME}},),
@@ -198,17 +198,17 @@ SPELLINGS: Final = {
     "a key twice in a string of JSON": Attack(
         config='{"cniVersion": "1.0.0", "name": "n", "type": "macvlan", "master": "own1", '
         '"master": "shared1"}',
-        says=("the key 'master' stands there twice; leave one",),
+        says=("the key 'master' appears twice; remove one",),
     ),
     "plugins twice in a string of JSON": Attack(
         config='{"cniVersion": "1.0.0", "name": "n", "plugins": [{"type": "macvlan"}], '
         '"plugins": [{"type": "evil"}]}',
-        says=("the key 'plugins' stands there twice; leave one",),
+        says=("the key 'plugins' appears twice; remove one",),
     ),
     "an escaped key twice": Attack(
         config='{"cniVersion": "1.0.0", "name": "n", "type": "macvlan", "mode": "bridge", '
         '"m\\u006fde": "passthru"}',
-        says=("the key 'mode' stands there twice; leave one",),
+        says=("the key 'mode' appears twice; remove one",),
     ),
     "two spellings deep inside": Attack(
         plugins=(
@@ -265,7 +265,7 @@ OF_THE_NODE: Final = {
                 "ipam": {"type": "static", "addresses": [{"address": "192.0.2.99/32"}]},
             },
         ),
-        says=("plugins[0].type: the plugin ptp (makes a link on the node", *NEEDS),
+        says=("plugins[0].type: the plugin ptp (creates a link on the node", *NEEDS),
     ),
     "ptp with ipMasq": Attack(
         plugins=({"type": "ptp", "ipMasq": True, "ipam": RANGE},),
@@ -274,7 +274,7 @@ OF_THE_NODE: Final = {
     **{
         f"bridge with {key}": Attack(
             plugins=({"type": "bridge", "bridge": "br1", key: True, "ipam": RANGE},),
-            says=("plugins[0].type: the plugin bridge (makes bridges on the node", *NEEDS),
+            says=("plugins[0].type: the plugin bridge (creates bridges on the node", *NEEDS),
         )
         for key in ("isGateway", "isDefaultGateway", "forceAddress", "ipMasq", "promiscMode")
     },
@@ -285,11 +285,14 @@ OF_THE_NODE: Final = {
     ),
     "bandwidth": Attack(
         plugins=(MACVLAN, {"type": "bandwidth", "ingressRate": 8, "ingressBurst": 8}),
-        says=("plugins[1].type: the plugin bandwidth (makes links and queues on the node)", *NEEDS),
+        says=(
+            "plugins[1].type: the plugin bandwidth (creates links and queues on the node)",
+            *NEEDS,
+        ),
     ),
     "two plugins that make an interface": Attack(
         plugins=(HOST_DEVICE, {"type": "tap"}),
-        says=("plugins[1].type: tap makes an interface, but host-device already made one",),
+        says=("plugins[1].type: tap creates an interface, but host-device already creates one",),
     ),
     "nine plugins": Attack(
         plugins=(MACVLAN, *[{"type": "tuning"}] * 8),
@@ -350,19 +353,21 @@ GENERIC: Final = {
     "the link into the pod as master": Attack(
         plugins=({**MACVLAN, "master": "to-pod"},),
         device="cni",
-        says=("plugins[0].master: the link 'to-pod' cannot be named here: leads into a pod",),
+        says=("plugins[0].master: the link 'to-pod' cannot be named here: it leads into a pod",),
     ),
     "the loopback as master": Attack(
         plugins=({**MACVLAN, "master": "lo"},),
         device="cni",
-        says=("plugins[0].master: the link 'lo' cannot be named here: the loopback",),
+        says=(
+            "plugins[0].master: the link 'lo' cannot be named here: it is the loopback interface",
+        ),
     ),
     "another tenant's link as master": Attack(
         plugins=({**MACVLAN, "master": "other1"},),
         device="cni",
         says=(
             "plugins[0].master: the link 'other1' cannot be named here",
-            "a claim can have it to itself, so select it in the request",
+            "it is for one claim alone, so select it in the request",
         ),
     ),
     "passthru": Attack(
@@ -382,7 +387,7 @@ GENERIC: Final = {
             says=(
                 f"plugins[0].type: the plugin {name}",
                 NOT_OWN[0],
-                "the device 'cni' is for any number of claims",
+                "the device 'cni' can be used by any number of claims",
                 PRIVILEGED,
             ),
         )
@@ -408,7 +413,7 @@ GENERIC: Final = {
     **{
         f"{key} on a shared link": Attack(
             plugins=(MACVLAN, {"type": "tuning", key: value}),
-            says=(f"plugins[1].{key}: ", *NOT_OWN, "other claims may have the link 'shared1' too"),
+            says=(f"plugins[1].{key}: ", *NOT_OWN, "other claims may use the link 'shared1' too"),
             **SHARED,
         )
         for key, value in {

@@ -46,7 +46,8 @@ def test_busy_port() -> None:
         done = run("up", "--port", str(port))
     assert done.returncode == 2
     assert done.stderr == (
-        f"lab: port {port} is busy on 127.0.0.1; name another with --port, or 0 for any free one\n"
+        f"lab: port {port} is in use on 127.0.0.1; choose another with --port, "
+        f"or 0 for any free one\n"
     )
 
 
@@ -93,7 +94,7 @@ def test_bad_name() -> None:
     """A lab's name that would not fit a path is refused."""
     done = run("up", "--name", "../evil")
     assert done.returncode == 2
-    assert done.stderr == "lab: '../evil' cannot name a lab; use up to 20 of a-z, 0-9 and -\n"
+    assert done.stderr == "lab: '../evil' is not a name for a lab; use up to 20 of a-z, 0-9 and -\n"
 
 
 def test_unknown_command() -> None:

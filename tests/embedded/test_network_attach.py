@@ -198,7 +198,8 @@ def test_a_name_that_the_pod_has_is_refused(
     with pytest.raises(NameTakenError) as caught:
         run_on(node, attach)
     assert str(caught.value) == (
-        "ifName: the pod has an interface 'net1' already: give every claim of the pod another name"
+        "ifName: the pod already has an interface named 'net1'; "
+        "use a different name for each claim of the pod"
     )
     assert leases(state) == []
 
@@ -228,7 +229,7 @@ def test_a_link_that_vanished_is_named(node: Netns, pod: Netns, driver: LinkDriv
     with pytest.raises(LinkGoneError) as caught:
         run_on(node, lambda: driver.attach(plan, pod_of(pod)))
     assert str(caught.value) == (
-        "the allocated link 'eth1' is not on the node: "
+        "the allocated link 'eth1' is not on the node; "
         "it was removed or renamed, or another pod has it"
     )
     with pytest.raises(LinkGoneError):
@@ -252,7 +253,7 @@ def test_the_generic_device_takes_a_shared_master(
 ) -> None:
     """A claim that asks for no particular link names its master itself, if that is shared."""
     other = claim_for({"type": "macvlan", "master": "eth1"}, device="cni")
-    with pytest.raises(RequestError, match="'eth1' cannot be named here: a claim can have it to"):
+    with pytest.raises(RequestError, match="'eth1' cannot be named here: it is for one claim"):
         run_on(node, lambda: plan_for(driver, other))
     plugin = {"type": "macvlan", "master": "eth2", "ipam": host_local()}
 

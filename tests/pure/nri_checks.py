@@ -114,7 +114,7 @@ async def check_slow_hook(runtime: RuntimeUnderTest, path: Path) -> None:
     """A hook that does not end is an error in time, so that the pod is not started without it."""
     handlers = Recorder(run=never)
     async with a_plugin(handlers, path):
-        with pytest.raises(Exception, match=r"RunPodSandbox was not done within 1\.8 s"):
+        with pytest.raises(Exception, match=r"RunPodSandbox did not finish within 1\.8 s"):
             await runtime.run_pod_sandbox(a_pod())
         await runtime.create_container(a_pod(2), a_container())
     assert handlers.names()[-1] == "create"
@@ -132,7 +132,7 @@ async def check_slow_cleanup(runtime: RuntimeUnderTest, path: Path) -> None:
             await cleaned.wait()
 
     async with a_plugin(Recorder(run=attach), path):
-        with pytest.raises(Exception, match="RunPodSandbox was not done within"):
+        with pytest.raises(Exception, match="RunPodSandbox did not finish within"):
             await runtime.run_pod_sandbox(a_pod())
         await cleaning.wait()
         cleaned.set()

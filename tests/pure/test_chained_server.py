@@ -93,7 +93,7 @@ async def test_only_root_may_ask(tmp_path: Path) -> None:
     ("outcome", "said"),
     [
         (PeerError("the API server is away"), b"error 999\nthe API server is away"),
-        (ZeroDivisionError(), b"error 999\nthe driver failed at this call; its log says more"),
+        (ZeroDivisionError(), b"error 999\nthe driver failed to handle this call; see its log"),
     ],
 )
 async def test_a_handler_that_fails(tmp_path: Path, outcome: Exception, said: bytes) -> None:

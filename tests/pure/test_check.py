@@ -167,7 +167,7 @@ INSIDE: list[tuple[str, str, str]] = [
     (
         "type: macvlan, ipam: {type: host-local, ranges: [[{subnet: 10.1.0.7/24}]]}",
         "32",
-        f"{PLUGIN}.ipam.ranges[0][0].subnet: subnet 10.1.0.7/24 has host bits: write 10.1.0.0/24",
+        f"{PLUGIN}.ipam.ranges[0][0].subnet: subnet 10.1.0.7/24 has host bits; use 10.1.0.0/24",
     ),
     (
         "type: macvlan, ipam: {type: host-local,\n  ranges: [{subnet: 10.1.0.0/24}]}",

@@ -92,7 +92,7 @@ async def test_a_plugin_that_is_missing_has_nothing_to_undo(machine: Machine) ->
 async def test_an_add_that_prints_garbage_is_undone(machine: Machine) -> None:
     """A result that cannot be read is a failure of its plugin."""
     machine.answer("b", "ADD", [])
-    with pytest.raises(CniError, match="CNI plugin b ADD: printed no result: not an object"):
+    with pytest.raises(CniError, match="CNI plugin b ADD: printed no valid result: not an object"):
         await machine.chain.add(network("a", "b"), ENDPOINT)
     assert machine.calls() == ["ADD a", "ADD b", "DEL b", "DEL a"]
 
@@ -122,7 +122,7 @@ async def test_neither_failure_is_lost_when_the_undoing_fails_too(machine: Machi
     ]
     assert commands == [("b", "ADD"), ("a", "DEL")]
     assert isinstance(caught.value, PeerError)
-    assert str(caught.value).startswith("CNI plugin b ADD: b will not; and the DEL after it failed")
+    assert str(caught.value).startswith("CNI plugin b ADD: b will not; the DEL after it failed too")
 
 
 @pytest.mark.asyncio

@@ -69,7 +69,7 @@ async def test_versions_are_what_the_plugin_says(machine: Machine) -> None:
     """VERSION answers with the supported versions, or the plugin does not speak CNI."""
     machine.answer("a", "VERSION", {"cniVersion": "1.1.0", "supportedVersions": ["0.4.0", "1.1.0"]})
     assert await machine.chain.versions("a") == ("0.4.0", "1.1.0")
-    with pytest.raises(CniError, match="printed no version"):
+    with pytest.raises(CniError, match="printed no valid version"):
         await machine.chain.versions("b")
 
 

@@ -163,8 +163,8 @@ async def test_claim_that_never_had_its_turn_is_told_why() -> None:
     given = await service.prepare(refs_in("bad", 9))
     texts = Counter(answer.error for answer in given.values())
     assert texts == {
-        "prepare not done in 0 s: it is still under way": 8,
-        "prepare not done in 0 s: other claims of namespace bad came first": 1,
+        "prepare did not finish within 0 s: it is still in progress": 8,
+        "prepare did not finish within 0 s: other claims in namespace bad come first": 1,
     }
 
 
@@ -185,10 +185,10 @@ async def test_out_of_time() -> None:
     work.hang = True
     service, _ = answers(work, budget_s=0.0)
     assert await service.prepare([RED]) == {
-        "uid-red": PrepareAnswer(error="prepare not done in 0 s: it is still under way")
+        "uid-red": PrepareAnswer(error="prepare did not finish within 0 s: it is still in progress")
     }
     assert await service.unprepare([RED]) == {
-        "uid-red": "unprepare not done in 0 s: it is still under way"
+        "uid-red": "unprepare did not finish within 0 s: it is still in progress"
     }
 
 
@@ -203,4 +203,4 @@ async def test_last_fault_is_told() -> None:
 
     service, _ = answers(Failing(), budget_s=0.05)
     given = await service.unprepare([RED])
-    assert given == {"uid-red": "unprepare not done in 0.05 s: the netns is busy"}
+    assert given == {"uid-red": "unprepare did not finish within 0.05 s: the netns is busy"}

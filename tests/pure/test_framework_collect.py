@@ -316,7 +316,7 @@ async def test_marks_of_sandboxes(tmp_path: Path) -> None:
         for sandbox in ("sandbox-1", "gone"):
             site.plans.note_sandbox(sandbox)
             site.plans.note_attached(sandbox)
-        assert await site.removed() == ["mark of sandbox gone"]
+        assert await site.removed() == ["marker of sandbox gone"]
         marks = sorted(str(p.relative_to(site.plans.root)) for p in site.plans.root.glob("*/*"))
         assert marks == ["attached/sandbox-1", "sandboxes/sandbox-1"]
 

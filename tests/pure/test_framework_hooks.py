@@ -190,7 +190,7 @@ async def test_attach_has_a_limit(tmp_path: Path) -> None:
         await node.run(pod_of(), within_s=0.05)
         attempt = node.attaching.under_way("sandbox-1")
         assert attempt is not None
-        with pytest.raises(AttachTimeoutError, match=r"not attached in 0\.2 s"):
+        with pytest.raises(AttachTimeoutError, match=r"not attached within 0\.2 s"):
             await node.attaching.wait(attempt)
         assert node.stage.states() == {}
         ((uid, failures),) = node.stage.reports.touched
@@ -559,7 +559,7 @@ async def test_attempt_that_ends_before_it_begins(tmp_path: Path) -> None:
         adopt = node.stage.adopter.book
         attempt = node.attaching.begin(pod_of(), adopt, roll_back=True, hooked=False)
         await node.attaching.cancel("sandbox-1")
-        with pytest.raises(AttachTimeoutError, match="cut off"):
+        with pytest.raises(AttachTimeoutError, match="interrupted"):
             await node.attaching.wait(attempt)
         await node.run(pod_of(sandbox="s2"))
         assert node.stage.states() == {"s2/eth1": "attached"}

@@ -133,7 +133,7 @@ async def test_waits_for_the_runtimes_hooks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("claim", "message"),
     [
-        (None, "is gone"),
+        (None, "no longer exists"),
         (moved(RED, uid="uid-other"), "was replaced"),
         (moved(RED, devices=()), "no device of net.example.com"),
         (moved(RED, devices=(OTHERS,)), "no device of net.example.com"),

@@ -143,7 +143,7 @@ async def test_collection_on_request(root: Path, capfd: pytest.CaptureFixture[st
                 await asyncio.to_thread(run_command, [*command, *options])
                 lines = capfd.readouterr().out.splitlines()
                 assert said in lines  # among the driver's own log, since both are this process
-                why = "not looked at: what only the container runtime can explain: "
+                why = "not checked: items that only the container runtime can account for: "
                 assert any(line.startswith(why) for line in lines)
 
 

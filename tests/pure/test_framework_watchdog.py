@@ -1,4 +1,4 @@
-"""An event loop that does not come round is noticed, while it lasts and afterwards."""
+"""An event loop that is blocked is noticed, while it lasts and afterwards."""
 
 import asyncio
 import threading
@@ -74,7 +74,7 @@ async def test_a_stall_is_reported_while_it_lasts(log: Log) -> None:
         assert "block_until" in stalled["stack"]
         recovered = await asyncio.to_thread(log.wait, "loop.recovered")
         assert recovered["after_s"] >= 1.0  # rounded
-        assert "the event loop 'main' did not come round for" in watchdog.late()
+        assert "the event loop 'main' was blocked for" in watchdog.late()
         assert watchdog.hung() == ""  # it is over, and a restart would not help
         await clock.sleep(15.5)
         assert (watchdog.late(), watchdog.hung()) == ("", "")
@@ -116,13 +116,13 @@ async def test_a_loop_that_hangs_for_long_is_given_up(log: Log) -> None:
         async with watching([watched], metrics, clock, hung_s=1.0) as watchdog:
             hanging = asyncio.ensure_future(hooks.call("attach", hang))
             await asyncio.to_thread(log.wait, "loop.stalled")
-            assert watchdog.hung() == "the event loop 'hooks' has not come round for 1 s"
+            assert watchdog.hung() == "the event loop 'hooks' has been blocked for 1 s"
             go.set()
             await hanging
 
 
 class CountedRounds(Metrics):
-    """Metrics that say when a loop has come round."""
+    """Metrics that say when a loop has run."""
 
     def __init__(self) -> None:
         super().__init__("a.example.com", FakeClock())

@@ -172,7 +172,7 @@ async def test_a_plugin_that_is_not_installed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("oops", "printed no ExecCredential"),
+        ("oops", "printed no valid ExecCredential"),
         ('{"apiVersion": "client.authentication.k8s.io/v1beta1"}', "answered in .*v1beta1"),
         (f'{{"apiVersion": "{V1}"}}', "neither a token nor a certificate"),
         (f'{{"apiVersion": "{V1}", "status": {{}}}}', "neither a token nor a certificate"),

@@ -70,7 +70,7 @@ async def test_a_claim_that_was_replaced(stub: StubServer, api: DraApi) -> None:
         Reply(status(422, "Invalid", causes=[cause]), status=422),
         Reply(status(422, "Invalid", causes=[other]), status=422),
     )
-    with pytest.raises(NotFoundError, match="blue/nic of UID old was replaced"):
+    with pytest.raises(NotFoundError, match="blue/nic with UID old was replaced"):
         await api.apply_claim_devices("blue", "nic", "old", [], field_manager="m")
     with pytest.raises(InvalidError):
         await api.apply_claim_devices("blue", "nic", "old", [], field_manager="m")

@@ -73,7 +73,7 @@ class AnswersFor:
     ("info", "reason"),
     [
         (pb.PluginInfo(type="CSIPlugin", name="disk"), "not a DRAPlugin"),
-        (pb.PluginInfo(type="DRAPlugin", name="net"), "names no endpoint"),
+        (pb.PluginInfo(type="DRAPlugin", name="net"), "has no endpoint"),
         (
             pb.PluginInfo(type="DRAPlugin", name="net", endpoint="/a", supported_versions=["v9"]),
             "supports v9, this kubelet v1.DRAPlugin, v1beta1.DRAPlugin",

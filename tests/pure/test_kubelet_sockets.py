@@ -54,7 +54,7 @@ def test_own_directory_that_cannot_be_made(root: Path) -> None:
     """A file in the place of the driver's directory is reported as such."""
     sockets = PluginSockets.under(root, DRIVER)
     sockets.dra.parent.touch()
-    with pytest.raises(HostError, match="cannot make the driver's directory"):
+    with pytest.raises(HostError, match="cannot create the driver's directory"):
         ensure_directories(sockets)
 
 

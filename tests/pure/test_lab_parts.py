@@ -42,7 +42,7 @@ def test_key_covers_version_and_sources() -> None:
 
 def test_unknown_part_is_told() -> None:
     """A part that is none is answered with those that are."""
-    with pytest.raises(UsageError, match=r"no part is called 'docker'; there are .*containerd"):
+    with pytest.raises(UsageError, match=r"unknown part 'docker'; the parts are .*containerd"):
         Binaries(Progress(io.StringIO())).path("docker")
 
 

@@ -99,7 +99,7 @@ def test_policies(policy: RequestPolicy) -> None:
         ),
         (
             RequestPolicy(default=q("1G"), valid_range=ValidRange(q("1G"), step=q("10G"))),
-            "beyond the capacity",
+            "exceeds the capacity",
         ),
         (
             RequestPolicy(default=q("3G"), valid_range=ValidRange(q("1G"), step=q("4G"))),

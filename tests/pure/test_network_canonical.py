@@ -89,7 +89,7 @@ def test_a_single_plugin_is_read_alike() -> None:
 def test_two_spellings_of_a_key_are_refused(plugin: dict[str, Any]) -> None:
     """Of two keys that a plugin could take for one, none is chosen, however deep they stand."""
     for written in (network(plugin), json.dumps(network(plugin))):
-        with pytest.raises(RequestError, match="are the same key to a CNI plugin; leave one"):
+        with pytest.raises(RequestError, match="are the same key to a CNI plugin; remove one"):
             read(written)
 
 
@@ -97,7 +97,7 @@ def test_a_key_that_stands_twice_is_refused() -> None:
     """JSON that has one key twice means different things to different readers."""
     with pytest.raises(RequestError) as caught:
         read('{"name": "n", "plugins": [{"type": "macvlan", "master": "a", "master": "b"}]}')
-    assert str(caught.value) == "config: the key 'master' stands there twice; leave one"
+    assert str(caught.value) == "config: the key 'master' appears twice; remove one"
 
 
 def test_nesting_has_an_end() -> None:

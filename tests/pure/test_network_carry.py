@@ -30,9 +30,7 @@ def address(index: int, ip: str) -> Address:
 
 def test_the_default_route_makes_a_carrier_in_any_table() -> None:
     """Policy routing hides the default route in a table of its own; it counts all the same."""
-    assert carriers(LINKS, (), [route(2)], NodeFacts()) == {
-        2: "the node's default route leads over it"
-    }
+    assert carriers(LINKS, (), [route(2)], NodeFacts()) == {2: "the node's default route uses it"}
     assert set(carriers(LINKS, (), [route(3, table=100), route(2)], NodeFacts())) == {2, 3}
 
 

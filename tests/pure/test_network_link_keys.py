@@ -58,7 +58,7 @@ def test_another_link_than_the_allocated_one_is_refused() -> None:
     with pytest.raises(RequestError) as caught:
         with_link(request_of({"type": "macvlan", "master": "eth2"}), ETH1)
     assert str(caught.value) == (
-        f"{PLUGIN}.master: names the link 'eth2', but 'eth1' was allocated: "
+        f"{PLUGIN}.master: names the link 'eth2', but 'eth1' was allocated; "
         f"leave it out, or select 'eth2' in the request"
     )
 
@@ -75,8 +75,8 @@ def test_a_shared_link_is_not_taken_away() -> None:
         with pytest.raises(RequestError) as caught:
             with_link(request_of(greedy), ETH1, shared=True)
         assert str(caught.value) == (
-            f"{PLUGIN}: {name} would take the shared link 'eth1' away from other claims: put a "
-            f"macvlan of another mode on it, or select a link that is not shared"
+            f"{PLUGIN}: {name} would take the shared link 'eth1' away from other claims; use a "
+            f"macvlan in another mode, or select a link that is not shared"
         )
 
 
@@ -85,7 +85,7 @@ def test_a_link_has_no_second_way_to_be_named(key: str) -> None:
     """host-device could find another link by its hardware; with one allocated it need not."""
     with pytest.raises(RequestError) as caught:
         with_link(request_of({"type": "host-device", key: "0000:03:00.0"}), ETH1)
-    assert str(caught.value) == f"{PLUGIN}.{key}: leave it out: the allocated link 'eth1' is used"
+    assert str(caught.value) == f"{PLUGIN}.{key}: leave it out; the allocated link 'eth1' is used"
 
 
 @pytest.mark.parametrize(
@@ -127,10 +127,10 @@ def test_a_link_that_is_not_offered_cannot_be_named() -> None:
             request_of({"type": "macvlan", "master": "eth2"}),
             [ETH1, ETH2],
             ETH1,
-            withheld={ETH2.index: "leads into a pod"},
+            withheld={ETH2.index: "it leads into a pod"},
         )
     assert str(caught.value) == (
-        f"{PLUGIN}.master: the link 'eth2' cannot be named here: leads into a pod"
+        f"{PLUGIN}.master: the link 'eth2' cannot be named here: it leads into a pod"
     )
 
 
@@ -149,21 +149,21 @@ def test_a_link_that_is_not_offered_cannot_be_named() -> None:
             {"type": "host-device", "device": "eth1"},
             (
                 f"{PLUGIN}: host-device takes a link away from the node, so the link must be "
-                f"allocated: select one in the request net"
+                f"allocated; select one in the request net"
             ),
         ),
         (
             {"type": "host-device", "device": "eth1", "linkInContainer": True},
             (
                 f"{PLUGIN}: host-device takes a link away from the node, so the link must be "
-                f"allocated: select one in the request net"
+                f"allocated; select one in the request net"
             ),
         ),
         (
             {"type": "macvlan", "master": "eth1", "mode": "passthru"},
             (
                 f"{PLUGIN}: macvlan in mode passthru takes a link away from the node, so the link "
-                f"must be allocated: select one in the request net"
+                f"must be allocated; select one in the request net"
             ),
         ),
         ({"type": "macvlan", "master": ["eth1"]}, f"{PLUGIN}.master: must be a string"),

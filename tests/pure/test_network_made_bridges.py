@@ -39,4 +39,4 @@ def test_such_a_bridge_is_not_offered() -> None:
     """Nobody joins another claim's network by claiming its bridge."""
     links = (link_of("eth1", 2), link_of("br-a", 3, kind="bridge"))
     view = NodeView(made_bridges=frozenset({"br-a"}))
-    assert withheld(links, (), view) == {3: "made for a claim"}
+    assert withheld(links, (), view) == {3: "a plugin created it for a claim"}

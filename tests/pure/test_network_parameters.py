@@ -171,7 +171,7 @@ def test_entries_that_are_as_specific_are_both_named(
     configs = (config_of(TYPED, *first), config_of(TYPED, *second))
     with pytest.raises(RequestError) as caught:
         read_claim(claim_of(*configs, devices=(device_of("net/slow"),)))
-    assert f"2 entries are for this request, with `requests` {named}: leave" in str(caught.value)
+    assert f"2 entries are for this request, with `requests` {named}; keep" in str(caught.value)
 
 
 def test_several_requests_have_an_interface_each() -> None:
@@ -244,7 +244,7 @@ MISTAKES = [
     ),
     pytest.param(
         TYPED | {"interface": "net1"},
-        f'{WHERE}.interface: unknown key "interface"; with an apiVersion it is called ifName',
+        f'{WHERE}.interface: unknown key "interface"; with an apiVersion the key is ifName',
         id="plain key in typed parameters",
     ),
     pytest.param(
@@ -326,7 +326,7 @@ CLAIM_MISTAKES = [
         (config_of(TYPED, "net"), config_of(TYPED, "net")),
         (device_of("net"),),
         "spec.devices.config[net]: 2 entries are for this request, with `requests` [net] and "
-        "[net]: leave one",
+        "[net]; keep only one",
         id="two configurations",
     ),
     pytest.param(
@@ -335,7 +335,7 @@ CLAIM_MISTAKES = [
             config_of(TYPED, "net", source="FromClass"),
         ),
         (device_of("net"),),
-        f"DeviceClass(net).spec.config: 2 entries are for the driver {DRIVER}: leave one",
+        f"DeviceClass(net).spec.config: 2 entries are for the driver {DRIVER}; keep only one",
         id="two configurations of the class",
     ),
     pytest.param(
@@ -347,15 +347,15 @@ CLAIM_MISTAKES = [
     pytest.param(
         (config_of(TYPED, "net"),),
         (device_of("net"), device_of("net", "eth2")),
-        "spec.devices.requests[net]: got 2 devices, and an interface is made of one: "
-        "ask for allocationMode ExactCount, count 1",
+        "spec.devices.requests[net]: got 2 devices, but an interface needs exactly one; "
+        "use allocationMode ExactCount and count 1",
         id="two devices",
     ),
     pytest.param(
         (config_of(TYPED, "a"), config_of(TYPED, "b")),
         (device_of("a"), device_of("b", "eth2")),
-        "spec.devices.config: the requests a, b all name their interface 'net1': "
-        "give each another name",
+        "spec.devices.config: the requests a, b all name their interface 'net1'; "
+        "use a different name for each",
         id="one name twice",
     ),
 ]
@@ -387,8 +387,8 @@ def test_one_configuration_is_for_one_request(requests: tuple[str, ...]) -> None
     with pytest.raises(ParametersError) as caught:
         read_claim(claim_of(config_of(TYPED, *requests), devices=devices))
     assert str(caught.value.faults[0]) == (
-        f"spec.devices.config[{','.join(requests)}]: one configuration is for one request, "
-        f"this is for a, b: write one entry for each, with its name in `requests`"
+        f"spec.devices.config[{','.join(requests)}]: a configuration applies to one request, "
+        f"but this one to a, b; write one entry for each, with its name in `requests`"
     )
 
 

@@ -275,8 +275,8 @@ def test_one_plugin_makes_the_interface() -> None:
     """A second one would fail, and undoing it would remove what the first has made or moved."""
     (said,) = refused(of({"type": "host-device"}, {"type": "tap"}), OWN)
     assert said == (
-        f"{WHERE}.config.plugins[1].type: tap makes an interface, but host-device already made "
-        f"one; remove one of the two"
+        f"{WHERE}.config.plugins[1].type: tap creates an interface, but host-device already "
+        f"creates one; remove one of the two"
     )
     assert len(refused(of({"type": "tuning"}, {"type": "macvlan"}), OWN)) == 1
     assert refused(of({"type": "macvlan"}, {"type": "tuning"}, {"type": "sbr"}), OWN) == []
@@ -344,6 +344,6 @@ def test_a_ceiling_is_named_where_a_label_does_not_help() -> None:
     standing = Standing(Level.BASELINE, "team-a", link="eth1", ceiling=Level.BASELINE)
     (said,) = refused(of({"type": "macvlan", "bcqueuelen": 9}), standing)
     assert said.endswith(
-        "or ask a cluster admin to set it in the DeviceClass; no label of the namespace goes "
-        "beyond --policy-ceiling, baseline"
+        "or ask a cluster admin to set it in the DeviceClass; a namespace label cannot "
+        "exceed --policy-ceiling, baseline"
     )

@@ -58,18 +58,18 @@ def test_every_plugin_of_a_list_is_checked() -> None:
         (
             pool("10.1.0.0/24"),
             ["10.1.0.9", "10.1.0.8"],
-            ["ips[1]: 10.1.0.8 and 10.1.0.9 are of one set of ranges, which gives one"],
+            ["ips[1]: 10.1.0.8 and 10.1.0.9 are in one set of ranges, which assigns one"],
         ),
         (pool("10.1.0.0/24"), ["10.1.0.1"], ["ips[0]: 10.1.0.1 is the gateway's address"]),
         (
             {"type": "macvlan"},
             ["10.1.0.1"],
-            ["ips: no plugin of the network 'mine' (macvlan) takes it; leave it out"],
+            ["ips: no plugin of the network 'mine' (macvlan) supports it; leave it out"],
         ),
         (
             {"type": "macvlan", "ipam": {"type": "static"}},
             ["10.1.0.1"],
-            ["ips: the network's addresses are static, which needs the length of the prefix; for "],
+            ["ips: the network's addresses are static and need a prefix length; for "],
         ),
     ],
 )

@@ -52,23 +52,23 @@ def test_no_wish_changes_nothing() -> None:
         (
             Wishes(ips=("10.1.1.1",)),
             {"type": "macvlan"},
-            "at.ips: no plugin of the network 'n' (macvlan) takes it; leave it out",
+            "at.ips: no plugin of the network 'n' (macvlan) supports it; leave it out",
         ),
         (
             Wishes(mac="02:00:00:00:00:07"),
             {"type": "ipvlan"},
-            "mac: no plugin of the network 'n' (ipvlan) takes it; leave it out",
+            "mac: no plugin of the network 'n' (ipvlan) supports it; leave it out",
         ),
         (
             Wishes(mtu=1400),
             {"type": "sdn"},
-            "mtu: no plugin of the network 'n' (sdn) takes it; leave it out",
+            "mtu: no plugin of the network 'n' (sdn) supports it; leave it out",
         ),
         (
             Wishes(ips=("10.1.1.1",)),
             {"type": "macvlan", "ipam": {"type": "static"}},
             (
-                "at.ips: the network's addresses are static, which needs the length of the prefix; "
+                "at.ips: the network's addresses are static and need a prefix length; "
                 "for example 10.1.1.1/24"
             ),
         ),

@@ -62,13 +62,13 @@ def test_offered(link: Link) -> None:
 @pytest.mark.parametrize(
     ("link", "words"),
     [
-        (LO, "the loopback"),
-        (a_link("tunl0", kind="ipip", arphrd=768), "nothing can be put on"),
-        (a_link("ifb0", kind="ifb"), "nothing can be put on"),
-        (a_link("eth7", kind="", master_index=77, port_kind="bond"), "a port of another link"),
-        (a_link("cni0", kind="bridge"), "named as a pod network"),
-        (a_link("flannel.1", kind="vxlan"), "named as a pod network"),
-        (a_link("cilium_host", kind="veth"), "named as a pod network"),
+        (LO, "it is the loopback interface"),
+        (a_link("tunl0", kind="ipip", arphrd=768), "links of this kind"),
+        (a_link("ifb0", kind="ifb"), "links of this kind"),
+        (a_link("eth7", kind="", master_index=77, port_kind="bond"), "it is a port of another"),
+        (a_link("cni0", kind="bridge"), "its name is one that pod networks"),
+        (a_link("flannel.1", kind="vxlan"), "its name is one that pod networks"),
+        (a_link("cilium_host", kind="veth"), "its name is one that pod networks"),
     ],
 )
 def test_withheld(link: Link, words: str) -> None:
@@ -80,14 +80,17 @@ def test_withheld(link: Link, words: str) -> None:
 def test_the_way_into_a_pod_is_withheld(kind: str) -> None:
     """The same kind of link is an uplink or a pod's by where its other end lives."""
     pods = msgspec.structs.replace(ETH0, index=9, name="veth1", kind=kind, parent_nsid=POD_NSID)
-    assert withheld([LO, ETH0, pods], (), NODE) == {1: "the loopback", 9: "leads into a pod"}
+    assert withheld([LO, ETH0, pods], (), NODE) == {
+        1: "it is the loopback interface",
+        9: "it leads into a pod",
+    }
 
 
 def test_a_port_is_offered_through_its_master() -> None:
     """The bridge is offered and its port is not, by the bridge's name."""
     bridge = msgspec.structs.replace(a_link("br0", kind="bridge"), index=8)
     port = a_link("eth1", kind="", master_index=8, port_kind="bridge")
-    assert withheld([bridge, port], (), NODE) == {9: "a port of br0"}
+    assert withheld([bridge, port], (), NODE) == {9: "it is a port of br0"}
 
 
 def test_attaching_a_pod_to_a_bridge_does_not_withdraw_it() -> None:
@@ -95,7 +98,7 @@ def test_attaching_a_pod_to_a_bridge_does_not_withdraw_it() -> None:
     bridge = msgspec.structs.replace(a_link("br0", kind="bridge"), index=8)
     pods = a_link("veth1", kind="veth", master_index=8, port_kind="bridge")
     pods = msgspec.structs.replace(pods, parent_nsid=POD_NSID)
-    assert withheld([bridge, pods], (), NODE) == {9: "leads into a pod"}
+    assert withheld([bridge, pods], (), NODE) == {9: "it leads into a pod"}
 
 
 @pytest.mark.parametrize(
@@ -111,10 +114,10 @@ def test_an_address_of_the_pod_network_marks_its_links(family: int, ip: str, own
     """A link with an address from the node's pod range is the pod network's."""
     address = Address(9, family, ip, 24, 0, 0)
     found = reason(a_link("br-pods", kind="bridge"), addresses=(address,))
-    assert found == ("has an address of the pod network" if own else "")
+    assert found == ("it has an address of the pod network" if own else "")
 
 
 def test_a_node_that_knows_nothing_of_its_pods() -> None:
     """Without knowledge of pods a veth is offered, as it may be an uplink."""
     pods = msgspec.structs.replace(ETH0, index=9, name="veth1", parent_nsid=POD_NSID)
-    assert withheld([LO, ETH0, pods], (), NodeView()) == {1: "the loopback"}
+    assert withheld([LO, ETH0, pods], (), NodeView()) == {1: "it is the loopback interface"}

@@ -161,7 +161,7 @@ async def test_timeout() -> None:
         await release.wait()
 
     async with pair(plugin={"Wait": doing(wait)}) as (_, runtime):
-        with pytest.raises(CallTimeoutError, match="the answer to Wait did not come within 2 s"):
+        with pytest.raises(CallTimeoutError, match="the answer to Wait did not arrive within 2 s"):
             await call(runtime, "Wait")
         release.set()
         await call(runtime, "Wait")

@@ -56,7 +56,7 @@ async def test_cut_off() -> None:
 
     async with TaskScope() as tasks:
         begin_s = now_s()
-        with pytest.raises(HookTimeoutError, match=r"Hook was not done within 1\.8 s"):
+        with pytest.raises(HookTimeoutError, match=r"Hook did not finish within 1\.8 s"):
             await HookRunner(tasks).run("Hook", 2.0, hook)
         assert now_s() == pytest.approx(begin_s + 1.8)
         await ended.wait()

@@ -212,14 +212,14 @@ async def test_stopped(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "ä"])
 def test_bad_name(name: str) -> None:
     """A name that runtimes refuse is refused before they are asked."""
-    with pytest.raises(RequestError, match="is no plugin name"):
+    with pytest.raises(RequestError, match="is not a plugin name"):
         Plugin(Recorder(), name=name, index="10")
 
 
 @pytest.mark.parametrize("index", ["", "1", "100", "1a", "\u0661\u0661"])
 def test_bad_index(index: str) -> None:
     """An index that is not two digits is refused."""
-    with pytest.raises(RequestError, match="is no plugin index"):
+    with pytest.raises(RequestError, match="is not a plugin index"):
         Plugin(Recorder(), name="cni.dra.networking.x-k8s.io", index=index)
 
 

@@ -114,7 +114,7 @@ async def test_timeout_of_configure() -> None:
         await methods["Configure"](ttrpc.Request(1, "", "", configure), None)
         now_s = asyncio.get_running_loop().time()
         response = await methods["StopPodSandbox"](ttrpc.Request(3, "", "", b""), None)
-    assert response.text == "StopPodSandbox was not done within 0.9 s"
+    assert response.text == "StopPodSandbox did not finish within 0.9 s"
     assert handlers.deadlines_s == [pytest.approx(now_s + 0.9)]
 
 
@@ -131,7 +131,7 @@ async def test_slow_configure() -> None:
     """Configure is answered in time too."""
     async with runtime_of(Recorder(configure=never)) as runtime:
         request = pb.ConfigureRequest(request_timeout=2000)
-        with pytest.raises(StatusError, match=r"Configure was not done within 1\.8 s"):
+        with pytest.raises(StatusError, match=r"Configure did not finish within 1\.8 s"):
             await runtime.call("Configure", request, pb.ConfigureResponse, timeout_s=2)
 
 

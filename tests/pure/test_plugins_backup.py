@@ -87,7 +87,7 @@ def test_a_directory_that_is_a_symbolic_link_is_not_followed(tmp_path: Path, end
     (other / NAME).write_text(BEFORE.written())
     (tmp_path / "tuning").symlink_to(other)
     backup = Backup(f"{tmp_path}/tuning{ending}", KEY)
-    with pytest.raises(HostError, match="cannot keep how net1 is"):
+    with pytest.raises(HostError, match="cannot save the settings of net1"):
         backup.keep(LinkTuning(mtu=1))
     assert backup.read() is None
     backup.drop()
@@ -120,7 +120,7 @@ def test_a_backup_that_makes_no_sense_counts_as_absent(
 def test_a_directory_that_cannot_be_is_told_by_those_who_write(directory: str) -> None:
     """Whatever a configuration says there, a container can go."""
     backup = Backup(directory, KEY)
-    with pytest.raises(HostError, match="cannot keep"):
+    with pytest.raises(HostError, match="cannot save"):
         backup.keep(BEFORE)
     assert backup.read() is None
     backup.drop()

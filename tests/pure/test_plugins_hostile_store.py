@@ -178,7 +178,7 @@ async def test_a_file_with_another_name_is_not_written_to(
     net = tmp_path / "net"
     net.mkdir()
     (net / "last_reserved_ip.0").hardlink_to(outside)
-    with pytest.raises(CniError, match="another name"):
+    with pytest.raises(CniError, match="a second name"):
         await own.run(call_of("ADD", host_local(tmp_path, RANGE)))
 
 
@@ -292,7 +292,7 @@ async def test_a_lock_that_is_never_free_is_given_up(tmp_path: Path) -> None:
     for outcome in outcomes:
         assert isinstance(outcome, CniError)
         assert outcome.kind is CniErrorKind.TRY_AGAIN
-        assert f"{tmp_path}/net/lock was not free" in outcome.msg
+        assert f"{tmp_path}/net/lock, was held by others" in outcome.msg
     assert names(tmp_path / "net") == ["lock"]
     await own.run(call_of("ADD", config))  # and now it is free
 

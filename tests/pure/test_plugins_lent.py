@@ -90,9 +90,9 @@ def test_a_directory_that_is_a_symbolic_link_is_not_followed(tmp_path: Path) -> 
     (tmp_path / "lent").symlink_to(tmp_path / "elsewhere")
     lents = lents_in(tmp_path / "lent")
     assert (lents.find(KEY), lents.all()) == (None, [])
-    with pytest.raises(HostError, match="cannot remember the link eth1"):
+    with pytest.raises(HostError, match="cannot save the record of the link eth1"):
         lents.keep(LENT)
-    with pytest.raises(HostError, match="cannot forget"):
+    with pytest.raises(HostError, match="cannot remove the record"):
         lents.drop(KEY)
     assert lents_in(tmp_path / "elsewhere").find(KEY) == LENT
 

@@ -69,7 +69,7 @@ MISTAKES: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (
         pool(ranges=[[{"subnet": "10.1.0.5/24"}]]),
-        ["ipam.ranges[0][0].subnet: subnet 10.1.0.5/24 has host bits: write 10.1.0.0/24"],
+        ["ipam.ranges[0][0].subnet: subnet 10.1.0.5/24 has host bits; use 10.1.0.0/24"],
     ),
     (
         pool(ranges=[[{"subnt": "10.1.0.0/24"}]]),

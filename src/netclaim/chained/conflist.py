@@ -109,15 +109,15 @@ def _read(text: str) -> list[_Element]:
     if not isinstance(document, dict):
         raise ConflistError("is not a JSON object")
     if not isinstance(document.get("name"), str):
-        raise ConflistError("has no name, so that no runtime can load it")
+        raise ConflistError("has no name, so no runtime can load it")
     plugins = document.get("plugins")
     if not isinstance(plugins, list):
         raise ConflistError('has no list "plugins"; netclaim-attach needs a network list')
     if not plugins:
-        raise ConflistError("has no plugins, so that no runtime can load it")
+        raise ConflistError("has no plugins, so no runtime can load it")
     for number, plugin in enumerate(plugins):
         if not isinstance(plugin, dict) or not _is_type(plugin.get("type")):
-            raise ConflistError(f"plugins[{number}] has no type, so that no runtime can load it")
+            raise ConflistError(f"plugins[{number}] has no type, so no runtime can load it")
     return list(_elements(text))
 
 
@@ -127,7 +127,7 @@ def _is_type(value: object) -> bool:
 
 def _parse(text: str) -> Any:
     def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON")
+        raise ValueError(f"{constant} is not JSON")
 
     try:
         return json.loads(text, parse_constant=refuse)

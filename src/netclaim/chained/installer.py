@@ -241,12 +241,12 @@ class Installer:
                         return True
                 finally:
                     draft.unlink(missing_ok=True)
-        raise HostError(f"{path} changes all the time; {PLUGIN_TYPE} could not be put in or out")
+        raise HostError(f"{path} keeps changing; {PLUGIN_TYPE} could not be added or removed")
 
 
 def program_path() -> Path:
     """The program that this package contains."""
     path = Path(__file__).with_name(PLUGIN_TYPE)
     if not path.is_file():
-        raise HostError(f"{path} is missing: it is compiled by `make native` and part of the wheel")
+        raise HostError(f"{path} is missing; `make native` compiles it, and wheels contain it")
     return path

@@ -168,7 +168,7 @@ class PlanFiles:
 
 def _checked(name: str) -> str:
     if not _SAFE_NAME.fullmatch(name):
-        raise RequestError(f"{name[:60]!r} cannot be a UID, a namespace or a sandbox's id")
+        raise RequestError(f"{name[:60]!r} is not a valid UID, namespace or sandbox ID")
     return name
 
 
@@ -178,4 +178,4 @@ def _host_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = error.filename or path
-        raise HostError(f"cannot keep plan files: {where}: {error.strerror}") from error
+        raise HostError(f"cannot write plan files: {where}: {error.strerror}") from error

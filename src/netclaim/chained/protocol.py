@@ -171,7 +171,9 @@ def _read_length(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
         raise MalformedRequestError(f"length={text[:40]!r} is not a number of bytes")
     if int(text) > BODY_MAX:
-        raise MalformedRequestError(f"{text} bytes of standard input; at most {BODY_MAX} are taken")
+        raise MalformedRequestError(
+            f"{text} bytes of standard input; at most {BODY_MAX} are accepted"
+        )
     return int(text)
 
 

@@ -159,7 +159,7 @@ class AttachServer:
             return Refusal(str(error))
         except Exception:  # one call's fault must not end the others'
             log.exception("chained.call_failed", command=request.command)
-            return Refusal("the driver failed at this call; its log says more")
+            return Refusal("the driver failed to handle this call; see its log")
 
 
 async def _read(reader: asyncio.StreamReader) -> Request:

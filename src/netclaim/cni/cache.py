@@ -81,7 +81,7 @@ def read_entry(content: bytes) -> CachedAttachment:
         entry = msgspec.json.decode(content, type=CachedAttachment)
         _ = entry.endpoint, entry.result  # both must be readable
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, RequestError) as error:
-        raise BadResultError(f"not an entry of the cache: {error}") from error
+        raise BadResultError(f"not a cache entry: {error}") from error
     return entry
 
 
@@ -109,7 +109,7 @@ class ResultCache:
                 name = _name(network.name, endpoint.key)
                 replace_plain(name, msgspec.json.encode(entry), dir_fd=directory)
         except OSError as error:
-            raise HostError(f"cannot keep a CNI result: {error}") from error
+            raise HostError(f"cannot save a CNI result: {error}") from error
 
     def load(self, network_name: str, key: AttachmentKey) -> CachedAttachment | None:
         """Return an attachment's entry; None where there is none, or none that can be read."""

@@ -57,7 +57,7 @@ class Endpoint:
         check_container_id(self.container_id)
         check_ifname(self.ifname)
         if not self.netns.isprintable():  # no environment could hold some of what that excludes
-            raise RequestError(f"{self.netns!r} is no path of a namespace", path=("netns",))
+            raise RequestError(f"{self.netns!r} is not the path of a namespace", path=("netns",))
         for key, value in self.args:
             both = key + value
             if not key or not both.isprintable() or ";" in both or "=" in both:

@@ -154,7 +154,7 @@ class Chain:
             return msgspec.json.decode(output, type=_VersionAnswer).supportedVersions
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise CniError(
-                f"printed no version: {error}", plugin=plugin, command=Command.VERSION
+                f"printed no valid version: {error}", plugin=plugin, command=Command.VERSION
             ) from error
 
     async def _add(
@@ -173,7 +173,7 @@ class Chain:
                 raise
             except BadResultError as error:
                 raise CniError(
-                    f"printed no result: {error}", plugin=plugin.type, command=Command.ADD
+                    f"printed no valid result: {error}", plugin=plugin.type, command=Command.ADD
                 ) from error
         assert result is not None, "a list has a plugin"
         self.cache.save(network, endpoint, result)
@@ -186,7 +186,7 @@ class Chain:
         try:
             await _in_time(self.delete(begun, endpoint), undo_s, begun, Command.DEL)
         except NetclaimError as error:
-            message = f"{reason}; and the DEL after it failed: {error}"
+            message = f"{reason}; the DEL after it failed too: {error}"
             raise CniGroupError(message, [reason, error]) from reason
 
     async def _delete_one(
@@ -247,7 +247,7 @@ async def _in_time(
             return await operation
     except TimeoutError as error:
         raise CniDeadlineError(
-            f"not done after {limit_s:g} s, stopped",
+            f"not finished after {limit_s:g} s, stopped",
             plugin=" + ".join(plugin.type for plugin in network.plugins),
             command=command,
         ) from error

@@ -98,8 +98,8 @@ def parse_network(config: object, *, path: Path = ("config",)) -> NetworkList:
     )
     if len(network.plugins) > 1 and not at_least(network.version, CHAINING):
         raise RequestError(
-            f"several plugins need {CHAINING} or newer, this is {network.version}; "
-            f"1.0.0 is a good choice",
+            f"several plugins need {CHAINING} or newer, but this is {network.version}; "
+            f"use for example 1.0.0",
             path=(*path, "cniVersion"),
         )
     return network
@@ -150,8 +150,8 @@ def _version(raw: Mapping[str, Any], path: Path) -> str:
     best = max(spoken, key=version_key, default=offered[0])
     if best not in SPEC_VERSIONS:
         raise RequestError(
-            f"{best} is not a version of CNI that netclaim speaks; "
-            f"these are {', '.join(SPEC_VERSIONS)}",
+            f"{best} is not a CNI version that netclaim supports; "
+            f"choose one of {', '.join(SPEC_VERSIONS)}",
             path=(*path, "cniVersion"),
         )
     return best

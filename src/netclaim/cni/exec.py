@@ -43,7 +43,7 @@ MESSAGE_MAX = 1000  # characters of a plugin's own words that are worth showing
 BUSY_PAUSE_S = 0.1  # a plugin being installed: libcni asks each second, a hook has but two in all
 REAP_S = 0.25  # SIGKILL takes microseconds, unless the program waits in the kernel for a lock
 
-BUSY = "not begun within {:g} s: too many other plugins are running"
+BUSY = "not started within {:g} s: too many other plugins are running"
 
 _CHUNK = 1 << 16  # bytes; what a pipe holds
 _TOLD = ("CNI_COMMAND", "CNI_CONTAINERID", "CNI_NETNS", "CNI_IFNAME", "CNI_ARGS", "CNI_PATH")
@@ -81,7 +81,7 @@ class ExecPlugins:
                 child = await self._execute(program, call)
         except TimeoutError as error:
             kind = CniDeadlineError if begun else PluginBusyError
-            ending = "not done after {:g} s, killed" if begun else BUSY
+            ending = "not finished after {:g} s, killed" if begun else BUSY
             raise kind(
                 ending.format(self._deadline_s), plugin=call.plugin, command=call.command
             ) from error

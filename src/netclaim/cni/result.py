@@ -156,13 +156,13 @@ def result_from(raw: object, config_version: str) -> Result:
         raise BadResultError("nested too deeply") from error
     version = present.get("cniVersion") or config_version
     if version not in SPEC_VERSIONS:
-        raise BadResultError(f"a result of CNI version {version!r}, which is unknown")
+        raise BadResultError(f"a result of the unknown CNI version {version!r}")
     try:
         if not at_least(version, CHAINING):
             present = _from_02x(present)
         return msgspec.convert(present, Result)
     except (msgspec.ValidationError, AttributeError, TypeError) as error:
-        raise BadResultError(f"not a result of CNI {version}: {error}") from error
+        raise BadResultError(f"not a valid result of CNI {version}: {error}") from error
 
 
 def _without_nulls(raw: Any) -> Any:

@@ -119,7 +119,7 @@ class CriClient:
         path = next((each for each in self._sockets if each.exists()), None)
         if path is None:
             tried = ", ".join(map(str, self._sockets)) or "none given"
-            raise NoRuntimeError(f"{call}: the container runtime has no socket ({tried})")
+            raise NoRuntimeError(f"{call}: no socket of the container runtime exists ({tried})")
         with _call_errors(call):
             async with Channel(path=str(path)) as channel:
                 yield channel

@@ -99,13 +99,13 @@ class ClaimAnswers:
     ) -> T:
         """Do the work, again and again if it fails in passing, and give up in time to say so."""
         fault = ""
-        state = f"other claims of namespace {ref.namespace} came first"
+        state = f"other claims in namespace {ref.namespace} come first"
 
         async def attempt() -> T:
             nonlocal fault, state
             try:
                 async with self._places[verb].hold(ref.namespace):
-                    state = "it is still under way"
+                    state = "it is still in progress"
                     return await work(ref)
             except TRANSIENT as error:
                 fault = str(error)
@@ -116,7 +116,8 @@ class ClaimAnswers:
                 async with asyncio.timeout(self._budget_s):
                     return await retry(verb, attempt, backoff=BACKOFF, clock=self._clock)
         except TimeoutError as error:
-            raise PeerError(f"{verb} not done in {self._budget_s:g} s: {fault or state}") from error
+            message = f"{verb} did not finish within {self._budget_s:g} s: {fault or state}"
+            raise PeerError(message) from error
 
 
 def _names(ref: ClaimRef) -> dict[str, str]:

@@ -372,7 +372,7 @@ def _texts(
 ) -> Mapping[str, Mapping[DeviceKey, str]]:
     """Why each device is not there, by claim: its own error, or that it shares another's."""
     own = error.errors if isinstance(error, AttachError) else {}
-    shared = str(error) or "cut off before it was done"
+    shared = str(error) or "interrupted before it finished"
     if own:
         shared = f"rolled back: {shared}"
     failures: defaultdict[str, dict[DeviceKey, str]] = defaultdict(dict)

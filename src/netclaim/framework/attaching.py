@@ -37,7 +37,7 @@ ROLLBACK_S: Final = 10.0  # a detach takes milliseconds; what does not fit goes 
 # ever holds up itself. An attach takes milliseconds: eight get through a full node in a second.
 PLACES: Final = 32
 NAMESPACE_PLACES: Final = 8
-CUT_OFF: Final = "cut off before it was done"
+CUT_OFF: Final = "interrupted before it finished"
 
 
 class AttachTimeoutError(PeerError):
@@ -210,7 +210,9 @@ class Attaching:
 
     def _explained(self, error: BaseException) -> Exception:
         if isinstance(error, TimeoutError):
-            return AttachTimeoutError(f"the interfaces were not attached in {self._limit_s:g} s")
+            return AttachTimeoutError(
+                f"the interfaces were not attached within {self._limit_s:g} s"
+            )
         if isinstance(error, Exception):
             return error
         return AttachTimeoutError(CUT_OFF)

@@ -74,7 +74,7 @@ class CdiDirectory:
                 if path.stat().st_mtime < before
             }
         except OSError as error:
-            raise HostError(f"cannot look at {self._directory}: {error}") from error
+            raise HostError(f"cannot read {self._directory}: {error}") from error
         return {uid: path for uid, path in found.items() if uid not in claims}
 
     def _path(self, claim_uid: str) -> Path:

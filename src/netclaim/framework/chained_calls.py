@@ -124,7 +124,9 @@ class NotAttachedError(RequestError):
     """A container is held for a sandbox in which nothing was begun."""
 
     def __init__(self) -> None:
-        super().__init__("the pod's interfaces are not attached; the container is started again")
+        super().__init__(
+            "the pod's interfaces are not attached yet; kubelet starts the container again"
+        )
 
 
 def _pod(request: Request) -> PodSandbox:
@@ -143,7 +145,7 @@ def _lines(collected: Collected, *, dry_run: bool) -> tuple[str, ...]:
     verb = "would remove" if dry_run else "removed"
     done = [f"{verb} {each.what}" for each in collected.found]
     failed = [f"could not remove {each.what}: {why}" for each, why in collected.failed]
-    skipped = [f"not looked at: {why}" for why in collected.skipped]
+    skipped = [f"not checked: {why}" for why in collected.skipped]
     nothing = [] if done or failed else ["nothing to remove"]
     return (*done, *failed, *nothing, *skipped)
 

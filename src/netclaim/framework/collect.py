@@ -196,7 +196,9 @@ class Collector:
         if self._look is None:
             return None
         if not self._journal.complete:
-            search.skip("all but claims", "the journal does not know all running pods yet")
+            search.skip(
+                "everything except claims", "the journal does not list all running pods yet"
+            )
             return None
         self._find_attachments(search, self._look)
         self._find_marks(search, self._look)
@@ -204,7 +206,7 @@ class Collector:
         try:
             listed = await self._look.listed()
         except UnknownError as error:
-            search.skip("what only the container runtime can explain", error)
+            search.skip("items that only the container runtime can account for", error)
         living = self._look.living(listed)
         found = [
             *await self._stray_files(search, living),
@@ -216,7 +218,7 @@ class Collector:
             try:
                 in_use = await self._look.claims_in_use(listed)
             except UnknownError as error:
-                search.skip("what belongs to claims", error)
+                search.skip("items that belong to claims", error)
             else:
                 search.items += [i for i in claimed if i.leftover.claim_uid not in in_use]
         return living
@@ -253,7 +255,7 @@ class Collector:
         try:
             strays = sorted(marks.strays(look.journaled(), before=search.before))
         except NetclaimError as error:
-            search.skip("marks of sandboxes", error)
+            search.skip("sandbox markers", error)
             return
         for sandbox_id in strays:
 
@@ -261,7 +263,7 @@ class Collector:
                 marks.note_incomplete(sandbox_id)
                 marks.note_ended(sandbox_id)
 
-            what = f"mark of sandbox {sandbox_id}"
+            what = f"marker of sandbox {sandbox_id}"
             search.add(Leftover("mark", what, sandbox_id=sandbox_id), forget)
 
     async def _stray_files(self, search: _Search, living: Living) -> list[_Item]:
@@ -282,7 +284,7 @@ class Collector:
             async with asyncio.timeout(STEP_S):
                 found = await self._driver.leftovers(living)
         except Exception as error:  # noqa: BLE001 (the driver's code)
-            search.skip("what the driver keeps", explain("collect.failed", error))
+            search.skip("the driver's own records", explain("collect.failed", error))
             return []
         return [_Item(each, partial(self._driver.collect, each)) for each in found]
 

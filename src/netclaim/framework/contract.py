@@ -3,7 +3,7 @@
 An author writes one class with three methods (`Driver`), or five for devices that live in a pod's
 network namespace (`NetworkDriver`). The framework owns everything else, and promises:
 
-* **Nothing answered is lost.** A plan is in the journal before kubelet is told "prepared"; an
+* **Nothing answered is lost.** A plan is in the journal before kubelet gets its answer; an
   attachment is in the journal before the work on it begins. SIGKILL at any instruction, or a
   reboot, leaves something that can be undone.
 * **One call at a time for one thing.** Calls for the same claim, or for the same sandbox, never

@@ -40,7 +40,7 @@ async def follow_devices(
                 log.info("discover.done", devices=len(devices))
                 offer(devices)
                 standing.well("discover")
-            log.info("discover.ended", hint="the driver's devices do not change any more")
+            log.info("discover.ended", hint="the driver's devices no longer change")
             await asyncio.Event().wait()
         except Exception as error:  # the driver's code: whatever it is, the rest goes on
             log.exception("discover.failed")
@@ -55,7 +55,7 @@ def device_healths(
     offered = {device.name: _health(pool, device) for device in devices}
     held = {device.device for booking in bookings for device in booking.devices}
     gone = [
-        DeviceHealth(pool, name, Health.UNHEALTHY, "the device is no longer there")
+        DeviceHealth(pool, name, Health.UNHEALTHY, "the device is no longer on the node")
         for name in sorted(held - offered.keys())
     ]
     return (*offered.values(), *gone)

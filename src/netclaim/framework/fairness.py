@@ -142,7 +142,7 @@ class HookTime:
         if enough:
             return
         wait_s = self._budgets.wait_s(namespace, AGAIN_S if failure else 0.0)
-        text = f"attaches of namespace {namespace} have held up the node's pods for too long"
+        text = f"attaching in namespace {namespace} has delayed the node's other pods for too long"
         raise NotYetError(wait_s, f"{text}; {failure}" if failure else text)
 
 

@@ -45,8 +45,8 @@ class SandboxLostError(PeerError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the sandbox has lost its network namespace, as a restart of the container runtime "
-            "may cause; it is being replaced"
+            "the sandbox has lost its network namespace, which can happen when the container "
+            "runtime restarts; it is being replaced"
         )
 
 

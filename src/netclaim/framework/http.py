@@ -74,7 +74,7 @@ async def http_serving(
                 "http.busy",
                 address=address,
                 error=error.strerror,
-                hint="tried again until the port is free; --http-address gives the driver another",
+                hint="retried until the port is free; --http-address sets another port",
             )
             async with asyncio.TaskGroup() as group:
                 trying = group.create_task(_until_free(listen, clock))

@@ -219,7 +219,7 @@ class Journal:
             leases = [_LEASE.decode(v) for v in store.rows("SELECT value FROM leases")]
             reports = [_REPORT.decode(v) for v in store.rows("SELECT value FROM reports")]
         except msgspec.DecodeError as error:
-            raise JournalError(f"the journal holds what no driver wrote: {error}") from error
+            raise JournalError(f"the journal has an entry that cannot be read: {error}") from error
         nodes = store.rows("SELECT value FROM meta WHERE key = 'node'")
         self._node = _NODE.decode(nodes[0]) if nodes else None
         boots = store.rows("SELECT value FROM meta WHERE key = 'boot_id'")

@@ -114,7 +114,9 @@ class KubePods:
         except NotFoundError:
             return None
         except ForbiddenError as error:  # no reason to hold up every pod of the node
-            log.warning("pods.forbidden", error=str(error), hint="let the driver get pods")
+            log.warning(
+                "pods.forbidden", error=str(error), hint="grant the driver the right to get pods"
+            )
             return PodClaims(known=False)
         if found["metadata"]["uid"] != pod.uid:
             return None

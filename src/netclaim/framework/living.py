@@ -95,7 +95,7 @@ class LivingLook:
             log.warning("collect.runtime_doubted", sandboxes=sorted(running), listed=len(ids))
             raise UnknownError(
                 "the runtime lists none of the sandboxes that have interfaces; "
-                "is --runtime-socket that of kubelet's runtime?"
+                "is --runtime-socket the socket of the runtime that kubelet uses?"
             )
         return listed
 
@@ -130,7 +130,7 @@ class LivingLook:
         if used is None:
             return set()
         if not used.known:
-            raise UnknownError("the driver may not read pods")
+            raise UnknownError("the driver is not allowed to read pods")
         uids: set[str] = set()
         for name in sorted(used.names):
             await self.clock.sleep(ASK_S)

@@ -47,7 +47,7 @@ SECONDS: Final[Mapping[Verb, Declared]] = {
     "publish": Declared(
         "netclaim_publish_seconds",
         "histogram",
-        "Time of one round of writes to the node's ResourceSlices.",
+        "Time to write a round of changes to the node's ResourceSlices.",
         OUTCOMES,
     ),
     "prepare": Declared(
@@ -81,11 +81,15 @@ SECONDS: Final[Mapping[Verb, Declared]] = {
         OUTCOMES,
     ),
 }
-PUBLISHED_DEVICES: Final = Declared("netclaim_published_devices", "gauge", "Devices on offer.")
+PUBLISHED_DEVICES: Final = Declared(
+    "netclaim_published_devices", "gauge", "Devices that are published in ResourceSlices."
+)
 PREPARED_CLAIMS: Final = Declared(
     "netclaim_prepared_claims", "gauge", "Claims that hold devices of this node."
 )
-ATTACHMENTS: Final = Declared("netclaim_attachments", "gauge", "Devices that are in a pod now.")
+ATTACHMENTS: Final = Declared(
+    "netclaim_attachments", "gauge", "Devices that are attached to a pod."
+)
 PENDING_DETACHES: Final = Declared(
     "netclaim_pending_detaches", "gauge", "Attachments that could not be undone yet."
 )
@@ -95,23 +99,23 @@ PENDING_REPORTS: Final = Declared(
 GIVEN_UP_DETACHES: Final = Declared(
     "netclaim_given_up_detaches_total",
     "counter",
-    "Attachments that could not be undone for good.",
+    "Attachments that could not be undone and were given up.",
 )
 DROPPED_EVENTS: Final = Declared(
     "netclaim_dropped_events_total",
     "counter",
-    "Warnings that claims got too many of to be left as events.",
+    "Events that were dropped because there were too many.",
 )
 LOOP_LAG: Final = Declared(
     "netclaim_loop_lag_seconds",
     "histogram",
-    "Time until an event loop does what it is asked to do at once, four times a second.",
+    "Delay until an event loop runs what is due, measured four times a second.",
     LOOPS,
 )
 LOOP_STALLS: Final = Declared(
     "netclaim_loop_stalls_total",
     "counter",
-    "How often an event loop did not come round for more than a second.",
+    "Number of times that an event loop was blocked for more than a second.",
     LOOPS,
 )
 METRICS: Final = (
@@ -163,7 +167,7 @@ class Metrics:
         self._loop_lag.labels(self._driver, loop).observe(lag_s)
 
     def note_stall(self, loop: Loop) -> None:
-        """An event loop does not come round."""
+        """An event loop is blocked."""
         self._loop_stalls.labels(self._driver, loop).inc()
 
     def exposition(self) -> bytes:

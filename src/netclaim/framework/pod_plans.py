@@ -148,7 +148,7 @@ class PodPlans:
             return remembered
         claims = await self._pods.claims_of(pod)
         if claims is None:
-            raise PodGoneError(f"pod {pod.namespace}/{pod.name} was deleted while it started")
+            raise PodGoneError(f"pod {pod.namespace}/{pod.name} was deleted while it was starting")
         if claims.known:
             self._used[pod.uid] = claims
         if len(self._used) > PODS_KEPT:

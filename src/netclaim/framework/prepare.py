@@ -296,9 +296,11 @@ class Preparer:
     async def _read(self, ref: ClaimRef) -> Claim:
         claim = await self._claims.get(ref)
         if claim is None:
-            raise RequestError(f"claim {ref.namespace}/{ref.name} is gone")
+            raise RequestError(f"claim {ref.namespace}/{ref.name} no longer exists")
         if claim.uid != ref.uid:
-            raise RequestError(f"claim {ref.namespace}/{ref.name} was replaced by another one")
+            raise RequestError(
+                f"claim {ref.namespace}/{ref.name} was replaced by another one of that name"
+            )
         mine = claim.of_driver(self._driver.name)
         if not mine.devices:
             raise RequestError(

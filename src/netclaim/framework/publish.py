@@ -158,6 +158,6 @@ class Publisher:
             log.warning(
                 "publish.dropped",
                 fields=sorted(new),
-                hint="the API server does not know these fields or has their feature gate off",
+                hint="the API server does not know these fields, or their feature gate is disabled",
             )
         self._dropped |= dropped

@@ -140,7 +140,7 @@ class RelayedHooks:
                 while self._worker is None and not self._passing:
                     await self._changed.wait()
         except TimeoutError as error:
-            raise PeerError("no instance of the driver is at work; try again") from error
+            raise PeerError("no instance of the driver is active; try again") from error
         return self._worker
 
     def _wake(self) -> None:

@@ -279,7 +279,7 @@ class Repairer:
             async with self._places.hold(namespace), asyncio.timeout(STEP_S):
                 await work()
         except TimeoutError:
-            log.warning("repair.failed", error=f"not done in {STEP_S:g} s", **at)
+            log.warning("repair.failed", error=f"not finished within {STEP_S:g} s", **at)
             return False
         except Exception as error:  # noqa: BLE001 (the driver's code, too; tried again)
             explain("repair.failed", error, **at)

@@ -159,7 +159,7 @@ class _State:
             return "not connected to the container runtime's NRI socket"
         if mode != "nri" and installer is not None and not installer.installed:
             why = f": {installer.complaint}" if installer.complaint else ""
-            return f"the container runtime's network configuration does not name the driver{why}"
+            return f"the container runtime's network configuration does not list the driver{why}"
         if not self.registered:
             return "not registered with kubelet"
         return "; ".join(filter(None, (self._turns.standing.text(), self._watchdog.late())))
@@ -167,7 +167,7 @@ class _State:
     def unhealthy(self) -> str:
         """Why the process should be started again; nothing if there is no reason."""
         ended = [task.get_name() for task in self._turns.running if task.done()]
-        return f"ended: {', '.join(ended)}" if ended else self._watchdog.hung()
+        return f"parts have ended: {', '.join(ended)}" if ended else self._watchdog.hung()
 
 
 def _plugin(driver: Driver, settings: Settings, hooks: RelayedHooks) -> Plugin | None:

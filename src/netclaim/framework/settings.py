@@ -57,7 +57,7 @@ class Settings:
         default="",
         metadata=_about(
             "NETCLAIM_KUBECONFIG",
-            "A kubeconfig to reach the API server with. Empty: $KUBECONFIG, else the pod's "
+            "The kubeconfig file for the API server. Empty: $KUBECONFIG, else the pod's "
             "service account, else ~/.kube/config.",
         ),
     )
@@ -65,7 +65,7 @@ class Settings:
         default=Path("/var/lib/netclaim"),
         metadata=_about(
             "NETCLAIM_STATE_DIR",
-            "Where the journal lives, in a directory of the driver's name. It must survive "
+            "Where the journal is kept, in a directory named after the driver. It must survive "
             "restarts of the driver and reboots of the node.",
         ),
     )
@@ -73,8 +73,8 @@ class Settings:
         default=Path("/var/lib/kubelet"),
         metadata=_about(
             "NETCLAIM_KUBELET_DIR",
-            "Kubelet's root directory. It has to be the same path inside and outside the "
-            "driver's container, since kubelet is told the path of a socket in it.",
+            "Kubelet's root directory. It must be the same path inside and outside the "
+            "driver's container, because kubelet connects to a socket in it.",
         ),
     )
     runtime_hook: RuntimeHook = field(
@@ -82,8 +82,8 @@ class Settings:
         metadata=_about(
             "NETCLAIM_RUNTIME_HOOK",
             "How the container runtime calls the driver: `nri` by its plugin interface; "
-            "`cni` by a plugin at the end of its own network configuration, which the driver puts "
-            "there and keeps there; or `both`, so that no pod starts without its interface even "
+            "`cni` by a plugin at the end of its own network configuration, which the driver "
+            "adds and maintains; or `both`, so that no pod starts without its interface even "
             "while the driver or the runtime is being restarted.",
         ),
     )
@@ -91,8 +91,8 @@ class Settings:
         default=Path("/run/netclaim"),
         metadata=_about(
             "NETCLAIM_RUN_DIR",
-            "Where the runtime's network plugin finds the driver, in a directory of the "
-            "driver's name. It has to be the same path inside and outside the driver's container.",
+            "Where the runtime's network plugin finds the driver, in a directory named "
+            "after the driver. It must be the same path inside and outside the driver's container.",
         ),
     )
     cni_conf_dir: Path = field(
@@ -113,9 +113,9 @@ class Settings:
         default="",
         metadata=_about(
             "NETCLAIM_INSTANCE",
-            "Tells apart two processes of the driver on a node while it is updated, "
-            "usually the UID of its pod. The newer one takes over as soon as it can be called. "
-            "Empty: there is one, and a second waits for it to end. Needs Kubernetes 1.33.",
+            "Distinguishes two processes of the driver on a node during an update, usually "
+            "by the UID of the pod. The newer process takes over as soon as it can be called. "
+            "Empty: a second process waits until the first has ended. Needs Kubernetes 1.33.",
         ),
     )
     nri_socket: Path = field(
@@ -123,7 +123,7 @@ class Settings:
         metadata=_about(
             "NETCLAIM_NRI_SOCKET",
             "The runtime's NRI socket. Mount its directory, not the socket: the runtime "
-            "makes a new one whenever it starts.",
+            "creates a new one whenever it starts.",
         ),
     )
     nri_index: str = field(
@@ -139,8 +139,8 @@ class Settings:
         metadata=_about(
             "NETCLAIM_RUNTIME_SOCKET",
             "The container runtime's own (CRI) socket: a sandbox that lost its network "
-            "namespace is stopped there, so that kubelet makes a new one. If it is not there, "
-            "CRI-O's is used.",
+            "namespace is stopped there, so that kubelet creates a new one. If it does not "
+            "exist, CRI-O's is used.",
         ),
     )
     attach_timeout_s: float = field(
@@ -148,8 +148,8 @@ class Settings:
         metadata=_about(
             "NETCLAIM_ATTACH_TIMEOUT",
             "How long attaching a pod's devices may take, in seconds. The runtime's hook "
-            "does not wait that long; the pod's first container is held meanwhile. At most 90: "
-            "kubelet gives a container two minutes to start.",
+            "does not wait that long; the pod's first container is held until it is done. "
+            "At most 90: kubelet gives a container two minutes to start.",
         ),
     )
     cdi_dir: Path = field(
@@ -163,8 +163,8 @@ class Settings:
         default=HTTP_ADDRESS,
         metadata=_about(
             "NETCLAIM_HTTP_ADDRESS",
-            "Where to serve /healthz, /readyz and /metrics, as HOST:PORT. Empty: nowhere. "
-            "While another process has the port, the driver works without and tries again.",
+            "Where to serve /healthz, /readyz and /metrics, as HOST:PORT. Empty: not served. "
+            "While another process has the port, the driver works without it and retries.",
             also=("--metrics-address",),
         ),
     )
@@ -173,7 +173,7 @@ class Settings:
         metadata=_about(
             "NETCLAIM_PREPARE_BUDGET",
             "How long preparing or releasing a claim may take, retries included. Kubelet "
-            "waits 45 s and does not hear an answer that comes later.",
+            "waits 45 s and ignores later answers.",
         ),
     )
     log_format: Literal["json", "text"] = field(
@@ -187,7 +187,7 @@ class Settings:
         metadata=_about(
             "NETCLAIM_LOG_LEVEL",
             "How much to log: from `info` on, a line for each claim and pod; `debug` also "
-            "says what was looked at and left as it is.",
+            "says what was checked and left unchanged.",
         ),
     )
 

@@ -53,23 +53,24 @@ BOOKING_STATES: Final[Mapping[BookingState, State[BookingState]]] = {
         after_reboot="booked",
     ),
     "owed": State(
-        "Kubelet was told that it is prepared; its plans are due before its pod gets anything.",
+        "Kubelet got the answer that it is prepared; it is planned before its pod gets anything.",
         after_crash="owed",
         after_reboot="owed",
     ),
     "ready": State(
-        "The plans hold, and pods may get what they say.",
+        "The plans are valid, and pods may get what they say.",
         after_crash="ready",
         after_reboot="lapsed",
     ),
     "ending": State(
-        "Kubelet released it under a pod that still runs; repair releases it once that has ended.",
+        "Kubelet released it under a pod that still runs; repair releases it once the pod "
+        "has ended.",
         after_crash="ending",
         after_reboot="ending",
     ),
     "lapsed": State(
-        "The plans do not hold any more: its release began, or the node was rebooted. "
-        "Kubelet has it prepared anew, or released.",
+        "The plans are no longer valid: its release began, or the node was rebooted. "
+        "Kubelet prepares it again, or releases it.",
         after_crash="lapsed",
         after_reboot="lapsed",
     ),
@@ -81,7 +82,7 @@ BOOKING_MOVES: Final[tuple[Move[BookingState], ...]] = (
         "plan",
         ("booked", "owed", "lapsed", "ending", "ready"),
         "ready",
-        "prepare, when the driver has planned it, and again when its pods are others",
+        "prepare, when the driver has planned it, and again when its pods have changed",
     ),
     Move(
         "adopt",
@@ -95,14 +96,16 @@ BOOKING_MOVES: Final[tuple[Move[BookingState], ...]] = (
         "owed",
         "prepare, when the driver cannot plan it yet",
     ),
-    Move("put off", ("ready",), "ending", "unprepare, while a pod has something of it"),
+    Move("put off", ("ready",), "ending", "unprepare, while a pod still uses it"),
     Move("lapse", ("ready",), "lapsed", "release, before the driver is called to undo it"),
-    Move("drop", ("booked", "owed", "lapsed", "ending"), None, "release, when all is undone"),
+    Move(
+        "drop", ("booked", "owed", "lapsed", "ending"), None, "release, when everything is undone"
+    ),
 )
 
 LEASE_STATES: Final[Mapping[LeaseState, State[LeaseState]]] = {
     "attaching": State(
-        "The driver is, or is about to be, called for it; or that was cut short.",
+        "The driver is being called for it or is about to be; or the call was interrupted.",
         after_crash="detaching",
         after_reboot="detaching",
     ),
@@ -122,7 +125,12 @@ LEASE_MOVES: Final[tuple[Move[LeaseState], ...]] = (
     Move("begin", (None,), "attaching", "attach, before the driver is called"),
     Move("attach", ("attaching",), "attached", "attach, when the driver has done it"),
     Move("take back", ("attaching",), None, "attach, when the driver says that nothing was begun"),
-    Move("take over", (None,), "attached", "adopt, for what a pod has though the journal was lost"),
+    Move(
+        "take over",
+        (None,),
+        "attached",
+        "adopt, for what a pod still has after the journal was lost",
+    ),
     Move(
         "undo",
         ("attaching", "attached", "detaching"),

@@ -92,7 +92,9 @@ def _data(attachments: list[Attachment]) -> JsonObject:
     data = attachments[0].data
     size = len(msgspec.json.encode(data))
     if size > DATA_MAX:
-        return {"omitted": f"the driver's data has {size} bytes, the API takes {DATA_MAX}"}
+        return {
+            "omitted": f"the driver's data has {size} bytes; the API accepts at most {DATA_MAX}"
+        }
     return data
 
 

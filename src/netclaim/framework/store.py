@@ -87,7 +87,7 @@ class Store:
         if version != SCHEMA_VERSION:
             database.close()
             raise JournalError(
-                f"{self._path} has schema {version}, this driver knows {SCHEMA_VERSION}: "
+                f"{self._path} has schema {version}, but this driver supports {SCHEMA_VERSION}; "
                 f"run the version that wrote it, or drain the node and move the file away"
             )
         return database
@@ -118,7 +118,7 @@ def _lock(path: Path) -> int:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # plans may hold secrets
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise JournalError(f"cannot make {path}: {error}") from error
+        raise JournalError(f"cannot create {path}: {error}") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -59,7 +59,7 @@ async def check_driver(driver: Driver, claim: Claim, pod: PodSandbox | None = No
     _expect(sorted(keys) == sorted(d.key for d in claim.devices), "one plan for each device")
     _expect(await driver.prepare(claim) == prepared, "prepare again gives the same plans")
     saved = msgspec.json.decode(msgspec.json.encode(prepared), type=Prepared)
-    _expect(saved == prepared, "plans are the same after a visit to the journal")
+    _expect(saved == prepared, "plans are the same after being saved and read back")
     if isinstance(driver, NetworkDriver) and pod is not None:
         for plan in saved.plans:
             if plan.network is not None:
@@ -92,7 +92,7 @@ async def _check_attach(driver: NetworkDriver, plan: Plan, pod: PodSandbox) -> N
     begun = Attachment(plan=plan, pod=pod)
     await driver.detach(begun)  # as after a crash between the journal and the driver
     attachment = await driver.attach(plan, pod)
-    _expect(attachment.interface is not None, "attach tells the interface's name")
+    _expect(attachment.interface is not None, "attach returns the interface's name")
     await driver.check(attachment)
     await driver.check(attachment)
     await driver.detach(attachment)

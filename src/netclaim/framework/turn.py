@@ -139,7 +139,7 @@ class Turns:
         """Serve the chained plugin as soon as the seat is ours, or about to be."""
         if self.settings.instance and self._is_busy():
             self.hooks.dismiss(passing=True)
-            self.waits_for = "another process of the driver is at work"
+            self.waits_for = "another process of the driver is active"
             self._known.set()
             await self._callable.wait()
             if not self._asked:
@@ -177,7 +177,7 @@ class Turns:
 
     async def _open_journal(self, stack: AsyncExitStack) -> Journal:
         boot_id = _boot_id()
-        self.waits_for = f"waiting for {self._journal_path}, which another process has"
+        self.waits_for = f"waiting for {self._journal_path}, which another process holds"
         # A process that has worked before waits for a full disk to be over; a new one says so.
         worked = self._known.is_set()
         return await retry(

@@ -1,4 +1,4 @@
-"""Notice when an event loop does not come round, and say where it hangs.
+"""Notice when an event loop is blocked, and say where it hangs.
 
 A thread asks each loop four times a second to call back, and takes the time until it does. One that
 takes more than a second is reported while it lasts (`loop.stalled`, with the stack of the loop's
@@ -63,7 +63,7 @@ class _Round:
     reported: bool = False
 
     def answer(self) -> None:
-        """Note that the loop has come round."""
+        """Note that the loop has run."""
         self.answered_s = time.monotonic()
 
     def lag_s(self) -> float:
@@ -102,7 +102,7 @@ class Watchdog:
         for watched, state in self._states.items():
             under_way = state.round
             if under_way is not None and under_way.lag_s() > self._hung_s:
-                return f"the event loop {watched.name!r} has not come round for {self._hung_s:g} s"
+                return f"the event loop {watched.name!r} has been blocked for {self._hung_s:g} s"
         return ""
 
     def look(self) -> None:
@@ -137,7 +137,7 @@ class Watchdog:
         if ago_s > UNREADY_S:
             return ""
         return (
-            f"the event loop {watched.name!r} did not come round for {state.late_s:.1f} s, "
+            f"the event loop {watched.name!r} was blocked for {state.late_s:.1f} s, "
             f"{ago_s:.0f} s ago"
         )
 

@@ -32,7 +32,7 @@ def make_tap(name: str, *, flags: int, owner: int | None = None, group: int | No
     try:
         fd = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
-        raise HostError(f"cannot make a tap: {DEVICE}: {error.strerror}") from error
+        raise HostError(f"cannot create a tap: {DEVICE}: {error.strerror}") from error
     try:
         fcntl.ioctl(fd, TUNSETIFF, IFREQ.pack(name.encode(), IFF_TAP | flags))
         if owner is not None:
@@ -41,7 +41,7 @@ def make_tap(name: str, *, flags: int, owner: int | None = None, group: int | No
             fcntl.ioctl(fd, TUNSETGROUP, _signed(group))
         fcntl.ioctl(fd, TUNSETPERSIST, 1)
     except OSError as error:
-        raise HostError(f"cannot make the tap {name}: {error.strerror}") from error
+        raise HostError(f"cannot create the tap {name}: {error.strerror}") from error
     finally:
         os.close(fd)
 

@@ -207,4 +207,4 @@ def _decode(decoder: msgspec.json.Decoder[T], reply: bytes) -> T:
     try:
         return decoder.decode(reply)
     except msgspec.DecodeError as error:
-        raise MalformedReplyError(f"the API server answered what is no object: {error}") from error
+        raise MalformedReplyError(f"the API server's answer is not an object: {error}") from error

@@ -37,7 +37,7 @@ def load_cluster(
     default = Path(environ.get("HOME", "/")) / ".kube" / "config"
     if not default.exists():
         raise KubeConfigError(
-            f"no cluster to talk to: not in a pod, no $KUBECONFIG and no {default};"
+            f"no cluster is configured: not in a pod, no $KUBECONFIG and no {default};"
             " name a kubeconfig with --kubeconfig"
         )
     return read_kubeconfig([default], context)

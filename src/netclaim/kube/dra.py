@@ -93,7 +93,7 @@ class DraApi:
             )
         except InvalidError as error:
             if any(cause.field == "metadata.uid" for cause in error.causes):
-                message = f"claim {namespace}/{name} of UID {uid} was replaced by another"
+                message = f"claim {namespace}/{name} with UID {uid} was replaced by another"
                 raise NotFoundError(Status(404, "NotFound", message)) from error
             raise
         return to_v1(written, "ResourceClaim", self._version)

@@ -129,7 +129,7 @@ class ExecPlugin:
         try:
             credential = msgspec.json.decode(output, type=_ExecCredential)
         except msgspec.DecodeError as error:
-            raise KubeConfigError(f"{plugin} printed no ExecCredential: {error}") from error
+            raise KubeConfigError(f"{plugin} printed no valid ExecCredential: {error}") from error
         if credential.api_version != self._command.api_version:
             raise KubeConfigError(
                 f"{plugin} answered in {credential.api_version},"

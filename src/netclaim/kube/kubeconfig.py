@@ -143,7 +143,9 @@ def read_kubeconfig(files: Sequence[Path], context: str = "") -> Cluster:
 def _parse(file: Path) -> _File:
     try:
         if file.stat().st_size > SIZE_MAX:
-            raise KubeConfigError(f"{file}: larger than any kubeconfig ({SIZE_MAX >> 20} MiB)")
+            raise KubeConfigError(
+                f"{file}: too large for a kubeconfig (more than {SIZE_MAX >> 20} MiB)"
+            )
         return msgspec.convert(_said(file) or {}, type=_File)
     except OSError as error:
         raise KubeConfigError(f"{file}: {error.strerror}") from error
@@ -160,7 +162,7 @@ def _said(file: Path) -> Any:
     try:
         return document.data()
     except ManifestError as error:
-        what = "a value does not fit its tag, or a key is there twice"
+        what = "a value does not fit its tag, or a key appears twice"
         raise KubeConfigError(f"{file}:{error.line}: {what}") from error
 
 
@@ -169,7 +171,7 @@ def _need(entries: Mapping[str, T], name: str, kind: str, where: str) -> T:
         return entries[name]
     except KeyError as error:
         have = ", ".join(sorted(entries)) or "none"
-        raise KubeConfigError(f"{where}: no {kind} named {name!r} (there is {have})") from error
+        raise KubeConfigError(f"{where}: no {kind} named {name!r}; there is {have}") from error
 
 
 def _trust(cluster: _Found[_Cluster]) -> Trust:
@@ -184,7 +186,7 @@ def _proxy(cluster: _Found[_Cluster]) -> str:
     proxy = cluster.value.proxy_url
     if proxy and not proxy.startswith(("http://", "https://")):
         raise KubeConfigError(
-            f"{cluster.file}: proxy-url {proxy}: only http and https proxies work"
+            f"{cluster.file}: proxy-url {proxy}: only http and https proxies are supported"
         )
     return proxy
 
@@ -192,9 +194,13 @@ def _proxy(cluster: _Found[_Cluster]) -> str:
 def _credentials(user: _Found[_User], cluster: _Cluster, trust: Trust) -> Credentials:
     value = user.value
     if value.auth_provider is not None:
-        raise KubeConfigError(f"{user.file}: auth-provider is gone since Kubernetes 1.26; use exec")
+        raise KubeConfigError(
+            f"{user.file}: auth-provider was removed in Kubernetes 1.26; use exec"
+        )
     if value.username:
-        raise KubeConfigError(f"{user.file}: passwords are gone since Kubernetes 1.19; use a token")
+        raise KubeConfigError(
+            f"{user.file}: passwords were removed in Kubernetes 1.19; use a token"
+        )
     if value.exec is not None:
         return ExecPlugin(_exec_command(user, value.exec, cluster, trust))
     token: Secret = value.token.encode()
@@ -218,7 +224,9 @@ def _exec_command(
             f" {' and '.join(EXEC_VERSIONS)} work"
         )
     if asked.interactive_mode == "Always":
-        raise KubeConfigError(f"{user.file}: exec {asked.command} needs a terminal; we have none")
+        raise KubeConfigError(
+            f"{user.file}: exec {asked.command} needs a terminal, and there is none"
+        )
     told: dict[str, object] = {
         "server": cluster.server,
         "certificate-authority-data": base64.b64encode(trust.authority).decode(),

@@ -27,5 +27,5 @@ class LineSplitter:
                 lines.append(bytes(self._rest))
             self._rest = bytearray(part)
         if len(self._rest) > LINE_MAX:
-            raise MalformedReplyError(f"a watch sent {len(self._rest)} bytes without a line's end")
+            raise MalformedReplyError(f"a watch sent {len(self._rest)} bytes without a line break")
         return lines

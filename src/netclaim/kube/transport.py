@@ -169,7 +169,7 @@ def _said(error: Exception) -> str:
         case aiohttp.ClientConnectorError(os_error=fault):
             return _reason(fault)
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError():
-            return "the connection was closed before the answer was whole"
+            return "the connection was closed before the answer was complete"
     return str(error) or type(error).__name__
 
 

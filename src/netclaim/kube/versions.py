@@ -20,8 +20,8 @@ PLURALS: Final = {
     "ResourceSlice": ("resourceslices", False),
 }
 HOW_TO_SERVE: Final = (
-    "Kubernetes 1.34 and newer serve v1 unless told not to; on 1.32 and 1.33 start kube-apiserver"
-    " with --feature-gates=DynamicResourceAllocation=true"
+    "Kubernetes 1.34 and newer serve v1 unless it is disabled; on 1.32 and 1.33 start"
+    " kube-apiserver with --feature-gates=DynamicResourceAllocation=true"
     " --runtime-config=resource.k8s.io/v1beta1=true, and give scheduler, controller manager and"
     " kubelet the same gate"
 )

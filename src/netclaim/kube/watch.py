@@ -201,7 +201,9 @@ class Reflector:
             raw = _object_decoder.decode(event.object)
             key, version = _key(raw), raw["metadata"]["resourceVersion"]
         except (msgspec.DecodeError, KeyError, TypeError) as error:
-            raise MalformedReplyError(f"a watch sent what is no event: {error}") from error
+            raise MalformedReplyError(
+                f"a watch sent something that is not an event: {error}"
+            ) from error
         self._version = version
         if event.type == "BOOKMARK":
             return None

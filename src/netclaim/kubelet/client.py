@@ -107,7 +107,7 @@ def _accept(info: registration_pb2.PluginInfo, known: Sequence[DraApi]) -> Regis
     if info.type != PLUGIN_TYPE:
         raise PeerError(f"plugin {info.name!r} is a {info.type!r}, not a {PLUGIN_TYPE}")
     if not info.endpoint:
-        raise PeerError(f"DRA driver {info.name!r} names no endpoint")
+        raise PeerError(f"DRA driver {info.name!r} has no endpoint")
     by_version = {api.version: api for api in known}
     usable = [by_version[version] for version in info.supported_versions if version in by_version]
     if not usable:
@@ -187,7 +187,7 @@ class DraClient:
         if answers.keys() != asked:
             raise PeerError(
                 f"driver {self._driver.name} skipped the claims {sorted(asked - answers.keys())}"
-                f" and answered for {sorted(answers.keys() - asked)}, which it was not asked"
+                f" and answered for {sorted(answers.keys() - asked)}, which were not asked for"
             )
 
 

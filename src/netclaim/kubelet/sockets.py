@@ -67,7 +67,7 @@ def ensure_directories(sockets: PluginSockets) -> None:
     try:
         own.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
     except OSError as error:
-        raise HostError(f"cannot make the driver's directory {own}: {error.strerror}") from error
+        raise HostError(f"cannot create the driver's directory {own}: {error.strerror}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +113,12 @@ def listen(path: Path) -> BoundSocket:
 def _remove_leftover(path: Path) -> None:
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise HostError(f"{path} is not a socket: remove it, the driver's socket belongs there")
+            raise HostError(
+                f"{path} is not a socket; remove it, because the driver's socket belongs there"
+            )
         if _is_answered(path):
             raise HostError(
-                f"another process serves {path}: stop it, or give this driver another name"
+                f"another process serves {path}; stop it, or give this driver another name"
             )
         path.unlink()
     except FileNotFoundError:

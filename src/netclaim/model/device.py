@@ -110,7 +110,8 @@ class Device(msgspec.Struct, frozen=True):
         total = len(self.attributes) + len(self.capacity)
         if total > ATTRIBUTES_AND_CAPACITIES_MAX:
             raise self._error(
-                f"{total} attributes and capacities, at most {ATTRIBUTES_AND_CAPACITIES_MAX}"
+                f"{total} attributes and capacities; "
+                f"at most {ATTRIBUTES_AND_CAPACITIES_MAX} are allowed"
             )
         for name, value in self.attributes.items():
             self._check_name(name)
@@ -120,7 +121,7 @@ class Device(msgspec.Struct, frozen=True):
             if capacity.policy is not None:
                 self._check_policy(name, capacity, capacity.policy)
         if len(self.taints) > TAINTS_MAX:
-            raise self._error(f"{len(self.taints)} taints, at most {TAINTS_MAX}")
+            raise self._error(f"{len(self.taints)} taints; at most {TAINTS_MAX} are allowed")
 
     def _error(self, message: str) -> DeviceError:
         return DeviceError(f"device {self.name}: {message}")
@@ -158,7 +159,7 @@ def _values_fault(policy: RequestPolicy) -> str:
     if not values:
         return ""
     if len(values) > VALID_VALUES_MAX:
-        return f"{len(values)} valid values, at most {VALID_VALUES_MAX}"
+        return f"{len(values)} valid values; at most {VALID_VALUES_MAX} are allowed"
     if list(values) != sorted(set(values)):
         return "valid values are not in ascending order"
     return "" if policy.default in values else "the default is not one of the valid values"
@@ -175,7 +176,7 @@ def _range_fault(policy: RequestPolicy, whole: Quantity) -> str:
         return ""
     step = valid.step.nanos
     if step <= 0 or valid.minimum.nanos + step > whole.nanos:
-        return "the step leads beyond the capacity"
+        return "the step is not positive, or exceeds the capacity"
     amounts = [policy.default] if valid.maximum is None else [policy.default, valid.maximum]
     if any((amount.nanos - valid.minimum.nanos) % step for amount in amounts):
         return "default and maximum are not whole steps from the minimum"

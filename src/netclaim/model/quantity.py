@@ -62,7 +62,7 @@ class Quantity:
         if match["exponent"]:
             exponent = int(match["exponent"])
             if abs(exponent) > EXPONENT_MAX:
-                raise QuantityError(f"{text!r} is beyond what a quantity can hold")
+                raise QuantityError(f"{text!r} is too large for a quantity")
             return cls(_nanos(amount * Fraction(10) ** exponent), "exponent")
         return cls(_nanos(amount * Fraction(10) ** DECIMAL_EXPONENTS[match["decimal"]]))
 

@@ -52,7 +52,7 @@ def _decoded(text: str, path: Path) -> object:
         decoded = dict(found)
         if len(decoded) < len(found):
             twice = next(key for n, (key, _) in enumerate(found) if key in dict(found[:n]))
-            raise RequestError(f"the key {twice!r} stands there twice; leave one", path=path)
+            raise RequestError(f"the key {twice!r} appears twice; remove one", path=path)
         return decoded
 
     try:
@@ -73,7 +73,7 @@ def _check_keys(value: object, path: Path, depth: int) -> None:
             if other != key:
                 one, two = sorted((other, key))
                 raise RequestError(
-                    f"{one!r} and {two!r} are the same key to a CNI plugin; leave one",
+                    f"{one!r} and {two!r} are the same key to a CNI plugin; remove one",
                     path=path,
                 )
             _check_keys(inner, (*path, key), depth - 1)

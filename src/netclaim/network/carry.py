@@ -3,7 +3,7 @@
 A link carries the node if
 1. a default route leads over it, in whichever routing table;
 2. it has an address by which the cluster knows the node;
-3. the way to the API server leads over it;
+3. the route to the API server uses it;
 4. such a link stands on it, is its peer, or is joined with it as a port and its bridge are.
 
 Promise: never fewer than these, as the kernel and the Node object say it now. Limit: No I/O.
@@ -36,14 +36,14 @@ def carriers(
     reasons: dict[int, str] = {}
     for route in routes:
         if route.default and route.index:
-            reasons.setdefault(route.index, "the node's default route leads over it")
+            reasons.setdefault(route.index, "the node's default route uses it")
     known = {ip for ip in map(_read, node.addresses) if ip is not None}
     for address in addresses:
         if _read(address.ip) in known:
             reasons.setdefault(address.index, f"it has the node's address {address.ip}")
     for server in map(_read, node.api_addresses):
         for index in _ways_to(server, routes) if server is not None else ():
-            reasons.setdefault(index, "the way to the API server leads over it")
+            reasons.setdefault(index, "the route to the API server uses it")
     loopbacks = {link.index for link in links if link.loopback}
     found = {index: reason for index, reason in reasons.items() if index not in loopbacks}
     return _with_neighbours(links, found)

@@ -73,8 +73,8 @@ class NameTakenError(NotBegunError, RequestError):
 
     def __init__(self, ifname: str) -> None:
         super().__init__(
-            f"the pod has an interface {ifname!r} already: "
-            f"give every claim of the pod another name",
+            f"the pod already has an interface named {ifname!r}; "
+            f"use a different name for each claim of the pod",
             path=("ifName",),
         )
         self.ifname = ifname
@@ -89,7 +89,7 @@ class LinkGoneError(NotBegunError, LaterError, PeerError):
 
     def __init__(self, link: str) -> None:
         super().__init__(
-            f"the allocated link {link!r} is not on the node: "
+            f"the allocated link {link!r} is not on the node; "
             f"it was removed or renamed, or another pod has it"
         )
         self.link = link

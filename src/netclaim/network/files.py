@@ -66,7 +66,7 @@ class PluginFiles:
                     if path.name != network:
                         _forget_unused(path)
         except OSError as error:
-            raise HostError(f"cannot look after the files of networks: {error}") from error
+            raise HostError(f"cannot manage the files of networks: {error}") from error
 
 
 def _directories(path: Path) -> list[Path]:
@@ -76,7 +76,7 @@ def _directories(path: Path) -> list[Path]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise HostError(f"cannot look after the files of networks: {error}") from error
+        raise HostError(f"cannot manage the files of networks: {error}") from error
     return [path / name for name in sorted(found)]
 
 

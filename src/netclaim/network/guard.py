@@ -35,7 +35,7 @@ KEPT: Final = 256  # judgements: a Deployment's pods have the same plan, and eac
 # A pod's sandbox follows its claim's preparation within a second or two; a plan that is older is of
 # a sandbox that was made again, or of an earlier driver, and the node may be another by now.
 FRESH_S: Final = 60.0
-UNKNOWN: Final = "it is not known whose the link is"
+UNKNOWN: Final = "it is not known which claim the link belongs to"
 
 
 def level_named(name: str, *, path: Path = ()) -> Level:
@@ -78,7 +78,7 @@ class Guard:
         for link in snapshot.offered:
             shared = is_named(link.name, self._settings.shared_links)
             if link.index not in snapshot.carriers and not shared:
-                reasons[link.index] = "a claim can have it to itself, so select it in the request"
+                reasons[link.index] = "it is for one claim alone, so select it in the request"
         return reasons
 
     def check(
@@ -158,13 +158,13 @@ class Guard:
             )
         shared = ""
         if self._is_generic(device):
-            shared = f"the device {device.device!r} is for any number of claims"
+            shared = f"the device {device.device!r} can be used by any number of claims"
         elif self.is_shared(device, link.name):
-            shared = f"other claims may have the link {link.name!r} too"
+            shared = f"other claims may use the link {link.name!r} too"
         elif above := _link_above(link, snapshot):
-            shared = f"the link {above!r} stands on {link.name!r}"
+            shared = f"the link {above!r} uses {link.name!r}"
         elif link.index in snapshot.with_vfs:
-            shared = f"other claims may have the virtual functions of {link.name!r}"
+            shared = f"other claims may use the virtual functions of {link.name!r}"
         carries = snapshot.carriers.get(link.index, "")
         return Standing(
             level,

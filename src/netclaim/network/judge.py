@@ -89,8 +89,8 @@ def _order_faults(network: NetworkList, paths: tuple[Path, ...]) -> Iterator[Req
         known = TYPES.get(plugin.type)
         if known is not None and not known.follows:
             yield PolicyError(
-                f"{plugin.type} makes an interface, but {network.plugins[0].type} already made "
-                f"one; remove one of the two",
+                f"{plugin.type} creates an interface, but {network.plugins[0].type} already "
+                f"creates one; remove one of the two",
                 path=(*where, "type"),
             )
 

@@ -138,13 +138,13 @@ class Leftovers:
                 # CONTAINER_IFNAME.json, where both may hold the separator.
                 lives = any(path.name.startswith(f"{each}_") for each in living.sandboxes)
                 if not lives and self._is_old(_mtime(path)):
-                    what = f"settings of a link before it was tuned ({path})"
+                    what = f"saved settings of a link that was tuned ({path})"
                     yield Leftover("tuning", what, memo={"path": str(path)})
 
     def _notes(self, living: Living) -> Iterator[Leftover]:
         for claim_uid, written in self.lent.notes().items():
             if claim_uid not in living.claims and self._is_old(written):
-                what = f"note that claim {claim_uid} took devices away"
+                what = f"record of devices lent to claim {claim_uid}"
                 yield Leftover("lent-device", what, claim_uid=claim_uid)
 
     def _is_old(self, written: float | None) -> bool:

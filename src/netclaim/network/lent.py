@@ -35,14 +35,14 @@ class LentDevices:
             draft.write_bytes(msgspec.json.encode(devices))
             draft.replace(path)
         except OSError as error:
-            raise HostError(f"cannot remember a device: {error}") from error
+            raise HostError(f"cannot save the record of a lent device: {error}") from error
 
     def drop(self, claim_uid: str) -> None:
         """Forget a claim's devices. Again, or for an unknown claim: does nothing."""
         try:
             self._path(claim_uid).unlink(missing_ok=True)
         except OSError as error:
-            raise HostError(f"cannot forget a device: {error}") from error
+            raise HostError(f"cannot remove the record of a lent device: {error}") from error
 
     def devices(self) -> tuple[Device, ...]:
         """Every remembered device, in the order of the claims' UIDs."""

@@ -46,13 +46,13 @@ def with_link(request: InterfaceRequest, link: Link, *, shared: bool = False) ->
         for other in kind.other_link_keys:
             if config.get(other):
                 raise RequestError(
-                    f"leave it out: the allocated link {link.name!r} is used",
+                    f"leave it out; the allocated link {link.name!r} is used",
                     path=(*path, other),
                 )
         named = config.get(key) or link.name
         if named not in {link.name, *link.altnames}:
             raise RequestError(
-                f"names the link {named!r}, but {link.name!r} was allocated: "
+                f"names the link {named!r}, but {link.name!r} was allocated; "
                 f"leave it out, or select {named!r} in the request",
                 path=(*path, key),
             )
@@ -78,7 +78,7 @@ def without_link(
         key = kind.link_key
         if taking := kind.takes_link(config):
             raise RequestError(
-                f"{taking} takes a link away from the node, so the link must be allocated: "
+                f"{taking} takes a link away from the node, so the link must be allocated; "
                 f"select one in the request {request.device.base_request}",
                 path=path,
             )
@@ -118,7 +118,7 @@ def _check_leaves_link(
     if taking := kind.takes_link(config):
         raise RequestError(
             f"{taking} would take the shared link "
-            f"{link.name!r} away from other claims: put a macvlan of another mode on it, or select "
+            f"{link.name!r} away from other claims; use a macvlan in another mode, or select "
             f"a link that is not shared",
             path=path,
         )

@@ -50,7 +50,7 @@ class MadeBridges:
             draft.write_text(self._boot_id)
             draft.replace(self._directory / name)
         except OSError as error:
-            raise HostError(f"cannot remember the bridge {name}: {error}") from error
+            raise HostError(f"cannot record the bridge {name}: {error}") from error
         assert self._known is not None, "names() has read them"
         self._known.add(name)
 
@@ -59,7 +59,7 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(errors="replace")
     except OSError as error:
-        raise HostError(f"cannot read which bridges were made: {error}") from error
+        raise HostError(f"cannot read the record of bridges: {error}") from error
 
 
 def _bridges(network: NetworkList) -> Iterable[str]:

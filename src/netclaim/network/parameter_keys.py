@@ -128,8 +128,8 @@ KEYS: Final = (
         "ifName",
         "string",
         "The interface's name in the pod: 1 to 15 bytes, without `/`, `:`, `%`, spaces or control "
-        "characters; not `lo` or `eth0`, which the pod already has; no two interfaces of a pod "
-        "alike",
+        "characters; not `lo` or `eth0`, which the pod already has; must be unique "
+        "within the pod",
         _read_ifname,
         rule=Key("the interface's name", Level.RESTRICTED),
         missing="for example net1",
@@ -148,7 +148,7 @@ KEYS: Final = (
     Parameter(
         "ips",
         "list of strings",
-        "Addresses to have, each with or without the length of its prefix: `[10.10.1.7/24]`. For "
+        "Addresses to assign, each with or without a prefix length: `[10.10.1.7/24]`. For "
         "networks with `host-local`, inside its ranges, or `static`",
         read_ips,
         rule=Key("addresses; likewise"),

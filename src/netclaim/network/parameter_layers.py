@@ -27,7 +27,7 @@ KEY_SHOWN_MAX: Final = 64  # characters; the longest known key has 25
 
 # Known keys in the wrong place, and what to do about it.
 MISPLACED: Final = {
-    "interface": "with an apiVersion it is called ifName",
+    "interface": "with an apiVersion the key is ifName",
     "allow": "only a DeviceClass can say what claims may set",
     "ifName": f"it needs apiVersion: {API_VERSIONS[0]} and kind: {KINDS[0]} beside it",
 }
@@ -88,7 +88,7 @@ def _entries(reader: Reader, device: AllocatedDevice) -> list[tuple[Entry, Opaqu
     ]
     if len(of_class) > 1:
         reader.fault(
-            f"{len(of_class)} entries are for the driver {device.driver}: leave one",
+            f"{len(of_class)} entries are for the driver {device.driver}; keep only one",
             (of_class[-1][0],),
         )
     of_claim: dict[int, list[tuple[Entry, OpaqueConfig]]] = {}
@@ -108,7 +108,7 @@ def _check_only_one(
     if len(alike) > 1:
         named = " and ".join(f"[{', '.join(config.requests)}]" for _, config in alike)
         reader.fault(
-            f"{len(alike)} entries are for this request, with `requests` {named}: leave one",
+            f"{len(alike)} entries are for this request, with `requests` {named}; keep only one",
             (Entry.of_claim(alike[-1][0].number, request, [request]),),
         )
 

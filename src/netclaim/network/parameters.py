@@ -76,8 +76,8 @@ def _check_counts(reader: Reader) -> None:
     for request, count in counts.items():
         if count > 1:
             reader.fault(
-                f"got {count} devices, and an interface is made of one: ask for "
-                f"allocationMode ExactCount, count 1",
+                f"got {count} devices, but an interface needs exactly one; use "
+                f"allocationMode ExactCount and count 1",
                 (Requested.named(request),),
             )
 
@@ -89,7 +89,7 @@ def _check_shared_configs(reader: Reader) -> None:
         served = dict.fromkeys(d.base_request for d in devices if config.applies_to(d.request))
         if len(served) > 1 and config.source == "FromClaim":
             reader.fault(
-                f"one configuration is for one request, this is for {', '.join(served)}: "
+                f"a configuration applies to one request, but this one to {', '.join(served)}; "
                 f"write one entry for each, with its name in `requests`",
                 (Entry.of_claim(number, next(iter(served)), config.requests),),
             )
@@ -102,8 +102,8 @@ def _check_unique(reader: Reader, requests: Iterable[InterfaceRequest]) -> None:
     for ifname, names in users.items():
         if len(names) > 1:
             reader.fault(
-                f"the requests {', '.join(names)} all name their interface {ifname!r}: "
-                f"give each another name",
+                f"the requests {', '.join(names)} all name their interface {ifname!r}; "
+                f"use a different name for each",
                 ("spec", "devices", "config"),
             )
 

@@ -58,7 +58,7 @@ class PluginGc:
         try:
             others = self.others()
         except OSError as error:
-            log.warning("gc.skipped", error=f"cannot see what others have attached: {error}")
+            log.warning("gc.skipped", error=f"cannot read what others have attached: {error}")
             return
         for name, networks in self._networks(living).items():
             if any(each.startswith(f"{name}-") for each in others):
@@ -74,7 +74,9 @@ class PluginGc:
                 async with asyncio.timeout(GC_S):
                     await self.chain.gc(network, valid)
             except TimeoutError:
-                log.warning("gc.failed", network=network.name, error=f"not done in {GC_S:g} s")
+                log.warning(
+                    "gc.failed", network=network.name, error=f"not finished within {GC_S:g} s"
+                )
             except NetclaimError as error:
                 log.warning("gc.failed", network=network.name, error=str(error))
 

@@ -94,17 +94,17 @@ def _plain(*names: str) -> dict[str, Key]:
 
 _DNS: Final = _plain("nameservers", "domain", "search", "options")
 _ROUTES: Final = Key(
-    "routes, of the pod alone",
+    "routes in the pod only",
     inside=_plain("dst", "gw", "mtu", "advmss", "priority", "table", "scope"),
 )
-_LINK: Final = Key("the allocated link, or nothing")
+_LINK: Final = Key("the allocated link, or left out")
 _IN_POD: Final = Key("the link is looked for in the pod", Level.PRIVILEGED)
 _FILES: Final = Key("names a directory of the node", Level.PRIVILEGED)
 _MTU: Final = Key("at most the link's")
 _MAC: Final = Key("a MAC on a shared link can be another tenant's", own=True)
 _MASQUERADE: Final = {
     "ipMasq": Key("changes the node's packet rules", Level.PRIVILEGED),
-    "ipMasqBackend": Key("as ipMasq", Level.PRIVILEGED),
+    "ipMasqBackend": Key("like ipMasq", Level.PRIVILEGED),
 }
 
 _BRIDGE: Final = (
@@ -114,11 +114,11 @@ _BRIDGE: Final = (
 )  # fmt: skip
 
 NETWORK_KEYS: Final[Mapping[str, Key]] = {
-    "cniVersion": Key("a version of CNI"),
-    "cniVersions": Key("versions of CNI"),
+    "cniVersion": Key("the CNI version"),
+    "cniVersions": Key("the CNI versions"),
     "name": Key("the network's name; its addresses are kept for each namespace"),
-    "disableCheck": Key("no CHECK"),
-    "disableGC": Key("no GC"),
+    "disableCheck": Key("skips CHECK"),
+    "disableGC": Key("skips GC"),
     "plugins": Key("the plugins"),
 }
 
@@ -140,7 +140,7 @@ TYPES: Final[Mapping[str, Type]] = {
         {
             "master": _LINK,
             "mode": Key(
-                "passthru takes the link's whole traffic",
+                "passthru takes all traffic of the link",
                 values=("bridge", "private", "vepa"),
                 own_values=("passthru",),
             ),
@@ -151,8 +151,8 @@ TYPES: Final[Mapping[str, Type]] = {
         },
     ),
     "ipvlan": Type(
-        "shares the link's MAC; one mode for all on the link, and it takes the link's packets by "
-        "address",
+        "shares the link's MAC; all ipvlans on a link have one mode, and take the link's "
+        "packets by address",
         {
             "master": _LINK,
             "mode": Key("the mode of the whole link", values=("l2", "l3", "l3s")),
@@ -176,13 +176,13 @@ TYPES: Final[Mapping[str, Type]] = {
         },
         own=True,
     ),
-    "dummy": Type("a link that leads nowhere", {}),
+    "dummy": Type("a link without a network behind it", {}),
     "tap": Type(
         "a link for a program in the pod",
         {
-            "multiQueue": Key("yes or no"),
-            "mtu": Key("of the tap"),
-            "mac": Key("of the tap"),
+            "multiQueue": Key("true or false"),
+            "mtu": Key("the tap's MTU"),
+            "mac": Key("the tap's MAC"),
             "owner": Key("who may open it"),
             "group": Key("who may open it"),
             "bridge": Key("a bridge in the pod"),
@@ -194,10 +194,10 @@ TYPES: Final[Mapping[str, Type]] = {
         {
             "sysctl": Key("only those listed below"),
             "mac": _MAC,
-            "promisc": Key("reaches through to the link", own=True),
-            "allmulti": Key("reaches through to the link", own=True),
+            "promisc": Key("also changes the link below", own=True),
+            "allmulti": Key("also changes the link below", own=True),
             "mtu": _MTU,
-            "txQLen": Key("of the interface", own=True),
+            "txQLen": Key("the interface's queue length", own=True),
             "dataDir": _FILES,
         },
         follows=True,
@@ -211,7 +211,7 @@ TYPES: Final[Mapping[str, Type]] = {
         follows=True,
     ),
     "bandwidth": Type(
-        "makes links and queues on the node",
+        "creates links and queues on the node",
         {
             "ingressRate": Key("bits per second", Level.PRIVILEGED),
             "ingressBurst": Key("bits", Level.PRIVILEGED),
@@ -222,7 +222,7 @@ TYPES: Final[Mapping[str, Type]] = {
         follows=True,
     ),
     "bridge": Type(
-        "makes bridges on the node, gives them addresses, has the node forward",
+        "creates bridges on the node, gives them addresses, enables forwarding",
         {
             **{name: Key("part of the bridge", Level.PRIVILEGED) for name in _BRIDGE},
             "vlanTrunk": Key(
@@ -233,8 +233,8 @@ TYPES: Final[Mapping[str, Type]] = {
         level=Level.PRIVILEGED,
     ),
     "ptp": Type(
-        "makes a link on the node, routes to it, has the node forward",
-        {"mtu": Key("of both ends", Level.PRIVILEGED), **_MASQUERADE},
+        "creates a link on the node, routes to it, enables forwarding",
+        {"mtu": Key("the MTU of both ends", Level.PRIVILEGED), **_MASQUERADE},
         level=Level.PRIVILEGED,
     ),
 }
@@ -243,23 +243,23 @@ TYPES: Final[Mapping[str, Type]] = {
 
 IPAM_TYPES: Final[Mapping[str, Type]] = {
     "host-local": Type(
-        "addresses out of ranges, kept for each namespace on each node",
+        "addresses from ranges, kept for each namespace on each node",
         {
             "ranges": Key(
                 "not the node's own network, on a link that carries the node",
                 inside=_plain("subnet", "rangeStart", "rangeEnd", "gateway"),
             ),
-            "subnet": Key("as ranges"),
-            "rangeStart": Key("as ranges"),
-            "rangeEnd": Key("as ranges"),
-            "gateway": Key("as ranges"),
+            "subnet": Key("like ranges"),
+            "rangeStart": Key("like ranges"),
+            "rangeEnd": Key("like ranges"),
+            "gateway": Key("like ranges"),
             "routes": _ROUTES,
             "dataDir": _FILES,
             "resolvConf": Key("names a file of the node", Level.PRIVILEGED),
         },
     ),
     "static": Type(
-        "the addresses that are written down",
+        "the addresses that are listed",
         {
             "addresses": Key(
                 "not the node's own network, on a link that carries the node",

@@ -97,5 +97,5 @@ def _ask(standing: Standing, level: Level = Level.PRIVILEGED) -> str:
     """Say who can grant a level, and how."""
     ask = "or ask a cluster admin to set it in the DeviceClass"
     if level > standing.ceiling:
-        return f"{ask}; no label of the namespace goes beyond --policy-ceiling, {standing.ceiling}"
+        return f"{ask}; a namespace label cannot exceed --policy-ceiling, {standing.ceiling}"
     return f"{ask} or to label the namespace {LABEL}={level}"

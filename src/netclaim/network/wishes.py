@@ -68,7 +68,7 @@ def _first(network: NetworkList, can: list[bool], key: str, paths: Mapping[str, 
     if True not in can:
         types = ", ".join(plugin.type for plugin in network.plugins)
         raise RequestError(
-            f"no plugin of the network {network.name!r} ({types}) takes it; leave it out",
+            f"no plugin of the network {network.name!r} ({types}) supports it; leave it out",
             path=paths.get(key, (key,)),
         )
     return can.index(True)
@@ -78,7 +78,7 @@ def _check_prefixes(ips: tuple[str, ...], paths: Mapping[str, Path]) -> None:
     bare = [ip for ip in ips if "/" not in ip]
     if bare:
         raise RequestError(
-            f"the network's addresses are static, which needs the length of the prefix; "
+            f"the network's addresses are static and need a prefix length; "
             f"for example {bare[0]}/24",
             path=paths.get("ips", ("ips",)),
         )

@@ -79,27 +79,27 @@ def withheld(
 
 def _reason(link: Link, node: NodeView) -> str:
     if link.loopback:
-        return "the loopback"
+        return "it is the loopback interface"
     if link.arphrd not in USABLE_TYPES or link.kind == "ifb":
-        return "nothing can be put on a link of this kind"
+        return "links of this kind cannot be used"
     if link.parent_nsid in node.pod_nsids:
-        return "leads into a pod"
+        return "it leads into a pod"
     return ""
 
 
 def _reason_by_place(link: Link, names: Mapping[int, str], in_pod_network: Collection[int]) -> str:
     if link.master_index and link.port_kind != "vrf":
-        return f"a port of {names.get(link.master_index, 'another link')}"
+        return f"it is a port of {names.get(link.master_index, 'another link')}"
     if link.index in in_pod_network:
-        return "has an address of the pod network"
+        return "it has an address of the pod network"
     return ""
 
 
 def _reason_by_name(link: Link, node: NodeView) -> str:
     if link.name in node.made_bridges:
-        return "made for a claim"
+        return "a plugin created it for a claim"
     known = any(fnmatch.fnmatchcase(link.name, pattern) for pattern in POD_NETWORK_NAMES)
-    return "named as a pod network names its links" if known else ""
+    return "its name is one that pod networks use" if known else ""
 
 
 def _is_within(address: Address, networks: Iterable[Network]) -> bool:

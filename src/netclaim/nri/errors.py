@@ -42,7 +42,7 @@ class CallTimeoutError(PeerError):
     """What was due did not come in time. The other side may still be at work on it."""
 
     def __init__(self, what: str, timeout_s: float) -> None:
-        super().__init__(f"{what} did not come within {timeout_s:g} s")
+        super().__init__(f"{what} did not arrive within {timeout_s:g} s")
         self.timeout_s = timeout_s
 
 
@@ -58,6 +58,6 @@ class HookTimeoutError(PeerError):
     """A hook took so long that the runtime was about to go on without it."""
 
     def __init__(self, hook: str, limit_s: float) -> None:
-        super().__init__(f"{hook} was not done within {limit_s:.1f} s")
+        super().__init__(f"{hook} did not finish within {limit_s:.1f} s")
         self.hook = hook
         self.limit_s = limit_s

@@ -73,9 +73,9 @@ class Plugin:
         chance: Callable[[], float] = random.random,
     ) -> None:
         if not re.fullmatch(r"[A-Za-z0-9_.+-]+", name):
-            raise RequestError(f"{name!r} is no plugin name: use letters, digits and _.+-")
+            raise RequestError(f"{name!r} is not a plugin name; use letters, digits and _.+-")
         if not re.fullmatch(r"[0-9]{2}", index):
-            raise RequestError(f"{index!r} is no plugin index: use two digits")
+            raise RequestError(f"{index!r} is not a plugin index; use two digits")
         if len(bytes(socket_path)) > SOCKET_PATH_MAX:
             raise HostError(f"{socket_path} is too long for a socket ({SOCKET_PATH_MAX} bytes)")
         self._handlers = handlers

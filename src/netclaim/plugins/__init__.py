@@ -13,7 +13,7 @@
         lent_links, lent_identity, homecoming
     tuning, tuning_*, bandwidth,       the types that change a link which another made
         sbr, vrf
-    host_local, host_local_conf,       addresses out of ranges, kept on this host's disk
+    host_local, host_local_conf,       addresses from ranges, kept on this host's disk
         ranges, lease_store, lease_files
     static                             addresses that the configuration names
 

@@ -48,10 +48,10 @@ U64 = Annotated[int, msgspec.Meta(ge=0)]
 class Rates(Conf, frozen=True):
     """Limits in bits and bits a second; 0: none."""
 
-    ingress_rate: Annotated[U64 | None, KeyRule("what the container receives, in bit/s")] = None
-    ingress_burst: Annotated[U64 | None, KeyRule("how much of it at once, in bits")] = None
-    egress_rate: Annotated[U64 | None, KeyRule("what the container sends, in bit/s")] = None
-    egress_burst: Annotated[U64 | None, KeyRule("how much of it at once, in bits")] = None
+    ingress_rate: Annotated[U64 | None, KeyRule("the rate of receiving, in bit/s")] = None
+    ingress_burst: Annotated[U64 | None, KeyRule("the largest burst, in bits")] = None
+    egress_rate: Annotated[U64 | None, KeyRule("the rate of sending, in bit/s")] = None
+    egress_burst: Annotated[U64 | None, KeyRule("the largest burst, in bits")] = None
 
 
 class Offer(Conf, frozen=True):
@@ -144,12 +144,12 @@ def _bucket(rate_bits: int, burst_bits: int) -> TokenBucket | None:
     if not rate_bits:
         raise PluginError("if burst is set, rate must also be set")
     if rate_bits >= RATES:
-        raise PluginError(f"a rate of {rate_bits} bits a second is beyond 64 bits")
+        raise PluginError(f"a rate of {rate_bits} bit/s does not fit in 64 bits")
     rate, burst = rate_bits // 8, burst_bits // 8
     if burst >= BURST_BYTES_MAX:
         raise PluginError("burst cannot be more than 4GB")
     if not rate:
-        raise PluginError(f"a rate of {rate_bits} bits a second is less than a byte")
+        raise PluginError(f"a rate of {rate_bits} bit/s is less than a byte per second")
     return token_bucket(rate=rate, burst=burst, latency_us=LATENCY_US)
 
 

@@ -153,7 +153,7 @@ async def _guarded(conf: BridgeConf, key: AttachmentKey, pair: Pair) -> AsyncIte
         try:
             await allow_any_mac(key)
         except NetclaimError as second:
-            error.add_note(f"and the rules against false MACs could not be removed: {second}")
+            error.add_note(f"and the rules of macspoofchk could not be removed: {second}")
         raise
 
 

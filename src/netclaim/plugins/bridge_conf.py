@@ -46,7 +46,7 @@ class Args(Conf, frozen=True):
 class RulesConf(MasqueradeConf, frozen=True):
     """The keys that say which packet rules there are: all that DEL needs to know."""
 
-    macspoofchk: Annotated[bool, KeyRule("drop frames from other MACs")] = False
+    macspoofchk: Annotated[bool, KeyRule("drop frames from other MAC addresses")] = False
 
 
 class BridgeConf(RulesConf, frozen=True):
@@ -54,19 +54,19 @@ class BridgeConf(RulesConf, frozen=True):
 
     bridge: Annotated[str, KeyRule("the bridge's name", check=check_ifname)] = "cni0"
     is_gateway: Annotated[bool, KeyRule("the bridge has the gateway's address")] = False
-    is_default_gateway: Annotated[bool, KeyRule("and the default route leads there")] = False
+    is_default_gateway: Annotated[bool, KeyRule("the bridge is also the default gateway")] = False
     force_address: Annotated[bool, KeyRule("replace the bridge's other addresses")] = False
-    mtu: Annotated[Mtu, KeyRule("of both ends; 0: as it comes")] = 0
-    hairpin_mode: Annotated[bool, KeyRule("frames may go back where they came from")] = False
-    promisc_mode: Annotated[bool, KeyRule("the bridge receives what is for others too")] = False
+    mtu: Annotated[Mtu, KeyRule("the MTU of both ends; 0: the kernel's default")] = 0
+    hairpin_mode: Annotated[bool, KeyRule("frames may leave by the port they came from")] = False
+    promisc_mode: Annotated[bool, KeyRule("the bridge also receives frames for others")] = False
     vlan: Annotated[int, KeyRule("the port's VLAN; 0: none", low=0, high=VLAN_ID_MAX)] = 0
     vlan_trunk: Annotated[
         tuple[TrunkConf, ...] | None, KeyRule("further VLANs of the port, tagged")
     ] = None
     preserve_default_vlan: Annotated[bool, KeyRule("the port keeps VLAN 1")] = False
     enabledad: Annotated[bool, KeyRule("wait for duplicate address detection")] = False
-    disable_container_interface: Annotated[bool, KeyRule("leave the link down")] = False
-    port_isolation: Annotated[bool, KeyRule("ports reach the bridge only")] = False
+    disable_container_interface: Annotated[bool, KeyRule("leave the interface down")] = False
+    port_isolation: Annotated[bool, KeyRule("ports reach the bridge, but not each other")] = False
     args: Args = Args()
     runtime_config: MacOffer = MacOffer()
 
@@ -74,7 +74,9 @@ class BridgeConf(RulesConf, frozen=True):
         """Raise where keys contradict each other."""
         port_vlans(self)
         if self.ipam.type and self.disable_container_interface:
-            raise ConfError("disableContainerInterface leaves the link down: drop it or ipam")
+            raise ConfError(
+                "disableContainerInterface leaves the interface down; remove it or ipam"
+            )
         if self.hairpin_mode and self.promisc_mode:
             raise ConfError("hairpinMode and promiscMode exclude each other")
 

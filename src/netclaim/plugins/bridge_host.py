@@ -48,7 +48,7 @@ async def find_bridge(host: Rtnl, name: str) -> Link:
     if link is None:
         raise PluginError(f"the bridge {name!r} is gone")
     if link.kind != "bridge":
-        raise PluginError(f"{name!r} is there, but is no bridge")
+        raise PluginError(f"{name!r} exists, but is not a bridge")
     return link
 
 
@@ -66,7 +66,7 @@ async def add_port(host: Rtnl, port_index: int, bridge_index: int, conf: BridgeC
 
 
 async def ensure_vlan_gateway(host: Rtnl, bridge_link: Link, conf: BridgeConf) -> Link:
-    """Make the bridge's foot in a VLAN, unless it is there: a pair, one end a port of that VLAN."""
+    """Make the bridge's own interface in a VLAN, unless it exists: a pair, one end a port of it."""
     name = f"{bridge_link.name}.{conf.vlan}"
     found = await find_link(host, name)
     if found is not None:
@@ -76,7 +76,7 @@ async def ensure_vlan_gateway(host: Rtnl, bridge_link: Link, conf: BridgeConf) -
     await _unless_there(host, create_link(name, kind, mtu=bridge_link.mtu))
     port, foot = await find_link(host, port_name), await find_link(host, name)
     if foot is None:
-        raise PluginError(f"the bridge's foot {name!r} is gone")
+        raise PluginError(f"the bridge's VLAN interface {name!r} is gone")
     if port is not None:  # else another ADD was faster, and its port is there
         own_routes(port_name)
         await host.call(set_link(port.index, up=True, master_index=bridge_link.index))

@@ -60,7 +60,7 @@ async def _check_addresses(rtnl: Rtnl, link: Link, ips: Sequence[IPConfig]) -> N
     for ip in ips:
         address = ipaddress.ip_interface(ip.address)
         if address not in there:
-            raise PluginError(f"{link.name} has not the address {ip.address}")
+            raise PluginError(f"{link.name} does not have the address {ip.address}")
         alone = address.version == 4 and address.network.prefixlen == 32  # has no route of its own
         if not alone and address.network not in routes:
             raise PluginError(f"there is no route to {address.network}, the network of {link.name}")

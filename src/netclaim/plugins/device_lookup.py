@@ -25,7 +25,7 @@ DEVICES: Final = "/sys/devices/"
 class DeviceOffer(Conf, frozen=True):
     """What the runtime offers by capability."""
 
-    device_id: Annotated[str, KeyRule("the device by capability", name="deviceID")] = ""
+    device_id: Annotated[str, KeyRule("the device, by a capability", name="deviceID")] = ""
 
 
 class HostDeviceConf(NetConf, frozen=True):
@@ -57,9 +57,9 @@ def read_target(conf: HostDeviceConf, sys: Path) -> Target:
         elif (sys / "bus/auxiliary/devices" / offered).exists():
             pci, auxiliary = "", offered
         else:
-            raise PluginError(f"the device {offered} of the capability deviceID is not there")
+            raise PluginError(f"the device {offered} of the capability deviceID does not exist")
     if not (conf.device or conf.hwaddr or conf.kernelpath or pci or auxiliary):
-        raise PluginError('name the link: "device", "hwaddr", "kernelpath" or "pciBusID"')
+        raise PluginError('specify the link by "device", "hwaddr", "kernelpath" or "pciBusID"')
     return Target(conf, pci, auxiliary, bool(pci) and _driver(pci, sys) in USERSPACE_DRIVERS)
 
 

@@ -44,4 +44,4 @@ class Dummy(MainPlugin):
 
 def _check_conf(invocation: Invocation) -> None:
     if not invocation.conf(NetConf).ipam.type:
-        raise PluginError("ipam is missing: a dummy is there to hold addresses")
+        raise PluginError("ipam is missing; a dummy interface needs addresses")

@@ -104,11 +104,11 @@ def _network(config: bytes) -> Mapping[str, Any]:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise PluginError(f"the configuration is not JSON: {error}", code=UNDECODABLE) from error
     if not isinstance(raw, dict) or not isinstance(raw.get("name", ""), str):
-        raise PluginError("the configuration is not that of a network", code=UNDECODABLE)
+        raise PluginError("the configuration is not a network configuration", code=UNDECODABLE)
     if not raw.get("name"):
         raise PluginError("the network has no name", code=BAD_NETWORK)
     if not PLAIN_NAME.fullmatch(raw["name"]):
-        message = "the network's name has characters that it must not have"
+        message = "the network's name contains invalid characters"
         raise PluginError(message, code=BAD_NETWORK, details=raw["name"])
     return raw
 
@@ -119,9 +119,9 @@ def _version(command: Command, raw: Mapping[str, Any], spoken: tuple[str, ...]) 
         raise PluginError("cniVersion must be a string", code=UNDECODABLE)
     if version not in spoken:
         raise PluginError(
-            "this version of CNI is not spoken here",
+            "this CNI version is not supported",
             code=INCOMPATIBLE_VERSION,
-            details=f"asked for {version!r}, spoken are {', '.join(spoken)}",
+            details=f"asked for {version!r}; supported are {', '.join(spoken)}",
         )
     if command in SINCE and not at_least(version, SINCE[command]):
         raise PluginError(f"CNI {version} has no {command}", code=INCOMPATIBLE_VERSION)

@@ -223,5 +223,5 @@ async def _rename(host: Rtnl, link: Link, name: str) -> None:
     except KernelError as error:
         if error.errno != errno.EEXIST:
             raise
-        message = f"the link {name} is back as {link.name}: another link has taken its name"
+        message = f"the link {name} has returned as {link.name}: another link has taken its name"
         raise PluginError(message, code=TRY_AGAIN) from error

@@ -109,7 +109,7 @@ class HostDevice(MainPlugin):
         """Have the link in the container for what the block does; return it when that fails."""
         endpoint = invocation.endpoint
         if await find_link(pod.rtnl, endpoint.ifname) is not None:
-            raise PluginError(f"the container has a link {endpoint.ifname!r} already")
+            raise PluginError(f"the container already has a link {endpoint.ifname!r}")
         lent = await _as_it_is(invocation, host, link, device_of(link.name, self._sys))
         self._lents.keep(lent)
         try:

@@ -1,4 +1,4 @@
-"""host-local: addresses out of ranges, kept on this host's disk.
+"""host-local: addresses from ranges, kept on this host's disk.
 
 Configuration: `ipam.ranges` (a list of sets of `subnet`, `rangeStart`, `rangeEnd`, `gateway`; one
 address out of each set), or one range written flat; `routes`, `resolvConf`, `dataDir`. Addresses
@@ -99,7 +99,7 @@ class HostLocal(Plugin):
     def _directory(self, network: str, data_dir: str) -> str:
         """Where the leases of a network are."""
         if not PLAIN_NAME.fullmatch(network):  # the caller has seen to it; it is a path here
-            raise ConfError(f"{network!r} cannot be the name of a network")
+            raise ConfError(f"{network!r} is not a valid network name")
         return f"{data_dir or DATA_DIR}/{network}"
 
     async def _in_store(self, directory: str, action: Callable[[Leases], T]) -> T:
@@ -147,7 +147,7 @@ def _lease(leases: Leases, conf: HostLocalConf, key: AttachmentKey) -> tuple[IPC
 def _check_none_left(asked: list[IpAddress]) -> None:
     if asked:
         listed = " ".join(map(str, asked))
-        raise PluginError(f"asked for, but in no range: {listed}")
+        raise PluginError(f"requested, but not in any range: {listed}")
 
 
 def _lease_one(
@@ -165,7 +165,7 @@ def _lease_next(leases: Leases, ranges: RangeSet, index: int, key: AttachmentKey
     for had in leases.addresses(key):
         if ranges.range_of(had):
             raise PluginError(
-                f"container {key.container_id} has {had} already: DEL comes before another ADD"
+                f"container {key.container_id} already has {had}; run DEL before another ADD"
             )
     for address, each in ranges.after(leases.last(index)):
         if leases.reserve(address, key, index):
@@ -181,7 +181,7 @@ def _lease_wanted(
     if wanted == each.gateway:
         raise PluginError(f"{wanted} is the gateway's address")
     if not leases.reserve(wanted, key, index):
-        raise PluginError(f"{wanted} is taken")
+        raise PluginError(f"{wanted} is already in use")
     return ip_config(wanted, each.subnet.prefixlen, each.gateway)
 
 

@@ -38,10 +38,10 @@ class IpamKeys(RangeConf, frozen=True):
     unused = ("name", "dns")
 
     routes: Annotated[tuple[Route, ...], KeyRule("routes of the container")] = ()
-    data_dir: Annotated[str, KeyRule("the node's directory for leases")] = ""
-    resolv_conf: Annotated[str, KeyRule("a file of the node with name servers")] = ""
+    data_dir: Annotated[str, KeyRule("the directory on the node for leases")] = ""
+    resolv_conf: Annotated[str, KeyRule("a file on the node that lists name servers")] = ""
     ranges: Annotated[
-        RangesConf, KeyRule("sets of ranges; one address out of each set is given")
+        RangesConf, KeyRule("sets of ranges; one address from each set is assigned")
     ] = ()
 
     def refuse(self) -> None:
@@ -53,14 +53,14 @@ class IpamKeys(RangeConf, frozen=True):
 class RuntimeOffer(Conf, frozen=True):
     """What the runtime offers by capability."""
 
-    ip_ranges: Annotated[RangesConf, KeyRule("ranges by capability")] = ()
-    ips: Annotated[tuple[str, ...], KeyRule("addresses by capability")] = ()
+    ip_ranges: Annotated[RangesConf, KeyRule("ranges, by a capability")] = ()
+    ips: Annotated[tuple[str, ...], KeyRule("addresses, by a capability")] = ()
 
 
 class AddressArgs(Conf, frozen=True):
     """What stands under `args.cni`."""
 
-    ips: Annotated[tuple[str, ...], KeyRule("addresses to have")] = ()
+    ips: Annotated[tuple[str, ...], KeyRule("addresses to assign")] = ()
 
 
 class Args(Conf, frozen=True):
@@ -145,7 +145,7 @@ def address_faults(config: bytes, version: str) -> Iterator[tuple[IpAddress, str
             yield wanted, f"{wanted} is the gateway's address"
         for other in asked:
             if ranges.range_of(other):
-                yield other, f"{other} and {wanted} are of one set of ranges, which gives one"
+                yield other, f"{other} and {wanted} are in one set of ranges, which assigns one"
         asked = [ip for ip in asked if not ranges.range_of(ip)]
     known = "; ".join(map(str, conf.sets))
     for ip in asked:
@@ -198,6 +198,6 @@ def _sets(listed: RangesConf, version: str) -> tuple[RangeSet, ...]:
             raise ConfError(f"range set {n}: {error}") from error
     families = [each.version for each in sets]
     if len(families) > len(set(families)) and not at_least(version, CHAINING):
-        raise ConfError(f"CNI {version} has room for one address of a family only")
+        raise ConfError(f"CNI {version} allows only one address of each family")
     check_apart(tuple(sets))
     return tuple(sets)

@@ -60,11 +60,11 @@ class Ipam:
         """Return the plugin that the configuration names."""
         plugin_type = invocation.conf(NetConf).ipam.type
         if not PLAIN_NAME.fullmatch(plugin_type):
-            raise PluginError(f"ipam.type {plugin_type!r} names no plugin")
+            raise PluginError(f"ipam.type {plugin_type!r} is not a plugin")
         return self.own.get(plugin_type) or Program(plugin_type, self.programs)
 
 
 def _with_addresses(result: Result) -> Result:
     if not result.ips:
-        raise PluginError("the address management gave no address")
+        raise PluginError("the IPAM plugin assigned no address")
     return result

@@ -33,7 +33,7 @@ class IpvlanConf(StackedConf, frozen=True):
     """The keys of this plugin."""
 
     mode: Annotated[
-        str, KeyRule("on which layer packets are handed over", choices=tuple(IPVLAN_MODES))
+        str, KeyRule("the layer at which packets are passed on", choices=tuple(IPVLAN_MODES))
     ] = "l2"
 
 
@@ -99,7 +99,7 @@ def _mode(conf: IpvlanConf) -> str:
     mode = conf.mode or "l2"
     if mode not in IPVLAN_MODES:
         known = ", ".join(IPVLAN_MODES)
-        raise PluginError(f"unknown ipvlan mode: {mode!r}; there are {known}")
+        raise PluginError(f"unknown ipvlan mode: {mode!r}; known modes are {known}")
     return mode
 
 
@@ -107,5 +107,5 @@ async def _default_master(place: Place, previous: Result | None) -> str:
     if previous is None:
         return await default_link(place.of_master)
     if len(previous.interfaces) != 1 or not previous.interfaces[0].name:
-        raise PluginError("prevResult does not have exactly one interface: name the master")
+        raise PluginError("prevResult does not have exactly one interface; set master")
     return previous.interfaces[0].name

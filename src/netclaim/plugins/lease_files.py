@@ -221,5 +221,5 @@ def _size(fd: int, name: str) -> int:
     """Return a file's size; the file must be ours alone."""
     status = require_plain(fd, name)
     if status.st_nlink != 1:  # another name for it may be anywhere
-        raise OSError(errno.EMLINK, "the file has another name too", name)
+        raise OSError(errno.EMLINK, "the file has a second name", name)
     return status.st_size

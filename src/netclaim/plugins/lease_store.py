@@ -101,7 +101,8 @@ class LeaseStore:
 
     def _busy(self) -> PluginError:
         return PluginError(
-            f"the lock of leases {self._directory}/{LOCK} was not free for {self._lock_s:g} s",
+            f"the lock of the leases, {self._directory}/{LOCK}, "
+            f"was held by others for {self._lock_s:g} s",
             code=TRY_AGAIN,
         )
 

@@ -101,7 +101,7 @@ class LentLinks:
             with made_directory(self._directory, 0o700) as directory:
                 replace_plain(_name(lent.key), content, dir_fd=directory)
         except OSError as error:
-            raise HostError(f"cannot remember the link {lent.name}: {error}") from error
+            raise HostError(f"cannot save the record of the link {lent.name}: {error}") from error
 
     def find(self, key: AttachmentKey) -> LentLink | None:
         """Return the link that an attachment has, as it was."""
@@ -115,7 +115,7 @@ class LentLinks:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise HostError(f"cannot forget a link: {error}") from error
+            raise HostError(f"cannot remove the record of a link: {error}") from error
 
     def all(self) -> list[LentLink]:
         """Return every link that is remembered."""

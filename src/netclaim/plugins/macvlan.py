@@ -33,7 +33,7 @@ class MacvlanConf(StackedConf, frozen=True):
     """The keys of this plugin."""
 
     mode: Annotated[
-        str, KeyRule("how the links on a master reach each other", choices=tuple(MACVLAN_MODES))
+        str, KeyRule("how links on the same master reach each other", choices=tuple(MACVLAN_MODES))
     ] = "bridge"
     mac: Annotated[str, KeyRule("the interface's MAC", check=chosen_mac)] = ""
     bcqueuelen: Annotated[U32, KeyRule("the master's queue for broadcasts")] = 0
@@ -98,5 +98,5 @@ def _mode(conf: MacvlanConf) -> str:
     mode = conf.mode or "bridge"
     if mode not in MACVLAN_MODES:
         known = ", ".join(MACVLAN_MODES)
-        raise PluginError(f"unknown macvlan mode: {mode!r}; there are {known}")
+        raise PluginError(f"unknown macvlan mode: {mode!r}; known modes are {known}")
     return mode

@@ -43,7 +43,7 @@ class MasqueradeConf(NetConf, frozen=True):
 
     ip_masq: Annotated[bool, KeyRule("hide the addresses behind the node's")] = False
     ip_masq_backend: Annotated[
-        str | None, KeyRule("who writes the rules for that", choices=("iptables", "nftables"))
+        str | None, KeyRule("what writes the rules for that", choices=("iptables", "nftables"))
     ] = None
 
 

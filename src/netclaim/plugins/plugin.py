@@ -55,7 +55,7 @@ class Invocation:
         try:
             return result_from(raw, self.version)
         except BadResultError as error:
-            raise PluginError(f"prevResult makes no sense: {error}") from error
+            raise PluginError(f"prevResult is not valid: {error}") from error
 
     def required_previous(self) -> Result:
         """Return the result of the ADD, without which CHECK has nothing to compare."""

@@ -25,7 +25,7 @@ class Program(Plugin):
         try:
             return read_result(output, invocation.version)
         except BadResultError as error:
-            raise PluginError(f"{self._type} printed no result: {error}") from error
+            raise PluginError(f"{self._type} printed no valid result: {error}") from error
 
     async def delete(self, invocation: Invocation) -> None:
         """Have the program detach. Again: its own affair."""

@@ -41,7 +41,7 @@ __all__ = ["Ptp"]
 class PtpConf(MasqueradeConf, frozen=True):
     """The keys of this plugin."""
 
-    mtu: Annotated[Mtu, KeyRule("of both ends; 0: as it comes")] = 0
+    mtu: Annotated[Mtu, KeyRule("the MTU of both ends; 0: the kernel's default")] = 0
 
 
 class Ptp(MainPlugin):

@@ -24,10 +24,12 @@ HOST_BITS_MIN: Final = 2  # of /31 and /32 nothing is left beside network, gatew
 class RangeConf(Conf, frozen=True):
     """A range as it is written."""
 
-    subnet: Annotated[str, KeyRule("the subnet, as 10.10.1.0/24", check=read_cidr)] = ""
-    range_start: Annotated[str, KeyRule("the first address to give", check=read_ip)] = ""
-    range_end: Annotated[str, KeyRule("the last address to give", check=read_ip)] = ""
-    gateway: Annotated[str, KeyRule("the gateway; the first of the subnet", check=read_ip)] = ""
+    subnet: Annotated[str, KeyRule("the subnet, for example 10.10.1.0/24", check=read_cidr)] = ""
+    range_start: Annotated[str, KeyRule("the first address to assign", check=read_ip)] = ""
+    range_end: Annotated[str, KeyRule("the last address to assign", check=read_ip)] = ""
+    gateway: Annotated[
+        str, KeyRule("the gateway; by default the subnet's first address", check=read_ip)
+    ] = ""
 
     def refuse(self) -> None:
         """Raise where no range can be made of the keys."""
@@ -125,7 +127,7 @@ def _read_range(written: RangeConf) -> Range:
     if subnet.max_prefixlen - subnet.prefixlen < HOST_BITS_MIN:
         raise ConfError(f"subnet {subnet} is too small", path=("subnet",))
     if interface.ip != subnet.network_address:
-        raise ConfError(f"subnet {interface} has host bits: write {subnet}", path=("subnet",))
+        raise ConfError(f"subnet {interface} has host bits; use {subnet}", path=("subnet",))
     first = subnet.network_address + 1
     # The last address of an IPv4 subnet is its broadcast address; IPv6 has none.
     last = subnet[-2] if subnet.version == 4 else subnet[-1]

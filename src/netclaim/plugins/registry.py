@@ -102,8 +102,8 @@ def in_process_plugins(
     """
     if unknown := set(exec_types) - PLUGIN_TYPES:
         raise RequestError(
-            f"{', '.join(sorted(unknown))}: no such type runs in process; "
-            f"these do: {', '.join(sorted(PLUGIN_TYPES))}",
+            f"{', '.join(sorted(unknown))}: not a type that runs in process; "
+            f"those are {', '.join(sorted(PLUGIN_TYPES))}",
             path=("exec-plugins",),
         )
 

@@ -45,7 +45,7 @@ class SbrConf(Conf, frozen=True):
     """The keys of this plugin."""
 
     table: Annotated[
-        int | None, KeyRule("a routing table that others fill", low=0, high=TABLES - 1)
+        int | None, KeyRule("a routing table that somebody else fills", low=0, high=TABLES - 1)
     ] = None
 
 

@@ -21,8 +21,8 @@ __all__ = ["Place", "StackedConf", "default_link", "open_place"]
 class StackedConf(NetConf, frozen=True):
     """The keys of a link that stands on another."""
 
-    master: Annotated[str, KeyRule("the link to stand on")] = ""
-    mtu: Annotated[Mtu, KeyRule("at most the master's; 0: as it comes")] = 0
+    master: Annotated[str, KeyRule("the parent link")] = ""
+    mtu: Annotated[Mtu, KeyRule("the MTU, at most the master's; 0: the kernel's default")] = 0
     link_in_container: Annotated[bool, KeyRule("the master is in the container")] = False
 
 
@@ -58,7 +58,7 @@ class Place(Closing):
                 return index
         link = await find_link(self.of_master, name)
         if link is None:
-            raise PluginError(f"there is no link {name!r} to be the master")
+            raise PluginError(f"the master link {name!r} does not exist")
         if not 0 <= mtu <= link.mtu:
             raise PluginError(f"MTU {mtu} is not between 0 and the master's {link.mtu}")
         return link.index
@@ -76,4 +76,4 @@ async def default_link(rtnl: Rtnl) -> str:
             link = await find_link_at(rtnl, route.index)
             if link is not None:
                 return link.name
-    raise PluginError("there is no default route: name the master")
+    raise PluginError("there is no default route; set master")

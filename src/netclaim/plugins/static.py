@@ -25,7 +25,11 @@ class AddressConf(Conf, frozen=True):
 
     address: Annotated[
         str,
-        KeyRule("with its prefix", check=read_cidr, missing="for example 10.10.1.7/24"),
+        KeyRule(
+            "the address with its prefix length",
+            check=read_cidr,
+            missing="for example 10.10.1.7/24",
+        ),
     ] = ""
     gateway: Annotated[str, KeyRule("the gateway", check=read_ip)] = ""
 
@@ -93,7 +97,7 @@ def _addresses(
         addresses += by_argument
     families = [address.version for address, _ in addresses]
     if len(families) > len(set(families)) and not at_least(invocation.version, CHAINING):
-        raise PluginError(f"CNI {invocation.version} has room for one address of a family only")
+        raise PluginError(f"CNI {invocation.version} allows only one address of each family")
     return addresses
 
 

@@ -35,13 +35,15 @@ class CommonConf(Conf, frozen=True):
 
     name: Annotated[str, KeyRule("the network's name")] = ""
     type: Annotated[str, KeyRule("the plugin")] = ""
-    cni_version: Annotated[str, KeyRule("the version of CNI")] = ""
-    cni_versions: Annotated[tuple[str, ...], KeyRule("versions of CNI")] = ()
-    disable_check: Annotated[Any, KeyRule("no CHECK")] = False
-    disable_gc: Annotated[Any, KeyRule("no GC", name="disableGC")] = False
+    cni_version: Annotated[str, KeyRule("the CNI version")] = ""
+    cni_versions: Annotated[tuple[str, ...], KeyRule("the CNI versions")] = ()
+    disable_check: Annotated[Any, KeyRule("skips CHECK")] = False
+    disable_gc: Annotated[Any, KeyRule("skips GC", name="disableGC")] = False
     ipam: Annotated[JsonObject | None, KeyRule("address management")] = None
     dns: Annotated[DNS, KeyRule("name servers, part of the result")] = DNS()
-    ip_masq: Annotated[bool, KeyRule("hide addresses behind the node's, if the plugin can")] = False
+    ip_masq: Annotated[
+        bool, KeyRule("hide addresses behind the node's, if the plugin supports it")
+    ] = False
     capabilities: Annotated[JsonObject | None, KeyRule("what the runtime may pass")] = None
     runtime_config: Annotated[JsonObject | None, KeyRule("what the runtime passes")] = None
     args: Annotated[JsonObject | None, KeyRule("arguments of the runtime")] = None
@@ -111,7 +113,7 @@ def _ipam_faults(
         message = "type is missing; for example host-local"
         yield RequestError(message, path=(*path, "type"))
     elif manager is not None and manager.ipam_conf is not None:
-        kind = {"type": Declared("type", str, KeyRule("who manages the addresses"))}
+        kind = {"type": Declared("type", str, KeyRule("the plugin that manages addresses"))}
         unlisted = {fold(name) for name in manager.ipam_conf.unused}
         known = {**kind, **known_keys(manager.ipam_conf)}
         yield from object_faults(known, ipam, path, unlisted=unlisted)

@@ -31,12 +31,12 @@ class TapConf(NetConf, frozen=True):
     """The keys of this plugin."""
 
     multi_queue: Annotated[bool, KeyRule("several queues")] = False
-    mtu: Annotated[U32, KeyRule("the tap's MTU; 0: as it comes")] = 0
+    mtu: Annotated[U32, KeyRule("the tap's MTU; 0: the kernel's default")] = 0
     mac: Annotated[str, KeyRule("the tap's MAC", check=chosen_mac)] = ""
     owner: Annotated[U32 | None, KeyRule("the user who may open it")] = None
     group: Annotated[U32 | None, KeyRule("the group that may open it")] = None
-    selinux_context: Annotated[str, KeyRule("the label to make it under")] = ""
-    bridge: Annotated[str, KeyRule("a bridge of the container to join")] = ""
+    selinux_context: Annotated[str, KeyRule("the label to create it with")] = ""
+    bridge: Annotated[str, KeyRule("a bridge in the container to join")] = ""
     runtime_config: MacOffer = MacOffer()
 
 
@@ -60,7 +60,7 @@ class Tap(MainPlugin):
         mac = chosen_mac(conf.mac, mac_of_args(endpoint), conf.runtime_config.mac)
         with open_pod(endpoint.netns) as pod:
             if await find_link(pod.rtnl, endpoint.ifname) is not None:
-                raise PluginError(f"the container has a link {endpoint.ifname!r} already")
+                raise PluginError(f"the container already has a link {endpoint.ifname!r}")
             pod.inside(
                 lambda: make_tap(
                     endpoint.ifname, flags=_flags(conf), owner=conf.owner, group=conf.group

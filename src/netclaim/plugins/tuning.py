@@ -45,10 +45,10 @@ class Wishes(Conf, frozen=True):
     """What can be asked for in two places."""
 
     mac: Annotated[str | None, KeyRule("the interface's MAC", check=chosen_mac)] = None
-    promisc: Annotated[bool | None, KeyRule("receive what is for others too")] = None
+    promisc: Annotated[bool | None, KeyRule("also receive frames for others")] = None
     mtu: Annotated[U32 | None, KeyRule("the interface's MTU")] = None
     allmulti: Annotated[bool | None, KeyRule("receive all multicast")] = None
-    tx_q_len: Annotated[U32 | None, KeyRule("the length of the queue for sending")] = None
+    tx_q_len: Annotated[U32 | None, KeyRule("the length of the transmit queue")] = None
 
 
 class Args(Conf, frozen=True):
@@ -60,7 +60,7 @@ class Args(Conf, frozen=True):
 class BackupConf(Conf, frozen=True):
     """The one key that DEL needs."""
 
-    data_dir: Annotated[str, KeyRule("the node's directory for what to put back")] = ""
+    data_dir: Annotated[str, KeyRule("the directory on the node for saved settings")] = ""
 
 
 class TuningConf(Wishes, frozen=True):
@@ -75,7 +75,7 @@ class SysctlConf(Conf, frozen=True):
 
     sysctl: Annotated[
         dict[str, str | None] | None,
-        KeyRule("kernel settings below net; IFNAME is the interface"),
+        KeyRule("kernel settings below `net`; IFNAME stands for the interface"),
     ] = None
 
 

@@ -96,7 +96,7 @@ class Backup:
             with made_directory(self.directory, 0o700) as directory:
                 replace_plain(self._name, before.written().encode(), dir_fd=directory)
         except OSError as error:
-            raise HostError(f"cannot keep how {self.key.ifname} is: {error}") from error
+            raise HostError(f"cannot save the settings of {self.key.ifname}: {error}") from error
 
     def read(self) -> LinkTuning | None:
         """Return how the link was; None where nothing was tuned, or nobody can read it any more."""
@@ -115,7 +115,9 @@ class Backup:
                 remove_plain(self._name, dir_fd=directory)
         except OSError as error:
             if error.errno not in NOWHERE:
-                raise HostError(f"cannot forget how {self.key.ifname} was: {error}") from error
+                raise HostError(
+                    f"cannot remove the saved settings of {self.key.ifname}: {error}"
+                ) from error
 
     @property
     def _name(self) -> str:

@@ -69,7 +69,7 @@ async def _make(pod: Pod, name: str, *, mac: str, mtu: int) -> None:
                 if error.errno != errno.EEXIST:
                     raise
                 if await find_link(pod.rtnl, name) is not None:
-                    raise PluginError(f"the container has a link {name!r} already") from error
+                    raise PluginError(f"the container already has a link {name!r}") from error
             else:
                 return
     raise PluginError("no free name for the host's end was found")

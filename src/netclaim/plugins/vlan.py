@@ -26,7 +26,7 @@ VLAN_ID_MAX = 4094  # 802.1Q keeps 4095 for itself
 class VlanConf(StackedConf, frozen=True):
     """The keys of this plugin."""
 
-    vlan_id: Annotated[int, KeyRule("the VLAN's id", low=0, high=VLAN_ID_MAX)] = 0
+    vlan_id: Annotated[int, KeyRule("the VLAN's ID", low=0, high=VLAN_ID_MAX)] = 0
 
 
 class Vlan(MainPlugin):
@@ -63,13 +63,13 @@ class Vlan(MainPlugin):
             link = await check_attachment(place.pod, invocation, kind="vlan")
             settings = await link_settings(place.pod.rtnl, link.name)
             if not settings or settings.number(uapi.IFLA_VLAN_ID) != conf.vlan_id:
-                raise PluginError(f"container vlan {link.name} has not the id {conf.vlan_id}")
+                raise PluginError(f"container vlan {link.name} does not have the ID {conf.vlan_id}")
             if conf.mtu and conf.mtu != link.mtu:
-                raise PluginError(f"container vlan {link.name} has not the MTU {conf.mtu}")
+                raise PluginError(f"container vlan {link.name} does not have the MTU {conf.mtu}")
 
 
 def _check_conf(conf: VlanConf) -> None:
     if not conf.master:
-        raise PluginError("master is missing: name the link to stand on")
+        raise PluginError("master is missing; name the parent link")
     if not 0 <= conf.vlan_id <= VLAN_ID_MAX:
         raise PluginError(f"vlanId {conf.vlan_id} is not between 0 and {VLAN_ID_MAX}")

@@ -45,9 +45,9 @@ class VrfConf(Conf, frozen=True):
     """The keys of this plugin."""
 
     vrfname: Annotated[
-        str, KeyRule("the domain's name", check=check_ifname, missing="for example blue")
+        str, KeyRule("the VRF's name", check=check_ifname, missing="for example blue")
     ] = ""
-    table: Annotated[U32, KeyRule("its routing table; 0: the first that is free")] = 0
+    table: Annotated[U32, KeyRule("the VRF's routing table; 0: the first that is free")] = 0
 
 
 class Domain(msgspec.Struct, frozen=True):
