@@ -166,8 +166,9 @@ def test_a_path_that_may_not_be_opened_is_refused(tmp_path: Path) -> None:
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
     with pytest.raises(NamespaceRefusedError) as caught:
-        is_live(loop)
+        open_netns(loop)
     assert caught.value.path == str(loop)
+    assert is_live(loop)
 
 
 def test_a_fifo_in_the_place_of_a_namespace_does_not_block(tmp_path: Path) -> None:

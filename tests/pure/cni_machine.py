@@ -18,9 +18,9 @@ from netclaim.cni import (
     Plugins,
     Result,
     ResultCache,
-    netns_alive,
     parse_network,
 )
+from netclaim.kernel import is_live
 
 SCRIPT = """#!/bin/sh
 here=${0%/*} name=${0##*/}
@@ -48,7 +48,7 @@ class Machine:
 
     def chain_of(self, plugins: Plugins) -> Chain:
         """Return a chain over this directory and cache."""
-        return Chain(plugins, self.cache, (str(self._bin),), netns_alive)
+        return Chain(plugins, self.cache, (str(self._bin),), is_live)
 
     def install(self, *names: str) -> None:
         """Install plugins; each answers ADD with an interface of its own name."""

@@ -1,11 +1,12 @@
-"""Reading the tables of our own pages, for tests that compare them with the code."""
+"""Comparing the tables of our own pages with the code: reading them, and naming what they lack."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import Final
 
-__all__ = ["DOCS", "ROOT", "code", "section", "table"]
+__all__ = ["DOCS", "ROOT", "code", "same_names", "section", "table"]
 
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
@@ -32,9 +33,16 @@ def section(page: str, heading: str) -> str:
 
 def table(page: str, heading: str) -> list[Mapping[str, str]]:
     """The rows of the first table under a heading, by column."""
-    lines = [line for line in section(page, heading).splitlines() if line.startswith("|")]
-    head, _, *rows = (_cells(line) for line in lines)
+    lines = dropwhile(lambda line: not line.startswith("|"), section(page, heading).splitlines())
+    head, _, *rows = map(_cells, takewhile(lambda line: line.startswith("|"), lines))
     return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def same_names(listed: Iterable[str], there: Iterable[str], *, place: str) -> None:
+    """See that a list has exactly what there is; a failure says what to write where."""
+    has, wants = set(listed), set(there)
+    assert not (new := sorted(wants - has)), f"add {', '.join(new)} to {place}"
+    assert not (gone := sorted(has - wants)), f"remove {', '.join(gone)} from {place}"
 
 
 def code(cell: str) -> str:

@@ -1,7 +1,9 @@
 """The options of `netclaim driver`, its further words and an author's driver, as they are known."""
 
 import argparse
-from dataclasses import asdict
+import inspect
+import re
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,9 @@ import pytest
 from netclaim.cli import driver, load_command, main
 from netclaim.framework import Settings, add_flags
 from netclaim.framework.settings import Setting, declared
+from netclaim.network import LinkSettings
+from tests.pure.doc_pages import same_names
 
-PAGE = Path(__file__).parents[2] / "docs" / "driver.md"
 # A value of each setting that is no path, and not its default.
 OTHER = {
     "node_name": "other",
@@ -106,6 +109,8 @@ def test_options(module: str, expected: list[tuple[str, str | None, str]]) -> No
         )
         for option in load_command(module).params
     ]
+    place = f"the options of cli/{module}.py that are listed here, with variable and default"
+    same_names((flags for flags, *_ in expected), (flags for flags, *_ in found), place=place)
     assert sorted(found) == sorted(expected)
 
 
@@ -117,7 +122,20 @@ def test_an_authors_flags() -> None:
         " ".join(each.option_strings): "" if each.default is None else str(each.default)
         for each in parser._actions
     }
+    same_names(dict(AUTHORS), flags, place="AUTHORS here, with the default")
     assert flags == dict(AUTHORS)
+
+
+# What of LinkSettings is no option: it follows from another, or nobody has had to change it yet.
+NO_OPTION = {"state_dir", "runtime_results", "pod_netns", "undo_s", "plugin_s"}
+
+
+def test_the_drivers_own_settings_are_options() -> None:
+    """Whatever LinkSettings has comes from an option of `netclaim driver`, or is known not to."""
+    given = set(re.findall(r"^        (\w+)=", inspect.getsource(driver.command), re.MULTILINE))
+    there = {each.name for each in fields(LinkSettings)}
+    place = "what cli/driver.py gives LinkSettings, from an option, or to NO_OPTION here"
+    same_names((given & there) | NO_OPTION, there, place=place)
 
 
 @pytest.mark.parametrize("setting", declared(), ids=lambda each: each.name)
@@ -129,6 +147,8 @@ def test_every_setting_reaches_the_driver(
     monkeypatch.setattr(driver, "serve", lambda _, settings: started.append(settings))
     monkeypatch.setattr(driver, "link_driver", lambda _: None)
     value = OTHER.get(setting.name, "/other")
+    known = setting.kind in {Path, str} or setting.name in OTHER
+    assert known, f"add a value of {setting.name} that is not its default to OTHER here"
     for other in declared():
         monkeypatch.delenv(other.variable, raising=False)
     for flag in (setting.option, *setting.also):
@@ -137,7 +157,7 @@ def test_every_setting_reaches_the_driver(
     monkeypatch.setenv(setting.variable, value)
     with pytest.raises(SystemExit):
         main(["driver"])
-    assert len(started) == 2 + len(setting.also)
+    assert len(started) == 2 + len(setting.also), f"{value} was refused; say another in OTHER"
     for settings in started:
         given = asdict(settings)
         assert str(given.pop(setting.name)) == value

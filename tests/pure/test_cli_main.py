@@ -1,5 +1,8 @@
 """The command line itself: help, version, and how errors end."""
 
+import importlib
+import keyword
+import pkgutil
 import shlex
 import subprocess
 import sys
@@ -7,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from netclaim import __version__
-from netclaim.cli import COMMANDS, build_app, load_command, main
+from netclaim import __version__, cli
+from netclaim.cli import COMMANDS, FURTHER, build_app, load_command, main
 from netclaim.errors import HostError, NetclaimError, PeerError, RequestError
+from tests.pure.doc_pages import DOCS, same_names
 
 # Raised by a command that the tests put in the place of the whole command line.
 FAULTS: list[tuple[BaseException, str, int]] = [
@@ -149,6 +153,49 @@ def test_a_reader_that_leaves(tmp_path: Path) -> None:
 def test_each_command_says_the_same_of_itself(name: str) -> None:
     """A command's own help begins with the line that the overview shows of it."""
     assert load_command(name).help.splitlines()[0] == COMMANDS[name]
+
+
+def test_every_command_can_be_called() -> None:
+    """Each module with a function `command` is a row of one of the two tables."""
+    modules = (module.name for module in pkgutil.iter_modules(cli.__path__, f"{cli.__name__}."))
+    loaded = [importlib.import_module(name) for name in modules if not name.endswith("__main__")]
+    there = {each.__name__ for each in loaded if hasattr(each, "command")}
+    rows = (*COMMANDS, *FURTHER.values())
+    named = {f"{cli.__name__}.{row}{'_' if keyword.iskeyword(row) else ''}" for row in rows}
+    same_names(named, there, place="COMMANDS or FURTHER in cli/__init__.py")
+
+
+# The page of each command.
+PAGES = {
+    "check": "check.md",
+    "demo": "local.md",
+    "driver": "driver.md",
+    "explain": "explain.md",
+    "try": "local.md",
+    "upgrade": "upgrade.md",
+}
+
+
+def test_every_command_has_a_page() -> None:
+    """A command is described by a page, which names it in its first paragraphs."""
+    same_names(PAGES, COMMANDS, place="PAGES here, and write the page in docs/")
+    for name, page in PAGES.items():
+        opening = (DOCS / page).read_text().partition("\n## ")[0]
+        assert f"`netclaim {name}`" in opening, f"docs/{page} does not begin with netclaim {name}"
+    for words in FURTHER:
+        named = f"`netclaim {' '.join(words)}`"
+        page = PAGES[words[0]]
+        assert named in (DOCS / page).read_text(), f"add {named} to docs/{page}"
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"driver"}))
+def test_every_option_of_a_command_is_on_its_page(name: str) -> None:
+    """The options that users type are explained where the command is; the driver's are a table."""
+    text = (DOCS / PAGES[name]).read_text()
+    options = [each for each in load_command(name).params if each.param_type_name == "option"]
+    for option in options:
+        shown = any(f"`{flag}{end}" in text for flag in option.opts for end in "` ")
+        assert shown, f"add {option.opts[-1]} to docs/{PAGES[name]}"
 
 
 def test_an_unknown_command(capsys: pytest.CaptureFixture[str]) -> None:

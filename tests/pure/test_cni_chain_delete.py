@@ -86,6 +86,17 @@ async def test_a_namespace_that_is_gone_is_told_as_empty(machine: Machine) -> No
 
 
 @pytest.mark.asyncio
+async def test_a_namespace_that_cannot_be_looked_at_is_passed_on(
+    machine: Machine, tmp_path: Path
+) -> None:
+    """DEL does not leave in a pod what it only could not see."""
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    await machine.chain.delete(network("a"), replace(ENDPOINT, netns=str(loop)))
+    assert machine.env("a", "DEL")["CNI_NETNS"] == str(loop)
+
+
+@pytest.mark.asyncio
 @pytest.mark.parametrize(("netns", "also"), [(NETNS, []), ("/nonexistent", ["DEL ipam"])])
 async def test_host_devices_address_is_released_without_its_namespace(
     machine: Machine, netns: str, also: list[str]

@@ -10,7 +10,7 @@ from netclaim.model.device import AttributeValue, Device
 from netclaim.network.device import LINK_TYPES
 from netclaim.network.discover import generic_device
 from netclaim.network.settings import DRIVER_NAME
-from tests.pure.doc_pages import code, section, table
+from tests.pure.doc_pages import code, same_names, section, table
 from tests.pure.test_network_device import CARD, ETH1, EVERY_ATTRIBUTE, described
 from tests.pure.test_network_device import address as address_of
 
@@ -38,6 +38,7 @@ def test_every_attribute_is_listed() -> None:
         code(row["Attribute"]): (row["Type"], code(row["Example"]))
         for row in table(PAGE, "Attributes")
     }
+    same_names(listed, EVERY_ATTRIBUTE, place=f'docs/{PAGE}, "Attributes"')
     assert listed == {
         name: (TYPES[type(value)], shown(value)) for name, value in EVERY_ATTRIBUTE.items()
     }
@@ -49,12 +50,12 @@ def test_what_is_always_there() -> None:
         code(row["Attribute"]) for row in table(PAGE, "Attributes") if row["Present"] == "always"
     }
     bare = described(msgspec.structs.replace(ETH1, kind=""), facts=SysfsFacts())
-    assert always == set(bare.attributes)
+    same_names(always, bare.attributes, place=f'those marked "always" in docs/{PAGE}, "Attributes"')
 
 
 def test_every_attribute_has_a_selector_that_reads_it() -> None:
     """Each attribute has an example selector, which names it."""
-    assert set(SELECTORS) == set(EVERY_ATTRIBUTE)
+    same_names(SELECTORS, EVERY_ATTRIBUTE, place=f'docs/{PAGE}, "Selectors"')
     for name, expression in SELECTORS.items():
         assert name.rpartition("/")[2] in expression
 
@@ -78,6 +79,7 @@ def test_the_generic_device() -> None:
     """The table of the device `cni` has its attributes and their values."""
     listed = {code(row["Attribute"]): code(row["Value"]) for row in table(PAGE, "The device `cni`")}
     device = generic_device()
+    same_names(listed, device.attributes, place=f'docs/{PAGE}, "The device `cni`"')
     assert listed == {name: shown(value) for name, value in device.attributes.items()}
     assert device.allow_multiple_allocations
 

@@ -12,7 +12,7 @@ from netclaim.framework import Settings
 from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.kubelet import PluginSockets
 from netclaim.network import LinkSettings
-from tests.pure.doc_pages import ROOT, code, section, table
+from tests.pure.doc_pages import ROOT, code, same_names, section, table
 
 PAGE: Final = "driver.md"
 SOURCE: Final = ROOT / "src" / "netclaim"
@@ -20,6 +20,7 @@ SOURCE: Final = ROOT / "src" / "netclaim"
 ELSEWHERE: Final = (SOURCE / "local", SOURCE / "nri" / "runtime.py")
 LEVELS: Final = {"exception": "error"}  # a method that is another level with a traceback
 EXPLAIN: Final = "explain"  # framework.logs: warning, or error for a bug
+METHODS: Final = frozenset({"debug", "info", "warning", "error", "exception"})
 
 
 def options() -> dict[str, Any]:
@@ -53,9 +54,11 @@ def _events_in(tree: ast.AST) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         match node:
             case ast.Call(
-                func=ast.Attribute(value=ast.Name(id="log"), attr=method),
+                func=ast.Attribute(
+                    value=ast.Name(id="log") | ast.Attribute(attr="_log"), attr=method
+                ),
                 args=[ast.Constant(value=str(event)), *_],
-            ):
+            ) if method in METHODS:
                 yield event, LEVELS.get(method, method)
             case ast.Call(func=ast.Name(id="explain"), args=[ast.Constant(value=str(event)), *_]):
                 yield event, EXPLAIN
@@ -67,6 +70,7 @@ def test_every_flag_is_listed() -> None:
         (code(row["Flag"]), code(row["Environment variable"]), row["Default"])
         for row in table(PAGE, "Flags")
     ]
+    same_names((flag for flag, _, _ in listed), options(), place=f'docs/{PAGE}, "Flags"')
     assert sorted(listed) == sorted(
         (flag, option.envvar, default_of(flag, option.default))
         for flag, option in options().items()
@@ -84,7 +88,8 @@ def test_every_other_name_of_a_flag_is_named() -> None:
 def test_every_log_event_is_listed() -> None:
     """The table has each event that is logged, and no other, in the order of the alphabet."""
     listed = [code(row["Event"]) for row in table(PAGE, "Log events")]
-    assert listed == sorted(events_logged())
+    same_names(listed, events_logged(), place=f'docs/{PAGE}, "Log events"')
+    assert listed == sorted(listed)
 
 
 def test_levels_of_log_events() -> None:
@@ -95,24 +100,37 @@ def test_levels_of_log_events() -> None:
         event = code(row["Event"])
         explained = EXPLAIN in logged[event]
         plain = {"warning" if level == EXPLAIN else level for level in logged[event]}
-        assert set(row["Level"].split(" or ")) == plain, event
-        assert (f"`{event}`" in rest) is explained, event
+        assert set(row["Level"].split(" or ")) == plain, f"{event} is logged as {plain}"
+        assert (f"`{event}`" in rest) is explained, (
+            f"{event}: what `explain` logs, and nothing else, is named below the table"
+        )
 
 
-def test_every_event_is_a_constant() -> None:
-    """Nothing but `explain` logs under a name that it was given, so that the list is whole."""
+def test_every_event_is_found() -> None:
+    """Loggers are called `log`, and log under constant names, so that the list is whole.
+
+    Only `explain` logs under a name that it was given.
+    """
     for path in SOURCE.rglob("*.py"):
+        where = path.relative_to(ROOT)
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
+                case ast.Assign(targets=[target], value=ast.Call() as made):
+                    logger = "get_logger(" in ast.unparse(made)
+                    name = ast.unparse(target)
+                    assert not logger or name in {"log", "self._log"}, (
+                        f"{where}:{node.lineno}: call the logger log"
+                    )
                 case ast.Call(
                     func=ast.Attribute(
-                        value=ast.Name(id="log"),
-                        attr="debug" | "info" | "warning" | "error" | "exception",
+                        value=ast.Name(id="log") | ast.Attribute(attr="_log"), attr=method
                     ),
                     args=[first, *_],
-                ):
+                ) if method in METHODS:
                     named = isinstance(first, ast.Constant)
-                    assert named or path.name == "logs.py", f"{path}:{node.lineno}"
+                    assert named or path.name == "logs.py", (
+                        f"{where}:{node.lineno}: the event is no constant"
+                    )
                 case _:
                     pass
 

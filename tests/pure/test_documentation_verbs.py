@@ -7,7 +7,7 @@ import pytest
 
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.testing import FakeClock
-from tests.pure.doc_pages import DOCS, section
+from tests.pure.doc_pages import DOCS, same_names, section
 from tests.pure.test_documentation_driver import events_logged, options
 
 # The words that a page's log events begin with.
@@ -35,7 +35,8 @@ def test_log_events_of_a_verb(verb: str) -> None:
     """A verb's page lists all log events that begin with its words, and no other."""
     listed = re.findall(r"`([a-z_]+\.[a-z_]+)`", section(f"{verb}.md", SUMMARY))
     expected = [event for event in events_logged() if event.partition(".")[0] in PREFIXES[verb]]
-    assert listed == sorted(expected)
+    same_names(listed, expected, place=f'docs/{verb}.md, "{SUMMARY}"')
+    assert listed == sorted(listed)
 
 
 @pytest.mark.parametrize("verb", PREFIXES)
@@ -49,7 +50,7 @@ def test_settings_of_a_verb(verb: str) -> None:
 def test_metrics_exist(page: str) -> None:
     """Whatever a page names as a metric is one."""
     named = set(METRIC.findall((DOCS / page).read_text()))
-    assert named <= metric_names()
+    assert not (none := named - metric_names()), f"no metrics of docs/{page}: {sorted(none)}"
 
 
 def test_every_metric_of_a_verb_is_on_its_page() -> None:
@@ -58,7 +59,7 @@ def test_every_metric_of_a_verb_is_on_its_page() -> None:
         text = section(f"{verb}.md", SUMMARY)
         for name in metric_names():
             if name.removesuffix("_seconds").removeprefix("netclaim_") in words:
-                assert f"`{name}`" in text
+                assert f"`{name}`" in text, f'add {name} to docs/{verb}.md, "{SUMMARY}"'
 
 
 def test_every_verb_is_written_alike() -> None:

@@ -7,13 +7,22 @@ from typing import get_args
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from netclaim.framework import metrics as metrics_module
 from netclaim.framework.metrics import METRICS, SECONDS, Declared, Metrics, Verb
 from netclaim.framework.testing import FakeClock
+from tests.pure.doc_pages import same_names
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "driver.md"
 # What Prometheus adds to a metric's name for each of its series.
 SERIES = re.compile(r"_(?:bucket|count|sum|created)$")
+
+
+def test_what_is_declared_is_in_the_list() -> None:
+    """METRICS has every metric that the module declares."""
+    declared = {each.name for each in vars(metrics_module).values() if isinstance(each, Declared)}
+    declared |= {each.name for each in SECONDS.values()}
+    same_names((each.name for each in METRICS), declared, place="METRICS in framework/metrics.py")
 
 
 def test_what_is_declared_is_exposed() -> None:
@@ -24,7 +33,10 @@ def test_what_is_declared_is_exposed() -> None:
         for family in text_string_to_metric_families(text)
         if not family.name.endswith("_created")
     }
-    assert exposed == {(each.name.removesuffix("_total"), each.kind, each.text) for each in METRICS}
+    declared = {(each.name.removesuffix("_total"), each.kind, each.text) for each in METRICS}
+    names, place = {name for name, _, _ in declared}, "the attributes that Metrics() makes"
+    same_names((name for name, _, _ in exposed), names, place=place)
+    assert exposed == declared
 
 
 def test_every_verb_is_timed() -> None:
@@ -46,7 +58,11 @@ def test_every_verb_is_timed() -> None:
 def test_the_page_lists_every_metric() -> None:
     """docs/driver.md has a row for each declared metric, in its words, and no others."""
     rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| `netclaim_")]
-    assert rows == [row(each) for each in METRICS]
+    wanted = [row(each) for each in METRICS]
+    assert not (new := [each for each in wanted if each not in rows]), "\n".join(
+        ['add to docs/driver.md, "Metrics":', *new]
+    )
+    assert rows == wanted
 
 
 def row(each: Declared) -> str:

@@ -1,5 +1,7 @@
 """What is published of a link."""
 
+import ast
+import inspect
 import socket
 
 import msgspec
@@ -10,7 +12,9 @@ from hypothesis import strategies as st
 from netclaim.kernel import Address, Link, SysfsFacts, uapi
 from netclaim.kernel.netlink import text_of
 from netclaim.model.device import AttributeValue, Device, is_dns_label
+from netclaim.network import device as device_module
 from netclaim.network.device import device_name, device_of
+from tests.pure.doc_pages import same_names
 
 ETH1 = Link(
     index=3,
@@ -77,6 +81,20 @@ def address(
 def described(link: Link = ETH1, *addresses: Address, facts: SysfsFacts = NO_FACTS) -> Device:
     """Describe a link that the default route does not use."""
     return device_of(link, addresses, facts, default_route=False)
+
+
+def names_in_source() -> set[str]:
+    """The attributes that `device_of` writes down, whether a link has them or not."""
+    tree = ast.parse(inspect.getsource(device_of))
+    tables = [node for node in ast.walk(tree) if isinstance(node, ast.Dict)]
+    keys = [key for table in tables for key in table.keys if key is not None]
+    return {str(eval(ast.unparse(key), vars(device_module))) for key in keys}
+
+
+def test_the_example_has_every_attribute() -> None:
+    """What the documentation is compared with leaves out nothing that a link could have."""
+    place = "EVERY_ATTRIBUTE here, and what it is read from to CARD or ETH1"
+    same_names(EVERY_ATTRIBUTE, names_in_source(), place=place)
 
 
 def test_a_card_with_everything() -> None:

@@ -129,6 +129,8 @@ def test_a_parameter_has_all_that_its_row_says() -> None:
         assert (key.rule is not None) is claims, f"{key.name}: `rule` is for what claims can set"
         allowable = claims and key.name != "ifName"
         assert key.allowable is allowable, f"{key.name}: `allowable` is for all but the name"
+        wish = allowable and key.name != "config"
+        assert key.wish is wish, f"{key.name}: the driver only acts on what is a `wish`"
     new = set(WISHES) - set(Wishes.__struct_fields__)
     assert not new, f"add {sorted(new)} to Wishes, and to with_wishes what becomes of them"
     assert set(WISHES) == set(Wishes.__struct_fields__)

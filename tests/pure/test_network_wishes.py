@@ -6,7 +6,7 @@ import pytest
 
 from netclaim.cni import parse_network
 from netclaim.errors import RequestError
-from netclaim.network.parameter_keys import BY_NAME
+from netclaim.network.parameter_keys import BY_NAME, WISHES
 from netclaim.network.wishes import Wishes, with_wishes
 
 HOST_LOCAL = {"type": "host-local", "ranges": [[{"subnet": "10.10.1.0/24"}]]}
@@ -106,3 +106,17 @@ def test_a_wish_that_makes_no_sense_is_refused(key: str, value: object, message:
         BY_NAME[key].read(value, ("where",))
     assert str(caught.value).startswith("where")
     assert message in str(caught.value)
+
+
+def test_all_wishes_are_tried() -> None:
+    """The example wishes for everything that can be wished for."""
+    lacking = [wish for wish in WISHES if getattr(ALL, wish, None) == getattr(Wishes(), wish, None)]
+    assert not lacking, f"add {lacking} to Wishes, and to ALL here"
+
+
+@pytest.mark.parametrize("wish", WISHES)
+def test_no_wish_is_passed_over(wish: str) -> None:
+    """Each changes what a plugin that can fulfil it is asked."""
+    plugin = {"type": "macvlan", "ipam": HOST_LOCAL}
+    alone = Wishes(**{wish: getattr(ALL, wish)})
+    assert made(alone, plugin) != [plugin], f"with_wishes makes nothing of {wish}"

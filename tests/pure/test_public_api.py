@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.pure.doc_pages import same_names
+
 PAGE = Path(__file__).parents[2] / "docs" / "framework.md"
 MODULES = ("netclaim.framework", "netclaim.framework.testing", "netclaim.model", "netclaim.errors")
 ROW = re.compile(r"^\| `(\w+)` \| (.+) \|$", re.MULTILINE)
@@ -23,7 +25,9 @@ def section(title: str) -> str:
 def test_the_page_lists_every_public_name(name: str) -> None:
     """Each name of `__all__` has a row, in the same order, and nothing else has."""
     listed = [row[0] for row in ROW.findall(section(name))]
-    assert listed == sorted(importlib.import_module(name).__all__)
+    public = importlib.import_module(name).__all__
+    same_names(listed, public, place=f'docs/{PAGE.name}, "{name}"')
+    assert listed == sorted(public)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -49,4 +53,4 @@ def test_the_contract_can_be_met_with_public_names() -> None:
         for _, method in inspect.getmembers(driver, inspect.isfunction):
             for hint in inspect.get_annotations(method, eval_str=True).values():
                 for word in re.findall(r"netclaim\.model\.\w+\.(\w+)", str(hint)):
-                    assert word in model.__all__
+                    assert word in model.__all__, f"add {word} to __all__ of netclaim.model"

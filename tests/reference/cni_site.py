@@ -21,10 +21,10 @@ from netclaim.cni import (
     ExecPlugins,
     NetworkList,
     ResultCache,
-    netns_alive,
     parse_network,
     pod_args,
 )
+from netclaim.kernel import is_live
 
 CLONE_NEWNET = 0x40000000
 AMPLE_S = 60.0
@@ -137,7 +137,7 @@ def fresh_site(cni_plugins: Path, directory: Path) -> Iterator[Site]:
         stack.enter_context(inside(host))
         cache = ResultCache(directory / "cache")
         engine = ExecPlugins(inherited=os.environ, deadline_s=AMPLE_S)
-        chain = Chain(engine, cache, (str(cni_plugins),), netns_alive)
+        chain = Chain(engine, cache, (str(cni_plugins),), is_live)
         yield Site(host, pod, chain, cache, directory / "state")
 
 

@@ -23,7 +23,6 @@ from netclaim.cni.errors import (
     PluginMissingError,
 )
 from netclaim.cni.exec import ExecPlugins
-from netclaim.cni.netns import netns_alive
 from netclaim.cni.result import DNS, Interface, IPConfig, NetworkData, Result, Route, read_result
 
 __all__ = [
@@ -54,7 +53,6 @@ __all__ = [
     "Route",
     "check_container_id",
     "check_ifname",
-    "netns_alive",
     "parse_network",
     "pod_args",
     "read_result",

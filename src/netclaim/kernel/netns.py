@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, NoReturn, TypeVar
 
 import msgspec
+import structlog
 
 from netclaim.errors import HostError, PeerError
 from netclaim.kernel.closing import Closing
@@ -33,6 +34,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+log = structlog.get_logger(__name__)
 
 CLONE_NEWNET: Final = 0x40000000  # linux/sched.h; also what the ioctl below answers
 NS_GET_NSTYPE: Final = 0xB703  # linux/nsfs.h: _IO(0xb7, 3); any other kind of file answers ENOTTY
@@ -108,11 +111,16 @@ def open_netns(path: str | Path) -> Netns:
 
 
 def is_live(path: str | Path) -> bool:
-    """Say whether a network namespace is mounted at `path` now."""
+    """Say whether a network namespace is mounted at `path` now: the one answer that all go by.
+
+    One that cannot be looked at counts as live: what it has may not be taken for gone.
+    """
     try:
         open_netns(path).close()
     except NamespaceGoneError:
         return False
+    except NamespaceRefusedError as error:
+        log.warning("netns.refused", error=str(error))
     return True
 
 

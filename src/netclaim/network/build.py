@@ -5,7 +5,8 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache, netns_alive
+from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache
+from netclaim.kernel import is_live
 from netclaim.network.driver import LinkDriver
 from netclaim.network.files import PluginFiles
 from netclaim.network.gate import NetworkGate
@@ -56,7 +57,7 @@ def link_driver(
         plugins=PluginsByType(own, otherwise=programs),
         cache=ResultCache(settings.state_dir / "cni"),
         path=settings.cni_path,
-        netns_alive=netns_alive,
+        netns_alive=is_live,
     )
     gate = NetworkGate()
     return LinkDriver(
