@@ -34,28 +34,28 @@ lint: setup ## ruff, mypy, import-linter
 test: lint parts ## lint, then all four rungs of tests
 	$(PY) scripts/run_tests.py
 
-soak: setup ## 2,000 pod lifetimes, and the driver no bigger (root)
+soak: setup ## start and end 2,000 pods, and check that the driver does not grow (root)
 	NETCLAIM_SOAK=2000 $(PY) -m pytest -s tests/embedded/test_soak.py
 
 demo: setup ## the demo of the KubeCon talk, on an embedded cluster
 	@.venv/bin/netclaim demo
 
-lab-demo: parts ## the same on a real Kubernetes, which is gone afterwards (root)
+lab-demo: parts ## the same on a real Kubernetes, which is removed afterwards (root)
 	@$(PY) -m lab demo
 
-bench: parts ## what it costs, as ratios within one run (root)
+bench: parts ## measure the costs, as ratios within one run (root)
 	$(PY) -m benchmarks
 
-faults: parts ## break everything while pods start, run and end, and audit (root; takes long)
+faults: parts ## break everything while pods start, run and end, and audit the result (root; takes a long time)
 	$(PY) -m faults $(FAULTS)
 
 lab-up: setup ## boot a real Kubernetes on this machine (root)
 	@$(PY) -m lab up
 
-lab-down: setup ## take it away again, whatever is left of it
+lab-down: setup ## remove it again
 	@$(PY) -m lab down
 
-lock: setup ## bring requirements.lock in line with pyproject.toml
+lock: setup ## generate requirements.lock from pyproject.toml
 	$(PY) -m pip install --quiet uv
 	.venv/bin/uv pip compile --quiet --group dev pyproject.toml --generate-hashes --universal \
 	  --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock

@@ -160,19 +160,19 @@ def manifest() -> str:
 
 
 HEAD = f"""\
-# What a claim may set (docs/security.md), said at `kubectl apply`. Made from the driver's own table
-# by scripts/policy_files.py. The drivers judge every claim themselves and do not rely on this:
-# whose link a claim gets, what its class allows, and a configuration written as a string, only they
-# can know.
+# Reports at `kubectl apply` what a claim may not set (docs/security.md). Made from the driver's
+# own table by scripts/policy_files.py. The drivers check every claim themselves and do not rely on
+# this: only they know which link a claim gets, what its class allows, and what a configuration
+# written as a string contains.
 #
 # If the drivers have another name, another default level (--policy) or further programs for claims
-# (--claim-plugins), say so in the first three variables.
+# (--claim-plugins), set the first three variables accordingly.
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata:
   name: netclaim-claims
 spec:
-  failurePolicy: Ignore # what cannot be evaluated is for the driver to judge
+  failurePolicy: Ignore # what cannot be evaluated is left to the driver
   matchConstraints:
     resourceRules:
     - apiGroups: [resource.k8s.io]
@@ -198,7 +198,7 @@ spec:
   policyName: netclaim-claims
   validationActions: [Deny]
 ---
-# A label that is no level would stop all claims of its namespace: say so where it is set.
+# A label with an invalid level would stop all claims of its namespace: report it where it is set.
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata:

@@ -1,13 +1,13 @@
 """The error tree: every error says who must act.
 
     NetclaimError
-    ├── RequestError   the user acts: a manifest, a claim or an argument asks for what cannot be
-    ├── PeerError      we act, by trying again: the API server, kubelet, runtime or a plugin failed
-    └── HostError      the node's owner acts: a privilege, a path, a kernel feature is missing
+    ├── RequestError   the user must change a manifest, a claim or an argument
+    ├── PeerError      netclaim retries: the API server, kubelet, the runtime or a plugin failed
+    └── HostError      the node's admin must act: a privilege, a path, a kernel feature is missing
 
-Code tells errors apart by class and fields, never by their text. What a user sees of an error is
-`str(error)`: one line that says what is wrong and what to change. A program that ends with one says
-by its exit code who must act: 2 the user or the node's owner, 1 nobody, trying again may help.
+Code distinguishes errors by class and fields, never by their text. What a user sees of an error is
+`str(error)`: one line that says what is wrong and what to change. A program that ends with an error
+says by its exit code who must act: 2 the user or the node's admin, 1 nobody, a retry may help.
 """
 
 from collections.abc import Collection
@@ -32,7 +32,7 @@ class NetclaimError(Exception):
 
 
 class RequestError(NetclaimError):
-    """The user asked for something that cannot be; trying again does not help."""
+    """The user asked for something that is impossible; trying again does not help."""
 
     def __init__(self, message: str, *, path: Path = ()) -> None:
         """`path` leads to what to change, in a document or as the name of an option."""
@@ -43,15 +43,15 @@ class RequestError(NetclaimError):
 
 
 class PeerError(NetclaimError):
-    """Another party failed or was out of reach; trying again may help."""
+    """Another component failed or was unreachable; trying again may help."""
 
 
 class HostError(NetclaimError):
-    """This machine lacks something that only its owner can give."""
+    """This machine lacks something that only its admin can provide."""
 
 
 def faults_in(group: BaseExceptionGroup[NetclaimError]) -> list[NetclaimError]:
-    """List what tasks that failed together failed of."""
+    """List the errors of tasks that failed together."""
     faults: list[NetclaimError] = []
     for member in group.exceptions:
         if isinstance(member, BaseExceptionGroup):
@@ -62,5 +62,5 @@ def faults_in(group: BaseExceptionGroup[NetclaimError]) -> list[NetclaimError]:
 
 
 def exit_code(faults: Collection[NetclaimError]) -> int:
-    """With what to end a program that failed of these."""
+    """Return the exit code of a program that failed with these errors."""
     return TRY_AGAIN if all(isinstance(fault, PeerError) for fault in faults) else MUST_ACT

@@ -66,7 +66,7 @@ def test_everything_goes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert json.loads(conflist.read_text()) == LIST
     left = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert left == [conflist]
-    assert uninstall(settings, capsys) == (0, ["nothing to take away"])
+    assert uninstall(settings, capsys) == (0, ["nothing to remove"])
 
 
 def test_what_containers_restart_with_stays(
@@ -81,7 +81,7 @@ def test_what_containers_restart_with_stays(
     code, lines = uninstall(settings, capsys)
     program = RuntimePlaces.of(settings, NAME).program
     assert (code, len(lines), program.exists()) == (0, 4, True)
-    assert lines[-1] == f"kept {program}: pods still hold 1 claim, and restart with it"
+    assert lines[-1] == f"kept {program}: pods still use 1 claim and need it to restart"
 
 
 @pytest.mark.asyncio

@@ -209,13 +209,13 @@ def test_driver_that_cannot_run_is_quoted() -> None:
     assert "--driver-name: 'BAD_NAME' is not a name" in last
 
 
-@pytest.mark.parametrize("last", ["# Environment", "Ctrl-C ends it"])
+@pytest.mark.parametrize("last", ["# Environment", "Ctrl-C to stop it"])
 def test_interrupt_leaves_nothing(last: str) -> None:
     """Ctrl-C ends everything, with the code that shells expect; no process is left."""
     end_demo(last, hear_interrupts, signal.SIGINT, 130)
 
 
-@pytest.mark.parametrize("last", ["# Environment", "SIGTERM ends it"])
+@pytest.mark.parametrize("last", ["# Environment", "SIGTERM to stop it"])
 def test_job_in_the_background_ends_on_sigterm(last: str) -> None:
     """What a script has in the background is not for Ctrl-C; it says so, and a kill ends it all."""
     end_demo(last, ignore_interrupts, signal.SIGTERM, -signal.SIGTERM)

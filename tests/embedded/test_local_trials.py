@@ -148,7 +148,7 @@ def test_one_address_on_two_nodes_is_an_error(tmp_path: Path) -> None:
     only["spec"]["spec"]["devices"]["requests"][0]["exactly"]["adminAccess"] = True
     found = run(tmp_path, only, daemons, topology=FAMILIES)
     assert [one["stage"] for one in found["pods"]] == ["address", "address"]
-    assert "10.10.1.2 on network main is the address of" in found["pods"][0]["reason"]
+    assert "10.10.1.2 on network main is used by" in found["pods"][0]["reason"]
     assert "host-local knows only" in found["pods"][0]["reason"]
 
 

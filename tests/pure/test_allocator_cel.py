@@ -73,15 +73,15 @@ def test_refusal_says_where() -> None:
 @pytest.mark.parametrize(
     ("expression", "reason"),
     [
-        ("device.driver = 'x'", "1:15: a single '=': comparing is '=='"),
-        ("device.driver & true", "1:15: a single '&': CEL has '&&'"),
-        ("device.driver == 'x", "1:18: a string that does not end, or an unknown escape in it"),
+        ("device.driver = 'x'", "1:15: found '='; use '==' to compare"),
+        ("device.driver & true", "1:15: found '&'; use '&&'"),
+        ("device.driver == 'x", "1:18: unterminated string, or an unknown escape in it"),
         (
             "device.driver == 1",
             "1:15: found no matching overload for '_==_' applied to '(string, int)'",
         ),
         ("device.driver", "1:1: must evaluate to bool or the unknown type, not string"),
-        ("(true", "1:6: expected ')', found the end"),
+        ("(true", "1:6: expected ')', found the end of the expression"),
         ("duration('1h') == duration('1h')", "netclaim does not evaluate duration()"),
     ],
 )

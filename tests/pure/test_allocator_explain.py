@@ -116,7 +116,8 @@ def test_constraint_in_the_way() -> None:
     found = report(case(NAMES, slices, [one(NAMES, count=2)], constraints=constraints))
     assert [str(conflict) for conflict in found.conflicts] == [
         (
-            "matchAttribute dra.example.com/numa cannot hold: dra.example.com/pool/d0 has 0,"
+            "matchAttribute dra.example.com/numa cannot be satisfied: "
+            "dra.example.com/pool/d0 has 0,"
             " dra.example.com/pool/d1 has 1, dra.example.com/pool/d2 has none"
         )
     ]
@@ -128,7 +129,7 @@ def test_requests_in_each_others_way() -> None:
     found = report(case(NAMES, slices, [one(NAMES)], [one(NAMES)]))
     assert [one.enough for one in found.requests] == [True, True]
     assert [str(conflict) for conflict in found.conflicts] == [
-        "each request could be satisfied, but they need the same devices"
+        "each request can be satisfied alone, but they need the same devices"
     ]
 
 

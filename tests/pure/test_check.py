@@ -373,7 +373,7 @@ def test_a_pod_names_what_is_not_there() -> None:
     (line,) = lines(POD)
     assert line.startswith("x:15: warning: spec.resourceClaims[0].resourceClaimName: no Resource")
     elsewhere = POD.replace("name: db\n", "name: db\n  namespace: other\n", 1)
-    assert any('"storage" of namespace other' in line for line in lines(CLASS, CLAIM, elsewhere))
+    assert any('"storage" in namespace other' in line for line in lines(CLASS, CLAIM, elsewhere))
 
 
 def test_a_container_names_a_request_that_is_not_there() -> None:
@@ -401,7 +401,7 @@ def test_two_claims_with_one_interface_name(kind: str) -> None:
     workload = yaml.safe_dump(pod)
     other = CLAIM.replace("name: storage", "name: other", 1)
     (line,) = lines(CLASS, CLAIM, other, workload)
-    said = 'the interface is named "net1", and so is that of'
+    said = 'the interface name "net1" is already used by the claim'
     assert f": error: {path}.resourceClaims[1]: {said}" in line
     assert lines(CLASS, CLAIM, other.replace("net1", "net2"), workload) == []
 
@@ -420,7 +420,7 @@ POD_MISTAKES: list[tuple[str, str, str]] = [
     ),
     ("image:", "imagee:", '8: error: spec.containers[0].imagee: unknown field "imagee"; did you m'),
     ("claims:\n", "claim:\n", '10: error: spec.containers[0].resources.claim: unknown field "cla'),
-    ("image: postgres", "image: [a]", "8: error: spec.containers[0].image: is a list, not text"),
+    ("image: postgres", "image: [a]", "8: error: spec.containers[0].image: is a list, not a str"),
     ("spec:", "specs: {}\nspec:", '5: error: specs: unknown field "specs"; did you mean "spec"?'),
     (
         "    image:",
@@ -504,7 +504,7 @@ def test_one_claim_under_two_names() -> None:
 def test_the_same_name_twice() -> None:
     """Of two objects with one name the second is told where the first is."""
     (line,) = lines(CLASS, CLASS)
-    assert line == "x:13: warning: metadata.name: DeviceClass nic is there twice: the other is x:1"
+    assert line == "x:13: warning: metadata.name: DeviceClass nic is defined twice; also at x:1"
 
 
 def test_kinds_that_are_gone() -> None:
@@ -537,11 +537,11 @@ def test_kinds_that_are_gone() -> None:
     [
         ("a: 1", "x:1: error: not a manifest"),
         ("apiVersion: v1\nkind: [Pod]", "x:1: error: not a manifest"),
-        ("apiVersion: v1\nkind: Pod\nspec:\n  7: x", "x:4: error: spec.7: this key is no text"),
-        ("apiVersion: v1\nkind: A\nb: .inf", "x:3: error: b: is no number"),
+        ("apiVersion: v1\nkind: Pod\nspec:\n  7: x", "x:4: error: spec.7: this key is not a str"),
+        ("apiVersion: v1\nkind: A\nb: .inf", "x:3: error: b: is not a number"),
         ("apiVersion: v1\nkind: A\nb: !!binary aGk=", "x:3: error: b: is a bytes by its tag"),
-        ("apiVersion: v1\nkind: A\nb: 99999999999999999999", "x:3: error: b: is a number of more"),
-        ('apiVersion: v1\nkind: A\n"b\\nc": .inf', r"x:3: error: b\nc: is no number"),
+        ("apiVersion: v1\nkind: A\nb: 99999999999999999999", "x:3: error: b: does not fit into"),
+        ('apiVersion: v1\nkind: A\n"b\\nc": .inf', r"x:3: error: b\nc: is not a number"),
     ],
 )
 def test_what_no_server_reads(text: str, line: str) -> None:
@@ -563,10 +563,10 @@ def test_many_mistakes_of_one_object_are_cut() -> None:
         (b"a: [\n", "x:2: not YAML: "),
         (b"a: &a\n  b: *a\n", "x:1: an anchor contains an alias to itself"),
         (b"a: 1\n\xff\x00", "x:2: not UTF-8 text"),
-        (b"a: 1\nb: \x00\n", "x:2: not YAML: a control character"),
+        (b"a: 1\nb: \x00\n", "x:2: not YAML: found a control character"),
         (b" " * (SIZE_MAX + 1), "x:1: larger than 4 MiB"),
         (b"just words\n", "x:1: not a manifest"),
-        (b"a: 1\na: 2\n", "x:2: the key 'a' is there twice"),
+        (b"a: 1\na: 2\n", "x:2: duplicate key 'a'"),
         (b"a: {{ .Values.a }}\n", "x:1: "),
     ],
 )
@@ -648,7 +648,7 @@ def test_json_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         "file": str(file),
         "line": 10,
         "path": "spec.devices.requests[0].exactly.deviceClassName",
-        "message": 'no DeviceClass "nic" in these files; it has to be in the cluster already',
+        "message": 'no DeviceClass "nic" in these files; it must already be in the cluster',
     }
 
 
@@ -657,10 +657,10 @@ def test_namespace_of_what_names_none(tmp_path: Path, capsys: pytest.CaptureFixt
     file = tmp_path / "pod.yaml"
     file.write_text(POD)
     assert run("-f", str(file), "-n", "team") == 0
-    assert " of namespace team in these files" in capsys.readouterr().out
+    assert " in namespace team in these files" in capsys.readouterr().out
     file.write_text(POD.replace("metadata:\n", "metadata:\n  namespace: own\n", 1))
     assert run("-f", str(file), "-n", "team") == 0
-    assert " of namespace own in these files" in capsys.readouterr().out
+    assert " in namespace own in these files" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -256,7 +256,7 @@ def test_two_results_of_one_name(run: Run, tree: Path, tmp_path: Path) -> None:
     """Files that would be written to one place are refused before anything is."""
     out = tmp_path / "out"
     assert run("-o", out, "-f", tree / "b.yaml", tree / "deep" / "b.yaml") == 2
-    same = f"{tree}/b.yaml has the same name in {out}, b.yaml"
+    same = f"{tree}/b.yaml has the same target, {out}/b.yaml"
     assert run.err == f"netclaim: {tree}/deep/b.yaml: {same}\n"
     assert not out.exists()
 
@@ -294,7 +294,7 @@ def test_a_loss_is_refused(run: Run, tmp_path: Path) -> None:
     loss = f"{path}:10: spec.devices[0].allowMultipleAllocations: v1alpha3 does not have this field"
     assert f"{loss} (lost)\n" in run.err
     assert run.err.endswith(
-        "netclaim: nothing written: 1 item would be lost; --lossy accepts that\n"
+        "netclaim: nothing written: 1 item would be lost; use --lossy to accept that\n"
     )
 
 
@@ -320,7 +320,7 @@ def test_the_blogs_classes(run: Run, tmp_path: Path) -> None:
         "  name: toaster-bun-slot # buns\nspec:\n  selectors:\n  - cel:\n"
         '      expression: device.driver == "burntek.io/bun-toaster"\n'
     )
-    assert f"{path}:5: driverName: no driver can be called" in run.err
+    assert f"{path}:5: driverName: 'burntek.io/bun-toaster' cannot be the name" in run.err
 
 
 def test_a_dead_kind_is_left_out(run: Run, tmp_path: Path) -> None:
@@ -330,7 +330,7 @@ def test_a_dead_kind_is_left_out(run: Run, tmp_path: Path) -> None:
     path.write_text(f"{POD}---\n{dead}---\n{POD}")
     assert run("-f", path) == 0
     assert run.out == f"{POD}---\n{POD}"
-    assert f"{path}:11: kind: left out, gone since 1.32" in run.err
+    assert f"{path}:11: kind: left out, removed in 1.32" in run.err
     assert run.err.endswith(f"{path}: 2 kept, 1 left out\n")
 
 
@@ -346,9 +346,9 @@ def test_a_list(run: Run, tmp_path: Path) -> None:
 
 BAD: list[tuple[bytes, str]] = [
     (b"a: [1, }\n", ":1: not YAML: "),
-    (b"just words\n", ":1: not a manifest: "),
-    (b"- a\n- b\n", ":1: not a manifest: "),
-    (b"a: 1\n\xff\xfe\x00", ":2: not UTF-8 text, is it a binary file?"),
+    (b"just words\n", ":1: not a manifest; "),
+    (b"- a\n- b\n", ":1: not a manifest; "),
+    (b"a: 1\n\xff\xfe\x00", ":2: not UTF-8 text; is it a binary file?"),
     (b"x: &x [*x]\n", ":1: an anchor contains an alias to itself"),
     (b"#" * (SIZE_MAX + 1), ":1: larger than 4 MiB; split it"),
     (
@@ -369,7 +369,7 @@ BAD: list[tuple[bytes, str]] = [
     ),
     (
         b"kind: DeviceClass\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\n",
-        ":3: the key 'kind' is there twice",
+        ":3: duplicate key 'kind'",
     ),
 ]
 
@@ -393,7 +393,7 @@ def test_bad_input(run: Run, demo: Path, content: bytes, complaint: str) -> None
         ([], "name a file or directory with -f"),
         (["-f", "/no/such/file"], "/no/such/file: No such file or directory"),
         (["-f", "x", "--to", "v7"], '--to: unknown version "v7"; resource.k8s.io has v1, v1beta2'),
-        (["-f", "x", "-i", "-o", "d"], "--in-place and --output exclude each other"),
+        (["-f", "x", "-i", "-o", "d"], "--in-place and --output cannot be used together"),
         (["-f", "-", "-i"], "standard input has no file to write to"),
     ],
 )
@@ -426,7 +426,7 @@ def test_fields_that_nobody_knows_are_named(run: Run, tmp_path: Path) -> None:
     file.write_text(f"{head}name: toaster\ndriverName: d.example\nslots: 4\n")
     assert run("-f", file) == 2
     assert f"{file}:3: name: moved to metadata.name\n" in run.err
-    assert f"{file}:5: slots: this version has no such field, and nothing takes its" in run.err
-    assert "nothing written: 1 item would be lost; --lossy accepts that" in run.err
+    assert f"{file}:5: slots: this version has no such field, and nothing replaces it" in run.err
+    assert "nothing written: 1 item would be lost; use --lossy to accept that" in run.err
     assert run("-f", file, "--lossy") == 0
     assert "metadata:\n  name: toaster\n" in run.out

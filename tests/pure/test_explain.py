@@ -234,7 +234,7 @@ def test_constraint(explain: Explain) -> None:
     mixed = links("one", link("eth0", 1500), link("eth1", 9000))
     same = [{"matchAttribute": f"{DRIVER}/mtu"}]
     told = explain(mixed, device_class(), claim("nic", count=2, constraints=same))
-    assert f"matchAttribute {DRIVER}/mtu cannot hold" in told.lines[0]
+    assert f"matchAttribute {DRIVER}/mtu cannot be satisfied" in told.lines[0]
     assert "eth1 has 9000" in told.lines[0]
 
 
@@ -452,8 +452,11 @@ def test_kinds_are_named_as_for_kubectl(explain: Explain, words: str, title: str
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("deploy/web",), "deploy/web: a Deployment is read from files only; name one of its pods"),
-        (("-A", "-n", "team"), "--namespace and --all-namespaces exclude each other"),
+        (
+            ("deploy/web",),
+            "deploy/web: a Deployment is explained from files only; name one of its pods",
+        ),
+        (("-A", "-n", "team"), "--namespace and --all-namespaces cannot be used together"),
     ],
 )
 def test_arguments_that_no_cluster_has_to_answer(
@@ -470,9 +473,9 @@ def test_arguments_that_no_cluster_has_to_answer(
     ("arguments", "words"),
     [
         (("nci",), 'no pod or claim "nci"; did you mean "nic"?'),
-        (("pod/nic",), 'no pod "nic"; there is none at all'),
+        (("pod/nic",), 'no pod "nic"; there are none'),
         (("thing/nic",), 'unknown kind "thing"; the kinds are pod, cronjob, '),
-        (("old", "-n", "x"), 'no pod or claim "old" in namespace x; there is nic'),
+        (("old", "-n", "x"), 'no pod or claim "old" in namespace x; existing ones: nic'),
         (("-o", "yaml"), '--output: unknown format "yaml"; write text or json'),
     ],
 )
@@ -576,7 +579,8 @@ def test_two_claims_of_a_pod_with_one_interface_name(explain: Explain) -> None:
     told = explain(*objects)
     assert told.code == 1
     assert (
-        'resourceClaims[1]: the interface is named "net1", and so is that of "x"' in told.lines[1]
+        'resourceClaims[1]: the interface name "net1" is already used by the claim "x"'
+        in told.lines[1]
     )
     objects[-1]["metadata"]["namespace"] = "team"  # where -n puts the claims
     assert explain(*objects, arguments=("-n", "team")).lines[1] == told.lines[1]
@@ -610,7 +614,7 @@ def test_long_table_is_cut(explain: Explain) -> None:
     told = explain(*objects)
     assert len(told.rows) == 40
     assert told.rows[0][1] == "eth7"
-    assert "20 more lines are not shown; -o json has all of them" in told.lines
+    assert "20 more lines are not shown; use -o json to see all" in told.lines
     (answer,) = json.loads("\n".join(explain(*objects, arguments=("-o", "json")).lines))["answers"]
     assert len(answer["devices"]) == 60
 
@@ -640,5 +644,5 @@ def test_files_that_a_shell_expands(tmp_path: Path, capsys: pytest.CaptureFixtur
         main(["explain", "-f", *files, "nic", "other"])
     assert caught.value.code == 2
     assert capsys.readouterr().err == (
-        "netclaim: other: only one name can be given, and nic is another\n"
+        "netclaim: other: only one name is allowed, and nic is given too\n"
     )

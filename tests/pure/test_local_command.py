@@ -15,7 +15,7 @@ EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "manifests" / "poc-
         ([], "name a file or directory with -f, or - for standard input"),
         (["-f", "/nowhere.yaml"], "/nowhere.yaml: No such file or directory"),
         (["-f", str(EXAMPLE), "--topology", "/nowhere.yaml"], "/nowhere.yaml: cannot be read"),
-        (["-f", str(EXAMPLE), "--timeout", "0"], "--timeout: 0 is not more than 0 seconds"),
+        (["-f", str(EXAMPLE), "--timeout", "0"], "--timeout: must be more than 0 seconds"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -188,7 +188,7 @@ def test_pods_without_claims_are_spread(verbs: Verbs) -> None:
             {**pod_spec(), "nodeSelector": {"a": "b"}},
             "nodeSelector does not match: label a is missing, wanted b (one, two)",
         ),
-        (pod_spec(resourceClaimTemplateName="nope"), "the claim for net is not made yet"),
+        (pod_spec(resourceClaimTemplateName="nope"), "the claim for net is not created yet"),
     ],
 )
 def test_pod_that_fits_nowhere_is_told_why(verbs: Verbs, spec: JsonObject, why: str) -> None:

@@ -335,7 +335,7 @@ async def test_pod_stays_until_its_claim_is_released() -> None:
     [
         ("unreserved", "not reserved"),
         ("unallocated", "is not allocated"),
-        ("missing", "is not there"),
+        ("missing", "does not exist"),
         ("unregistered", f"DRA driver {DRIVER} is not registered"),
     ],
 )

@@ -153,7 +153,7 @@ def test_resources_that_nothing_offers_are_noted(tmp_path: Path) -> None:
     pod = POD + "    resources: {limits: {example.com/nic: 1, cpu: 2}}\n"
     (note,) = read(tmp_path, pod).notes
     assert note.endswith(
-        "m.yaml:5: resource example.com/nic left out: no DeviceClass in the manifests offers it"
+        "m.yaml:5: resource example.com/nic ignored: no DeviceClass in the manifests offers it"
         " (extendedResourceName)"
     )
     offer = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: c}\n"
@@ -165,7 +165,7 @@ def test_network_of_multus_is_left_out_with_a_pointer(tmp_path: Path) -> None:
     """A NetworkAttachmentDefinition is not run, and the note says what to write instead."""
     other = "apiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\n"
     (note,) = read(tmp_path, f"{POD}---\n{other}metadata: {{name: x}}\n").notes
-    assert "NetworkAttachmentDefinition left out: netclaim attaches networks by claim" in note
+    assert "NetworkAttachmentDefinition ignored: netclaim attaches networks by claim" in note
 
 
 def test_empty_documents_are_nothing(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_list_is_its_items(tmp_path: Path) -> None:
         ),
         (
             POD + "  resourceClaims:\n  - name: a\n    source: {resourceClaimName: x}\n",
-            ["m.yaml:11: spec.resourceClaims[0].source: gone since 1.31"],
+            ["m.yaml:11: spec.resourceClaims[0].source: removed in 1.31"],
         ),
         (
             CLAIM.replace("name: a", "name: A") + "      count: -1\n",
@@ -236,7 +236,7 @@ def test_list_is_its_items(tmp_path: Path) -> None:
         ),
         (CLAIM.replace("v1beta1", "v7"), ["m.yaml:1: apiVersion: resource.k8s.io has no version"]),
         (POD + "---\n" + POD, ['m.yaml:10: pods "p" already exists']),
-        (CLAIM, ["m.yaml: no Pod, Deployment or other workload in there"]),
+        (CLAIM, ["m.yaml: no Pod, Deployment or other workload found"]),
     ],
 )
 def test_fault_has_its_line(tmp_path: Path, text: str, told: list[str]) -> None:
@@ -265,8 +265,8 @@ def test_what_is_left_out_is_noted(tmp_path: Path) -> None:
     notes = read(tmp_path, f"{POD}---\n{other}---\n{cron}").notes
     run = "Pod, Deployment, ReplicaSet, StatefulSet, DaemonSet, Job"
     assert [note.removeprefix(f"{tmp_path}/") for note in notes] == [
-        "m.yaml:11: ConfigMap left out: the embedded cluster has no use for it",
-        f"m.yaml:15: CronJob left out: of workloads, only {run} are run",
+        "m.yaml:11: ConfigMap ignored: the embedded cluster does not use it",
+        f"m.yaml:15: CronJob ignored: the only workloads that run here are {run}",
     ]
 
 
@@ -274,7 +274,7 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
     """A file that is not there, or a directory without manifests, is named."""
     with pytest.raises(RequestError, match=r"nope\.yaml: No such file"):
         read_manifests([str(tmp_path / "nope.yaml")])
-    with pytest.raises(RequestError, match=r"no file in there ends with"):
+    with pytest.raises(RequestError, match=r"no file in it ends with"):
         read_manifests([str(tmp_path)])
     with pytest.raises(RequestError, match=r"name a file or directory"):
         read_manifests([])

@@ -45,7 +45,7 @@ def test_one_pod_is_singular() -> None:
     assert shown(NO_NODE, READY)[-1] == "1 of 2 pods did not get what it claims"
     other = replace(NO_NODE, name="web-2")
     assert shown(NO_NODE, other, READY)[-1] == "2 of 3 pods did not get what they claim"
-    assert shown(READY) == ["1 pod ready, with 1 interface by claim"]
+    assert shown(READY) == ["1 pod ready, with 1 claimed interface"]
 
 
 def test_equal_failures_are_one_line() -> None:

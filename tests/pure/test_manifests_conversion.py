@@ -93,7 +93,7 @@ def test_a_listed_object_gets_its_kind() -> None:
         (
             "ResourceClaim",
             {"spec": {"devices": {"requests": "x"}}},
-            "spec.devices.requests: is text, not a list",
+            "spec.devices.requests: is a string, not a list",
         ),
         (
             "ResourceClaimTemplate",
@@ -103,12 +103,12 @@ def test_a_listed_object_gets_its_kind() -> None:
         (
             "ResourceClaim",
             {"spec": {"devices": {"requests": [{"name": "a", "exactly": {}, "count": 1}]}}},
-            "spec.devices.requests[0]: has `exactly` and, beside it, fields that belong inside",
+            "spec.devices.requests[0]: has `exactly` and, next to it, fields that belong in it",
         ),
         (
             "ResourceSlice",
             {"spec": {"devices": [{"basic": {"capacity": {"m": ["1"]}}}]}},
-            "spec.devices[0].basic.capacity.m: is no quantity",
+            "spec.devices[0].basic.capacity.m: is not a quantity",
         ),
     ],
 )

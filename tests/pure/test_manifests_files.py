@@ -95,10 +95,10 @@ def test_what_cannot_be_read(tree: Path) -> None:
     assert refusal() == "name a file or directory with -f, or - for standard input"
     assert refusal("nope.yaml") == "nope.yaml: No such file or directory"
     assert refusal("d/b.yaml/x") == "d/b.yaml/x: Not a directory"
-    assert refusal("empty") == "empty: no file in there ends with .yaml, .yml, .json"
+    assert refusal("empty") == "empty: no file in it ends with .yaml, .yml, .json"
     assert refusal("empty", recursive=True) == refusal("empty")
     (tree / "empty" / "more").mkdir()
-    assert refusal("empty").endswith(".json; -R looks into its directories too")
+    assert refusal("empty").endswith(".json; use -R to read its subdirectories")
     assert refusal("").startswith("-f: the name is empty")
     assert refusal("https://example.com/a.yaml").startswith(
         "https://example.com/a.yaml: not a file"
@@ -112,7 +112,7 @@ def test_what_cannot_be_read(tree: Path) -> None:
 def test_a_kustomization_has_to_be_built(tree: Path, name: str) -> None:
     """What kustomize builds is not read: one line shows how to build it."""
     (tree / "d" / name).write_text("resources: [b.yaml]\n")
-    said = "d: a kustomization has to be built first: kubectl kustomize d | netclaim … -f -"
+    said = "d: a kustomization must be built first: kubectl kustomize d | netclaim … -f -"
     assert refusal("d") == said
     assert refusal(f"d/{name}") == said
     assert names("d/b.yaml") == ["d/b.yaml"]

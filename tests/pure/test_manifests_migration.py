@@ -51,7 +51,7 @@ def test_the_blogs_resource_class() -> None:
     }
     check_v1(migrated.object)
     (remark,) = migrated.remarks
-    assert "DeviceClass since 1.31" in remark.text
+    assert "DeviceClass in 1.31" in remark.text
 
 
 def test_a_driver_that_cannot_be() -> None:
@@ -113,7 +113,7 @@ def test_the_schedulers_notes_are_left_out(kind: str) -> None:
     migrated = migrate(old(kind, "v1alpha3", spec={}), "v1")
     assert migrated.object is None
     assert lost(migrated) == []
-    assert "scheduler allocates by itself" in migrated.remarks[0].text
+    assert "scheduler allocates without it" in migrated.remarks[0].text
 
 
 @pytest.mark.parametrize(
@@ -287,11 +287,11 @@ def test_a_name_beside_the_metadata_is_moved_into_it() -> None:
 def test_one_field_in_two_places_is_refused() -> None:
     """Where a version has one place for what another has two, neither value is dropped."""
     device = {"name": "e", "basic": {"attributes": {}}, "attributes": {}}
-    with pytest.raises(ShapeError, match=r"^spec\.devices\[0\]\.basic\.attributes: is there twice"):
+    with pytest.raises(ShapeError, match=r"^spec\.devices\[0\]\.basic\.attributes: is set twice"):
         migrate(old("ResourceSlice", "v1beta1", spec={"devices": [device]}), "v1")
     request = {"name": "a", "exactly": {"name": "b"}}
     spec = {"devices": {"requests": [request]}}
-    with pytest.raises(ShapeError, match=r"exactly\.name: is there twice"):
+    with pytest.raises(ShapeError, match=r"exactly\.name: is set twice"):
         migrate(old("ResourceClaim", "v1", spec=spec), "v1beta1")
 
 

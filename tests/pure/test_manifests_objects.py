@@ -93,7 +93,7 @@ def test_what_is_gone_is_an_object_without_content() -> None:
     """A kind that nothing takes the place of keeps its line and what is to be said of it."""
     (gone,), faults = read("apiVersion: resource.k8s.io/v1alpha2\nkind: PodSchedulingContext\n")
     assert (gone.object, gone.kind, faults) == ({}, "PodSchedulingContext", ())
-    assert "without need" in gone.remarks[0].text
+    assert "without it" in gone.remarks[0].text
 
 
 def test_a_path_of_v1_leads_to_the_line_of_a_version_that_is_gone() -> None:

@@ -15,25 +15,25 @@ NAME = "a name of at most {} lower-case letters, digits, '-' and '.'"
         (["--driver-name", "CNI"], f"--driver-name: 'CNI' is not {NAME.format(63)}"),
         (["--driver-name", "a" * 64], f"--driver-name: '{'a' * 64}' is not {NAME.format(63)}"),
         (["--node-name", "kind_worker"], f"--node-name: 'kind_worker' is not {NAME.format(253)}"),
-        (["--nri-index", "5"], "--nri-index: '5' is not two digits, such as 50"),
-        (["--cni-timeout", "0"], "--cni-timeout: 0 is not more than 0 seconds"),
-        (["--cni-timeout", "nan"], "--cni-timeout: nan is not more than 0 seconds"),
-        (["--prepare-budget", "-1"], "--prepare-budget: -1 is not more than 0 seconds"),
+        (["--nri-index", "5"], "--nri-index: '5' must be two digits; for example 50"),
+        (["--cni-timeout", "0"], "--cni-timeout: must be more than 0 seconds"),
+        (["--cni-timeout", "nan"], "--cni-timeout: must be more than 0 seconds"),
+        (["--prepare-budget", "-1"], "--prepare-budget: must be more than 0 seconds"),
         (["--pod-network", "10.244.1.7/24"], "--pod-network: 10.244.1.7/24 has host bits set"),
         (
             ["--shared-link", "eth0", "--shared-link", "eth1,eth2"],
             (
                 "--shared-link: 'eth1,eth2' is not the name of a link, such as eth1 or ens*; "
-                "give the option once for each"
+                "give the option once for each link"
             ),
         ),
         (
             ["--metrics-address", "9178"],
-            "--http-address: '9178' is not an address such as 127.0.0.1:9178",
+            "--http-address: '9178' is not an address; for example 127.0.0.1:9178",
         ),
         (
             ["--http-address", "[::1]:70000"],
-            "--http-address: '[::1]:70000' is not an address such as 127.0.0.1:9178",
+            "--http-address: '[::1]:70000' is not an address; for example 127.0.0.1:9178",
         ),
     ],
 )

@@ -182,13 +182,13 @@ def _read_constraint(obj: Mapping[str, Any]) -> Constraint:
         return Constraint("match", obj["matchAttribute"], requests)
     if obj.get("distinctAttribute"):
         return Constraint("distinct", obj["distinctAttribute"], requests)
-    raise AllocationError("a claim has an empty constraint, or one of an unknown kind")
+    raise AllocationError("a constraint is empty or of an unknown kind")
 
 
 def _selectors(obj: Mapping[str, Any]) -> tuple[str, ...]:
     found = []
     for selector in obj.get("selectors") or ():
         if not selector.get("cel"):
-            raise AllocationError("a selector is not CEL, the only kind there is")
+            raise AllocationError("a selector is not CEL, the only supported kind")
         found.append(selector["cel"]["expression"])
     return tuple(found)

@@ -181,9 +181,9 @@ class Conflict:
 
     def __str__(self) -> str:
         if self.constraint is None:
-            return "each request could be satisfied, but they need the same devices"
+            return "each request can be satisfied alone, but they need the same devices"
         read = (f"{device} has {value or 'none'}" for device, value in (self.values or {}).items())
-        return f"{self.constraint} cannot hold: {', '.join(read)}"
+        return f"{self.constraint} cannot be satisfied: {', '.join(read)}"
 
 
 @dataclass(frozen=True, slots=True)

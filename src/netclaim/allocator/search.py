@@ -79,7 +79,7 @@ class Search:
                 return None
         except _TooManyResults:
             raise AllocationError(
-                f"claim {self._claims[0]}: every way takes more than {RESULTS_MAX} devices"
+                f"claim {self._claims[0]}: every solution takes more than {RESULTS_MAX} devices"
             ) from None
         results = zip(self._picks, self._chosen, strict=True)
         return tuple(Found(tuple(picks), tuple(chosen)) for picks, chosen in results)

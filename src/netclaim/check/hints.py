@@ -32,7 +32,7 @@ def _hint(shape: Shape, path: Path, name: str) -> str:
                 return f"; it belongs {place}"
     if guess := same or near(name, beside):
         return f'; did you mean "{guess}"?'
-    return f"; there are {', '.join(beside)}" if 0 < len(beside) <= LISTED_MAX else ""
+    return f"; known fields are {', '.join(beside)}" if 0 < len(beside) <= LISTED_MAX else ""
 
 
 def _fields_at(shape: Shape, path: Path) -> Mapping[str, Shape]:

@@ -148,7 +148,7 @@ def _old_version(one: Object) -> Iterator[Finding]:
     if group == GROUP and version in (*DEAD_VERSIONS, "v1alpha3"):
         yield one.warning(
             ("apiVersion",),
-            f"no Kubernetes since 1.34 serves {version}: `netclaim upgrade` converts it to v1",
+            f"no Kubernetes since 1.34 serves {version}; `netclaim upgrade` converts it to v1",
         )
 
 

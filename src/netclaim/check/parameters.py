@@ -178,7 +178,7 @@ def _all_mode(stand_in: StandIn) -> Iterator[Finding]:
         if one.fields.get("allocationMode") == "All":
             yield stand_in.subject.warning(
                 (*one.path, "allocationMode"),
-                "All may give several devices, and an interface is made of one: "
+                "All may allocate several devices, but an interface needs exactly one; "
                 "write ExactCount, count 1",
             )
 

@@ -62,7 +62,7 @@ def policy_faults(
     found: Sequence[RequestError] = (),
 ) -> Iterator[RequestError]:
     """Yield what the driver would refuse of a request at this level, and what was `found`."""
-    shared = "others may have the device too, since the request has adminAccess"
+    shared = "other claims may have the device too, because the request has adminAccess"
     standing = Standing(
         level,
         subject.namespace,

@@ -29,7 +29,7 @@ def check_references(
 ) -> Iterator[Finding]:
     """Yield what does not go together; `ifnames` has the interfaces that each claim asks for."""
     for again, first in index.repeated():
-        message = f"{again.kind} {again.name} is there twice: the other is {first.where()}"
+        message = f"{again.kind} {again.name} is defined twice; also at {first.where()}"
         yield again.warning(("metadata", "name"), message)
     for subject in subjects:
         if subject.kind in CLAIM_SPECS:
@@ -80,7 +80,7 @@ def check_pod(
             same_claim = other is claim and key == "resourceClaimName"
             if first != name and not same_claim:
                 message = (
-                    f'the interface is named "{ifname}", and so is that of "{first}"; '
+                    f'the interface name "{ifname}" is already used by the claim "{first}"; '
                     f"give each claim of the pod its own ifName"
                 )
                 yield pod.error(path, message)
@@ -113,7 +113,7 @@ def _requests(claim: Object) -> list[JsonObject]:
 def _not_in_files(subject: Object, path: Path, kind: str, index: Index) -> Finding:
     name = str(inside(subject.object, path[:-1])[str(path[-1])])
     namespace = "" if kind in CLUSTER_WIDE else subject.namespace
-    where = f" of namespace {namespace}" if namespace else ""
+    where = f" in namespace {namespace}" if namespace else ""
     guess = near(name, index.names(kind, namespace))
-    meant = f'did you mean "{guess}"?' if guess else "it has to be in the cluster already"
+    meant = f'did you mean "{guess}"?' if guess else "it must already be in the cluster"
     return subject.warning(path, f'no {kind} "{name}"{where} in these files; {meant}')

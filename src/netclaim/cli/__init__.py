@@ -29,7 +29,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "driver": "Run the network driver of one node.",
     "demo": "Show the KubeCon demo: three nodes, real interfaces, no cluster.",
     "try": "Run manifests on one machine: real interfaces, no cluster.",
-    "explain": "Say why claims get their devices, or why not.",
+    "explain": "Show why claims get their devices, or why not.",
     "upgrade": "Convert resource.k8s.io manifests to another version of the API.",
 }
 # Commands of two words, each with its module: the first one's own help names them.

@@ -29,19 +29,19 @@ def command(
     files: Files = None,
     recursive: Recursive = False,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FORMAT", help="text or json.")
+        str, typer.Option("-o", "--output", metavar="FORMAT", help="Output format: text or json.")
     ] = "text",
     namespace: Annotated[
         str,
         typer.Option(
-            "-n", "--namespace", help="Where objects are that do not say. Default: default."
+            "-n", "--namespace", help="The namespace of objects that name none. Default: default."
         ),
     ] = "",
     policy: Annotated[PolicyName, typer.Option(help=POLICY_HELP)] = "baseline",
     claim_plugins: Annotated[
         str,
         typer.Option(
-            metavar="TYPE,…", help="The drivers' --claim-plugins, if they have that option."
+            metavar="TYPE,…", help="What the drivers' --claim-plugins lists, if it is set."
         ),
     ] = "",
 ) -> None:
@@ -49,7 +49,7 @@ def command(
 
     Checks DeviceClasses, ResourceClaims and ResourceClaimTemplates of any version, the pods that
     use them and how they refer to each other, and reports what the drivers' policy would refuse.
-    Needs no cluster. Prints findings to stdout and a summary to stderr, which names the kinds that
+    Needs no cluster. Prints findings to stdout, and a summary to stderr that names the kinds that
     were not checked.
 
     Exits with 0 if there is no mistake, with 1 if there is one, and with 2 if a file cannot be

@@ -22,21 +22,21 @@ __all__ = ["command"]
 def command(
     *,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Leave the cluster up, with hints what to look at.")
+        bool, typer.Option("--keep", help="Keep the cluster up, and print how to explore it.")
     ] = False,
     cni_bin_dir: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="DIR",
-            help="A directory of CNI plugins, for types that netclaim does not have itself.",
+            help="A directory of CNI plugin programs, for types that are not built into netclaim.",
         ),
     ] = None,
 ) -> None:
     """Show the KubeCon demo: three nodes, real interfaces, no cluster.
 
-    Three nodes out of namespaces, each with the real driver; 15 pods that claim a macvlan on a link
-    which only one of the nodes has. Works as root or as any user who may have user namespaces.
-    Nothing stays behind, also after Ctrl-C.
+    Starts three nodes made of namespaces, each with the real driver, and 15 pods that claim a
+    macvlan on a link that only one of the nodes has. Works as root, or as any user who may create
+    user namespaces. Nothing is left behind, even after Ctrl-C.
     """
     trial = Trial(
         topology=load_topology(DEFAULT_TOPOLOGY),

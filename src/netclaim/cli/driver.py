@@ -145,11 +145,12 @@ def command(
     """Run the network driver of one node.
 
     Publishes the node's links as devices, prepares claims on them for kubelet, and attaches them
-    to pods as the container runtime starts those; runs until SIGTERM. Needs root, the node's
-    network namespace and its NRI socket. Every option can be given by the variable beside it.
+    to pods as the container runtime starts them; runs until SIGTERM. Needs root, the node's
+    network namespace and its NRI socket. Every option can also be set by the environment variable
+    beside it.
 
     `netclaim driver gc` has the running driver remove what is left over on the node; `netclaim
-    driver uninstall` takes away what a driver that is given up left there.
+    driver uninstall` removes what a retired driver left there.
     """
     settings = _checked(settings)
     if level_of(policy) > level_of(policy_ceiling):
@@ -208,11 +209,11 @@ def _claim_plugins(value: str) -> frozenset[str]:
     for name in sorted(types):
         if not PLAIN_NAME.fullmatch(name):
             raise RequestError(
-                f"{name!r} is not a plugin type, such as sriov", path=("--claim-plugins",)
+                f"{name!r} is not a plugin type; for example sriov", path=("--claim-plugins",)
             )
         if name in PLUGIN_TYPES:
             raise RequestError(
-                f"{name} is one of the driver's own types, for which the policy's table holds; "
+                f"{name} is one of the driver's own types, which the policy's table covers; "
                 f"list other types only",
                 path=("--claim-plugins",),
             )
@@ -221,12 +222,12 @@ def _claim_plugins(value: str) -> frozenset[str]:
 
 def _check_index(value: str) -> None:
     if not TWO_DIGITS.fullmatch(value):
-        raise RequestError(f"{value!r} is not two digits, such as 50", path=("--nri-index",))
+        raise RequestError(f"{value!r} must be two digits; for example 50", path=("--nri-index",))
 
 
 def _seconds(option: str, value: float) -> float:
     if not value > 0:
-        raise RequestError(f"{value:g} is not more than 0 seconds", path=(option,))
+        raise RequestError("must be more than 0 seconds", path=(option,))
     return value
 
 
@@ -242,7 +243,7 @@ def _check_attach_seconds(value: float) -> None:
 def _check_instance(value: str) -> None:
     if value and not INSTANCE.fullmatch(value):
         raise RequestError(
-            f"{value!r} is not a name of letters, digits and '-', such as a pod's UID",
+            f"{value!r} is not a name of letters, digits and '-'; for example a pod's UID",
             path=("--instance",),
         )
 
@@ -251,7 +252,7 @@ def _check_address(value: str) -> None:
     port = value.rpartition(":")[2]
     if value and not (HOST_PORT.fullmatch(value) and int(port) <= PORT_MAX):
         raise RequestError(
-            f"{value!r} is not an address such as 127.0.0.1:9178", path=("--http-address",)
+            f"{value!r} is not an address; for example 127.0.0.1:9178", path=("--http-address",)
         )
 
 

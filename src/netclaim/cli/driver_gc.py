@@ -45,8 +45,8 @@ def command(
     """Remove what is left over on this node.
 
     Asks the running driver for a round of garbage collection, as it does by itself every ten
-    minutes: interfaces, addresses and files of the driver that no living pod or claim explains are
-    removed, one line each. What is younger than a minute is left alone. Needs root.
+    minutes: interfaces, addresses and files of the driver that belong to no existing pod or claim
+    are removed, and listed one per line. What is younger than a minute is left alone. Needs root.
     """
     path = settings.run_dir / driver_name_of(driver_name) / "attach.sock"
     for line in _ask(path, dry_run=dry_run):
@@ -59,11 +59,11 @@ def _ask(path: Path, *, dry_run: bool) -> tuple[str, ...]:
         if isinstance(answer, Listing):
             return answer.lines
         if isinstance(answer, Refusal):
-            raise PeerError(f"the driver refuses: {answer.message}")
+            raise PeerError(f"the driver refused: {answer.message}")
         if answer != AGAIN:
             break
         time.sleep(AGAIN_S)
-    raise PeerError("the driver gave no answer; try again")
+    raise PeerError("the driver did not answer; try again")
 
 
 def _exchange(path: Path, request: bytes) -> bytes:

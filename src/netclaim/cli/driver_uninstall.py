@@ -1,4 +1,4 @@
-"""`netclaim driver uninstall`: take away what a driver that is given up left on the node.
+"""`netclaim driver uninstall`: remove what a retired driver left on the node.
 
 Promise: the runtime's network configuration stops naming the driver before anything else goes, so
 that pods start all the while; says in one line each what was taken away. Again: nothing is left to
@@ -22,12 +22,12 @@ from netclaim.framework.store import is_locked
 
 __all__ = ["command"]
 
-NOTHING: Final = "nothing to take away"
+NOTHING: Final = "nothing to remove"
 
 
 @takes_settings("run_dir", "state_dir", "kubelet_dir", "cni_conf_dir", "cni_program_dir", "cdi_dir")
 def command(settings: Settings, *, driver_name: DriverName = LINK_DEFAULTS.name) -> None:
-    """Take away what a driver that is given up left on this node.
+    """Remove what a retired driver left on this node.
 
     Removes the driver from the runtime's network configuration, the programs that it put on the
     node, and its directory below --run-dir. Stop the driver first. Interfaces of running pods stay
@@ -61,7 +61,7 @@ async def _uninstall(settings: Settings, name: str) -> list[str]:
         done.append(f"removed {program}")
     elif done and after[1] and (pods := installer.pods_started_with_it()):
         started = f"{pods} running pod{' was' if pods == 1 else 's were'} started with it"
-        done.append(f"kept {program}: {started}; it does nothing any more")
+        done.append(f"kept {program}: {started}; it no longer does anything")
     started_with = list(settings.cdi_dir.glob(f"{name}_*.json"))
     for path in (places.program, places.socket.parent):
         if path == places.program and started_with:
@@ -71,7 +71,7 @@ async def _uninstall(settings: Settings, name: str) -> list[str]:
             done.append(f"removed {path}")
     if done and started_with and places.program.exists():
         claims = f"{len(started_with)} claim{'' if len(started_with) == 1 else 's'}"
-        done.append(f"kept {places.program}: pods still hold {claims}, and restart with it")
+        done.append(f"kept {places.program}: pods still use {claims} and need it to restart")
     return done
 
 

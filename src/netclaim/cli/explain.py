@@ -53,21 +53,28 @@ def command(
     files: Files = None,
     recursive: Recursive = False,
     namespace: Annotated[
-        str, typer.Option("-n", "--namespace", help="Default: all of the files, or the context's.")
+        str,
+        typer.Option(
+            "-n",
+            "--namespace",
+            help="Only this namespace. Default: all that the files have, or the context's.",
+        ),
     ] = "",
     all_namespaces: Annotated[
-        bool, typer.Option("-A", "--all-namespaces", help="Everything in the cluster.")
+        bool, typer.Option("-A", "--all-namespaces", help="All namespaces of the cluster.")
     ] = False,
     kubeconfig: Annotated[
-        str, typer.Option(metavar="FILE", help="The kubeconfig file. Default: as for kubectl.")
+        str, typer.Option(metavar="FILE", help="The kubeconfig file. Default: kubectl's.")
     ] = "",
-    context: Annotated[str, typer.Option(help="Which context of the kubeconfig.")] = "",
-    output: Annotated[str, typer.Option("-o", "--output", metavar="text|json")] = "text",
+    context: Annotated[str, typer.Option(help="The context of the kubeconfig.")] = "",
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="text|json", help="Output format.")
+    ] = "text",
 ) -> None:
-    r"""Say why claims get their devices, or why not.
+    r"""Show why claims get their devices, or why not.
 
-    Shows for every node and device which selector is false and the value that it found, who has
-    taken the device, and what else is against it, the nearest miss first. Also reports mistakes in
+    Lists for every node and device which selector is false and the value that it found, which claim
+    holds the device, and any other reason, with the nearest miss first. Also reports mistakes in
     network parameters, which the driver would refuse. Reads a cluster, or files that include
     ResourceSlices, or files as if they were applied to a cluster. Changes nothing.
 
@@ -125,7 +132,7 @@ def _check_options(output: str, namespace: str, *, all_namespaces: bool) -> None
         known = " or ".join(OUTPUTS)
         raise RequestError(f'unknown format "{output}"; write {known}', path=("--output",))
     if namespace and all_namespaces:
-        raise RequestError("--namespace and --all-namespaces exclude each other")
+        raise RequestError("--namespace and --all-namespaces cannot be used together")
 
 
 def _told_apart(arguments: Sequence[str], files: Sequence[str]) -> tuple[str, list[str]]:
@@ -136,7 +143,7 @@ def _told_apart(arguments: Sequence[str], files: Sequence[str]) -> tuple[str, li
         case [kind, name] if kind_named(kind) and "/" not in name:  # as `kubectl get pod web`
             names = [f"{kind}/{name}"]
     if len(names) > 1:
-        raise RequestError(f"{names[1]}: only one name can be given, and {names[0]} is another")
+        raise RequestError(f"{names[1]}: only one name is allowed, and {names[0]} is given too")
     return "".join(names), [*files, *more]
 
 
@@ -145,7 +152,7 @@ def _refuse_makers(name: str) -> None:
     word, slash, _ = name.partition("/")
     kind = kind_named(word) if slash else ""
     if kind in POD_SPECS and kind != "Pod":
-        raise RequestError(f"{name}: a {kind} is read from files only; name one of its pods")
+        raise RequestError(f"{name}: a {kind} is explained from files only; name one of its pods")
 
 
 def _applied(own: Sequence[Object], cluster: Cluster, usual: str) -> tuple[Object, ...]:

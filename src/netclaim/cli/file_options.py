@@ -13,14 +13,14 @@ Files: TypeAlias = Annotated[
         "--file",
         "--filename",
         metavar="FILE",
-        help="A file or directory of manifests; - is stdin.",
+        help="A file or directory of manifests, or - for stdin. May be given several times.",
     ),
 ]
 MoreFiles: TypeAlias = Annotated[
     list[str] | None, typer.Argument(metavar="FILE", hidden=True)  # -f *.yaml, expanded
 ]
 Recursive: TypeAlias = Annotated[
-    bool, typer.Option("-R", "--recursive", help="Read the directories in a directory too.")
+    bool, typer.Option("-R", "--recursive", help="Also read the subdirectories of a directory.")
 ]
 
 

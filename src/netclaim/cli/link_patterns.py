@@ -19,7 +19,7 @@ def link_patterns(values: Iterable[str]) -> tuple[str, ...]:
         if not PATTERN.fullmatch(each):
             raise RequestError(
                 f"{each!r} is not the name of a link, such as eth1 or ens*; give the option once "
-                f"for each",
+                f"for each link",
                 path=(OPTION,),
             )
     return patterns

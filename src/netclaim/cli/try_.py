@@ -32,14 +32,15 @@ def command(
     topology: Annotated[
         Path,
         typer.Option(
-            metavar="FILE", help="The nodes and their links, as YAML.", show_default=False
+            metavar="FILE", help="A YAML file with the nodes and their links.", show_default=False
         ),
     ] = DEFAULT_TOPOLOGY,
     driver_name: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="The driver's name. Default: those that the manifests have parameters for.",
+            help="Run the driver under this name. Default: each name that the manifests have "
+            "parameters for.",
         ),
     ] = None,
     timeout: Annotated[
@@ -47,7 +48,7 @@ def command(
     ] = 60.0,
     output: Annotated[
         str,
-        typer.Option("-o", "--output", metavar="text|json", help="How to print the outcome."),
+        typer.Option("-o", "--output", metavar="text|json", help="Output format."),
     ] = "text",
     shared_link: Annotated[
         list[str] | None,
@@ -59,25 +60,25 @@ def command(
     ] = None,
     policy: Annotated[PolicyName, typer.Option(help=POLICY_HELP)] = "baseline",
     keep: Annotated[
-        bool, typer.Option("--keep", help="Leave the cluster up, with hints what to look at.")
+        bool, typer.Option("--keep", help="Keep the cluster up, and print how to explore it.")
     ] = False,
     cni_bin_dir: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="DIR",
-            help="A directory of CNI plugins, for types that netclaim does not have itself.",
+            help="A directory of CNI plugin programs, for types that are not built into netclaim.",
         ),
     ] = None,
 ) -> None:
     r"""Run manifests on one machine: real interfaces, no cluster.
 
     Takes Pods, Deployments and other workloads, DeviceClasses, claims and templates, of any version
-    of resource.k8s.io. Nodes are namespaces with links as the topology says: by default three, of
-    which kind-worker has eth0 and eth1 and the others eth0. Works as root or as any user who may
-    have user namespaces. Nothing stays behind.
+    of resource.k8s.io. Nodes are namespaces, with the links that the topology lists: by default
+    there are three, of which kind-worker has eth0 and eth1, and the others have eth0. Works as
+    root, or as any user who may create user namespaces. Nothing is left behind.
 
-    Exits with 0 if all pods got their interfaces, with 1 if some did not, saying for each what
-    stopped it, and with 2 if the manifests are wrong.
+    Exits with 0 if all pods got their interfaces, with 1 if some did not (and prints what stopped
+    each of them), and with 2 if the manifests are wrong.
 
     \b
     Examples:
@@ -86,9 +87,10 @@ def command(
       helm template chart | netclaim try -f - --keep
     """
     if timeout <= 0:
-        raise RequestError(f"{timeout:g} is not more than 0 seconds", path=("--timeout",))
+        raise RequestError("must be more than 0 seconds", path=("--timeout",))
     if output not in OUTPUTS:
-        raise RequestError(f"{output!r} is none of {', '.join(OUTPUTS)}", path=("--output",))
+        known = " or ".join(OUTPUTS)
+        raise RequestError(f'unknown format "{output}"; write {known}', path=("--output",))
     manifests = read_manifests(named(files, more_files), recursive=recursive)
     drivers = tuple(driver_name or driver_names(manifests.items))
     for note in (*manifests.notes, *unserved(manifests.items, drivers)):

@@ -36,19 +36,19 @@ def command(
         str, typer.Option("--to", metavar="VERSION", help=f"One of {', '.join(VERSIONS)}.")
     ] = "v1",
     in_place: Annotated[
-        bool, typer.Option("--in-place", "-i", help="Write each result over its file.")
+        bool, typer.Option("--in-place", "-i", help="Overwrite each file with its result.")
     ] = False,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Write each result into DIR."),
     ] = None,
     lossy: Annotated[
-        bool, typer.Option("--lossy", help="Convert even if something is lost.")
+        bool, typer.Option("--lossy", help="Convert even if something gets lost.")
     ] = False,
 ) -> None:
     r"""Convert resource.k8s.io manifests to another version of the API.
 
-    Reads any version since v1alpha1, of one file or many, with any number of documents. Other
+    Reads any version since v1alpha1, from any number of files with any number of documents. Other
     kinds of objects stay as they are. Prints to stdout by default, and a summary to stderr. Exits
     with 2, and writes nothing, if anything cannot be read or would be lost.
 
@@ -65,7 +65,7 @@ def command(
         raise RequestError(f'unknown version "{to}"; {GROUP} has {known}', path=("--to",))
     sources = named(files, more_files)
     if in_place and output is not None:
-        raise RequestError("--in-place and --output exclude each other")
+        raise RequestError("--in-place and --output cannot be used together")
     if (in_place or output is not None) and STDIN in sources:
         raise RequestError(
             "standard input has no file to write to; leave out --in-place and --output"
@@ -77,7 +77,8 @@ def command(
         print(line, file=sys.stderr)
     lost = sum(len(result.losses) for result in results.values())
     if lost and not lossy:
-        raise RequestError(f"nothing written: {_items(lost)} would be lost; --lossy accepts that")
+        what = f"{_items(lost)} would be lost; use --lossy to accept that"
+        raise RequestError(f"nothing written: {what}")
     if targets:
         changed = {
             targets[file]: result.text
@@ -113,7 +114,7 @@ def _targets(
     for file, target in targets.items():
         other = users.setdefault(target, file.name)
         if other != file.name:
-            raise RequestError(f"{file.name}: {other} has the same name in {output}, {file.below}")
+            raise RequestError(f"{file.name}: {other} has the same target, {target}")
         here = file.path.resolve() if file.path else target.resolve()
         if here != target.resolve() and here.is_relative_to(output.resolve()):
             raise RequestError(

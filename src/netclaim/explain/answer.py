@@ -97,7 +97,7 @@ class _Run:
         """Answer for one subject; if it is pods, they take what they get."""
         claims = self._asked(subject, 0)
         if subject.replicas == 0:
-            return Answer(subject, "fits", "fits: no pods are wanted")
+            return Answer(subject, "fits", "fits: no pods are requested")
         if claims and not subject.lacks and all(claim.allocation for claim in claims):
             told = "; ".join(map(self._allocated, claims))
             return Answer(subject, "allocated", f"allocated: {told}")

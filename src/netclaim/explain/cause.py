@@ -70,7 +70,7 @@ def _causes(subject: Subject, reports: Sequence[NodeReport], world: World) -> It
     elsewhere = dict.fromkeys(str(claim) for report in reports for claim in report.elsewhere)
     if elsewhere:
         yield Cause(
-            f"claim {', '.join(elsewhere)} has devices that no node can use which accepts the pod"
+            f"claim {', '.join(elsewhere)} has devices that no node which accepts the pod can use"
         )
 
 
@@ -86,7 +86,7 @@ def _missing_classes(subject: Subject, world: World) -> Iterator[str]:
     for request in _requests(subject):
         if request.class_name not in known:
             close = near(request.class_name, known)
-            there = f"there is {', '.join(known)}" if known else "there is none at all"
+            there = f"existing ones: {', '.join(known)}" if known else "there are none"
             hint = f'did you mean "{close}"?' if close else there
             yield (
                 f'request {request.full_name}: DeviceClass "{request.class_name}" does not exist;'

@@ -39,7 +39,7 @@ def _table(lines: Sequence[Line], screen: Screen) -> None:
     ]
     screen.table(("NODE", "DEVICE", "REQUEST", "WHY"), rows)
     if len(lines) > LINES_MAX:
-        screen.line(f"{len(lines) - LINES_MAX} more lines are not shown; -o json has all of them")
+        screen.line(f"{len(lines) - LINES_MAX} more lines are not shown; use -o json to see all")
     screen.line("")
 
 

@@ -105,7 +105,7 @@ def _there(wanted: str, keys: Iterable[Key]) -> str:
         return f'did you mean "{close}"?'
     listed = ", ".join(names[:LISTED_MAX])
     more = f" and {len(names) - LISTED_MAX} more" if len(names) > LISTED_MAX else ""
-    return f"there is {listed}{more}" if names else "there is none at all"
+    return f"existing ones: {listed}{more}" if names else "there are none"
 
 
 def _used(world: World, keys: Iterable[Key]) -> Iterator[Key]:

@@ -146,7 +146,7 @@ async def embedded_cluster(
                 async with asyncio.timeout(START_S):
                     await cluster.wait_ready()
             except TimeoutError as error:
-                raise SlowStartError(f"the drivers are not ready after {START_S:g} s") from error
+                raise SlowStartError(f"the drivers were not ready after {START_S:g} s") from error
             yield cluster
             for task in running:
                 task.cancel()

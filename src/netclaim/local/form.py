@@ -51,7 +51,7 @@ def text_at(form: Mapping[str, Any], key: str, at: Path) -> str:
     if value is None:
         raise FormError(at, f"{key} is missing")
     if not isinstance(value, str):
-        raise FormError((*at, key), "is not text; put it in quotes")
+        raise FormError((*at, key), "is not a string; put it in quotes")
     return value
 
 

@@ -26,9 +26,9 @@ async def wait_for_user(
     """
     pid = cluster.host_pid
     screen.title("The cluster is up")
-    screen.line("From another terminal, as the same user, go inside:")
+    screen.line("In another terminal, as the same user, enter it:")
     screen.block(f"nsenter --target {pid} --all --preserve-credentials --wd=/ bash", "bash")
-    screen.line("and look around there:")
+    screen.line("and explore it from there:")
     lines = [f"kubectl --kubeconfig {KUBECONFIG} get pods,resourceclaims,resourceslices"]
     if unschedulable is not None:
         asked = f"pod/{unschedulable.name} -n {unschedulable.namespace}"
@@ -42,11 +42,12 @@ async def wait_for_user(
     lines.append(f"tail -f {logs.parent}/*/*.log    # the drivers")
     screen.block("\n".join(lines), "bash")
     if sys.stdin.isatty():
-        screen.line("Enter or Ctrl-C ends it; nothing stays behind.")
+        screen.line("Press Enter or Ctrl-C to stop it; nothing is left behind.")
         await _read_line()
     else:
         deaf = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-        screen.line(f"{'SIGTERM' if deaf else 'Ctrl-C'} ends it; nothing stays behind.")
+        how = "Send SIGTERM" if deaf else "Press Ctrl-C"
+        screen.line(f"{how} to stop it; nothing is left behind.")
         await asyncio.Event().wait()
 
 

@@ -66,7 +66,7 @@ def read_manifests(sources: Sequence[str], *, recursive: bool = False) -> Manife
     raise_faults([fault.as_error() for fault in findings or _refusals(items)])
     if not any(item.kind in SPECS_OF_PODS for item in items):
         raise RequestError(
-            f"{', '.join(sources)}: no Pod, Deployment or other workload in there, nothing to run"
+            f"{', '.join(sources)}: no Pod, Deployment or other workload found, nothing to run"
         )
     return Manifests(tuple(items), (*notes, *_admin_notes(items), *_resource_notes(items)))
 
@@ -135,15 +135,15 @@ def _resource_notes(items: Sequence[Object]) -> Iterator[str]:
             if wish.resource not in known:
                 known.add(wish.resource)
                 yield (
-                    f"{item.where(path)}: resource {wish.resource} left out: no DeviceClass in the"
+                    f"{item.where(path)}: resource {wish.resource} ignored: no DeviceClass in the"
                     " manifests offers it (extendedResourceName)"
                 )
 
 
 def _left_out(one: Object) -> str:
-    what = f"{one.where(('kind',))}: {one.kind} left out"
+    what = f"{one.where(('kind',))}: {one.kind} ignored"
     if one.is_known and one.kind in POD_SPECS:
-        return f"{what}: of workloads, only {', '.join(SPECS_OF_PODS)} are run"
+        return f"{what}: the only workloads that run here are {', '.join(SPECS_OF_PODS)}"
     if one.kind == NETWORK:
         return f"{what}: {CLAIM_INSTEAD}"
-    return f"{what}: the embedded cluster has no use for it"
+    return f"{what}: the embedded cluster does not use it"

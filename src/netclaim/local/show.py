@@ -28,8 +28,8 @@ STAGES: Final = {
     "": "still starting",
 }
 EXPLAIN: Final = (
-    "`netclaim explain` shows why for each device: with --keep the cluster stays up, and the"
-    " command to type is shown"
+    "to see why for each device, run this again with --keep: it shows the `netclaim explain`"
+    " command to run"
 )
 
 
@@ -145,7 +145,7 @@ def _summary(result: Result) -> str:
         what = "what it claims" if failed == 1 else "what they claim"
         return f"{failed} of {_count(result.count, 'pod')} did not get {what}"
     interfaces = sum(len(pod.interfaces) for pod in result.pods)
-    return f"{_count(result.count, 'pod')} ready, with {_count(interfaces, 'interface')} by claim"
+    return f"{_count(result.count, 'pod')} ready, with {_count(interfaces, 'claimed interface')}"
 
 
 def _status(pod: PodOutcome) -> str:

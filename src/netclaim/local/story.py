@@ -38,8 +38,8 @@ __all__ = ["DEMO", "tell"]
 DEMO: Final = Path(__file__).parent / "kubecon-demo.yaml"
 PINGS: Final = 3
 ABOUT_LEVELS: Final = {
-    Level.RESTRICTED: "a claim names its interface; the rest is its DeviceClass's",
-    Level.BASELINE: "claims may bring their own networks, but reach neither the node nor others",
+    Level.RESTRICTED: "a claim only names its interface; its DeviceClass sets the rest",
+    Level.BASELINE: "claims may bring their own networks, but not reach the node or other tenants",
     Level.PRIVILEGED: "a claim may do everything to the node's network",
 }
 
@@ -99,7 +99,7 @@ async def _environment(cluster: EmbeddedCluster, screen: Screen) -> None:
 
 
 def _slices(cluster: EmbeddedCluster, screen: Screen) -> None:
-    screen.title("What there is: ResourceSlices")
+    screen.title("What the nodes offer: ResourceSlices")
     screen.command("kubectl get resourceslices")
     screen.table(
         ("NAME", "NODE", "DRIVER", "POOL", "DEVICES"),
@@ -117,7 +117,7 @@ def _slices(cluster: EmbeddedCluster, screen: Screen) -> None:
 
 
 def _request(cluster: EmbeddedCluster, screen: Screen) -> None:
-    screen.title("What is asked for: a macvlan on eth1, which only kind-worker has")
+    screen.title("What the pods request: a macvlan on eth1, which only kind-worker has")
     template = next(cluster.store.list(TEMPLATE))
     screen.command(f"kubectl get resourceclaimtemplate {template['metadata']['name']} -o yaml")
     screen.block(dump({"spec": template["spec"]}), "yaml")
@@ -144,7 +144,7 @@ def _is_counted(cluster: EmbeddedCluster) -> bool:
 
 
 def _claims(cluster: EmbeddedCluster, screen: Screen) -> None:
-    screen.title("What was given: ResourceClaims")
+    screen.title("What was allocated: ResourceClaims")
     screen.command("kubectl get resourceclaims")
     claims = list(cluster.store.list(CLAIM))
     screen.table(
@@ -168,7 +168,7 @@ def _age(obj: JsonObject) -> str:
 
 
 def _pods(pods: Sequence[PodOutcome], screen: Screen) -> None:
-    screen.title("Where they are: pods")
+    screen.title("Where the pods run")
     screen.command("kubectl get pods -o wide")
     screen.table(
         ("NAME", "READY", "STATUS", "IP", "NODE", "INTERFACE"),
@@ -183,7 +183,7 @@ def _interface(pod: PodOutcome) -> str:
 async def _inside(cluster: EmbeddedCluster, pods: Sequence[PodOutcome], screen: Screen) -> None:
     """One pod's interfaces, and a ping to another over the one it claimed."""
     first, second = pods[0], pods[1]
-    screen.title("Inside: the interfaces of one, and the way to another")
+    screen.title("Inside a pod: its interfaces, and a ping to another pod")
     netns = cluster.netns_of(first.uid)
     screen.command(f"kubectl exec {first.name} -- ip a")
     with open_netns(netns) as opened:

@@ -86,7 +86,7 @@ def _nodes(value: Any) -> dict[str, dict[str, str]]:
     """The labels of each node, in the order of the nodes."""
     listed = list_at(value, ("nodes",))
     if not 1 <= len(listed) <= MAX_NODES:
-        raise FormError(("nodes",), f"{len(listed)} given; name 1 to {MAX_NODES}")
+        raise FormError(("nodes",), f"{len(listed)} nodes given; write 1 to {MAX_NODES}")
     nodes: dict[str, dict[str, str]] = {}
     for index, one in enumerate(listed):
         at: Place = ("nodes", index)
@@ -107,7 +107,7 @@ def _labels(value: Any, at: Place) -> dict[str, str]:
     if not isinstance(value, dict) or not all(
         isinstance(text, str) for pair in value.items() for text in pair
     ):
-        raise FormError(at, 'is not a map of texts; for example {zone: "a"}')
+        raise FormError(at, 'is not a map of strings; for example {zone: "a"}')
     fault = next(check_labels({"labels": value}, at[:-1]), None)
     if fault is not None:
         raise FormError(at, fault.message)
@@ -118,7 +118,7 @@ def _network(value: Any, at: Place, nodes: Sequence[str]) -> Network:
     form = object_at(value, at, ("name", "subnet", "mtu", "links"), needed=("name", "links"))
     name = text_at(form, "name", at)
     if not NETWORK_NAME.fullmatch(name):
-        raise FormError((*at, "name"), f'"{name}": use up to 12 of a-z, 0-9 and -')
+        raise FormError((*at, "name"), f'"{name}" is not a name; use up to 12 of a-z, 0-9, -')
     subnets = _subnets(form.get("subnet"), (*at, "subnet"), len(nodes))
     mtu = _mtu(form, at, subnets)
     links: list[Link] = []
@@ -139,7 +139,7 @@ def _link(value: Any, at: Place, node: str, mtu: int | None, subnets: Sequence[S
     form = {"name": value} if isinstance(value, str) else object_at(value, at, LINK_KEYS)
     name = text_at(form, "name", at)
     if not LINK_NAME.fullmatch(name) or name in ("lo", ".", ".."):
-        raise FormError(at, f'"{name}" cannot name an interface')
+        raise FormError(at, f'"{name}" is not an interface name')
     own = _mtu(form, at, subnets)
     return Link(node, name, own if own is not None else mtu, _hardware(form, at))
 
@@ -175,7 +175,7 @@ def _subnets(value: Any, at: Place, nodes: int) -> tuple[Subnet, ...]:
         try:
             subnet = ipaddress.ip_network(one if isinstance(one, str) else "")
         except ValueError as error:
-            told = str(error) if isinstance(one, str) else "write it as text, as 172.18.0.0/24"
+            told = str(error) if isinstance(one, str) else "write a string such as 172.18.0.0/24"
             raise FormError(at, told) from error
         if subnet.num_addresses < nodes + 4:  # network, bridge, nodes, one spare, broadcast
             raise FormError(at, f"{subnet} is too small for {nodes} nodes")

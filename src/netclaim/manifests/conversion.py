@@ -64,7 +64,7 @@ def _nest_request(request: Any, at: Path) -> JsonObject:
         return outer
     if "exactly" in inner:
         if len(inner) > 1:
-            raise ShapeError("has `exactly` and, beside it, fields that belong inside", at)
+            raise ShapeError("has `exactly` and, next to it, fields that belong in it", at)
         return fields
     name = {key: value for key, value in outer.items() if key == "name"}
     return {**name, "exactly": inner, **outer}
@@ -98,7 +98,7 @@ def _wrap_device(device: Any, at: Path) -> JsonObject:
 
 def _capacity_object(quantity: Any, at: Path) -> Any:
     if isinstance(quantity, list | bool) or quantity is None:
-        raise ShapeError("is no quantity", at)
+        raise ShapeError("is not a quantity", at)
     return quantity if isinstance(quantity, dict) else {"value": quantity}
 
 
@@ -107,14 +107,14 @@ def _capacity_quantity(capacity: Any, at: Path) -> Any:
     if "value" not in fields:
         raise ShapeError("has no value", at)
     if more := [key for key in fields if key != "value"]:
-        raise ShapeError(f"is a plain quantity in v1alpha3, without {', '.join(more)}", at)
+        raise ShapeError(f"is a plain quantity in v1alpha3 and cannot have {', '.join(more)}", at)
     return fields["value"]
 
 
 def _check_apart(inner: JsonObject, outer: JsonObject, at: Path) -> None:
     """Refuse what would be one field of two: one of them would be dropped."""
     for key in inner.keys() & outer.keys():
-        raise ShapeError("is there twice: also one level up", (*at, key))
+        raise ShapeError("is set twice; also one level up", (*at, key))
 
 
 def _object(value: Any, at: Path) -> JsonObject:

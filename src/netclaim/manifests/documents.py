@@ -22,7 +22,7 @@ SIZE_MAX: Final = 4 << 20  # a thousand times a large manifest; one object is at
 DEPTH_MAX: Final = 100  # a pod's deepest field is at 14
 NODES_MAX: Final = 500_000  # with aliases unfolded; 4 MiB of text alone has fewer
 NULL: Final = "tag:yaml.org,2002:null"
-NO_MANIFEST: Final = "not a manifest: an object with apiVersion and kind is one"
+NO_MANIFEST: Final = "not a manifest; a manifest is an object with apiVersion and kind"
 
 
 class ManifestError(RequestError):
@@ -81,7 +81,7 @@ class Document:
         if not isinstance(items, list | None):
             place: Path = (*at, "items")
             raise self.fault_at(
-                place, f"{show(place)}: is not a list: a List has its objects there"
+                place, f"{show(place)}: is not a list; a List has its objects there"
             )
         for number, item in enumerate(items or ()):
             yield from self._unfold(item, (*at, "items", number))
@@ -116,7 +116,7 @@ def decode(content: bytes, source: str) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ManifestError(source, line, "not UTF-8 text, is it a binary file?") from error
+        raise ManifestError(source, line, "not UTF-8 text; is it a binary file?") from error
 
 
 def read_documents(text: str, source: str) -> tuple[Document, ...]:
@@ -136,7 +136,7 @@ def read_document(content: bytes, source: str) -> Document:
     documents = read_documents(decode(content, source), source)
     first, *others = [one for one in documents if not one.is_empty] or documents
     if others and not first.is_empty:
-        raise others[0].fault("a second document; this file holds one")
+        raise others[0].fault("there is a second document; this file must have only one")
     return first
 
 
@@ -149,7 +149,7 @@ def _cut(text: str, source: str, first_line: int) -> list[str]:
         raise ManifestError(source, first_line + _line(error), message) from error
     except yaml.reader.ReaderError as error:
         line = first_line + text.count("\n", 0, int(error.position))
-        raise ManifestError(source, line, "not YAML: a control character") from error
+        raise ManifestError(source, line, "not YAML: found a control character") from error
     return [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
@@ -200,7 +200,7 @@ def _check_aliases(root: yaml.Node | None, source: str, first_line: int) -> None
             sizes[id(node)] = 1 + sum(size(child) for child in _node_children(node))
             open_nodes.remove(id(node))
         if sizes[id(node)] > NODES_MAX:
-            raise ManifestError(source, line, f"aliases unfold to more than {NODES_MAX} nodes")
+            raise ManifestError(source, line, f"aliases expand to more than {NODES_MAX} nodes")
         return sizes[id(node)]
 
     if root is not None:

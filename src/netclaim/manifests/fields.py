@@ -86,5 +86,5 @@ def _last_first(path: Path) -> tuple[tuple[int, str], ...]:
 
 
 def _type(value: Any) -> str:
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list"}
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list"}
     return names.get(type(value), "an object")

@@ -4,7 +4,7 @@ Promise: every command reads alike. A directory is its manifests by name, and wi
 of the directories in it; a file that is named twice is read once. What cannot be read is a
 RequestError of one line that begins with the file; several are reported at once, as an
 ExceptionGroup. Limit: no addresses of the web, links to directories are not followed below a
-directory, and what kustomize builds has to be built first.
+directory, and what kustomize builds must be built first.
 """
 
 import shlex
@@ -121,7 +121,7 @@ def _places(name: str, *, recursive: bool) -> Iterator[_Place]:
         what = "the name is empty; name a file or directory, or - for stdin"
         raise RequestError(what, path=("-f",))
     if "://" in name:
-        raise RequestError(f"{name}: not a file; download it, and pipe it into `-f -`")
+        raise RequestError(f"{name}: not a file; download it and pipe it into `-f -`")
     path = Path(name)
     try:
         if path.name in KUSTOMIZATIONS and path.is_file():
@@ -134,8 +134,8 @@ def _places(name: str, *, recursive: bool) -> Iterator[_Place]:
     except OSError as error:
         raise RequestError(f"{error.filename or name}: {error.strerror}") from error
     if not found:
-        more = "; -R looks into its directories too" if deeper else ""
-        raise RequestError(f"{name}: no file in there ends with {', '.join(SUFFIXES)}{more}")
+        more = "; use -R to read its subdirectories" if deeper else ""
+        raise RequestError(f"{name}: no file in it ends with {', '.join(SUFFIXES)}{more}")
     yield from (_Place(one, one.relative_to(path)) for one in found)
 
 
@@ -154,6 +154,6 @@ def _manifests(directory: Path, *, recursive: bool) -> Iterator[Path]:
 
 def _kustomization(directory: Path) -> RequestError:
     return RequestError(
-        f"{directory}: a kustomization has to be built first:"
+        f"{directory}: a kustomization must be built first:"
         f" kubectl kustomize {shlex.quote(str(directory))} | netclaim … -f -"
     )

@@ -22,7 +22,7 @@ def not_json(value: Any, at: Path = ()) -> Iterator[tuple[Path, str]]:
             if isinstance(key, str) and _is_unicode(key):
                 yield from not_json(child, (*at, key))
             else:
-                yield (*at, _shown(key)), "this key is no text: write it in quotes"
+                yield (*at, _shown(key)), "this key is not a string; put it in quotes"
     elif isinstance(value, list):
         for index, child in enumerate(value):
             yield from not_json(child, (*at, index))
@@ -35,12 +35,12 @@ def _scalar_fault(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return ""
     if isinstance(value, str):
-        return "" if _is_unicode(value) else "is half a character: write it in full"
+        return "" if _is_unicode(value) else "has half a surrogate pair; write the character"
     if isinstance(value, int):
-        return "" if WHOLE_MIN <= value <= WHOLE_MAX else "is a number of more than 64 bits"
+        return "" if WHOLE_MIN <= value <= WHOLE_MAX else "does not fit into 64 bits"
     if isinstance(value, float):
-        return "" if math.isfinite(value) else "is no number: write it in quotes if it is text"
-    return f"is a {type(value).__name__} by its tag, which JSON has not: leave out the tag"
+        return "" if math.isfinite(value) else "is not a number; put it in quotes if it is a string"
+    return f"is a {type(value).__name__} by its tag, which JSON does not have; leave out the tag"
 
 
 def _is_unicode(text: str) -> bool:

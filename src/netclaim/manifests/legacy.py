@@ -31,22 +31,22 @@ __all__ = [
 ]
 
 INSTEAD_OF_SUITABLE_NODES: Final = (
-    "the driver's ResourceSlices say where devices are; a pod's nodeSelector can ask for less"
+    "the driver's ResourceSlices say where devices are; a pod's nodeSelector can limit it to some"
 )
 DEAD_VERSIONS: Final = ("v1alpha1", "v1alpha2")
 # Fields of classes and claims that nothing takes over, and what to do instead.
-_INTO_CLASS: Final = "gone since 1.31: put the parameters into spec.config[].opaque.parameters"
+_INTO_CLASS: Final = "removed in 1.31: put the parameters into spec.config[].opaque.parameters"
 OF_CLASS: Final[Mapping[str, str]] = {
     "parametersRef": _INTO_CLASS,
     "defaultClaimParametersRef": _INTO_CLASS,
-    "suitableNodes": f"gone since 1.31: {INSTEAD_OF_SUITABLE_NODES}",
+    "suitableNodes": f"removed in 1.31: {INSTEAD_OF_SUITABLE_NODES}",
     "structuredParameters": "left out: since 1.31 all parameters are structured",
 }
 OF_CLAIM: Final[Mapping[str, str]] = {
     "parametersRef": (
-        "gone since 1.31: put the parameters into devices.config[].opaque.parameters of this claim"
+        "removed in 1.31: put the parameters into devices.config[].opaque.parameters of this claim"
     ),
-    "allocationMode": "a claim is allocated when a pod needs it, never before (since 1.31)",
+    "allocationMode": "since 1.31 a claim is allocated only when a pod needs it",
 }
 NOT_MISSED: Final = ("structuredParameters",)
 REQUEST_NAME: Final = "resource"  # a v1alpha2 claim was one unnamed request
@@ -76,10 +76,10 @@ def rename_poc_status(found: JsonObject) -> tuple[JsonObject, tuple[Remark, ...]
     renamed = edit(found, "status.deviceStatuses.*", _device_status)["status"]["deviceStatuses"]
     at: Path = ("status", "deviceStatuses")
     if "devices" in status:
-        raise ShapeError("is status.devices since 1.32, and that is there too: merge them", at)
-    text = "left out: status.devices go by driver, pool and device"
+        raise ShapeError("is status.devices since 1.32, which is set too; merge them", at)
+    text = "left out: status.devices are identified by driver, pool and device"
     requests = [Remark(path, text) for path in find(found, "status.deviceStatuses.*.request")]
-    remarks = (Remark(at, "is status.devices since 1.32"), *requests)
+    remarks = (Remark(at, "became status.devices in 1.32"), *requests)
     return {**found, "status": {**status, "devices": renamed}}, remarks
 
 
@@ -106,13 +106,13 @@ def _resource_class(found: JsonObject) -> Migrated:
     driver = found.get("driverName")
     if not isinstance(driver, str) or not driver:
         raise ShapeError("a ResourceClass needs the name of a driver", ("driverName",))
-    remarks = [Remark(("kind",), "ResourceClass is DeviceClass since 1.31; driverName a selector")]
+    remarks = [Remark(("kind",), "ResourceClass became DeviceClass in 1.31; driverName a selector")]
     if not SUBDOMAIN.fullmatch(driver):
         remarks.append(
             Remark(
                 ("driverName",),
-                f"no driver can be called {driver!r}, a driver's name is a DNS subdomain:"
-                " the selector will match no device until you correct it",
+                f"{driver!r} cannot be the name of a driver, which must be a DNS subdomain;"
+                " the selector matches no device until you correct it",
             )
         )
     metadata, moved = _class_metadata(found)
@@ -140,7 +140,7 @@ def _class_metadata(found: JsonObject) -> tuple[Any, list[Remark]]:
 def _claim(found: JsonObject) -> Migrated:
     spec, remarks = _claim_spec(found.get("spec"), ("spec",))
     if "status" in found:  # written by the cluster, in terms that it no longer knows
-        remarks += (Remark(("status",), "the cluster writes a new status"),)
+        remarks += (Remark(("status",), "left out: the cluster writes a new status"),)
     head = {key: value for key, value in found.items() if key not in ("spec", "status")}
     return Migrated({**head, "apiVersion": f"{GROUP}/v1", "spec": spec}, remarks)
 
@@ -159,10 +159,10 @@ def _claim_spec(spec: Any, at: Path) -> tuple[JsonObject, tuple[Remark, ...]]:
     class_name = spec.get("resourceClassName") if isinstance(spec, dict) else None
     if not isinstance(class_name, str) or not class_name:
         raise ShapeError("a claim of this version needs a resourceClassName", at)
-    text = f"resourceClassName is deviceClassName of a request since 1.31, here {REQUEST_NAME!r}"
+    text = f"became deviceClassName of a request in 1.31; the request is named {REQUEST_NAME!r}"
     remarks = [Remark((*at, "resourceClassName"), text)]
     is_usual = spec.get("allocationMode") == "WaitForFirstConsumer"
-    usual = Remark((*at, "allocationMode"), "left out: every claim waits for its pod since 1.31")
+    usual = Remark((*at, "allocationMode"), "left out: since 1.31 every claim waits for its pod")
     remarks += [usual] if is_usual else []
     known = ("resourceClassName", "allocationMode") if is_usual else ("resourceClassName",)
     remarks += _gone({key: spec[key] for key in spec if key not in known}, OF_CLAIM, at)
@@ -172,7 +172,7 @@ def _claim_spec(spec: Any, at: Path) -> tuple[JsonObject, tuple[Remark, ...]]:
 
 def _gone(found: JsonObject, successors: Mapping[str, str], at: Path = ()) -> list[Remark]:
     """Remark on all that is not taken over; null says nothing, and nobody misses it."""
-    unknown = "this version has no such field, and nothing takes its place"
+    unknown = "this version has no such field, and nothing replaces it"
     return [
         Remark((*at, field), successors.get(field, unknown), lost=field not in NOT_MISSED)
         for field, value in found.items()
@@ -189,22 +189,22 @@ _REVIVERS: Final[Mapping[str, Callable[[JsonObject], Migrated]]] = {
     "ResourceClaim": _claim,
     "ResourceClaimTemplate": _template,
     "ResourceSlice": _nothing(
-        "slices of this version are gone since 1.31: the driver publishes its devices itself",
+        "slices of this version were removed in 1.31: the driver publishes its devices itself",
         lost=True,
     ),
     "PodScheduling": _nothing(
-        "left out, gone since 1.27 and without need: the scheduler allocates by itself", lost=False
+        "left out, removed in 1.27: the scheduler allocates without it", lost=False
     ),
     "PodSchedulingContext": _nothing(
-        "left out, gone since 1.32 and without need: the scheduler allocates by itself", lost=False
+        "left out, removed in 1.32: the scheduler allocates without it", lost=False
     ),
     "ResourceClaimParameters": _nothing(
-        "gone since 1.31: put vendorParameters into spec.devices.config[].opaque.parameters of the"
+        "removed in 1.31: put vendorParameters into spec.devices.config[].opaque.parameters of the"
         " claim and selectors into its requests",
         lost=True,
     ),
     "ResourceClassParameters": _nothing(
-        "gone since 1.31: put vendorParameters into spec.config[].opaque.parameters of the"
+        "removed in 1.31: put vendorParameters into spec.config[].opaque.parameters of the"
         " DeviceClass and filters into its selectors",
         lost=True,
     ),

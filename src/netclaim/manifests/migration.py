@@ -39,10 +39,10 @@ class _Rule:
     around: int = 0  # how many levels above the field must go with it to leave a valid object
 
 
-_NO_CONTROLLER = "gone since 1.32: the scheduler allocates every claim, from ResourceSlices"
+_NO_CONTROLLER = "removed in 1.32: the scheduler allocates every claim, from ResourceSlices"
 # v1alpha3 as of 1.31 only, by kind.
 REMOVED: Final[Mapping[str, tuple[_Rule, ...]]] = {
-    "DeviceClass": (_Rule("spec.suitableNodes", f"gone since 1.32: {INSTEAD_OF_SUITABLE_NODES}"),),
+    "DeviceClass": (_Rule("spec.suitableNodes", f"removed in 1.32: {INSTEAD_OF_SUITABLE_NODES}"),),
     "ResourceClaim": (
         _Rule("spec.controller", _NO_CONTROLLER, lost=False),
         _Rule("status.deallocationRequested", _NO_CONTROLLER, lost=False),
@@ -158,7 +158,7 @@ def _old_pod(found: JsonObject) -> Iterator[Remark]:
     for spec in dict.fromkeys(POD_SPECS.values()):
         for path in find(found, f"{'.'.join(map(str, spec))}.resourceClaims.*.source"):
             yield Remark(
-                path, "gone since 1.31: write what is inside it beside the name; left as it is"
+                path, "removed in 1.31: move its content up, next to the name; left as it is"
             )
 
 

@@ -76,7 +76,7 @@ class KubeLoader(_Loader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.value in seen:
                 raise yaml.constructor.ConstructorError(
-                    problem=f"the key {key.value!r} is there twice", problem_mark=key.start_mark
+                    problem=f"duplicate key {key.value!r}", problem_mark=key.start_mark
                 )
             seen.add(str(key.value))
         built: dict[Any, Any] = super().construct_mapping(node, deep=deep)

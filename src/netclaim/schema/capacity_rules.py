@@ -88,4 +88,4 @@ def _check_step(
         yield invalid((*at, "step"), str(step), f"one step is larger than the capacity, {whole}")
     for value in values:
         if (value.value - least.value) % step.value:
-            yield invalid((*at, "step"), str(value), f"is no multiple of {step} from {least}")
+            yield invalid((*at, "step"), str(value), f"is not a multiple of {step} from {least}")

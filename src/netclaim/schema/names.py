@@ -46,7 +46,7 @@ _ENDS: Final = "beginning and ending with a letter or digit"
 IS_LABEL: Final = f"must be lower case letters, digits and '-', {_ENDS}"
 IS_SUBDOMAIN: Final = f"must be lower case letters, digits, '-' and '.', {_ENDS}"
 IS_KEY: Final = f"name part must be letters, digits, '-', '_' and '.', {_ENDS}"
-IS_IDENTIFIER: Final = "must be letters, digits and '_', not beginning with a digit"
+IS_IDENTIFIER: Final = "must be letters, digits and '_', not starting with a digit"
 
 
 def check_label(value: str, at: Path) -> Iterator[Fault]:

@@ -21,10 +21,10 @@ __all__ = ["Fields", "ListOf", "MapOf", "Scalar", "Shape", "fit"]
 class Scalar(enum.Enum):
     """A value without parts that the API knows of."""
 
-    TEXT = "text"
+    TEXT = "a string"
     WHOLE = "a whole number"
     FLAG = "true or false"
-    PORT = "a whole number or text"  # as of ports and shares, which have names and percents too
+    PORT = "a whole number or a string"  # as of ports and shares, which have names and percents too
     QUANTITY = "a quantity"
     TIME = "a time"
     RAW = "any JSON"  # somebody else's to read: kept as it is, null too
@@ -122,13 +122,13 @@ def _time(value: Any, at: Path) -> str:
     try:
         datetime.fromisoformat(text)
     except ValueError as error:
-        message = f"{text!r} is no time such as 2026-01-31T12:00:00Z"
+        message = f"{text!r} is not a time such as 2026-01-31T12:00:00Z"
         raise bad_request(message, path=at) from error
     return text
 
 
 def _misfit(value: Any, wanted: str, at: Path) -> RefusedError:
-    names = {"dict": "an object", "list": "a list", "str": "text", "int": "a whole number",
+    names = {"dict": "an object", "list": "a list", "str": "a string", "int": "a whole number",
              "bool": "true or false"}  # fmt: skip
     got = names.get(type(value).__name__, "a number" if isinstance(value, float) else "null")
     return bad_request(f"is {got}, not {names.get(wanted, wanted)}", path=at)

@@ -203,7 +203,7 @@ def _check_bindings(device: JsonObject, at: Path) -> Iterator[Fault]:
     for index, condition in enumerate(failed):
         if condition in wanted:
             where = (*at, "bindingFailureConditions", index)
-            yield invalid(where, condition, "must not be among bindingConditions too")
+            yield invalid(where, condition, "must not be in bindingConditions too")
     if bool(wanted) != bool(failed):
         absent = "bindingFailureConditions" if wanted else "bindingConditions"
-        yield invalid((*at, absent), [], "each of the two lists needs the other")
+        yield invalid((*at, absent), [], "must be set together with the other list")

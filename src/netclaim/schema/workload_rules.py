@@ -118,7 +118,7 @@ def check_replicated(spec: JsonObject, old: JsonObject | None, at: Path) -> Iter
     faults = list(_check_selector(selector, (*at, "selector")))
     yield from faults
     if selector == {} or (selector is not None and faults):
-        yield invalid((*at, "selector"), selector, "must select something, and be right")
+        yield invalid((*at, "selector"), selector, "must be valid and must not be empty")
     elif selector is None or not matches_labels(selector, labels):
         where = (*at, "template", "metadata", "labels")
         yield invalid(where, labels, "`selector` does not match template `labels`")

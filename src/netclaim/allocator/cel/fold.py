@@ -69,7 +69,7 @@ def _elements(container: Value) -> Iterator[Value]:
         return iter(container)
     if isinstance(container, dict):
         return map(from_key, container)
-    raise EvaluationError(f"a {type_name(container)} has no elements to go over")
+    raise EvaluationError(f"a {type_name(container)} has no elements to iterate over")
 
 
 def _pairs(container: Value) -> Iterator[tuple[Value, Value]]:

@@ -85,9 +85,9 @@ def tokenize(expression: str) -> Iterator[Token]:
 
 def _complaint(character: str) -> str:
     if character in "\"'":
-        return "a string that does not end, or an unknown escape in it"
+        return "unterminated string, or an unknown escape in it"
     if character == "=":
-        return "a single '=': comparing is '=='"
+        return "found '='; use '==' to compare"
     if character in "&|":
-        return f"a single {character!r}: CEL has {character * 2!r}"
-    return f"{character!r} has no meaning here"
+        return f"found {character!r}; use {character * 2!r}"
+    return f"unexpected character {character!r}"

@@ -70,5 +70,5 @@ def _unescape(match: re.Match[str], *, of_bytes: bool) -> bytes:
             raise EvaluationError("bytes have no \\u escape")
         return bytes([code])
     if code in SURROGATES or code > CODE_POINT_MAX:
-        raise EvaluationError("an escape that is no character")
+        raise EvaluationError("an escape that is not a character")
     return chr(code).encode()

@@ -86,7 +86,7 @@ def _transform(call: ast.Call, target: ast.Node, text: str) -> ast.Node:
 def _names(nodes: list[ast.Node], text: str) -> tuple[str, ...]:
     names = tuple(_simple_name(node, text) for node in nodes)
     if len(set(names)) < len(names):
-        raise CompileError("the macro's two variables have one name", text, nodes[-1].at)
+        raise CompileError("the macro's two variables have the same name", text, nodes[-1].at)
     return names
 
 

@@ -29,6 +29,7 @@ LEVELS: Final[tuple[frozenset[str], ...]] = (
     frozenset({"+", "-"}),
     frozenset({"*", "/", "%"}),
 )
+END: Final = "the end of the expression"
 NAMES: Final = {"in": "@in", "!": "!_", "-": "-_"}  # as cel-go calls them; others are _op_
 
 
@@ -63,7 +64,7 @@ class _Parser:
         """Take the token with this text; an empty one is the end."""
         token = self._accept(text)
         if token is None:
-            raise self._unexpected(f"expected {text!r}" if text else "expected the end")
+            raise self._unexpected(f"expected {repr(text) if text else END}")
         return token
 
     @property
@@ -83,7 +84,7 @@ class _Parser:
         return None
 
     def _unexpected(self, wanted: str) -> CompileError:
-        found = repr(self._next.text) if self._next.text else "the end"
+        found = repr(self._next.text) if self._next.text else END
         return self._error(f"{wanted}, found {found}", self._next.start)
 
     def _error(self, reason: str, offset: int) -> CompileError:
@@ -189,7 +190,7 @@ class _Parser:
             call = ast.Call(token.start, end, mark.start, token.text, arguments)
             return expand(call, self._text)
         if self._next.text == "{" and self._next.kind == "operator":
-            reason = "netclaim does not evaluate messages"
+            reason = "netclaim does not support messages"
             raise UnsupportedError(reason, self._text, self._next.start)
         return ast.Ident(token.start, token.end, token.start, token.text)
 

@@ -50,7 +50,7 @@ class _Translation:
         while self._position < len(self._text):
             self._step(self._text[self._position])
         if len(self._groups) > 1:
-            raise self._error("a group that does not end")
+            raise self._error("unterminated group")
         self._close_flags()
         return "".join(self._out)
 
@@ -89,11 +89,11 @@ class _Translation:
     def _open(self) -> None:
         match = GROUP.match(self._text, self._position)
         if match is None or (self._text[match.end() :].startswith("?") and match[0] == "("):
-            raise self._error("a kind of group that RE2 does not have")
+            raise self._error("a group syntax that RE2 does not have")
         self._position = match.end()
         flags = match["flags"] or ""
         if "U" in flags:
-            raise UnsupportedRegexError(f"netclaim has no ungreedy flag, as in {self._text!r}")
+            raise UnsupportedRegexError(f"netclaim does not support the flag U: {self._text!r}")
         if match["end"] == ")":
             self._out.append(f"(?{flags}:")
             self._groups[-1].append(flags)
@@ -109,7 +109,7 @@ class _Translation:
 
     def _close(self) -> None:
         if len(self._groups) == 1:
-            raise self._error("a ')' without a '('")
+            raise self._error("unmatched ')'")
         self._close_flags()
         self._groups.pop()
         self._multiline.pop()
@@ -127,12 +127,12 @@ class _Translation:
             return
         operator = match[0] if match is not None else self._text[self._position]
         if match is not None and max(int(n) for n in match.groups() if n) > REPEAT_MAX:
-            raise self._error(f"a repeat above {REPEAT_MAX}")
+            raise self._error(f"repeat count above {REPEAT_MAX}")
         self._position += len(operator)
         if self._text[self._position : self._position + 1] == "?":
             operator += "?"
             self._position += 1
         rest = self._text[self._position : self._position + 1]
         if rest in ("*", "+", "?") or REPEAT.match(self._text, self._position):
-            raise self._error("a repeat of a repeat")
+            raise self._error("repeated repeat operator")
         self._out.append(operator)

@@ -66,7 +66,7 @@ def _character(text: str, position: int) -> tuple[str, int]:
             raise RegexError(f"invalid regular expression {text!r}: no such character")
         return chr(code), match.end()
     if letter in ("p", "P"):
-        raise UnsupportedRegexError(f"netclaim has no Unicode classes, as in {text!r}")
+        raise UnsupportedRegexError(f"netclaim does not support Unicode classes, as in {text!r}")
     if not letter or not letter.isascii() or letter.isalnum():
         raise RegexError(f"invalid regular expression {text!r}: unknown escape \\{letter}")
     return letter, position + 2
@@ -110,7 +110,7 @@ class ClassReader:
             self._position += 1
             high = self._single()
             if high < low:
-                raise RegexError(f"invalid regular expression {self._text!r}: a range backwards")
+                raise RegexError(f"invalid regular expression {self._text!r}: range out of order")
             self._out.append(f"{re.escape(low)}-{re.escape(high)}")
         else:
             self._out.append(re.escape(low))

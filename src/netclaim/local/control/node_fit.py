@@ -46,7 +46,7 @@ def _obstacle(spec: JsonObject, node: JsonObject) -> str:
             if not selector_matches(required, Node.read(node)):
                 return f"required node affinity does not match: {_terms(required)}"
         except (AllocationError, KeyError) as error:
-            return f"required node affinity cannot be read: {error}"
+            return f"required node affinity is invalid: {error}"
     tolerations = [_toleration(one) for one in spec.get("tolerations") or ()]
     for one in node.get("spec", {}).get("taints", ()):
         taint = Taint(one["key"], one["effect"], one.get("value", ""))

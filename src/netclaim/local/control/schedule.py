@@ -82,7 +82,7 @@ def _claims(verbs: Verbs, pod: JsonObject) -> list[JsonObject]:
             raise _NoNodeError(f'resourceclaim "{name}" is being deleted')
         owners = claim["metadata"].get("ownerReferences", ())
         if any(o.get("controller") and o["uid"] != meta["uid"] for o in owners):
-            raise _NoNodeError(f'resourceclaim "{name}" was made for another pod')
+            raise _NoNodeError(f'resourceclaim "{name}" was created for another pod')
         found.append(claim)
     return found
 

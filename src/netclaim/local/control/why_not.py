@@ -31,10 +31,10 @@ def _obstacles(report: NodeReport) -> Iterator[tuple[str, str]]:
     if report.error:
         yield report.error, ""
     elif report.fits:
-        yield "it could, but another node fails the pod", ""
+        yield "the node fits, but an error on another node fails the pod", ""
     elif report.elsewhere:
         names = ", ".join(claim.name for claim in report.elsewhere)
-        yield f"what {names} was given is not usable from here", ""
+        yield f"the devices of claim {names} cannot be used on this node", ""
     elif short:
         for request in short:
             yield from _shortage(request)

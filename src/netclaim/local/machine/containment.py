@@ -108,7 +108,7 @@ def _take_namespaces() -> None:
             return unshare(OWN)
     except OSError as error:
         if error.errno != errno.EPERM:
-            raise HostError(f"cannot make namespaces: {error.strerror}") from error
+            raise HostError(f"cannot create namespaces: {error.strerror}") from error
     try:
         unshare(CLONE_NEWUSER | OWN)
         Path("/proc/self/setgroups").write_text("deny")

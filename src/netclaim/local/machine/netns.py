@@ -25,7 +25,7 @@ def add_netns(path: Path) -> Netns:
         finally:
             _return_to(home)
     except OSError as error:
-        raise HostError(f"cannot make a network namespace at {path}: {error.strerror}") from error
+        raise HostError(f"cannot create a network namespace at {path}: {error.strerror}") from error
     finally:
         os.close(home)
     return open_netns(path)

@@ -95,8 +95,8 @@ def build_world() -> int:
         mount("none", RUN, flags=MS_SHARED)  # a pod's namespace appears on its node by this
     except OSError as error:
         raise HostError(
-            f"cannot arrange the cluster's file system ({error.strerror}): the machine is itself a"
-            " container that may not mount, or refuses it to user namespaces; run it with sudo, or"
+            f"cannot set up the cluster's file system ({error.strerror}): this is a container that"
+            " may not mount, or the kernel refuses mounts in user namespaces; run it with sudo, or"
             " outside the container"
         ) from error
     for directory in (NETNS, NODES):

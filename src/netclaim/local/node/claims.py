@@ -120,7 +120,7 @@ class NodeClaims:
         meta = pod["metadata"]
         claim = self._store.get(CLAIM, name, meta["namespace"])
         if claim is None:
-            raise ClaimNotReadyError(f"claim {name} is not there")
+            raise ClaimNotReadyError(f"claim {name} does not exist")
         status = claim.get("status", {})
         if not any(user.get("uid") == meta["uid"] for user in status.get("reservedFor", ())):
             raise ClaimNotReadyError(f"pod {meta['name']} may not use claim {name}: not reserved")
@@ -138,7 +138,7 @@ class NodeClaims:
         for note in self._notes.values():
             same_name = (note.ref.namespace, note.ref.name) == (ref.namespace, ref.name)
             if same_name and note.ref.uid != ref.uid:
-                raise ClaimNotReadyError(f"an older claim {ref.name} is not yet released")
+                raise ClaimNotReadyError(f"an older claim {ref.name} is not released yet")
 
 
 def claim_names(pod: JsonObject) -> Mapping[str, str]:
@@ -154,7 +154,7 @@ def claim_names(pod: JsonObject) -> Mapping[str, str]:
     for claim in pod["spec"].get("resourceClaims", ()):
         name = claim.get("resourceClaimName") or made.get(claim["name"])
         if not name:
-            raise ClaimNotReadyError(f"the claim for {claim['name']} is not made yet")
+            raise ClaimNotReadyError(f"the claim for {claim['name']} is not created yet")
         names[claim["name"]] = name
     extended = pod.get("status", {}).get("extendedResourceClaimStatus")
     if extended:

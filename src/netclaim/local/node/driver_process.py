@@ -95,4 +95,4 @@ async def _watch(process: asyncio.subprocess.Process, node: str, log: Path) -> N
 
 def _last_words(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
-    return " | ".join(line.strip() for line in lines) or "it said nothing"
+    return " | ".join(line.strip() for line in lines) or "it logged nothing"

@@ -113,7 +113,7 @@ class Sandboxes:
             hosts: Iterator[IpAddress] = islice(subnet.hosts(), 1, None)
             address = next((one for one in hosts if one not in self._taken), None)
             if address is None:
-                raise HostError(f"the node has no address left for a pod in {subnet}")
+                raise HostError(f"the node has no free pod address in {subnet}")
             found.append(address)
         self._taken.update(found)
         return tuple(found)
@@ -163,7 +163,7 @@ async def _run_hook(hook: ContainerHook) -> None:
         async with asyncio.timeout(hook.timeout_s):
             _, said = await process.communicate()
     except TimeoutError as error:
-        raise SandboxError(f"{hook.path}: not done in {hook.timeout_s} s") from error
+        raise SandboxError(f"{hook.path}: not done within {hook.timeout_s} s") from error
     finally:
         if process.returncode is None:
             process.kill()
