@@ -120,7 +120,7 @@ def _declared(keys: Mapping[str, Declared], within: str = "") -> Iterator[tuple[
 
 def _type(key: Declared) -> str:
     low, high = key.rule.low, key.rule.high
-    if low is None or high is None or high > SMALL:
+    if low is None or low < 0 or high is None or high > SMALL:
         return key.shown_type
     return f"{key.shown_type} from {low} to {high}"
 

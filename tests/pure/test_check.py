@@ -320,6 +320,19 @@ def test_a_driver_of_another_name_is_known_by_its_dialect() -> None:
     assert [line.split(": ")[2] for line in found] == [f"{PARAMETERS}.ifName"]
 
 
+def test_a_misspelt_driver_is_guessed() -> None:
+    """Parameters for a driver that no request is for are at the name that has to be changed."""
+    found = lines(
+        CLASS,
+        CLAIM.replace("driver: cni.dra.networking.x-k8s.io", "driver: cni.dra.networking.x-k8s.oi"),
+    )
+    (guess,) = [line for line in found if "did you mean" in line]
+    assert guess == (
+        "x:23: warning: spec.devices.config[0].opaque.driver: no request is for the driver"
+        ' "cni.dra.networking.x-k8s.oi"; did you mean "cni.dra.networking.x-k8s.io"?'
+    )
+
+
 def test_alternatives_are_checked_each() -> None:
     """Each alternative of a request needs its configuration, its own or the request's."""
     alternatives = (
@@ -395,7 +408,8 @@ def test_two_claims_with_one_interface_name(kind: str) -> None:
         pod["spec"]["selector"] = {"matchLabels": {"app": "db"}}
         pod["apiVersion"], path = "apps/v1", "spec.template.spec"
     if kind == "CronJob":
-        pod["spec"] = {"jobTemplate": {"spec": pod["spec"]}}
+        pod["spec"]["template"]["spec"]["restartPolicy"] = "Never"
+        pod["spec"] = {"schedule": "@hourly", "jobTemplate": {"spec": pod["spec"]}}
         pod["apiVersion"], path = "batch/v1", "spec.jobTemplate.spec.template.spec"
     pod["kind"] = kind
     workload = yaml.safe_dump(pod)
@@ -452,7 +466,8 @@ def test_unknown_fields_of_a_pod(right: str, wrong: str, expected: str) -> None:
 )  # fmt: skip
 def test_unknown_fields_of_a_workload(kind: str, field: str) -> None:
     """What makes pods is decoded strictly too, and so is its template."""
-    spec = {**yaml.safe_load(POD)["spec"], "resourceClaim": [], "restartPolicy": "Never"}
+    spec = {**yaml.safe_load(POD)["spec"], "resourceClaim": []}
+    spec |= {"restartPolicy": "Never"} if kind == "Job" else {}
     labels = {"app": "db"}
     selector = labels if kind == "ReplicationController" else {"matchLabels": labels}
     template = {"metadata": {"labels": labels}, "spec": spec}
@@ -474,7 +489,7 @@ def test_a_pod_may_have_all_that_kubernetes_has() -> None:
           - {name: a, emptyDir: {sizeLimit: 1Gi}}
           - {name: b, projected: {sources: [{configMap: {name: c, items: [{key: k, path: p}]}}]}}
           - {name: c, csi: {driver: d, volumeAttributes: {any: thing}}}
-          tolerations: [{key: k, operator: Exists, tolerationSeconds: 5}]
+          tolerations: [{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: 5}]
           affinity:
             nodeAffinity:
               requiredDuringSchedulingIgnoredDuringExecution:
@@ -493,6 +508,32 @@ def test_a_pod_may_have_all_that_kubernetes_has() -> None:
         """
     )
     assert lines(CLASS, CLAIM, POD + indent(more, "  ")) == []
+
+
+def test_a_pod_on_the_nodes_network_has_no_interfaces() -> None:
+    """The driver refuses such a pod, so it is an error at the field to remove."""
+    found = lines(CLASS, CLAIM, POD.replace("  containers:", "  hostNetwork: true\n  containers:"))
+    (line,) = found
+    assert line.startswith("x:39: error: spec.hostNetwork: the pod is on the node's own network")
+
+
+def test_pods_of_a_cron_job_end() -> None:
+    """A CronJob is held to the rules of its Job, and needs a schedule."""
+    job = "{template: {spec: {containers: [{name: a, image: i}]}}}"
+    found = lines(
+        "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: a}\n"
+        f"spec:\n  jobTemplate:\n    spec: {job}\n"
+    )
+    assert [line.partition(": Required")[0] for line in found] == [
+        "x:4: error: spec.schedule",
+        "x:6: error: spec.jobTemplate.spec.template.spec.restartPolicy",
+    ]
+
+
+def test_kinds_with_versions_of_their_own_are_not_checked() -> None:
+    """A DeviceTaintRule is right in v1alpha3, and nothing is said of it."""
+    rule = "apiVersion: resource.k8s.io/v1alpha3\nkind: DeviceTaintRule\nmetadata: {name: a}\n"
+    assert lines(rule) == []
 
 
 def test_one_claim_under_two_names() -> None:

@@ -268,11 +268,23 @@ def test_taint_and_pool(explain: Explain) -> None:
     assert pool.endswith(f"pool {DRIVER}/two: 1 of 2 slices of generation 1")
 
 
+def required(operator: str) -> dict[str, Any]:
+    """A pod's wish for nodes of zone b."""
+    terms = [{"matchExpressions": [{"key": "zone", "operator": operator, "values": ["b"]}]}]
+    selector = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {"affinity": {"nodeAffinity": selector}}
+
+
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
         ({"nodeSelector": {"zone": "b"}}, "does not have the label zone=b of nodeSelector"),
         ({}, "the pod does not tolerate taint gpu=yes:NoSchedule"),
+        (required("In"), "the node does not match the required node affinity"),
+        (
+            required("Like"),
+            "affinity cannot be read: a node selector has the unknown operator 'Like'",
+        ),
     ],
 )
 def test_node_that_is_closed_to_the_pod(explain: Explain, spec: dict[str, Any], why: str) -> None:
@@ -284,6 +296,18 @@ def test_node_that_is_closed_to_the_pod(explain: Explain, spec: dict[str, Any], 
     told = explain(ONE, TWO, *nodes, device_class(), claim("a", ETH1), wanting)
     assert told.code == 1
     assert any(line.startswith("one ") and line.endswith(why) for line in told.lines)
+
+
+def test_extended_resource_is_a_claim(explain: Explain) -> None:
+    """What a pod wants of a class by an extended resource is allocated with the rest."""
+    wanted = pod("web")
+    limits = {"deviceclass.resource.kubernetes.io/nics": 3, "example.com/others": 1}
+    wanted["spec"]["containers"] = [{"name": "c", "resources": {"limits": limits}}]
+    told = explain(ONE, TWO, device_class(), wanted)
+    assert told.code == 1
+    assert told.lines[0].startswith(
+        "pod default/web: cannot be allocated: request container-0-request-0 needs 3 devices"
+    )
 
 
 def test_pod_that_the_scheduler_never_sees(explain: Explain) -> None:

@@ -41,14 +41,17 @@ def add_claim(verbs: Verbs, name: str, node: str, first: JsonObject, device: str
     verbs.store.put(CLAIM, {"metadata": meta, "spec": {}, "status": status})
 
 
-def look(*pods: tuple[str, str, JsonObject], device: str = "eth1") -> tuple[PodOutcome, ...]:
-    """The outcomes of pods with a node, an address and a plugin each."""
+def look(
+    *pods: tuple[str, str, JsonObject], device: str = "eth1", other: str = "eth1"
+) -> tuple[PodOutcome, ...]:
+    """The outcomes of pods with a node, an address and a plugin each; `device` is the first's."""
     verbs = new_verbs()
     found = []
     for number, (node, ip, first) in enumerate(pods):
         name = f"p{number}"
-        add_claim(verbs, name, node, first, device if number == 0 else "eth1")
-        interface = Interface("net1", (ip,), "", device if number == 0 else "eth1", name)
+        has = other if number else device
+        add_claim(verbs, name, node, first, has)
+        interface = Interface("net1", (ip,), "", has, name)
         found.append(PodOutcome("default", name, name, node, "", "ready", (interface,)))
     return with_duplicates(found, verbs.store, TOPOLOGY, [DRIVER])
 
@@ -69,6 +72,14 @@ def test_other_managers_of_addresses_are_not_blamed() -> None:
     static = plugin(ipam="static")
     found = look(("one", "10.0.0.2/24", static), ("two", "10.0.0.2/24", static))
     assert found[0].reason.endswith("default/p1 (two)")
+
+
+@pytest.mark.parametrize(("master", "network"), [("", "main"), ("eth2", "fast")])
+def test_the_device_of_no_link_is_where_its_master_is(master: str, network: str) -> None:
+    """Pods without a link of their own meet on the default route's, or on the one they name."""
+    pod = ("one", "10.0.0.2/24", plugin(master=master))
+    both = look(pod, pod, device="cni", other="cni")
+    assert both[0].reason.startswith(f"10.0.0.2 on network {network} is the address of")
 
 
 def test_two_networks_of_one_node_on_one_link_are_an_error() -> None:

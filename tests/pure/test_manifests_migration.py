@@ -258,17 +258,21 @@ def test_kinds_apart() -> None:
 @pytest.mark.parametrize(
     ("kind", "version", "complaint"),
     [
-        ("ResourceKlaim", "v1", "kind: resource.k8s.io has no kind 'ResourceKlaim'"),
-        ("DeviceClass", "v2", "apiVersion: resource.k8s.io has no version 'v2'"),
-        (None, "v1", "kind: resource.k8s.io has no kind None"),
+        (
+            "ResourceKlaim",
+            "v1",
+            "kind: resource.k8s.io has no kind 'ResourceKlaim'; did you mean \"ResourceClaim\"?",
+        ),
+        ("Toaster", "v1", "kind: resource.k8s.io has no kind 'Toaster'; it has DeviceClass, "),
+        ("DeviceClass", "v2", "apiVersion: resource.k8s.io has no version 'v2'; it has v1, "),
+        (None, "v1", "kind: kind is missing; resource.k8s.io has DeviceClass"),
     ],
 )
 def test_what_never_was(kind: Any, version: str, complaint: str) -> None:
-    """A kind or version that resource.k8s.io never had is an error that says what it has."""
+    """A kind or version that resource.k8s.io never had is an error that says what to write."""
     with pytest.raises(ShapeError) as caught:
         migrate(old(kind, version), "v1")
     assert str(caught.value).startswith(complaint)
-    assert "; it has " in str(caught.value)
 
 
 def test_a_name_beside_the_metadata_is_moved_into_it() -> None:

@@ -44,6 +44,19 @@ def comments(text: str) -> list[str]:
     return sorted(line.strip() for line in text.splitlines() if line.lstrip().startswith("#"))
 
 
+def test_comments_without_a_place_stand_above_the_document() -> None:
+    """Comments within flow style, and behind a key that vanishes, are kept."""
+    claim = document(
+        "# top\n---\nspec: # what\n  devices:\n    requests: [ # all\n"
+        "      {name: a}, # one\n      {name: 'b#c'}\n    ]\n"
+    )
+    flow = rewrite(claim, {"spec": {"devices": {"requests": [{"name": "a"}, {"name": "d"}]}}})
+    assert flow.startswith("# top\n---\n# all\n# one\nspec: # what\n")
+    device = document("devices:\n- name: d\n  basic: # b\n    attributes: {}\n")
+    lifted = rewrite(device, {"devices": [{"name": "d", "attributes": {}}]})
+    assert lifted == "devices:\n- name: d\n  # b\n  attributes: {}\n"
+
+
 @given(objects(), st.sampled_from(SERVED), st.sampled_from(SERVED))
 def test_comments_survive(made: tuple[str, dict[str, Any]], one: Version, two: Version) -> None:
     """Whatever moves between served versions, the result says it and has every comment."""
@@ -96,7 +109,7 @@ def test_only_what_changes() -> None:
 
 
 def test_flow_within_block() -> None:
-    """A changed map in flow style is printed anew; the rest of the document keeps its text."""
+    """A changed map in flow style is printed anew, its comment goes to the top; the rest stays."""
     text = "kind: K # k\nlist:\n- {name: a, x: 1}   # gone\n# b\n- {name: b, x: 1}\nflow: {a: 1}\n"
     wanted = {
         "kind": "K",
@@ -104,7 +117,7 @@ def test_flow_within_block() -> None:
         "flow": {"a": 2},
     }
     assert rewrite(document(text), wanted) == (
-        "kind: K # k\nlist:\n- name: a\n  exactly:\n    x: 1\n# b\n- {name: b, x: 1}\n"
+        "# gone\nkind: K # k\nlist:\n- name: a\n  exactly:\n    x: 1\n# b\n- {name: b, x: 1}\n"
         "flow:\n  a: 2\n"
     )
 

@@ -40,6 +40,14 @@ def test_every_plugin_of_a_list_is_checked() -> None:
     ]
 
 
+@pytest.mark.parametrize("key", ["hwaddr", "kernelpath", "pciBusID"])
+def test_the_link_is_named_by_its_allocation(key: str) -> None:
+    """A claim's host-device cannot find its link in another way: prepare would refuse it."""
+    value = "02:00:00:00:00:01" if key == "hwaddr" else "x"
+    (fault,) = config_faults(asked({"type": "host-device", key: value}))
+    assert str(fault) == f"{PLUGIN}.{key}: leave it out: the allocated link is used"
+
+
 @pytest.mark.parametrize(
     ("plugin", "ips", "expected"),
     [

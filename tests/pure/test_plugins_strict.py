@@ -20,9 +20,11 @@ POOL = {"type": "host-local", "ranges": [[{"subnet": "10.10.1.0/24"}]]}
 SPACE = {"type": "macvlan", "ipam": POOL}
 
 
-def said(config: dict[str, Any], *, first: bool = True, version: str = "1.0.0") -> list[str]:
-    """What is wrong with a configuration."""
-    asked = Asked(version, first=first)
+def said(config: dict[str, Any], *, first: bool | None = None, version: str = "1.0.0") -> list[str]:
+    """What is wrong with a configuration, by itself at a place in its list that suits it."""
+    kind = PLUGIN_CLASSES.get(config["type"])
+    alone = kind is None or not kind.needs_previous
+    asked = Asked(version, first=alone if first is None else first)
     return [str(f) for f in strict_faults(config, (), asked=asked, in_process=PLUGIN_TYPES)]
 
 
@@ -103,6 +105,7 @@ MISTAKES: list[tuple[dict[str, Any], list[str]]] = [
     ),
     ({"type": "vrf"}, ["vrfname: vrfname is missing; for example blue"]),
     ({"type": "vrf", "vrfName": ""}, ["vrfName: vrfname is missing; for example blue"]),
+    ({"type": "vrf", "vrfname": "net1"}, ["vrfname: the pod has an interface of this name; choos"]),
     ({"type": "sdn", "dns": []}, ["dns: must be an object"]),
     ({"type": "sdn", "DNS": {"search": "a"}}, ["DNS.search: must be a list of strings"]),
     (
@@ -119,6 +122,28 @@ MISTAKES: list[tuple[dict[str, Any], list[str]]] = [
         ["runtimeConfig.mac: must be a string"],
     ),
     ({"type": "macvlan", "dns": {"server": "x"}}, ["dns.server: unknown key"]),
+    ({"type": "macvlan", "mtu": -1}, ["mtu: -1 is not between 0 and 65535"]),
+    ({"type": "bridge", "mtu": 65536}, ["mtu: 65536 is more than 65535"]),
+    ({"type": "tuning", "mtu": 65536}, ["mtu: 65536 is not between 0 and 65535"]),
+    (
+        {"type": "macvlan", "mac": "01:00:5e:00:00:01"},
+        ["mac: '01:00:5e:00:00:01' is not the address of one interface"],
+    ),
+    (
+        {"type": "macvlan", "ipam": {"type": "host-local", "subnet": "10.1.0.5/24"}},
+        ["ipam.subnet: subnet 10.1.0.5/24 has host bits: write 10.1.0.0/24"],
+    ),
+    (
+        pool(routes=[{"dst": "10.2.0.0/16"}, {"dst": "10.3.0.1/16"}]),
+        ["ipam.routes[1].dst: route to 10.3.0.1/16: the address has bits beyond its prefix: write"],
+    ),
+    (
+        {
+            "type": "macvlan",
+            "ipam": {"type": "static", "routes": [{"dst": "0.0.0.0/0", "gw": "fd00::1"}]},
+        },
+        ["ipam.routes[0].gw: route to 0.0.0.0/0: fd00::1 is of the other address family"],
+    ),
 ]
 
 
@@ -162,6 +187,15 @@ def test_a_program_is_nobodys_to_check() -> None:
     assert fault.path == ("mode",)
 
 
+@pytest.mark.parametrize("name", ["bandwidth", "sbr", "tuning", "vrf"])
+def test_what_changes_an_interface_is_not_the_first_of_its_list(name: str) -> None:
+    """A plugin that makes no interface has nothing to work on unless another one is before it."""
+    config = {"type": name, "vrfname": "blue"} if name == "vrf" else {"type": name}
+    message = f"type: {name} changes what an earlier plugin made: put a plugin before it"
+    assert said(config, first=True) == [message]
+    assert said(config, first=False) == []
+
+
 def test_a_later_ipvlan_has_the_addresses_so_far() -> None:
     """Only the first plugin of a list cannot do without `ipam`."""
     assert said({"type": "ipvlan"}, first=False) == []
@@ -172,7 +206,8 @@ def test_a_later_ipvlan_has_the_addresses_so_far() -> None:
 FAILING = frozenset(
     {
         "macvlan: a number where text belongs", "macvlan: a queue below zero",
-        "macvlan: a queue that no number can be", "tap: an owner that no number can be",
+        "macvlan: a queue that no number can be", "macvlan: a MAC that no link may have",
+        "tap: an owner that no number can be",
         "bandwidth: a negative rate", "bandwidth: a rate beyond 64 bits",
         "tuning: a number where text belongs", "bridge: a bridge of a name too long",
         "bridge: addresses for a link left down", "bridge: an MTU that no number can be",
@@ -209,8 +244,11 @@ def test_what_the_reference_plugins_accept_is_no_mistake() -> None:
         for number, plugin in enumerate(plugins):
             managing = plugin["type"] in IPAM_CLASSES
             config = {**plugin, "type": "macvlan"} if managing else plugin
+            # One that changes an interface is called by itself there, with a prevResult.
+            kind = PLUGIN_CLASSES.get(config["type"])
+            first = number == 0 and not (kind and kind.needs_previous)
             if not says and name not in FAILING:
-                assert said(config, first=number == 0, version=version) == [], name
+                assert said(config, first=first, version=version) == [], name
 
 
 json_values = st.recursive(

@@ -18,6 +18,7 @@ from netclaim.check.hints import unknown_field
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.kinds import GROUP, POD_SPECS
 from netclaim.manifests.legacy import DEAD_VERSIONS
+from netclaim.manifests.migration import APART
 from netclaim.manifests.objects import Object, inside
 from netclaim.manifests.reading import FAULTS_MAX
 from netclaim.manifests.remark import Remark
@@ -26,11 +27,11 @@ from netclaim.paths import Path
 from netclaim.schema.claim_rules import ADMIN_LABEL
 from netclaim.schema.expressions import CelExpressions
 from netclaim.schema.kinds import kind_of
-from netclaim.schema.refusal import Fault, RefusedError
+from netclaim.schema.refusal import Fault, RefusedError, missing
 from netclaim.schema.review import Review, with_defaults
 from netclaim.schema.shape import Shape, fit
 from netclaim.schema.shapes import shape_of, workload_shape
-from netclaim.schema.workload_rules import check_pod_spec
+from netclaim.schema.workload_rules import check_job, check_pod_spec
 
 __all__ = ["Fitted", "fitted", "is_looked_at", "judged"]
 
@@ -60,6 +61,8 @@ def judged(one: Object) -> tuple[Object | None, list[Finding]]:
 
     There is no object if a field has the wrong type, or if nothing takes its place any more.
     """
+    if one.kind in APART:
+        return None, []  # what upgrading would say of it is no doubt about it
     fitting = fitted(one)
     findings = [
         *_old_version(one),
@@ -112,6 +115,11 @@ def _faults(one: Object) -> Iterator[Fault]:
         if prefix and not one.name:
             found = {**found, "metadata": {**found["metadata"], "name": f"{prefix}{TAIL}"}}
         yield from Review(CelExpressions()).new(found, kind, ADMITTED, core=False)
+    elif one.kind == "CronJob":
+        if not one.object.get("spec", {}).get("schedule"):
+            yield missing(("spec", "schedule"))
+        path = POD_SPECS[one.kind][: -len(POD_SPECS["Job"]) + 1]
+        yield from check_job(inside(one.object, path), path)
     else:
         path = POD_SPECS[one.kind]
         yield from check_pod_spec(inside(one.object, path), path)

@@ -16,6 +16,7 @@ from netclaim.check.subject import Wanted, wanted
 from netclaim.errors import RequestError
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.kinds import CLAIM_SPECS
+from netclaim.manifests.near import near
 from netclaim.manifests.objects import Index, Object, inside
 from netclaim.network import DRIVER_NAME
 from netclaim.network.dialect import is_our_dialect
@@ -35,6 +36,8 @@ SET_BY_EITHER: Final = frozenset(
     if key.missing and key.set_by is SetBy.EITHER
     for name in (key.name, key.plain)
 )
+
+DRIVERS_ALIKE: Final = 0.9  # two names of a long domain are alike anyway
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,21 @@ def check_claim(
             findings |= {finding: None for finding, _ in found}
             ifnames |= names
             findings |= dict.fromkeys(_all_mode(stand_in))
+    findings |= dict.fromkeys(_misspelt_drivers(subject, index))
     return Judged(tuple(findings), frozenset(ifnames))
+
+
+def _misspelt_drivers(subject: Object, index: Index) -> Iterator[Finding]:
+    """Parameters of ours for a driver that no request is for, but whose name is nearly one."""
+    pinned: set[str] = set()
+    for one in (one for alternatives in wanted(subject) for one in alternatives):
+        pinned |= pinned_drivers(one, index.find("DeviceClass", one.class_name, near=subject))
+    for config in configs_of(subject):
+        driver = config.opaque.driver
+        guess = "" if driver in pinned else near(driver, pinned, cutoff=DRIVERS_ALIKE)
+        if guess and is_our_dialect(config.opaque.parameters):
+            message = f'no request is for the driver "{driver}"; did you mean "{guess}"?'
+            yield subject.warning((*config.path, "opaque", "driver"), message)
 
 
 def _drivers_meant(subject: Object, index: Index) -> set[str]:

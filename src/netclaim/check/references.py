@@ -84,6 +84,9 @@ def check_pod(
                     f"give each claim of the pod its own ifName"
                 )
                 yield pod.error(path, message)
+    if users and inside(pod.object, spec).get("hostNetwork"):
+        message = "the pod is on the node's own network and cannot have interfaces of its own"
+        yield pod.error((*spec, "hostNetwork"), f"{message}; remove hostNetwork or the claim")
     yield from _check_containers(pod, spec, claims)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from netclaim.allocator import Claim
+from netclaim.allocator.extended import as_requests
 from netclaim.errors import RequestError
 from netclaim.explain.names import KINDS, kind_named
 from netclaim.explain.world import Place, Workload, World
@@ -119,7 +120,9 @@ def _used(world: World, keys: Iterable[Key]) -> Iterator[Key]:
 
 def _idle(world: World, key: Key) -> bool:
     workload = world.workloads.get(key)
-    return workload is not None and (workload.over or not workload.uses)
+    return workload is not None and (
+        workload.over or not (workload.uses or _extended(world, workload))
+    )
 
 
 def _subject(world: World, key: Key) -> Subject:
@@ -142,7 +145,19 @@ def _subject(world: World, key: Key) -> Subject:
             made.append(replace(world.templates[template], name=f"{key.name}-{use.entry}"))
         else:
             lacks.append(_lack(template, world.templates))
+    made += _extended(world, workload)
     return Subject(key, tuple(claims), tuple(made), tuple(lacks), workload.replicas, workload)
+
+
+def _extended(world: World, workload: Workload) -> list[Claim]:
+    """Return the claim that the scheduler makes of extended resources which classes offer."""
+    wishes = [wish for wish in workload.wishes if wish.resource in world.offered]
+    if not wishes:
+        return []
+    name = f"{workload.key.name}-extended-resources"
+    requests = list(as_requests(wishes, world.offered).values())
+    metadata = {"name": name, "namespace": workload.key.namespace}
+    return [Claim.read({"metadata": metadata, "spec": {"devices": {"requests": requests}}})]
 
 
 def _lack(wanted: Key, there: Iterable[Key]) -> str:

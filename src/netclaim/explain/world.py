@@ -2,17 +2,21 @@
 
 Promise: frozen values; an object that is not what its kind says is a RequestError, with file and
 line where it has them. Nodes that no Node object describes, but slices name, are there with no
-labels but their name. Limit: of a pod's wishes for a node, nodeSelector and tolerations.
+labels but their name. Limit: of a pod's wishes for a node, nodeSelector, required node affinity
+and tolerations.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from netclaim.allocator import Claim, DeviceClass, Node, Slice, Toleration
+from netclaim.allocator import AllocationError, Claim, DeviceClass, Node, Slice, Toleration
+from netclaim.allocator.extended import Wish, extended_resources, offered
+from netclaim.allocator.node import selector_matches
 from netclaim.errors import RequestError
 from netclaim.manifests.kinds import POD_SPECS, SCALED
 from netclaim.manifests.objects import Key, Object
+from netclaim.model.claim import JsonObject
 from netclaim.model.device import Taint
 
 __all__ = ["HOSTNAME", "Place", "Use", "Workload", "World", "read_world"]
@@ -21,6 +25,7 @@ T = TypeVar("T")
 
 HOSTNAME: Final = "kubernetes.io/hostname"  # kubelet gives every node this label, with its name
 OVER: Final = ("Succeeded", "Failed")  # phases of pods that need no devices any more
+REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 KEEPS_PODS_AWAY: Final = ("NoSchedule", "NoExecute")
 # What the DaemonSet controller adds to each of its pods.
 DAEMON_TOLERATIONS: Final = tuple(
@@ -65,13 +70,17 @@ class Workload:
     over: bool = False
     node_name: str = ""
     node_selector: Mapping[str, str] | None = None
+    node_affinity: JsonObject | None = None  # the terms that are required
     tolerations: tuple[Toleration, ...] = ()
+    wishes: tuple[Wish, ...] = ()  # for extended resources, unless a claim was made of them
 
     def refuses(self, place: Place) -> str:
         """Say why its pods cannot be on a node, whatever devices that has; nothing if they can."""
         for label, value in (self.node_selector or {}).items():
             if place.node.labels.get(label) != value:
                 return f"the node does not have the label {label}={value} of nodeSelector"
+        if obstacle := self._stays_away_from(place.node):
+            return obstacle
         if place.cordoned and not self.on_every_node:
             return "the node is cordoned"
         for taint in place.taints:
@@ -79,6 +88,14 @@ class Workload:
                 value = f"={taint.value}" if taint.value else ""
                 return f"the pod does not tolerate taint {taint.key}{value}:{taint.effect}"
         return ""
+
+    def _stays_away_from(self, node: Node) -> str:
+        try:
+            if self.node_affinity is None or selector_matches(self.node_affinity, node):
+                return ""
+        except (AllocationError, KeyError) as error:
+            return f"the required node affinity cannot be read: {error}"
+        return "the node does not match the required node affinity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +109,7 @@ class World:
     templates: Mapping[Key, Claim]  # each as a claim of its name
     workloads: Mapping[Key, Workload]
     users: Mapping[Key, tuple[str, ...]]  # for whom claims are reserved
+    offered: Mapping[str, str]  # extended resources, with the class of each
 
 
 def read_world(found: Iterable[Object]) -> World:
@@ -111,6 +129,7 @@ def read_world(found: Iterable[Object]) -> World:
         templates=read("ResourceClaimTemplate", _template),
         workloads=workloads,
         users=read("ResourceClaim", _users),
+        offered=offered(one.object for key, one in by_key.items() if key.kind == "DeviceClass"),
     )
 
 
@@ -171,15 +190,22 @@ def _workload(obj: Mapping[str, Any]) -> Workload:
         for one in (status.get("resourceClaimStatuses") or () if kind == "Pod" else ())
     }
     tolerations = tuple(_toleration(one) for one in spec.get("tolerations") or ())
+    affinity = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED)
+    uses = [_use(one, made) for one in spec.get("resourceClaims") or ()]
+    extended = (status.get("extendedResourceClaimStatus") or {}).get("resourceClaimName") or ""
+    if extended:
+        uses.append(Use("extended-resources", extended))
     return Workload(
         key=Object({}, dict(obj)).key,
-        uses=tuple(_use(one, made) for one in spec.get("resourceClaims") or ()),
+        uses=tuple(uses),
         replicas=_replicas(obj),
         on_every_node=kind == "DaemonSet",
         over=kind == "Pod" and status.get("phase") in OVER,
         node_name=spec.get("nodeName") or "",
         node_selector=dict(spec.get("nodeSelector") or {}),
+        node_affinity=affinity,
         tolerations=(*tolerations, *(DAEMON_TOLERATIONS if kind == "DaemonSet" else ())),
+        wishes=() if extended else tuple(wish for wish in extended_resources(spec) if wish.amount),
     )
 
 

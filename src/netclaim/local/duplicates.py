@@ -17,6 +17,7 @@ from netclaim.local.outcome import PodOutcome
 from netclaim.local.topology import Topology
 from netclaim.model.claim import parse_claim
 from netclaim.network.device import device_name
+from netclaim.network.discover import GENERIC
 from netclaim.network.parameters import read_claim
 from netclaim.schema.kinds import CLAIM
 
@@ -78,8 +79,10 @@ def _uses(
 ) -> Iterator[_Use]:
     for interface in pod.interfaces:
         plugin = _plugin(pod, interface, store, drivers)
-        network = _network(topology, pod.node, interface.device)
-        if plugin is None or plugin.type not in ON_SEGMENT or not network:
+        if plugin is None or plugin.type not in ON_SEGMENT:
+            continue
+        network = _network(topology, pod.node, interface.device, plugin)
+        if not network:
             continue
         tag = plugin.to_dict().get("vlanId", 0) if plugin.type == "vlan" else 0
         segment = f"network {network}, VLAN {tag}" if tag else f"network {network}"
@@ -105,8 +108,17 @@ def _plugin(
     return None
 
 
-def _network(topology: Topology, node: str, device: str) -> str:
-    """The name of the topology's network that a device is on; nothing if it was made later."""
+def _network(topology: Topology, node: str, device: str, plugin: PluginConf) -> str:
+    """The name of the topology's network that a device is on; nothing if it was made later.
+
+    The device that stands for no link is where the plugin's master is: on the primary network,
+    which has the default route, if none is named.
+    """
+    if device == GENERIC:
+        master = str(plugin.to_dict().get("master") or "")
+        if not master:
+            return topology.networks[0].name
+        device = device_name(master)
     for network in topology.networks:
         for link in network.links:
             if link.node == node and device_name(link.name) == device:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from netclaim.allocator.extended import extended_resources, offered
 from netclaim.check.objects import fitted
 from netclaim.check.subject import wanted
 from netclaim.errors import RequestError
 from netclaim.local.api import Store, Verbs
-from netclaim.local.control.extended import extended_resources, offered
 from netclaim.local.multus import CLAIM_INSTEAD, NETWORK
 from netclaim.manifests.files import raise_faults, read_files
 from netclaim.manifests.finding import Finding

@@ -19,6 +19,7 @@ from netclaim.manifests.legacy import (
     rename_poc_status,
     revive,
 )
+from netclaim.manifests.near import near
 from netclaim.manifests.remark import Migrated, Remark
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Path
@@ -116,8 +117,12 @@ def migrate(found: JsonObject, to: Version) -> Migrated:
         if revived.object is None:
             return revived
         return _to_version(revived.object, revived.object["kind"], to, revived.remarks)
+    if kind is None:
+        raise ShapeError(f"kind is missing; {GROUP} has {', '.join(KINDS)}", ("kind",))
     if kind not in KINDS:
-        raise ShapeError(f"{GROUP} has no kind {kind!r}; it has {', '.join(KINDS)}", ("kind",))
+        guess = near(str(kind), KINDS)
+        meant = f'did you mean "{guess}"?' if guess else f"it has {', '.join(KINDS)}"
+        raise ShapeError(f"{GROUP} has no kind {kind!r}; {meant}", ("kind",))
     if not _is_version(version):
         raise ShapeError(
             f"{GROUP} has no version {version!r}; it has {', '.join(VERSIONS)}", ("apiVersion",)

@@ -2,8 +2,8 @@
 
 An entry that is unchanged, or only moved into or out of a map beside it, keeps its own text: its
 comments, quotes and layout. The rest is printed. Promise: the result is read back and says exactly
-what was wanted. Limit: a document of flow style, aliases or odd layout keeps its head comment and
-is printed whole.
+what was wanted, and no comment gets lost. Limit: a document of flow style, aliases or odd layout is
+printed whole, below its comments.
 """
 
 import json
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import yaml
 
+from netclaim.manifests.comments import lost_comments
 from netclaim.manifests.documents import Document
 from netclaim.manifests.yaml_dialect import KubeLoader, dump
 from netclaim.model.claim import JsonObject
@@ -32,8 +33,20 @@ def rewrite(document: Document, wanted: JsonObject) -> str:
     try:
         text = _Editor(document).edit(wanted)
     except _LayoutError:
-        return _printed(document, wanted)
-    return text if _says(text, wanted) else _printed(document, wanted)
+        text = _printed(document, wanted)
+    if not _says(text, wanted):
+        text = _printed(document, wanted)
+    lost = lost_comments(document.text, text)
+    return _below(lost, document, text) if lost else text
+
+
+def _below(comments: list[str], document: Document, text: str) -> str:
+    """Put comments that have no place in the changed lines above the document."""
+    assert document.root is not None
+    lines = text.splitlines()
+    start = document.root.start_mark.line
+    start += lines[start].startswith("---")
+    return _joined([*lines[:start], *comments, *lines[start:]], document.text)
 
 
 def _says(text: str, wanted: JsonObject) -> bool:
@@ -196,7 +209,9 @@ class _Editor:
         """Return the entries of a map that is to go; the first inherits the comments above it."""
         inner = self._entries(entry.value, entry.old, entry.stop)
         first = next(iter(inner.values()))
-        above = self._lines[entry.start + 1 : first.start]
+        _, _, behind = self._lines[entry.start].partition(":")
+        own = [behind] if behind.lstrip().startswith("#") else []
+        above = [*own, *self._lines[entry.start + 1 : first.start]]
         lead = [*entry.lead, *(line.strip() for line in above), *first.lead]
         return {**inner, first.key: replace(first, lead=lead)}
 

@@ -41,7 +41,13 @@ def config_faults(
             break
         asked = Asked(network.version, first=index == 0, ifname=request.ifname)
         path = request.plugin_paths[index]
-        faults += strict_faults(plugin.to_dict(), path, asked=asked, in_process=in_process)
+        config = plugin.to_dict()
+        faults += strict_faults(config, path, asked=asked, in_process=in_process)
+        kind = PLUGIN_CLASSES.get(plugin.type)
+        for key in kind.other_link_keys if kind else ():
+            if config.get(key):
+                message = "leave it out: the allocated link is used"
+                faults.append(RequestError(message, path=(*path, key)))
     if not faults:
         faults += _wish_faults(request, in_process)
     return faults[:FAULTS_MAX]

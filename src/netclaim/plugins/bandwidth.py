@@ -85,6 +85,7 @@ class Bandwidth(Plugin):
 
     oldest = CHAINING
     confs = (BandwidthConf,)
+    needs_previous = True
 
     async def add(self, invocation: Invocation) -> Result:
         """Limit both directions, each if it is asked for."""

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from netclaim.cni.call import check_ifname
 from netclaim.kernel.bridge_requests import PortVlan
-from netclaim.plugins.conf import Conf, Mtu
+from netclaim.plugins.conf import MTU_MAX, Conf, Mtu
 from netclaim.plugins.errors import ConfError
 from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.mac import MacOffer
@@ -56,7 +56,7 @@ class BridgeConf(RulesConf, frozen=True):
     is_gateway: Annotated[bool, KeyRule("the bridge has the gateway's address")] = False
     is_default_gateway: Annotated[bool, KeyRule("the bridge is also the default gateway")] = False
     force_address: Annotated[bool, KeyRule("replace the bridge's other addresses")] = False
-    mtu: Annotated[Mtu, KeyRule("the MTU of both ends; 0: the kernel's default")] = 0
+    mtu: Annotated[Mtu, KeyRule("the MTU of both ends; 0: the kernel's default", high=MTU_MAX)] = 0
     hairpin_mode: Annotated[bool, KeyRule("frames may leave by the port they came from")] = False
     promisc_mode: Annotated[bool, KeyRule("the bridge also receives frames for others")] = False
     vlan: Annotated[int, KeyRule("the port's VLAN; 0: none", low=0, high=VLAN_ID_MAX)] = 0

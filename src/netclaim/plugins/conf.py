@@ -18,6 +18,7 @@ from netclaim.cni.folding import fold, same_keys
 from netclaim.plugins.errors import ConfError
 
 __all__ = [
+    "MTU_MAX",
     "U32",
     "Conf",
     "Interface",
@@ -37,6 +38,8 @@ Interface: TypeAlias = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
 U32 = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]  # the kernel's messages have room for these
 Mtu = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 32)]  # from 0 down: the kernel chooses
+
+MTU_MAX: Final = 65535  # of every kind of link that a plugin makes
 
 DEPTH_MAX: Final = 50  # objects in objects; plugins know of five, the interpreter of a thousand
 NESTED: Final = frozenset({dict, list})  # what JSON has inside of other things

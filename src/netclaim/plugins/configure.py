@@ -19,10 +19,10 @@ from netclaim.kernel.link_requests import set_link
 from netclaim.kernel.sysctl import SysctlError, read_sysctl, try_sysctl, write_sysctl
 from netclaim.kernel.waiting import wait_addresses_settled
 from netclaim.plugins.conf import read_cidr, read_ip
-from netclaim.plugins.errors import PluginError
+from netclaim.plugins.errors import ConfError, PluginError
 from netclaim.plugins.pod import Pod
 
-__all__ = ["announcing", "configure", "interfaces_of"]
+__all__ = ["announcing", "configure", "interfaces_of", "refuse_routes"]
 
 SETTLE_S: Final = 5.0  # the reference plugins' patience
 U32_MAX: Final = (1 << 32) - 1  # the kernel has this much room for a route's numbers
@@ -80,11 +80,30 @@ def _gateways(ips: Sequence[IPConfig]) -> dict[int, IpAddress]:
     return found
 
 
+def refuse_routes(routes: Sequence[Route]) -> None:
+    """Raise ConfError at the first of the routes under `ipam` that no kernel takes."""
+    for number, route in enumerate(routes):
+        if fault := _route_fault(route):
+            key, message = fault
+            raise ConfError(message, path=("ipam", "routes", number, key))
+
+
+def _route_fault(route: Route) -> tuple[str, str] | None:
+    """Say which key of a route cannot be, and why."""
+    to = ipaddress.ip_interface(route.dst)
+    if to.version == 4 and to.ip != to.network.network_address:
+        message = f"route to {route.dst}: the address has bits beyond its prefix"
+        return "dst", f"{message}: write {to.network}"
+    if route.gw and ipaddress.ip_address(route.gw).version != to.version:
+        return "gw", f"route to {route.dst}: {route.gw} is of the other address family"
+    return None
+
+
 def _route(link: Link | LinkIdentity, route: Route, gateways: dict[int, IpAddress]) -> Request:
+    if fault := _route_fault(route):
+        raise PluginError(fault[1])
     destination = ipaddress.ip_interface(route.dst)
     network = destination.network
-    if destination.version == 4 and destination.ip != network.network_address:
-        raise PluginError(f"route to {route.dst}: the address has bits beyond its prefix")
     gateway = ipaddress.ip_address(route.gw) if route.gw else gateways.get(destination.version)
 
     def number(key: str, value: int | None, most: int = U32_MAX) -> int | None:

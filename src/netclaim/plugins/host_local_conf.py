@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from netclaim.cni import Route
 from netclaim.cni.version import CHAINING, at_least
 from netclaim.plugins.conf import Conf, IpAddress, read_args, read_cidr, read_conf, read_ip
+from netclaim.plugins.configure import refuse_routes
 from netclaim.plugins.errors import ConfError, PluginError
 from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.plugin import Invocation, conf_of
@@ -117,7 +118,11 @@ def refuse_ranges(raw: Mapping[str, Any], version: str) -> None:
     written = read_conf({"name": "", **raw}, Written)
     if written.ipam is None:
         return
-    written.ipam.refuse()
+    try:
+        written.ipam.refuse()
+    except ConfError as error:
+        raise ConfError(str(error), path=("ipam", *error.path)) from error
+    refuse_routes(written.ipam.routes)
     listed = _listed(written, written.ipam)
     if not listed:
         message = "ranges is missing; for example [[{subnet: 10.10.1.0/24}]]"

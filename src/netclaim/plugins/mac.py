@@ -13,7 +13,7 @@ from netclaim.plugins.conf import Conf, read_args
 from netclaim.plugins.errors import ConfError
 from netclaim.plugins.key_rules import KeyRule
 
-__all__ = ["MacOffer", "chosen_mac", "mac_of_args"]
+__all__ = ["MacOffer", "check_mac", "chosen_mac", "mac_of_args"]
 
 LENGTHS: Final = (6, 8, 20)  # bytes
 BYTE: Final = "[0-9a-fA-F]{2}"
@@ -26,6 +26,9 @@ FORMS: Final = re.compile(
 )
 
 
+GROUP: Final = 0x01  # of the first byte: several interfaces are meant, or all
+
+
 class MacOffer(Conf, frozen=True):
     """An object that may hold a MAC: what the runtime offers by capability, or `args.cni`."""
 
@@ -35,6 +38,13 @@ class MacOffer(Conf, frozen=True):
 def mac_of_args(endpoint: Endpoint) -> str:
     """Return the MAC that CNI_ARGS asks for; other arguments are refused, or ignored if told so."""
     return read_args(endpoint.args, {"MAC"}).get("MAC", "")
+
+
+def check_mac(written: str) -> None:
+    """Refuse what is no MAC, or none that an Ethernet link takes: of a group, or all zeros."""
+    octets = bytes.fromhex(chosen_mac(written).replace(":", ""))
+    if len(octets) == LENGTHS[0] and (octets[0] & GROUP or not any(octets)):
+        raise ConfError(f"{written!r} is not the address of one interface")
 
 
 def chosen_mac(*written: str) -> str:

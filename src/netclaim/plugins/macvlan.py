@@ -16,7 +16,7 @@ from netclaim.plugins.conf import U32
 from netclaim.plugins.configure import announcing, configure
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.key_rules import KeyRule
-from netclaim.plugins.mac import MacOffer, chosen_mac, mac_of_args
+from netclaim.plugins.mac import MacOffer, check_mac, chosen_mac, mac_of_args
 from netclaim.plugins.main_plugin import MainPlugin
 from netclaim.plugins.plugin import Invocation
 from netclaim.plugins.results import one_link
@@ -35,7 +35,7 @@ class MacvlanConf(StackedConf, frozen=True):
     mode: Annotated[
         str, KeyRule("how links on the same master reach each other", choices=tuple(MACVLAN_MODES))
     ] = "bridge"
-    mac: Annotated[str, KeyRule("the interface's MAC", check=chosen_mac)] = ""
+    mac: Annotated[str, KeyRule("the interface's MAC", check=check_mac)] = ""
     bcqueuelen: Annotated[U32, KeyRule("the master's queue for broadcasts")] = 0
     runtime_config: MacOffer = MacOffer()
 

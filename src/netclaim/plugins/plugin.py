@@ -108,6 +108,7 @@ class Plugin(ABC):
     confs: ClassVar[tuple[type[Conf], ...]] = ()  # the classes of its configuration, for the keys
     ipam_conf: ClassVar[type[Conf] | None] = None  # of what it reads under `ipam`
     has_addresses: ClassVar[bool] = False  # whether it has them managed, as `ipam` says
+    needs_previous: ClassVar[bool] = False  # whether ADD works only on what an earlier plugin made
     takes_mac: ClassVar[bool] = False  # whether the runtime can pass it a MAC
     link_key: ClassVar[str] = ""  # by which it names a link of the node
     other_link_keys: ClassVar[tuple[str, ...]] = ()  # further ways to name it

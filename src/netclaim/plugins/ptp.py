@@ -14,7 +14,7 @@ from netclaim.kernel import KernelError, Link, Request, Rtnl, uapi
 from netclaim.kernel.ip_requests import add_address, add_route, delete_route
 from netclaim.kernel.link_requests import set_link
 from netclaim.plugins.checks import check_attachment
-from netclaim.plugins.conf import Mtu
+from netclaim.plugins.conf import MTU_MAX, Mtu
 from netclaim.plugins.configure import configure, interfaces_of
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.ipam import Ipam
@@ -41,7 +41,7 @@ __all__ = ["Ptp"]
 class PtpConf(MasqueradeConf, frozen=True):
     """The keys of this plugin."""
 
-    mtu: Annotated[Mtu, KeyRule("the MTU of both ends; 0: the kernel's default")] = 0
+    mtu: Annotated[Mtu, KeyRule("the MTU of both ends; 0: the kernel's default", high=MTU_MAX)] = 0
 
 
 class Ptp(MainPlugin):

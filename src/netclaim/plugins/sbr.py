@@ -53,6 +53,7 @@ class Sbr(Plugin):
     """The plugin type sbr."""
 
     confs = (SbrConf,)
+    needs_previous = True
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()  # two that look for a free table would find the same

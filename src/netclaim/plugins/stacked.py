@@ -10,7 +10,7 @@ from typing import Annotated
 from netclaim.kernel import Rtnl, find_link, find_link_at, list_routes
 from netclaim.kernel.closing import Closing
 from netclaim.kernel.link_identity import link_index
-from netclaim.plugins.conf import Mtu, NetConf
+from netclaim.plugins.conf import MTU_MAX, Mtu, NetConf
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.key_rules import KeyRule
 from netclaim.plugins.pod import Pod, open_pod
@@ -22,7 +22,9 @@ class StackedConf(NetConf, frozen=True):
     """The keys of a link that stands on another."""
 
     master: Annotated[str, KeyRule("the parent link")] = ""
-    mtu: Annotated[Mtu, KeyRule("the MTU, at most the master's; 0: the kernel's default")] = 0
+    mtu: Annotated[
+        Mtu, KeyRule("the MTU, at most the master's; 0: the kernel's default", low=0, high=MTU_MAX)
+    ] = 0
     link_in_container: Annotated[bool, KeyRule("the master is in the container")] = False
 
 

@@ -5,15 +5,25 @@ Those in CNI_ARGS (IP, GATEWAY, separated by commas) come on top. Addresses give
 (`ips`), else in `args.cni.ips`, take the place of all these.
 """
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from netclaim.cni import DNS, IPConfig, Result, Route
 from netclaim.cni.version import CHAINING, at_least
-from netclaim.plugins.conf import Conf, Interface, IpAddress, read_args, read_cidr, read_ip
+from netclaim.plugins.conf import (
+    Conf,
+    Interface,
+    IpAddress,
+    read_args,
+    read_cidr,
+    read_conf,
+    read_ip,
+)
+from netclaim.plugins.configure import refuse_routes
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.host_local_conf import AddressArgs, Args
 from netclaim.plugins.key_rules import KeyRule
-from netclaim.plugins.plugin import Invocation, Plugin
+from netclaim.plugins.plugin import Asked, Invocation, Plugin
 
 __all__ = ["Static"]
 
@@ -56,6 +66,11 @@ class Static(Plugin):
     """The plugin type static."""
 
     ipam_conf = IpamKeys
+
+    @classmethod
+    def refuse(cls, raw: Mapping[str, Any], asked: Asked) -> None:  # noqa: ARG003 -- for some
+        """Raise where a route cannot be."""
+        refuse_routes((read_conf(raw, StaticConf).ipam or IpamKeys()).routes)
 
     async def add(self, invocation: Invocation) -> Result:
         """Return what is configured."""

@@ -123,6 +123,10 @@ def _refusals(
     plugins: Sequence[type[Plugin]], config: Mapping[str, Any], path: Path, asked: Asked
 ) -> Iterator[RequestError]:
     """Have the plugins read the whole of a configuration whose parts are sound."""
+    if asked.first and plugins[0].needs_previous:
+        name = config["type"]
+        message = f"{name} changes what an earlier plugin made: put a plugin before it"
+        yield RequestError(message, path=(*path, "type"))
     for plugin in plugins:
         try:
             raw = lowered({key: value for key, value in config.items() if key != "prevResult"})

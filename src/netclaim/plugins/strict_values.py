@@ -112,6 +112,8 @@ def _rule_fault(rule: KeyRule, value: object) -> str:
             return f"{value} is less than {rule.low}"
         low = value if rule.low is None else rule.low
         high = value if rule.high is None else rule.high
+        if low < 0 and value > high:  # what is below zero is none
+            return f"{value} is more than {high}"
         if not low <= value <= high:
             return f"{value} is not between {low} and {high}"
     return ""

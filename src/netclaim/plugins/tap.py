@@ -12,12 +12,12 @@ from netclaim.kernel import Link, find_link
 from netclaim.kernel.link_requests import set_link
 from netclaim.kernel.tun import IFF_MULTI_QUEUE, IFF_NO_PI, IFF_VNET_HDR, make_tap
 from netclaim.plugins.checks import check_attachment
-from netclaim.plugins.conf import U32, NetConf
+from netclaim.plugins.conf import MTU_MAX, U32, NetConf
 from netclaim.plugins.configure import configure
 from netclaim.plugins.errors import PluginError
 from netclaim.plugins.ipam import Ipam
 from netclaim.plugins.key_rules import KeyRule
-from netclaim.plugins.mac import MacOffer, chosen_mac, mac_of_args
+from netclaim.plugins.mac import MacOffer, check_mac, chosen_mac, mac_of_args
 from netclaim.plugins.main_plugin import MainPlugin
 from netclaim.plugins.plugin import Invocation
 from netclaim.plugins.pod import Pod, open_pod
@@ -31,8 +31,8 @@ class TapConf(NetConf, frozen=True):
     """The keys of this plugin."""
 
     multi_queue: Annotated[bool, KeyRule("several queues")] = False
-    mtu: Annotated[U32, KeyRule("the tap's MTU; 0: the kernel's default")] = 0
-    mac: Annotated[str, KeyRule("the tap's MAC", check=chosen_mac)] = ""
+    mtu: Annotated[U32, KeyRule("the tap's MTU; 0: the kernel's default", high=MTU_MAX)] = 0
+    mac: Annotated[str, KeyRule("the tap's MAC", check=check_mac)] = ""
     owner: Annotated[U32 | None, KeyRule("the user who may open it")] = None
     group: Annotated[U32 | None, KeyRule("the group that may open it")] = None
     selinux_context: Annotated[str, KeyRule("the label to create it with")] = ""

@@ -19,10 +19,10 @@ from netclaim.kernel import Link, NamespaceGoneError, find_link
 from netclaim.kernel.link_settings import link_settings
 from netclaim.kernel.sysctl import read_sysctl, write_sysctl
 from netclaim.paths import Key
-from netclaim.plugins.conf import U32, Conf
+from netclaim.plugins.conf import MTU_MAX, U32, Conf
 from netclaim.plugins.errors import ConfError, PluginError
 from netclaim.plugins.key_rules import KeyRule
-from netclaim.plugins.mac import MacOffer, chosen_mac, mac_of_args
+from netclaim.plugins.mac import MacOffer, check_mac, chosen_mac, mac_of_args
 from netclaim.plugins.plugin import Asked, Invocation, Plugin
 from netclaim.plugins.pod import Pod, open_pod
 from netclaim.plugins.tuning_backup import Backup, LinkTuning
@@ -44,9 +44,9 @@ log = structlog.get_logger(__name__)
 class Wishes(Conf, frozen=True):
     """What can be asked for in two places."""
 
-    mac: Annotated[str | None, KeyRule("the interface's MAC", check=chosen_mac)] = None
+    mac: Annotated[str | None, KeyRule("the interface's MAC", check=check_mac)] = None
     promisc: Annotated[bool | None, KeyRule("also receive frames for others")] = None
-    mtu: Annotated[U32 | None, KeyRule("the interface's MTU")] = None
+    mtu: Annotated[U32 | None, KeyRule("the interface's MTU", high=MTU_MAX)] = None
     allmulti: Annotated[bool | None, KeyRule("receive all multicast")] = None
     tx_q_len: Annotated[U32 | None, KeyRule("the length of the transmit queue")] = None
 
@@ -83,6 +83,7 @@ class Tuning(Plugin):
     """The plugin type tuning."""
 
     confs = (TuningConf, BackupConf, SysctlConf)
+    needs_previous = True
     takes_mac = True
 
     @classmethod

@@ -7,8 +7,8 @@ has. The domain is made with its first link and goes with its last.
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Sequence
-from typing import Annotated, Final
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -30,10 +30,10 @@ from netclaim.kernel.link_settings import link_settings
 from netclaim.kernel.removal import remove_link
 from netclaim.kernel.route_copies import take_routes
 from netclaim.kernel.waiting import wait_addresses_settled
-from netclaim.plugins.conf import U32, Conf
+from netclaim.plugins.conf import U32, Conf, read_conf
 from netclaim.plugins.errors import ConfError, PluginError
 from netclaim.plugins.key_rules import KeyRule
-from netclaim.plugins.plugin import Invocation, Plugin
+from netclaim.plugins.plugin import Asked, Invocation, Plugin
 from netclaim.plugins.pod import Pod, open_pod
 
 __all__ = ["Vrf"]
@@ -63,6 +63,14 @@ class Vrf(Plugin):
 
     oldest = "0.3.1"  # as with the reference plugin
     confs = (VrfConf,)
+    needs_previous = True
+
+    @classmethod
+    def refuse(cls, raw: Mapping[str, Any], asked: Asked) -> None:
+        """The domain is an interface too, in the same namespace."""
+        if read_conf(raw, VrfConf).vrfname in (asked.ifname, "lo", "eth0"):
+            message = "the pod has an interface of this name; choose another, for example blue"
+            raise ConfError(message, path=("vrfname",))
 
     async def add(self, invocation: Invocation) -> Result:
         """Make the link a port of the domain, with all its addresses and routes."""

@@ -10,13 +10,12 @@ from typing import Final, Protocol
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Path
 from netclaim.schema.names import (
-    SUBDOMAIN,
     check_driver,
     check_label,
-    check_label_key,
     check_qualified,
     check_subdomain,
 )
+from netclaim.schema.pod_rules import is_extended_resource
 from netclaim.schema.refusal import (
     Fault,
     forbidden,
@@ -209,16 +208,8 @@ def check_class_spec(spec: JsonObject, at: Path, cel: Expressions) -> Iterator[F
     yield from _check_selectors(spec.get("selectors", ()), (*at, "selectors"), cel)
     yield from check_each(spec.get("config", ()), CONFIGS_MAX, (*at, "config"), _check_opaque)
     name = spec.get("extendedResourceName")
-    if name is not None and not _is_extended_resource(name):
+    if name is not None and not is_extended_resource(name):
         yield invalid((*at, "extendedResourceName"), name, "must be a valid extended resource name")
-
-
-def _is_extended_resource(name: str) -> bool:
-    domain, slash, _ = name.rpartition("/")
-    ours = domain == "kubernetes.io" or domain.endswith(".kubernetes.io")
-    return bool(slash and SUBDOMAIN.fullmatch(domain) and not ours) and not [
-        *check_label_key(f"requests.{name}", ())
-    ]
 
 
 def check_admin_access(

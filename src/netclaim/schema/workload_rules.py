@@ -1,7 +1,7 @@
 """The rules for pods, for what makes pods, and for events: those that a user of claims meets.
 
-Limit: a pod has a hundred more rules; images, volumes and probes are not looked at, since nothing
-here runs them.
+Limit: a pod has a hundred more rules; images, ports, volumes and probes are not looked at, since
+nothing here runs them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,8 @@ from netclaim.schema.names import (
     check_label_value,
     check_subdomain,
 )
-from netclaim.schema.refusal import Fault, duplicate, forbidden, invalid, missing
+from netclaim.schema.pod_rules import check_placement, check_resources, check_restart
+from netclaim.schema.refusal import Fault, duplicate, forbidden, invalid, missing, unsupported
 from netclaim.schema.selector import matches_labels
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
 
 NOTE_MAX: Final = 1024
 SHORT_MAX: Final = 128
+LASTING: Final = "Always"  # of a pod that is kept up
 ENDING: Final = ("OnFailure", "Never")  # of a pod that is to end; by default pods do not
 OPERATORS: Final = ("DoesNotExist", "Exists", "In", "NotIn")
 
@@ -46,6 +48,8 @@ def check_pod_spec(spec: JsonObject, at: Path) -> Iterator[Fault]:
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         yield from _check_pod_claim(claim, (*at, "resourceClaims", index), seen)
+    yield from check_restart(spec, at)
+    yield from check_placement(spec, at)
 
 
 def _check_container(
@@ -61,6 +65,7 @@ def _check_container(
         names.add(name)
     if not container.get("image"):
         yield missing((*at, "image"))
+    yield from check_resources(container, at)
     seen = set()
     for index, used in enumerate(container.get("resources", {}).get("claims", ())):
         where = (*at, "resources", "claims", index)
@@ -123,7 +128,10 @@ def check_replicated(spec: JsonObject, old: JsonObject | None, at: Path) -> Iter
         where = (*at, "template", "metadata", "labels")
         yield invalid(where, labels, "`selector` does not match template `labels`")
     yield from check_labels(template.get("metadata", {}), (*at, "template", "metadata"))
-    yield from check_pod_spec(template.get("spec", {}), (*at, "template", "spec"))
+    inner = template.get("spec", {})
+    yield from check_pod_spec(inner, (*at, "template", "spec"))
+    if (policy := inner.get("restartPolicy", LASTING)) in ENDING:
+        yield unsupported((*at, "template", "spec", "restartPolicy"), policy, (LASTING,))
     if old is not None and selector != old.get("selector"):
         yield invalid((*at, "selector"), selector, "field is immutable")
 
@@ -137,7 +145,7 @@ def check_job(spec: JsonObject, at: Path) -> Iterator[Fault]:
     yield from check_labels(template.get("metadata", {}), (*at, "template", "metadata"))
     inner = template.get("spec", {})
     yield from check_pod_spec(inner, (*at, "template", "spec"))
-    if inner.get("restartPolicy") not in ENDING:
+    if inner.get("restartPolicy", LASTING) == LASTING:
         where = (*at, "template", "spec", "restartPolicy")
         yield missing(where, 'valid values: "OnFailure", "Never"')
 
