@@ -16,11 +16,13 @@ import pytest
 
 from lab.cluster import Lab
 from netclaim.kube import Client, load_cluster
+from netclaim.kube.errors import InvalidError
 from netclaim.kube.resource import Selection
 from netclaim.kube.transport import Transport
 from netclaim.kube.versions import dra_resource
 from tests.pure.local_api_cases import ANSWERS, CASES, GOOD, PODS, Case, claim
 from tests.pure.local_parts import answers, connected, embedded, refusals
+from tests.pure.test_schema_pod_rules import CONTAINER, STORED, WRONG
 
 NAMESPACES = "/api/v1/namespaces"
 CLAIMS = dra_resource("ResourceClaim", "v1")
@@ -59,6 +61,29 @@ def test_both_answer_alike(case: Case, lab: Lab, namespace: str) -> None:
     found, expected = asyncio.run(ask_both())
     assert found == expected
     assert json.loads(ANSWERS.read_text())[case.name] == refusals(expected)
+
+
+@pytest.mark.parametrize(("spec", "expected"), [*WRONG, *((spec, "") for spec in STORED)], ids=str)
+def test_rules_for_pods_are_the_servers(spec: dict[str, Any], expected: str, lab: Lab) -> None:
+    """A real server refuses what the rules refuse, at the same field, and stores what they pass."""
+    pod = {"metadata": {"name": "x"}, "spec": {"containers": [CONTAINER], **spec}}
+
+    async def refused() -> list[str]:
+        async with connected(load_cluster(str(lab.state.kubeconfig))) as transport:
+            try:
+                await transport.call(
+                    "POST",
+                    f"{NAMESPACES}/default/pods",
+                    query={"dryRun": "All"},
+                    content=msgspec.json.encode(pod),
+                    media_type="application/json",
+                )
+            except InvalidError as error:
+                return [f"{c.field.removeprefix('spec.')}: {c.message}" for c in error.causes]
+        return []
+
+    faults = asyncio.run(refused())
+    assert [fault for fault in faults if fault.startswith(expected)] if expected else not faults
 
 
 async def watched(client: Client, namespace: str) -> list[tuple[str, str]]:
