@@ -109,7 +109,7 @@ def test_options(module: str, expected: list[tuple[str, str | None, str]]) -> No
         )
         for option in load_command(module).params
     ]
-    place = f"the options of cli/{module}.py that are listed here, with variable and default"
+    place = f"the options of cli/{module}.py in test_cli_driver_options.py"
     same_names((flags for flags, *_ in expected), (flags for flags, *_ in found), place=place)
     assert sorted(found) == sorted(expected)
 
@@ -122,7 +122,7 @@ def test_an_authors_flags() -> None:
         " ".join(each.option_strings): "" if each.default is None else str(each.default)
         for each in parser._actions
     }
-    same_names(dict(AUTHORS), flags, place="AUTHORS here, with the default")
+    same_names(dict(AUTHORS), flags, place="AUTHORS in test_cli_driver_options.py")
     assert flags == dict(AUTHORS)
 
 
@@ -134,7 +134,7 @@ def test_the_drivers_own_settings_are_options() -> None:
     """Whatever LinkSettings has comes from an option of `netclaim driver`, or is known not to."""
     given = set(re.findall(r"^        (\w+)=", inspect.getsource(driver.command), re.MULTILINE))
     there = {each.name for each in fields(LinkSettings)}
-    place = "what cli/driver.py gives LinkSettings, from an option, or to NO_OPTION here"
+    place = "what cli/driver.py gives LinkSettings, or to NO_OPTION"
     same_names((given & there) | NO_OPTION, there, place=place)
 
 
@@ -148,7 +148,7 @@ def test_every_setting_reaches_the_driver(
     monkeypatch.setattr(driver, "link_driver", lambda _: None)
     value = OTHER.get(setting.name, "/other")
     known = setting.kind in {Path, str} or setting.name in OTHER
-    assert known, f"add a value of {setting.name} that is not its default to OTHER here"
+    assert known, f"add a value of {setting.name} that is not its default to OTHER"
     for other in declared():
         monkeypatch.delenv(other.variable, raising=False)
     for flag in (setting.option, *setting.also):

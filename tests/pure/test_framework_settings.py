@@ -42,12 +42,6 @@ def test_unknown_choice(capsys: pytest.CaptureFixture[str]) -> None:
     assert "json" in capsys.readouterr().err
 
 
-def test_every_setting_is_declared_whole() -> None:
-    """Each field says its variable and its text."""
-    bare = [each.name for each in fields(Settings) if "text" not in each.metadata]
-    assert not bare, f"give {bare} of Settings metadata=_about(VARIABLE, TEXT)"
-
-
 def test_every_setting_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     """Each setting has a flag, and its explanation in the help."""
     with pytest.raises(SystemExit):

@@ -93,7 +93,7 @@ def names_in_source() -> set[str]:
 
 def test_the_example_has_every_attribute() -> None:
     """What the documentation is compared with leaves out nothing that a link could have."""
-    place = "EVERY_ATTRIBUTE here, and what it is read from to CARD or ETH1"
+    place = "EVERY_ATTRIBUTE of test_network_device.py, and to CARD what it is read from"
     same_names(EVERY_ATTRIBUTE, names_in_source(), place=place)
 
 

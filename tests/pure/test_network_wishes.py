@@ -111,7 +111,7 @@ def test_a_wish_that_makes_no_sense_is_refused(key: str, value: object, message:
 def test_all_wishes_are_tried() -> None:
     """The example wishes for everything that can be wished for."""
     lacking = [wish for wish in WISHES if getattr(ALL, wish, None) == getattr(Wishes(), wish, None)]
-    assert not lacking, f"add {lacking} to Wishes, and to ALL here"
+    assert not lacking, f"add {lacking} to Wishes, and to ALL"
 
 
 @pytest.mark.parametrize("wish", WISHES)

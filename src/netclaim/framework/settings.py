@@ -12,7 +12,7 @@ import argparse
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -218,18 +218,20 @@ class Setting:
 
 def declared() -> tuple[Setting, ...]:
     """All settings, in the order in which they are explained."""
-    return tuple(
-        Setting(
-            name=each.name,
-            kind=each.type,
-            default="" if each.default is MISSING else each.default,
-            required=each.default is MISSING,
-            variable=each.metadata["variable"],
-            text=each.metadata["text"],
-            option=f"--{each.name.removesuffix('_s').replace('_', '-')}",
-            also=each.metadata["also"],
-        )
-        for each in fields(Settings)
+    return tuple(map(_setting, fields(Settings)))
+
+
+def _setting(each: Field[Any]) -> Setting:
+    assert each.metadata, f"give Settings.{each.name} metadata=_about(VARIABLE, TEXT)"
+    return Setting(
+        name=each.name,
+        kind=each.type,
+        default="" if each.default is MISSING else each.default,
+        required=each.default is MISSING,
+        variable=each.metadata["variable"],
+        text=each.metadata["text"],
+        option=f"--{each.name.removesuffix('_s').replace('_', '-')}",
+        also=each.metadata["also"],
     )
 
 
