@@ -99,7 +99,7 @@ def check_demo(done: subprocess.CompletedProcess[str]) -> None:
     assert "\x1b" not in shown
     parts = [line for line in shown.splitlines() if line.startswith("# ")]
     assert [part.split()[1] for part in parts] == [
-        "Environment", "What", "What", "What", "Where", "Inside:",
+        "Environment", "What", "What", "What", "Where", "Inside",
     ]  # fmt: skip
     assert shown.count("   Running   ") == 15
     assert shown.count("allocated,reserved") == 15
