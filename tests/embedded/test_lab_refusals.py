@@ -57,7 +57,7 @@ def test_bad_topology(tmp_path: Path) -> None:
     file.write_text(DEFAULT_TOPOLOGY.read_text().replace("{kind-worker: eth1}", "{gone: eth1}"))
     done = run("up", "--topology", str(file))
     assert done.returncode == 2
-    assert done.stderr.startswith(f"lab: {file}: networks[1].links: unknown node 'gone'; the nodes")
+    assert done.stderr.startswith(f'lab: {file}:12: networks[1].links.gone: unknown node "gone"; ')
     assert done.stderr.count("\n") == 1
 
 

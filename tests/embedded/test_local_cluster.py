@@ -194,7 +194,7 @@ def test_shared_claim_gives_each_pod_an_interface() -> None:
     [
         (claim_spec("eth9"), "schedule", '"eth9"` is false'),
         (claim_spec("eth1", master="eth0"), "prepare", "eth0"),
-        (claim_spec("eth1", mtu=100000), "attach", "macvlan"),
+        (claim_spec("eth1", mtu=9000), "attach", "macvlan"),
     ],
 )
 def test_what_stops_a_pod_is_told(claim: JsonObject, stage: str, told: str) -> None:
