@@ -1,6 +1,7 @@
 """No pod of ours runs without its interface, whatever fails, and nothing is lost or left over."""
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -33,6 +34,7 @@ from tests.cluster.drivers import (
 
 NODE = "kind-worker"
 DRIVER_COMPONENT = f"{NODE}/driver-{DEFAULT_DRIVER}"
+KUBELET_RECORD = "/var/lib/kubelet/dra_manager_state"
 
 # Does what its file says before it becomes the real plugin; the file is not there: nothing.
 MOODY_PLUGIN = """#!/bin/sh
@@ -157,7 +159,7 @@ def kill_driver_after_prepare(lab: Lab, kubectl: Kubectl, manifest: dict[str, An
         os.kill(containerd.pid, signal.SIGSTOP)
         try:
             kubectl.apply(manifest)
-            if prepared_within(lab, 15):
+            if prepared_within(lab, kubectl.namespace, manifest, 15):
                 lab.kill(DRIVER_COMPONENT)
                 return
         finally:
@@ -168,16 +170,18 @@ def kill_driver_after_prepare(lab: Lab, kubectl: Kubectl, manifest: dict[str, An
     raise AssertionError("kubelet never prepared the claim")
 
 
-def prepared_within(lab: Lab, limit_s: float) -> bool:
-    """Whether the driver on the node prepares a claim before long, and kubelet has its answer."""
-    log = lab.state.log(DRIVER_COMPONENT)
-    before = log.read_text().count("prepare.done")
+def prepared_within(lab: Lab, namespace: str, manifest: dict[str, Any], limit_s: float) -> bool:
+    """Whether kubelet has the driver's answer about a pod's claim on record before long."""
+    (wanted,) = manifest["spec"]["resourceClaims"]
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
-        if log.read_text().count("prepare.done") > before:
-            for _ in range(5):  # the answer follows within a millisecond; these looks take longer
-                journal_rows(lab, NODE, DEFAULT_DRIVER)
-            return True
+        record = in_node(lab, NODE, "sh", "-c", f"cat {KUBELET_RECORD} || true")
+        claims = json.loads(json.loads(record)["Data"])["ClaimInfoStateList"] if record else None
+        for each in claims or ():
+            here = (each["Namespace"], each["ClaimName"])
+            devices = each["DriverState"].get(DEFAULT_DRIVER, {}).get("Devices")
+            if here == (namespace, wanted["resourceClaimName"]) and devices:
+                return True
     return False
 
 

@@ -14,7 +14,7 @@ PLUGIN = f"{ENTRY}.config.plugins[0]"
 # name: parameters, what an event of the pod must say
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "misspelt": ({**GOOD, "ifname": "net1"}, f'{ENTRY}.ifname: unknown key "ifname"'),
-    "api-version": ({**GOOD, "apiVersion": "v7"}, f"{ENTRY}.apiVersion: 'v7' is not known"),
+    "api-version": ({**GOOD, "apiVersion": "v7"}, f'{ENTRY}.apiVersion: unknown apiVersion "v7"'),
     "kind": ({**GOOD, "kind": "Bridge"}, f'{ENTRY}.kind: unknown kind "Bridge"; write CNI'),
     "long-name": ({**GOOD, "ifName": "n" * 16}, f"{ENTRY}.ifName"),
     "taken-name": ({**GOOD, "ifName": "eth0"}, f"{ENTRY}.ifName: the pod already has"),

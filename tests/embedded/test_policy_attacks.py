@@ -313,7 +313,7 @@ def test_a_link_under_another_is_nobodys_own(
     ip(doomed.node, "link", "add", "link", "own1", "name", "above", "type", "macvlan")
     with unharmed(doomed), pytest.raises(PolicyError) as caught:
         prepare(doomed, driver, Attack(plugins=(plugin,)))
-    for words in (*NOT_OWN, "the link 'above' stands on 'own1'"):
+    for words in (*NOT_OWN, "the link 'above' uses 'own1'"):
         assert words in str(caught.value)
 
 

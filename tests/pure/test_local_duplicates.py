@@ -79,7 +79,7 @@ def test_the_device_of_no_link_is_where_its_master_is(master: str, network: str)
     """Pods without a link of their own meet on the default route's, or on the one they name."""
     pod = ("one", "10.0.0.2/24", plugin(master=master))
     both = look(pod, pod, device="cni", other="cni")
-    assert both[0].reason.startswith(f"10.0.0.2 on network {network} is the address of")
+    assert both[0].reason.startswith(f"10.0.0.2 on network {network} is used by")
 
 
 def test_two_networks_of_one_node_on_one_link_are_an_error() -> None:

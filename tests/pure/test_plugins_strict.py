@@ -131,7 +131,7 @@ MISTAKES: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (
         {"type": "macvlan", "ipam": {"type": "host-local", "subnet": "10.1.0.5/24"}},
-        ["ipam.subnet: subnet 10.1.0.5/24 has host bits: write 10.1.0.0/24"],
+        ["ipam.subnet: subnet 10.1.0.5/24 has host bits; use 10.1.0.0/24"],
     ),
     (
         pool(routes=[{"dst": "10.2.0.0/16"}, {"dst": "10.3.0.1/16"}]),

@@ -103,7 +103,7 @@ def check_resources(container: JsonObject, at: Path) -> Iterator[Fault]:
             elif is_extended_resource(name) and amount.denominator != 1:
                 yield invalid(where, written, "must be an integer")
     for name, written in resources.get("requests", {}).items():
-        where = (*at, "resources", "requests", Key(name))
+        where = (*at, "resources", "requests")
         if name in limits:
             wanted, limit = (Quantity.parse(one).value for one in (written, limits[name]))
             if is_extended_resource(name) and wanted != limit:
