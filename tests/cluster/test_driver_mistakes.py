@@ -18,7 +18,10 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "kind": ({**GOOD, "kind": "Bridge"}, f'{ENTRY}.kind: unknown kind "Bridge"; write CNI'),
     "long-name": ({**GOOD, "ifName": "n" * 16}, f"{ENTRY}.ifName"),
     "taken-name": ({**GOOD, "ifName": "eth0"}, f"{ENTRY}.ifName: the pod already has"),
-    "no-config": ({k: v for k, v in GOOD.items() if k != "config"}, f"{ENTRY}.config: is missing"),
+    "no-config": (
+        {k: v for k, v in GOOD.items() if k != "config"},
+        f"{ENTRY}.config: config is missing",
+    ),
     "no-plugins": ({**GOOD, "config": {"cniVersion": "1.0.0", "name": "x"}}, f"{ENTRY}.config"),
     "no-json": ({"interface": "net1", "config": "{oops"}, f"{ENTRY}.config"),
     "version": (parameters({**macvlan("v"), "cniVersion": "9.9.9"}), f"{ENTRY}.config.cniVersion"),
