@@ -7,8 +7,9 @@ Promise: changes nothing. Exits with 0 if nothing is wrong, with 1 if there are 
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
@@ -21,11 +22,11 @@ from netclaim.doctor.examine import examine
 from netclaim.doctor.finding import Outcome, Result
 from netclaim.doctor.node_sight import NodeSight
 from netclaim.doctor.show import as_json, show
-from netclaim.doctor.support import SUFFIXES, collect, refuse_existing, write_archive
+from netclaim.doctor.support import STDOUT, SUFFIXES, collect, refuse_existing, write_archive
 from netclaim.errors import RequestError
 from netclaim.framework import Settings
 from netclaim.framework.settings import host_name
-from netclaim.kube import Cluster, KubeConfigError, connect, load_cluster
+from netclaim.kube import Client, Cluster, KubeConfigError, connect, load_cluster
 from netclaim.screen import screen_for
 
 __all__ = ["command"]
@@ -73,7 +74,7 @@ def command(
             "--output",
             metavar="text|json|FILE.tgz",
             help="Output format; a name that ends in .tgz or .tar.gz writes an archive for a "
-            "maintainer, without secrets. May be given twice.",
+            "maintainer, without secrets, and - writes it to standard output. May be given twice.",
         ),
     ] = None,
     verbose: Annotated[
@@ -88,8 +89,14 @@ def command(
     ] = "",
     context: Annotated[str, typer.Option(help="The context of the kubeconfig.")] = "",
     namespace: Annotated[
-        str, typer.Option("-n", "--namespace", help="The namespace of the driver's pods.")
-    ] = ACCOUNT.namespace,
+        str,
+        typer.Option(
+            "-n",
+            "--namespace",
+            help="The namespace of the driver. Default: that of its DaemonSet, or "
+            f"{ACCOUNT.namespace}.",
+        ),
+    ] = "",
     service_account: Annotated[
         str, typer.Option(help="The driver's service account, if it has no DaemonSet.")
     ] = ACCOUNT.name,
@@ -130,11 +137,15 @@ def command(
         *([f"the cluster at {there.server}"] if there else ()),
         *([f"the node {settings.node_name or host_name()}"] if here else ()),
     ]
-    account = Account(namespace, service_account)
-    results = asyncio.run(
-        _run(there, here, looked_at, driver=name, account=account, outputs=outputs, force=force)
-    )
-    if outputs.form == "json":
+
+    def sight(client: Client) -> ClusterSight:
+        account = ACCOUNT._replace(name=service_account)
+        return ClusterSight(client, driver=name, account=account, namespace=namespace)
+
+    results = asyncio.run(_run(there, here, looked_at, sight=sight, outputs=outputs, force=force))
+    if outputs.archive == STDOUT:
+        pass  # the findings are in it
+    elif outputs.form == "json":
         print(as_json(looked_at, results))
     else:
         show(looked_at, results, screen_for(sys.stdout), verbose=verbose)
@@ -144,7 +155,7 @@ def command(
 
 
 def _outputs(given: Sequence[str]) -> Outputs:
-    archives = [each for each in given if each.endswith(SUFFIXES)]
+    archives = [each for each in given if each == str(STDOUT) or each.endswith(SUFFIXES)]
     forms = [each for each in given if each not in archives]
     for each in forms:
         if each not in FORMATS:
@@ -179,22 +190,21 @@ async def _run(
     here: NodeSight | None,
     looked_at: Sequence[str],
     *,
-    driver: str,
-    account: Account,
+    sight: Callable[[Client], ClusterSight],
     outputs: Outputs,
     force: bool,
 ) -> list[Result]:
     progress = screen_for(sys.stderr)
     async with AsyncExitStack() as stack:
-        sight = None
-        if there is not None:
-            client = await stack.enter_async_context(connect(there))
-            sight = ClusterSight(client, driver=driver, account=account)
+        cluster = (
+            sight(await stack.enter_async_context(connect(there))) if there is not None else None
+        )
         with progress.working(f"looking at {' and '.join(looked_at)}"):
-            results = await examine(sight, here)
+            here = replace(here, cluster=cluster) if here is not None else None
+            results = await examine(cluster, here)
         if outputs.archive is not None:
             with progress.working(f"collecting for {outputs.archive}"):
-                members = await collect(sight, here, looked_at, results)
+                members = await collect(cluster, here, looked_at, results)
             write_archive(outputs.archive, members, force=force)
             print(f"netclaim: wrote {outputs.archive} ({len(members)} files)", file=sys.stderr)
     return results

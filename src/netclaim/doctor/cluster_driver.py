@@ -8,7 +8,7 @@ from typing import Final
 from netclaim.allocator import DeviceClass, Slice
 from netclaim.allocator.cel import CelError, compile_selector
 from netclaim.doctor.cluster_sight import PENDING, ClusterSight
-from netclaim.doctor.finding import Finding, check, error, listed, ok, skipped, warning
+from netclaim.doctor.finding import Finding, check, counted, error, listed, ok, skipped, warning
 from netclaim.model.claim import JsonObject
 
 __all__ = [
@@ -37,30 +37,31 @@ EXAMPLE_CLASS: Final = (
 async def daemon_set(cluster: ClusterSight) -> Finding:
     """Look at the driver's DaemonSet, and at which of its pods are not ready."""
     found = await cluster.daemon_set()
+    space = await cluster.namespace()
     if found is None:
         return skipped(
-            f"no DaemonSet labelled app.kubernetes.io/name=netclaim in {cluster.namespace};"
-            " the driver runs in another way, or not at all"
+            "no DaemonSet has the label app.kubernetes.io/name=netclaim; the driver runs in another"
+            " way, or not at all"
         )
     status = found.get("status") or {}
     wanted, ready = status.get("desiredNumberScheduled", 0), status.get("numberReady", 0)
-    name = f"{cluster.namespace}/{found['metadata']['name']}"
+    name = found["metadata"]["name"]
     if not wanted:
         return error(
-            f"{name} selects no node",
-            f"kubectl -n {cluster.namespace} get daemonset {found['metadata']['name']} -o yaml,"
-            " and look at nodeSelector, affinity and tolerations",
+            f"the DaemonSet {space}/{name} selects no node",
+            f"kubectl -n {space} get daemonset {name} -o yaml, and look at nodeSelector, affinity"
+            " and tolerations",
         )
     if ready < wanted:
         bad = [pod for pod in await cluster.driver_pods() if not _is_ready(pod)]
         where = listed([str(pod["spec"].get("nodeName", "no node yet")) for pod in bad])
-        pod = bad[0]["metadata"]["name"] if bad else "NAME"
+        pod = bad[0]["metadata"]["name"] if bad else "POD"
         return error(
-            f"{ready} of {wanted} pods of {name} are ready; not on {where or 'some nodes'}",
-            f"kubectl -n {cluster.namespace} logs {pod}; and `netclaim doctor --node` there:"
-            f" kubectl -n {cluster.namespace} exec {pod} -- netclaim doctor --node",
+            f"{ready} of {wanted} pods of {space}/{name} are ready; not on {where or 'some nodes'}",
+            f"kubectl -n {space} logs {pod}; kubectl -n {space} exec {pod} -- netclaim doctor"
+            " --node",
         )
-    return ok(f"{ready} of {wanted} pods of {name} are ready")
+    return ok(f"{ready} of {wanted} pods of {space}/{name} are ready")
 
 
 @check(
@@ -115,7 +116,7 @@ async def slices_complete(cluster: ClusterSight) -> Finding:
     devices = sum(
         len(each["spec"].get("devices") or ()) for found in pools.values() for each in found
     )
-    return ok(f"{len(pools)} pools with {devices} devices")
+    return ok(f"{counted(len(pools), 'pool')} with {counted(devices, 'device')}")
 
 
 @check(

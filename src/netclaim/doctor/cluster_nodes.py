@@ -5,7 +5,17 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from netclaim.doctor.cluster_sight import NODE_LEASES, ClusterSight, Release
-from netclaim.doctor.finding import Finding, check, error, listed, ok, skipped, unknown, warning
+from netclaim.doctor.finding import (
+    Finding,
+    check,
+    counted,
+    error,
+    listed,
+    ok,
+    skipped,
+    unknown,
+    warning,
+)
 from netclaim.kube import NotFoundError
 from netclaim.model.claim import JsonObject
 
@@ -42,7 +52,7 @@ async def nodes_ready(cluster: ClusterSight) -> Finding:
             f"under pressure: {listed(strained)}",
             f"kubectl describe node {strained[0].partition(' ')[0]}",
         )
-    return ok(_counted(len(nodes), "ready node"))
+    return ok(counted(len(nodes), "ready node"))
 
 
 @check(
@@ -143,7 +153,7 @@ async def node_clocks(cluster: ClusterSight) -> Finding:
             wrong.append(f"{_name(lease)} ({_seconds(apart)} the API server's)")
     if wrong:
         return warning(f"wrong, or kubelet is stuck: {listed(wrong)}", f"{SET_THE_CLOCK}, there")
-    return ok(f"{_counted(seen, 'node')} as the API server") if seen else skipped("no node leases")
+    return ok(f"{counted(seen, 'node')} as the API server") if seen else skipped("no node leases")
 
 
 def _condition(node: JsonObject, kind: str) -> str:
@@ -162,10 +172,6 @@ def _info(node: JsonObject, key: str) -> str:
 
 def _values(found: Iterable[str]) -> str:
     return ", ".join(sorted({each for each in found if each}))
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _seconds(apart: timedelta) -> str:

@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -18,6 +19,7 @@ from netclaim.kube import (
     NODES,
     PODS,
     Client,
+    ForbiddenError,
     NotFoundError,
     Resource,
     Selection,
@@ -95,19 +97,17 @@ class ClusterSight:
         *,
         driver: str,
         account: Account,
+        namespace: str = "",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        """`account` is the driver's if it has no DaemonSet in `namespace`; empty: in any."""
         self.client = client
         self.driver = driver
         self.clock = clock
-        self._usual_account = account
+        self._namespace = namespace
+        self._usual_account = account._replace(namespace=namespace or account.namespace)
         self._known: dict[object, Any] = {}
         self._turns: defaultdict[object, asyncio.Lock] = defaultdict(asyncio.Lock)
-
-    @property
-    def namespace(self) -> str:
-        """Where the driver's pods are."""
-        return self._usual_account.namespace
 
     async def once(self, key: object, read: Callable[[], Awaitable[Any]]) -> Any:
         """Read something, or return what was read before; an error is remembered, too."""
@@ -170,24 +170,30 @@ class ClusterSight:
         return tuple(each for each in found if each["spec"].get("driver") == self.driver)
 
     async def daemon_set(self) -> JsonObject | None:
-        """Return the driver's DaemonSet, if it has one."""
-        selection = Selection(DAEMON_SETS, namespace=self.namespace, labels=OURS)
-        try:
-            found = await self.list(selection)
-        except NotFoundError:
-            return None
-        return found[0] if found else None
+        """Return the driver's DaemonSet, if it has one that we may see."""
+        spaces = [self._namespace] if self._namespace else ["", self._usual_account.namespace]
+        for space in spaces:
+            with suppress(NotFoundError, ForbiddenError):
+                found = await self.list(Selection(DAEMON_SETS, namespace=space, labels=OURS))
+                if found:
+                    return found[0]
+        return None
+
+    async def namespace(self) -> str:
+        """Return where the driver's pods are, or would be."""
+        found = await self.daemon_set()
+        return str(found["metadata"]["namespace"]) if found else self._usual_account.namespace
 
     async def driver_pods(self) -> tuple[JsonObject, ...]:
         """Return the pods of the driver's DaemonSet."""
-        return await self.list(Selection(PODS, namespace=self.namespace, labels=OURS))
+        return await self.list(Selection(PODS, namespace=await self.namespace(), labels=OURS))
 
     async def account(self) -> Account:
         """Return the service account of the driver: the DaemonSet's, or the usual one."""
         found = await self.daemon_set()
         spec = found["spec"]["template"]["spec"] if found else {}
-        name = spec.get("serviceAccountName")
-        return self._usual_account._replace(name=name) if name else self._usual_account
+        name = spec.get("serviceAccountName") or self._usual_account.name
+        return Account(await self.namespace(), name)
 
     async def gates(self) -> Mapping[str, bool]:
         """Return the API server's feature gates, by its own metrics."""

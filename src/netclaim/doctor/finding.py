@@ -17,6 +17,7 @@ __all__ = [
     "Result",
     "Scope",
     "check",
+    "counted",
     "error",
     "listed",
     "ok",
@@ -124,3 +125,8 @@ def listed(names: Sequence[str]) -> str:
     shown = ", ".join(names[:NAMES_SHOWN])
     more = len(names) - NAMES_SHOWN
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def counted(number: int, what: str) -> str:
+    """Return how many there are, in words."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

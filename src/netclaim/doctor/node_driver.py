@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from netclaim.doctor.finding import Finding, check, error, ok, skipped, unknown, warning
+from netclaim.doctor.finding import Finding, check, counted, error, ok, skipped, unknown, warning
 from netclaim.doctor.node_sight import NodeSight
 from netclaim.framework.store import SCHEMA_VERSION
 
@@ -79,7 +79,7 @@ async def driver_socket(node: NodeSight) -> Finding:
             f"start the driver; if it runs in a container, mount {node.settings.run_dir} at the"
             " same path inside and outside",
         )
-    if not node.listens(path):
+    if not node.answers(path):
         return error(f"nobody listens on {path}", START)
     return ok(str(path))
 
@@ -118,11 +118,11 @@ async def journal(node: NodeSight) -> Finding:
         )
     if stuck:
         return warning(
-            f"{len(stuck)} attachments could not be undone yet",
+            f"{counted(len(stuck), 'attachment')} could not be undone yet",
             "look for detach.failed in the driver's log; `netclaim driver gc --dry-run` lists what"
             " is left over",
         )
-    return ok(f"{counts.claims} claims, {counts.attachments} attachments")
+    return ok(f"{counted(counts.claims, 'claim')}, {counted(counts.attachments, 'attachment')}")
 
 
 def _count(path: Path) -> _Counts:

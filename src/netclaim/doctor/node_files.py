@@ -3,7 +3,9 @@
 import asyncio
 import json
 import os
+import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,10 +13,12 @@ from netclaim.chained import program_path
 from netclaim.chained.conflist import PLUGIN_TYPE
 from netclaim.chained.files import conf_files
 from netclaim.doctor.finding import Finding, check, error, listed, ok, skipped, unknown, warning
+from netclaim.doctor.network_types import types_in, types_of_claims
 from netclaim.doctor.node_sight import NodeSight
-from netclaim.errors import HostError
+from netclaim.errors import HostError, NetclaimError
+from netclaim.plugins import PLUGIN_TYPES
 
-__all__ = ["cni_bin_dirs", "cni_list", "cni_program", "cni_programs"]
+__all__ = ["claim_programs", "cni_list", "cni_program", "cni_programs"]
 
 NOT_USED: Final = "--runtime-hook=nri does not use it"
 
@@ -110,7 +114,7 @@ async def cni_programs(node: NodeSight) -> Finding:
     config = await node.cri_config()
     directories = [Path(each) for each in _cni(config, "binDirs") or ()]
     directories = directories or [node.settings.cni_program_dir]
-    types = sorted(set(_types(_plugins(files[0]))) - {PLUGIN_TYPE})
+    types = sorted(set(types_in({"plugins": _plugins(files[0])})) - {PLUGIN_TYPE})
     missing = [kind for kind in types if not _is_there(kind, directories)]
     if missing:
         return error(
@@ -121,23 +125,42 @@ async def cni_programs(node: NodeSight) -> Finding:
 
 
 @check(
-    "cni-bin-dirs",
-    "Directories of CNI plugins",
+    "cni-claim-programs",
+    "Programs that claims name",
     why="claims may name plugins that the driver does not have in process",
 )
-async def cni_bin_dirs(node: NodeSight) -> Finding:
-    """Count the programs where the driver looks for plugins."""
-    there = [each for each in node.cni_path if each.is_dir()]
-    if not there:
-        return warning(
-            f"{_shown(node.cni_path)} does not exist",
-            "install the CNI plugins there, or name their directory with --cni-bin-dir; the types"
-            " in docs/cni.md need no program",
+async def claim_programs(node: NodeSight) -> Finding:
+    """Look for the programs of the types that claims of this node, or of the cluster, name."""
+    used = set(await asyncio.to_thread(_types_in_journal, node.journal))
+    if node.cluster is not None:
+        with suppress(NetclaimError):  # what is wrong there is said there
+            objects = [
+                *await node.cluster.dra("DeviceClass"),
+                *await node.cluster.dra("ResourceClaim"),
+            ]
+            used |= set(types_of_claims(objects, node.driver))
+    wanted = sorted(used - PLUGIN_TYPES)
+    missing = [kind for kind in wanted if not _is_there(kind, node.cni_path)]
+    if missing:
+        return error(
+            f"claims name {listed(missing)}, which {_shown(node.cni_path)} does not have",
+            f"install {' '.join(missing)} in {node.cni_path[0]}, or name another directory with"
+            " --cni-bin-dir; the types in docs/cni.md need no program",
         )
-    programs = {
-        each.name for place in there for each in place.iterdir() if os.access(each, os.X_OK)
-    }
-    return ok(f"{len(programs)} programs in {_shown(there)}")
+    return ok(listed(wanted) if wanted else "claims name only types that need no program")
+
+
+def _types_in_journal(path: Path) -> Iterator[str]:
+    """Yield the types in the plans of prepared claims; a journal that cannot be read has none."""
+    with suppress(sqlite3.Error, ValueError):
+        uri = f"{path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=2)) as database:
+            rows = database.execute(
+                "SELECT json_extract(plan.value, '$.network.config') FROM bookings,"
+                " json_each(bookings.value, '$.prepared.plans') AS plan"
+            ).fetchall()
+        for (config,) in rows:
+            yield from types_in(config)
 
 
 async def _used_by_runtime(node: NodeSight) -> Path | None:
@@ -153,7 +176,7 @@ def _cni(config: Any, key: str) -> Any:
     return settings.get(key)
 
 
-def _plugins(path: Path) -> Sequence[dict[str, Any]]:
+def _plugins(path: Path) -> list[dict[str, Any]]:
     try:
         found = json.loads(path.read_text())
         plugins = found.get("plugins", [found])
@@ -164,14 +187,6 @@ def _plugins(path: Path) -> Sequence[dict[str, Any]]:
 
 def _is_ours(plugin: dict[str, Any], driver: str) -> bool:
     return plugin.get("type") == PLUGIN_TYPE and plugin.get("driver") == driver
-
-
-def _types(plugins: Sequence[dict[str, Any]]) -> Iterator[str]:
-    for plugin in plugins:
-        yield str(plugin.get("type"))
-        ipam = plugin.get("ipam")
-        if isinstance(ipam, dict) and ipam.get("type"):
-            yield str(ipam["type"])
 
 
 def _is_there(kind: str, directories: Sequence[Path]) -> bool:

@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from netclaim.doctor.finding import Finding, check, error, listed, ok, unknown, warning
+from netclaim.doctor.finding import Finding, check, counted, error, listed, ok, unknown, warning
 from netclaim.doctor.node_sight import NodeSight
 from netclaim.errors import PeerError
 from netclaim.framework.kubelet_state import KubeletState
@@ -67,7 +67,7 @@ async def registered(node: NodeSight) -> Finding:
             "start or restart the driver, which makes a new socket there; in a container, mount"
             f" {registry} from the node",
         )
-    absent = [str(each.endpoint) for each in ours if not node.listens(each.endpoint)]
+    absent = [str(each.endpoint) for each in ours if not node.answers(each.endpoint)]
     if absent:
         return error(
             f"the driver names {listed(absent)}, where nobody listens",
@@ -75,7 +75,7 @@ async def registered(node: NodeSight) -> Finding:
             " the same path inside and outside",
         )
     versions = ", ".join(ours[0].supported_versions)
-    return ok(f"{len(ours)} instance{'' if len(ours) == 1 else 's'}, {versions}")
+    return ok(f"{counted(len(ours), 'instance')}, {versions}")
 
 
 @check(
@@ -94,7 +94,7 @@ async def kubelet_state(node: NodeSight) -> Finding:
             f"{path} cannot be read",
             f"in a container, mount {node.settings.kubelet_dir}; on the node, restart kubelet",
         )
-    return ok(f"{len(claims)} prepared claims of this driver")
+    return ok(f"{counted(len(claims), 'prepared claim')} of this driver")
 
 
 def _sockets(registry: Path) -> list[Path]:

@@ -6,9 +6,9 @@ seconds for each that does not introduce itself.
 Limit: the settings are those given to this command; the running driver may have others.
 """
 
-import asyncio
 import json
 import re
+import socket
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 import aiohttp
 
 from netclaim.cri import CriClient, RuntimeCallError
+from netclaim.doctor.cluster_sight import ClusterSight
 from netclaim.errors import HostError
 from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.settings import Settings
@@ -80,6 +81,7 @@ class NodeSight:
     driver: str
     lease_dir: Path
     cni_path: tuple[Path, ...]
+    cluster: ClusterSight | None = None  # if that is looked at, too
     containerd_config: Path = CONTAINERD_CONFIG
     crio_config: Path = CRIO_CONFIG
     proc: Path = Path("/proc")
@@ -122,10 +124,23 @@ class NodeSight:
         except (aiohttp.ClientConnectionError, TimeoutError):
             return None
 
+    def answers(self, path: Path) -> bool:
+        """Say whether a process accepts connections at a socket, by making one and leaving."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            probe.setblocking(False)  # a full backlog must not hold us up
+            try:
+                probe.connect(bytes(path))
+            except BlockingIOError:
+                return True  # somebody listens, with a full backlog
+            except OSError:
+                return False
+            return True
+
     def listens(self, path: Path) -> bool:
         """Say whether a process listens on a socket, by the kernel's list of this namespace.
 
-        The list has the path that the server used, which may lead through a symbolic link.
+        Nothing is connected to. The list has the path that the server used, which may lead through
+        a symbolic link; a socket that was renamed is not found.
         """
         wanted = {str(path), str(path.resolve())}
         for line in (self.proc / "net/unix").read_text().splitlines()[1:]:
@@ -155,10 +170,6 @@ class NodeSight:
         except ValueError:  # CRI-O's is TOML
             return {}
         return found if isinstance(found, dict) else {}
-
-    async def in_thread(self, work: Any, *arguments: Any) -> Any:
-        """Do what may wait for a disk or the kernel."""
-        return await asyncio.to_thread(work, *arguments)
 
 
 def seconds_of(text: str) -> float | None:

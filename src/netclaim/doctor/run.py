@@ -48,7 +48,7 @@ async def _finding(check: Check[Any], sight: Any) -> Finding:
         return unknown(f"no answer within {check.seconds:g} s", "run the command again")
     except ForbiddenError as fault:
         return unknown(
-            f"not permitted: {_line(fault)}",
+            f"you may not use {_line(fault).partition(' is forbidden')[0]}",
             "run the command as somebody who may read this, for example a cluster admin",
         )
     except NetclaimError as fault:

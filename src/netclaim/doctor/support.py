@@ -4,6 +4,7 @@ Promise: gathers what may be read and lists what may not; every file is cleaned 
 """
 
 import io
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -12,14 +13,14 @@ from netclaim.doctor.cluster_sight import ClusterSight
 from netclaim.doctor.finding import Result
 from netclaim.doctor.node_sight import NodeSight
 from netclaim.doctor.show import as_json, show
-from netclaim.doctor.support_archive import SUFFIXES, refuse_existing, write_archive
+from netclaim.doctor.support_archive import STDOUT, SUFFIXES, refuse_existing, write_archive
 from netclaim.doctor.support_clean import clean_text
 from netclaim.doctor.support_cluster import gather_cluster
 from netclaim.doctor.support_gather import Gathered
 from netclaim.doctor.support_node import gather_node
 from netclaim.screen import PlainScreen
 
-__all__ = ["SUFFIXES", "collect", "refuse_existing", "write_archive"]
+__all__ = ["STDOUT", "SUFFIXES", "collect", "refuse_existing", "write_archive"]
 
 README = """\
 What `netclaim doctor` {version} collected on {date}.
@@ -49,7 +50,8 @@ async def collect(
     text = io.StringIO()
     show(looked_at, results, PlainScreen(text), verbose=True)
     gathered.put_text("doctor.txt", "the findings", text.getvalue())
-    gathered.put_text("doctor.json", "the findings, for programs", as_json(looked_at, results))
+    findings = json.loads(as_json(looked_at, results))
+    gathered.put_object("doctor.json", "the findings, for programs", findings)
     if cluster is not None:
         await gather_cluster(cluster, gathered)
     if node is not None:

@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import secrets
+import sys
 import tarfile
 import time
 from collections.abc import Mapping
@@ -12,15 +13,18 @@ from typing import Final
 
 from netclaim.errors import HostError, RequestError
 
-__all__ = ["SUFFIXES", "refuse_existing", "write_archive"]
+__all__ = ["STDOUT", "SUFFIXES", "refuse_existing", "write_archive"]
 
 SUFFIXES: Final = (".tgz", ".tar.gz")
+STDOUT: Final = Path("-")  # for an archive out of a container
 TOP: Final = "netclaim-support"  # what the archive unpacks to
 MODE: Final = 0o600  # names of nodes, pods and networks are nobody else's business
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:
     """Refuse a file that is there before anything is collected for it."""
+    if path == STDOUT:
+        return
     if path.exists() and not force:
         raise RequestError(f"{path} exists; choose another name, or use --force to replace it")
     if not path.absolute().parent.is_dir():
@@ -29,6 +33,9 @@ def refuse_existing(path: Path, *, force: bool) -> None:
 
 def write_archive(path: Path, members: Mapping[str, bytes], *, force: bool) -> None:
     """Write files into an archive. The archive is there when all of it is on the disk."""
+    if path == STDOUT:
+        sys.stdout.buffer.write(_packed(members))
+        return
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)

@@ -5,6 +5,7 @@ text; too much rather than too little. Limit: a secret under a harmless name tha
 in particular stays; so kinds that hold secrets (Secret, ConfigMap) are not read at all.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -55,7 +56,7 @@ def clean(value: Any, *, parameters: bool = False) -> Any:
             if key != "managedFields"
         }
     if isinstance(value, str):
-        return clean_text(value)
+        return _clean_json(value) if parameters and value.startswith("{") else clean_text(value)
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return _clean_list(value, parameters=parameters)
     return REMOVED if isinstance(value, bytes) else value
@@ -74,6 +75,14 @@ def _clean_field(key: str, value: Any, among: Mapping[str, Any], *, parameters: 
     if key == "value" and SENSITIVE_KEY.search(str(among.get("name", ""))):
         return REMOVED
     return clean(value, parameters=parameters or key in PARAMETERS)
+
+
+def _clean_json(text: str) -> str:
+    """Return an object that was written as a string, as a network may be."""
+    try:
+        return json.dumps(clean(json.loads(text), parameters=True))
+    except ValueError:
+        return clean_text(text)
 
 
 def _annotation(name: str, text: Any) -> Any:

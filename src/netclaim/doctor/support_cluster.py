@@ -77,7 +77,7 @@ async def _namespaces(cluster: ClusterSight) -> list[Mapping[str, Any]]:
 
 async def _events(cluster: ClusterSight) -> list[Any]:
     by_driver = Selection(EVENTS, fields=f"reportingController={cluster.driver}")
-    beside = Selection(EVENTS, namespace=cluster.namespace)
+    beside = Selection(EVENTS, namespace=await cluster.namespace())
     return [*await cluster.list(by_driver), *await cluster.list(beside)]
 
 

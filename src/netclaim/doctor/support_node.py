@@ -28,6 +28,7 @@ KUBELET_SETTINGS: Final = ("featureGates", "cgroupDriver", "containerRuntimeEndp
                            "healthzPort", "healthzBindAddress", "nodeStatusUpdateFrequency",
                            "syncFrequency", "podCIDR", "failSwapOn")  # fmt: skip
 MOUNTS: Final = ("/run", "/var/run", "/var/lib/kubelet", "/var/lib/cni", "/etc/cni", "/opt/cni")
+OF_PODS: Final = ("/var/lib/kubelet/pods/", "/run/containerd/")  # many, and nobody's business
 TABLES: Final = ("bookings", "leases", "reports")
 
 
@@ -53,7 +54,11 @@ async def _system(node: NodeSight, gathered: Gathered) -> None:
         "uname": platform.uname()._asdict(),
         "python": platform.python_version(),
         "osRelease": platform.freedesktop_os_release(),
-        "mounts": [line for line in mounts if line.split()[4].startswith(MOUNTS)],
+        "mounts": [
+            line
+            for line in mounts
+            if line.split()[4].startswith(MOUNTS) and not line.split()[4].startswith(OF_PODS)
+        ],
     }
     gathered.put_object(
         "node/system.json", "kernel, distribution and the mounts that matter", found
