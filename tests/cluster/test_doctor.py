@@ -1,5 +1,6 @@
 """`netclaim doctor` on the lab: nothing to say while all is well, and each thing that breaks."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -13,10 +14,16 @@ import pytest
 
 from lab.cluster import Lab
 from lab.driver_set import DriverSet
-from lab.drivers import DEFAULT_DRIVER, NAMESPACE, grant
+from lab.drivers import ACCOUNT, DEFAULT_DRIVER, NAMESPACE, grant
 from lab.kubectl import Kubectl
+from lab.processes import Processes
+from netclaim.doctor.cluster_sight import Account, ClusterSight
+from netclaim.doctor.examine import examine
+from netclaim.doctor.finding import Result
+from netclaim.doctor.show import as_json
+from netclaim.kube import connect, load_cluster
 from netclaim.network.policy import LABEL
-from tests.cluster.claims import device_class, pod, simple_claim
+from tests.cluster.claims import pod, simple_claim
 from tests.cluster.drivers import eventually, wait_claim
 
 NODE = "kind-worker2"
@@ -31,6 +38,18 @@ def run(command: list[str]) -> tuple[int, Report]:
     assert done.returncode in (0, 1), done.stderr
     found = json.loads(done.stdout)
     return done.returncode, {each["id"]: each for each in found["checks"]}
+
+
+def look(lab: Lab) -> Report:
+    """Look at the cluster without a process of its own, which takes longer than to look."""
+
+    async def results() -> list[Result]:
+        async with connect(load_cluster(str(lab.state.kubeconfig))) as client:
+            account = Account(NAMESPACE, ACCOUNT)
+            return await examine(ClusterSight(client, driver=DEFAULT_DRIVER, account=account), None)
+
+    found = json.loads(as_json([], asyncio.run(results())))
+    return {each["id"]: each for each in found["checks"]}
 
 
 def doctor(lab: Lab, *options: str) -> tuple[int, Report]:
@@ -55,11 +74,7 @@ def problems(report: Report) -> Problems:
 @pytest.fixture(scope="module")
 def usual(lab: Lab, driver: str) -> tuple[set[str], set[str]]:
     """The warnings of a healthy lab: optional policies are not there, the kernel lacks kinds."""
-    code, cluster = doctor(lab)
-    assert code == 0, problems(cluster)
-    code, node = doctor_on(lab, NODE)
-    assert code == 0, problems(node)
-    return set(problems(cluster)), set(problems(node))
+    return set(problems(look(lab))), set(problems(doctor_on(lab, NODE)[1]))
 
 
 def test_healthy_cluster(lab: Lab, driver: str) -> None:
@@ -67,9 +82,9 @@ def test_healthy_cluster(lab: Lab, driver: str) -> None:
     code, report = doctor(lab)
     assert code == 0
     assert {each["outcome"] for each in report.values()} <= {"ok", "warning", "skipped"}
-    assert set(problems(report)) == {"policies-claims"}  # the lab does not install them
     for name in ("rbac-driver", "policies-node", "slices-nodes", "slices-complete", "device-class"):
         assert report[name]["outcome"] == "ok", report[name]
+    assert "policies-claims" in problems(report)  # the lab does not install these
     assert doctor(lab, "--strict")[0] == 1
 
 
@@ -134,11 +149,13 @@ def ghost_slice(lab: Lab) -> None:
 def mended(lab: Lab) -> Iterator[None]:
     """Put the cluster's objects back, whatever was done to them."""
     kubectl = lab.kubectl()
+    classes = kubectl.items("deviceclass")
     try:
         yield
     finally:
-        grant(kubectl, [DEFAULT_DRIVER])
-        kubectl.apply(device_class())
+        grant(kubectl, list(Processes(lab.state).running.drivers))
+        for each in classes:
+            kubectl.apply({**each, "metadata": {"name": each["metadata"]["name"]}})
         kubectl("delete", "resourceslice", "ghost", "--ignore-not-found")
         kubectl("label", "namespace", NAMESPACE, f"{LABEL}-")
 
@@ -167,17 +184,15 @@ def test_broken_cluster(
     """What was broken is found by its check, which says how to mend it, and by no other."""
     with mended(lab):
         break_it(lab)
-        _, report = doctor(lab)
-    there = problems(report)
+        there = problems(look(lab))
     assert set(there) - usual[0] == set(found), there
     for name, remedy in found.items():
         assert remedy in there[name]
 
 
 @contextmanager
-def without(path: Path) -> Iterator[None]:
-    """Have a file away for a while."""
-    aside = path.with_name(f"{path.name}.aside")
+def without(path: Path, aside: Path) -> Iterator[None]:
+    """Have a file elsewhere for a while."""
     path.rename(aside)
     try:
         yield
@@ -219,20 +234,18 @@ def test_node_without_its_driver(
         (root / "opt/cni/bin/netclaim-attach").unlink()
         there = on_node(lab, usual)
         assert "which adds it within a second" in there["cni-list"]
-        assert "restart the driver, which installs it" in there["cni-program"]
+        assert "restart the driver, which installs it" in there["cni-attach-program"]
 
         kubectl = lab.kubectl()
         kubectl("delete", "resourceslice", f"--field-selector=spec.nodeName={NODE}")
-        _, report = doctor(lab)
+        report = look(lab)
         there = problems(report)
         assert set(there) - usual[0] == {"slices-nodes"}
         assert NODE in report["slices-nodes"]["found"]
         assert there["slices-nodes"].startswith(f"run `netclaim doctor --node` on {NODE}")
     drivers.wait_ready(DEFAULT_DRIVER, NODE)
     eventually(lambda: on_node(lab, usual), lambda left: not left, "a node without problems")
-    eventually(
-        lambda: set(problems(doctor(lab)[1])) - usual[0], lambda left: not left, "all slices"
-    )
+    eventually(lambda: set(problems(look(lab))) - usual[0], lambda left: not left, "all slices")
 
 
 def test_node_without_its_runtime(
@@ -254,13 +267,21 @@ def test_node_without_its_kubelet(lab: Lab, driver: str, usual: tuple[set[str], 
         }
 
 
-def test_missing_files(lab: Lab, driver: str, usual: tuple[set[str], set[str]]) -> None:
+def test_missing_files(
+    lab: Lab, drivers: DriverSet, driver: str, usual: tuple[set[str], set[str]]
+) -> None:
     """A plugin's program that is missing, and a registration socket, are found."""
     root = lab.root(NODE)
-    with without(root / "opt/cni/bin/ptp"):
+    with without(root / "opt/cni/bin/ptp", root / "opt/cni/ptp"):
         there = on_node(lab, usual)
-        assert set(there) == {"cni-programs"}
-        assert "install the CNI plugins there again" in there["cni-programs"]
+        assert set(there) == {"cni-primary-programs"}
+        assert "install the CNI plugins there again" in there["cni-primary-programs"]
+    kubelet = root / "var/lib/kubelet"
+    registration = kubelet / f"plugins_registry/{DEFAULT_DRIVER}-reg.sock"
+    with without(registration, kubelet / "aside.sock"):
+        there = on_node(lab, usual)
+        assert "restart the driver, which makes a new socket" in there["driver-registered"]
+    drivers.wait_ready(DEFAULT_DRIVER, NODE)
 
 
 def test_frozen_driver(lab: Lab, drivers: DriverSet, driver: str, usual: Any) -> None:

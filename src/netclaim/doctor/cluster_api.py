@@ -88,7 +88,10 @@ async def consumable_capacity(cluster: ClusterSight) -> Finding:
         return _by_release(await cluster.release(), CAPACITY_SINCE, CAPACITY)
     if on:
         return ok(f"{CAPACITY} is on")
-    return warning(f"{CAPACITY} is off; links cannot be shared", _enable(CAPACITY))
+    said = f"{CAPACITY} is off; links cannot be shared"
+    if await cluster.release() < CAPACITY_SINCE:
+        return ok(f"{said} (it is off by default before {CAPACITY_SINCE})")
+    return warning(said, _enable(CAPACITY))
 
 
 @check(

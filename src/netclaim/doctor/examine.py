@@ -28,17 +28,24 @@ async def examine(
     ended: Callable[[Result], None] = lambda _: None,
 ) -> list[Result]:
     """Run all checks of what there is to look at; those of the cluster come first."""
+    if node is None:
+        found = await _of_cluster(cluster, ended)
+        if found and found[0].finding.outcome is not Outcome.OK:
+            raise HostError(found[0].finding.found)
+        return found
     async with asyncio.TaskGroup() as group:
-        of_node = (
-            group.create_task(run_checks("node", NODE_CHECKS, node, ended=ended))
-            if node is not None
-            else None
-        )
-        of_cluster: list[Result] = []
-        if cluster is not None:
-            of_cluster = await run_checks("cluster", (api_reachable,), cluster, ended=ended)
-            if of_cluster[0].finding.outcome is Outcome.OK:
-                of_cluster += await run_checks("cluster", REST, cluster, ended=ended)
-            elif node is None:
-                raise HostError(of_cluster[0].finding.found)
-    return [*of_cluster, *(of_node.result() if of_node is not None else ())]
+        of_node = group.create_task(run_checks("node", NODE_CHECKS, node, ended=ended))
+        of_cluster = group.create_task(_of_cluster(cluster, ended))
+    return [*of_cluster.result(), *of_node.result()]
+
+
+async def _of_cluster(
+    cluster: ClusterSight | None, ended: Callable[[Result], None]
+) -> list[Result]:
+    """Run the checks of a cluster; if it cannot be reached, that is all there is to say."""
+    if cluster is None:
+        return []
+    found = await run_checks("cluster", (api_reachable,), cluster, ended=ended)
+    if found[0].finding.outcome is Outcome.OK:
+        found += await run_checks("cluster", REST, cluster, ended=ended)
+    return found

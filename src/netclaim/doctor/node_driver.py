@@ -4,9 +4,12 @@ import asyncio
 import os
 import sqlite3
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from netclaim.doctor.finding import Finding, check, counted, error, ok, skipped, unknown, warning
+from netclaim.doctor.journal_reading import JournalCopy, read_journal
 from netclaim.doctor.node_sight import NodeSight
 from netclaim.framework.store import SCHEMA_VERSION
 
@@ -84,13 +87,6 @@ async def driver_socket(node: NodeSight) -> Finding:
     return ok(str(path))
 
 
-class _Counts(NamedTuple):
-    schema: int
-    claims: int
-    attachments: int
-    undone: frozenset[str]  # attachments that are to be undone
-
-
 @check(
     "journal",
     "Journal",
@@ -101,19 +97,19 @@ async def journal(node: NodeSight) -> Finding:
     if not await asyncio.to_thread(node.journal.exists):
         return skipped(f"{node.journal} does not exist: the driver has not run here yet")
     try:
-        counts = await asyncio.to_thread(_count, node.journal)
-        stuck = counts.undone
+        found = await asyncio.to_thread(read_journal, node.journal)
+        stuck = _undone(found)
         if stuck:
             await asyncio.sleep(UNDO_S)
-            stuck &= (await asyncio.to_thread(_count, node.journal)).undone
-    except sqlite3.Error as fault:
+            stuck &= _undone(await asyncio.to_thread(read_journal, node.journal))
+    except (sqlite3.Error, msgspec.MsgspecError) as fault:
         return error(
             f"{node.journal} cannot be read: {fault}",
             "drain the node, move the file away and start the driver again",
         )
-    if counts.schema != SCHEMA_VERSION:
+    if found.schema != SCHEMA_VERSION:
         return error(
-            f"{node.journal} has schema {counts.schema}, but this version knows {SCHEMA_VERSION}",
+            f"{node.journal} has schema {found.schema}, but this version knows {SCHEMA_VERSION}",
             "run the version of the driver that wrote it, or drain the node and move the file away",
         )
     if stuck:
@@ -122,23 +118,15 @@ async def journal(node: NodeSight) -> Finding:
             "look for detach.failed in the driver's log; `netclaim driver gc --dry-run` lists what"
             " is left over",
         )
-    return ok(f"{counted(counts.claims, 'claim')}, {counted(counts.attachments, 'attachment')}")
+    attached = sum(each["state"] == "attached" for each in found.leases)
+    claims = counted(len(found.bookings), "claim")
+    return ok(f"{claims}, {counted(attached, 'attachment')}")
 
 
-def _count(path: Path) -> _Counts:
-    with sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=2) as database:
-        (schema,) = database.execute("PRAGMA user_version").fetchone()
-        (fine,) = database.execute("PRAGMA quick_check(1)").fetchone()
-        if fine != "ok":
-            raise sqlite3.DatabaseError(fine)
-        (claims,) = database.execute("SELECT count(*) FROM bookings").fetchone()
-        leases = database.execute(
-            "SELECT claim_uid || sandbox_id || pool || device || share_id,"
-            " json_extract(value, '$.state') FROM leases"
-        ).fetchall()
-    database.close()
-    undone = frozenset(key for key, state in leases if state == "detaching")
-    return _Counts(schema, claims, sum(state == "attached" for _, state in leases), undone)
+def _undone(found: JournalCopy) -> set[bytes]:
+    """Return the attachments that are to be undone."""
+    undone = (each for each in found.leases if each["state"] == "detaching")
+    return {msgspec.json.encode(each["attachment"]) for each in undone}
 
 
 @check(

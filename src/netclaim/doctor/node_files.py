@@ -5,14 +5,17 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from netclaim.chained import program_path
 from netclaim.chained.conflist import PLUGIN_TYPE
 from netclaim.chained.files import conf_files
 from netclaim.doctor.finding import Finding, check, error, listed, ok, skipped, unknown, warning
+from netclaim.doctor.journal_reading import read_journal
 from netclaim.doctor.network_types import types_in, types_of_claims
 from netclaim.doctor.node_sight import NodeSight
 from netclaim.errors import HostError, NetclaimError
@@ -80,8 +83,8 @@ def _entry(path: Path, node: NodeSight) -> Finding:
 
 
 @check(
-    "cni-program",
-    "Program of the network plugin",
+    "cni-attach-program",
+    "Program of the driver's network plugin",
     why="the runtime fails every pod whose list names a program that is not there",
 )
 async def cni_program(node: NodeSight) -> Finding:
@@ -102,7 +105,7 @@ async def cni_program(node: NodeSight) -> Finding:
 
 
 @check(
-    "cni-programs",
+    "cni-primary-programs",
     "Programs of the primary network",
     why="a pod's primary network fails if a plugin of its list is missing",
 )
@@ -152,15 +155,10 @@ async def claim_programs(node: NodeSight) -> Finding:
 
 def _types_in_journal(path: Path) -> Iterator[str]:
     """Yield the types in the plans of prepared claims; a journal that cannot be read has none."""
-    with suppress(sqlite3.Error, ValueError):
-        uri = f"{path.absolute().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(uri, uri=True, timeout=2)) as database:
-            rows = database.execute(
-                "SELECT json_extract(plan.value, '$.network.config') FROM bookings,"
-                " json_each(bookings.value, '$.prepared.plans') AS plan"
-            ).fetchall()
-        for (config,) in rows:
-            yield from types_in(config)
+    with suppress(sqlite3.Error, msgspec.MsgspecError):
+        for booking in read_journal(path).bookings:
+            for plan in (booking.get("prepared") or {}).get("plans") or ():
+                yield from types_in((plan.get("network") or {}).get("config"))
 
 
 async def _used_by_runtime(node: NodeSight) -> Path | None:

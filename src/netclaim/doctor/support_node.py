@@ -8,13 +8,13 @@ import asyncio
 import platform
 import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from netclaim.chained.files import conf_files
+from netclaim.doctor.journal_reading import read_journal
 from netclaim.doctor.node_sight import NodeSight
 from netclaim.doctor.support_gather import Gathered
 from netclaim.kernel import Rtnl, list_addresses, list_links, list_routes
@@ -29,7 +29,6 @@ KUBELET_SETTINGS: Final = ("featureGates", "cgroupDriver", "containerRuntimeEndp
                            "syncFrequency", "podCIDR", "failSwapOn")  # fmt: skip
 MOUNTS: Final = ("/run", "/var/run", "/var/lib/kubelet", "/var/lib/cni", "/etc/cni", "/opt/cni")
 OF_PODS: Final = ("/var/lib/kubelet/pods/", "/run/containerd/")  # many, and nobody's business
-TABLES: Final = ("bookings", "leases", "reports")
 
 
 async def gather_node(node: NodeSight, gathered: Gathered) -> None:
@@ -117,24 +116,12 @@ async def _links(_node: NodeSight, gathered: Gathered) -> None:
 
 
 async def _journal(node: NodeSight, gathered: Gathered) -> None:
-    rows = await asyncio.to_thread(_rows, node.journal)
+    try:
+        rows = (await asyncio.to_thread(read_journal, node.journal))._asdict()
+    except sqlite3.Error as error:
+        raise OSError(f"{node.journal}: {error}") from error
     about = "the driver's journal: claims, attachments, reports"
     gathered.put_object("node/journal.json", about, rows, parameters=True)
-
-
-def _rows(path: Path) -> dict[str, list[Any]]:
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    try:
-        with closing(sqlite3.connect(uri, uri=True, timeout=2)) as database:
-            return {
-                table: [
-                    msgspec.json.decode(value)
-                    for (value,) in database.execute(f"SELECT value FROM {table}")  # noqa: S608
-                ]
-                for table in TABLES
-            }
-    except sqlite3.Error as error:
-        raise OSError(f"{path}: {error}") from error
 
 
 async def _directories(node: NodeSight, gathered: Gathered) -> None:
