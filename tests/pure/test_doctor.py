@@ -60,7 +60,8 @@ async def hangs(_sight: object) -> Finding:
 @check("mistaken", "Mistaken", why="it is")
 async def mistaken(_sight: object) -> Finding:
     """Have a bug."""
-    return ok({}["no such key"])
+    nothing: dict[str, str] = {}
+    return ok(nothing["no such key"])
 
 
 @check("refused", "Refused", why="it is")

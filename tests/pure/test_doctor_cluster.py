@@ -9,8 +9,9 @@ from netclaim.doctor.cluster_sight import ClusterSight
 from netclaim.doctor.examine import examine
 from netclaim.doctor.finding import Outcome, Result
 from netclaim.errors import HostError
-from netclaim.kube import Cluster, StoredSecrets, connect
+from netclaim.kube import Cluster, Selection, StoredSecrets, connect, dra_resource
 from netclaim.network.policy import LABEL
+from netclaim.schema.kinds import NODE
 from tests.pure.doctor_site import (
     ACCOUNT,
     ADMISSION,
@@ -26,6 +27,7 @@ from tests.pure.doctor_site import (
 )
 from tests.pure.explain_objects import DRIVER, allocated, claim, link, links, pod
 from tests.pure.kube_stub import Reply, client_of, serve_stub, status
+from tests.pure.local_parts import new_verbs, serving
 
 SLICES, CLAIMS, CLASSES = (
     f"{DRA}/{kind}" for kind in ("resourceslices", "resourceclaims", "deviceclasses")
@@ -233,3 +235,17 @@ async def test_unreachable_cluster() -> None:
         sight = ClusterSight(client, driver=DRIVER, account=ACCOUNT)
         with pytest.raises(HostError, match="cannot reach the API server"):
             await examine(sight, None)
+
+
+@pytest.mark.asyncio
+async def test_embedded_cluster() -> None:
+    """On the embedded API server every check ends, a dry run stores nothing, and nodes count."""
+    verbs = new_verbs()
+    verbs.create(NODE, {"metadata": {"name": "one"}}, manager="test")
+    async with serving(verbs) as client:
+        sight = ClusterSight(client, driver=DRIVER, account=ACCOUNT)
+        found = {each.id: each for each in await examine(sight, None)}
+        claims = await client.list(Selection(dra_resource("ResourceClaim", "v1")))
+    assert claims.items == ()
+    assert found["dra-consumable-capacity"].finding.outcome is Outcome.OK
+    assert not_ok(found) == {"slices-nodes": Outcome.ERROR, "device-class": Outcome.ERROR}
