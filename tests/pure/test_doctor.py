@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import tarfile
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from netclaim.cli import main
 from netclaim.doctor.finding import Check, Finding, Outcome, Result, check, ok
 from netclaim.doctor.registry import CLUSTER_CHECKS, NODE_CHECKS
 from netclaim.doctor.run import run_checks
+from netclaim.doctor.shipped import CLAIM_POLICIES, NODE_POLICIES, PLACES, RIGHTS, shipped
 from netclaim.doctor.show import as_json, show
 from netclaim.kube import ForbiddenError
 from netclaim.kube.errors import Status
 from netclaim.screen import PlainScreen
-from tests.pure.doc_pages import code, same_names, table
+from tests.pure.doc_pages import ROOT, code, same_names, table
 
 ALL: tuple[Check[Any], ...] = (*CLUSTER_CHECKS, *NODE_CHECKS)
 
@@ -221,3 +223,12 @@ def test_node_with_problems(
     assert path.read_bytes() == before
     assert run(*options, f"--output={path}", "--force") == 1
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_wheel_has_what_is_compared() -> None:
+    """A wheel has the files of deploy/ where the doctor looks for them."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    included = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    package = ROOT / "src" / "netclaim"
+    assert included["deploy"] == f"netclaim/{PLACES[0].relative_to(package)}"
+    assert all(shipped(name) for name in (RIGHTS, NODE_POLICIES, CLAIM_POLICIES))

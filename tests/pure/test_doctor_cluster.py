@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from netclaim import __version__
 from netclaim.doctor.cluster_sight import ClusterSight
 from netclaim.doctor.examine import examine
 from netclaim.doctor.finding import Outcome, Result
@@ -86,13 +87,20 @@ def without(kind: str, name: str) -> list[Any]:
     return [each for each in policies(kind) if each["metadata"]["name"] != name]
 
 
-def daemon_set(ready: int = 2, desired: int = 2, account: str = "other") -> Any:
-    """The driver's DaemonSet as the chart makes it."""
-    return {
+def daemon_set(
+    ready: int = 2, account: str = "netclaim-driver", tag: str = __version__, updated: int = 2
+) -> dict[str, Any]:
+    """A cluster with the driver's DaemonSet as the chart makes it; one pod is not ready."""
+    containers = [{"name": "driver", "image": f"example.com:5000/netclaim:{tag}"}]
+    pods = [driver_pod("one"), driver_pod("two", "True" if ready == 2 else "False")]
+    made = {
         "metadata": {"name": "netclaim", "namespace": SPACE},
-        "spec": {"template": {"spec": {"serviceAccountName": account}}},
-        "status": {"desiredNumberScheduled": desired, "numberReady": ready},
-    }
+        "spec": {"template": {"spec": {"serviceAccountName": account, "containers": containers}}},
+        "status": {
+            "desiredNumberScheduled": 2, "numberReady": ready, "updatedNumberScheduled": updated,
+        },
+    }  # fmt: skip
+    return {"/apis/apps/v1/daemonsets": [made], f"/api/v1/namespaces/{SPACE}/pods": pods}
 
 
 def driver_pod(node: str, ready: str = "True") -> Any:
@@ -149,12 +157,14 @@ AHEAD = "2026-11-17T03:05:00.000000Z"
          {"rbac-driver": "error"}, "may not get nodes"),
         ({"selfsubjectaccessreviews": Reply({"status": {"allowed": False}})},
          {"rbac-own": "unknown"}, "list resourceslices"),
-        ({"/apis/apps/v1/daemonsets": [daemon_set(account="netclaim-driver", ready=1)],
-          f"/api/v1/namespaces/{SPACE}/pods": [driver_pod("one"), driver_pod("two", "False")]},
-         {"driver-pods": "error"}, "1 of 2 pods of netclaim-system/netclaim are ready; not on two"),
-        ({"/apis/apps/v1/daemonsets": [daemon_set()],
-          f"/api/v1/namespaces/{SPACE}/pods": [driver_pod("one"), driver_pod("two")]},
-         {"policies-node": "error"}, "another account than the driver's"),
+        (daemon_set(ready=1), {"driver-pods": "error"},
+         "1 of 2 pods of netclaim-system/netclaim are ready; not on two"),
+        (daemon_set(updated=1), {"driver-pods": "warning"}, "1 of 2 pods"),
+        (daemon_set(tag="0.0.9"), {"driver-version": "warning"}, "the driver is 0.0.9"),
+        (daemon_set(account="other"), {"policies-node": "error"},
+         "another account than the driver's"),
+        ({**daemon_set(), SLICES: [links("one", link("eth1"))]}, {"slices-nodes": "error"},
+         "1 of 2 nodes have none: two"),
         ({"/api/v1/nodes": FORBIDDEN},
          {"nodes-ready": "unknown", "nodes-kubelet": "unknown", "nodes-runtime": "unknown",
           "nodes-clock": "unknown", "slices-nodes": "unknown", "slices-orphaned": "unknown"},
@@ -249,3 +259,11 @@ async def test_embedded_cluster() -> None:
     assert claims.items == ()
     assert found["dra-consumable-capacity"].finding.outcome is Outcome.OK
     assert not_ok(found) == {"slices-nodes": Outcome.ERROR, "device-class": Outcome.ERROR}
+
+
+@pytest.mark.asyncio
+async def test_healthy_daemon_set() -> None:
+    """A driver that runs as a DaemonSet of this version has nothing skipped, and no findings."""
+    found = await found_in(daemon_set())
+    assert not_ok(found) == {}
+    assert {each.finding.outcome for each in found.values()} == {Outcome.OK}

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from netclaim.doctor.cluster_sight import BINDINGS, DAEMON_SETS, POLICIES, ClusterSight, Release
 from netclaim.doctor.finding import Finding, check, error, listed, ok, skipped, unknown
-from netclaim.doctor.shipped import RIGHTS, shipped
+from netclaim.doctor.shipped import RIGHTS, how_to_apply, shipped
 from netclaim.kube import NAMESPACES, NODES, PODS, Client, NotFoundError, Resource, dra_resource
 from netclaim.model.claim import JsonObject
 from netclaim.network.settings import DRIVER_NAME
@@ -24,9 +24,6 @@ SELF: Final = Resource(
     REVIEWS, "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", namespaced=False
 )
 GRANULAR_SINCE: Final = Release(1, 36)  # before, nobody asks for resourceclaims/driver
-APPLY_RIGHTS: Final = (
-    f"kubectl apply -f deploy/{RIGHTS}, or `helm upgrade` if the driver was installed by Helm"
-)
 NO_REVIEWS: Final = "the API server does not serve reviews of permissions"
 
 
@@ -76,7 +73,7 @@ async def driver_rights(cluster: ClusterSight) -> Finding:
     if missing:
         return error(
             f"{account.namespace}/{account.name} may not {listed([str(r) for r in missing])}",
-            APPLY_RIGHTS,
+            how_to_apply(RIGHTS),
         )
     return ok(f"{account.namespace}/{account.name} has all {len(wanted)} rights")
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from netclaim import __version__
 from netclaim.allocator import DeviceClass, Slice
 from netclaim.allocator.cel import CelError, compile_selector
 from netclaim.doctor.cluster_sight import PENDING, ClusterSight
@@ -16,6 +17,7 @@ __all__ = [
     "claims_waiting",
     "daemon_set",
     "device_class",
+    "driver_version",
     "slices_complete",
     "slices_of_nodes",
     "slices_orphaned",
@@ -61,7 +63,36 @@ async def daemon_set(cluster: ClusterSight) -> Finding:
             f"kubectl -n {space} logs {pod}; kubectl -n {space} exec {pod} -- netclaim doctor"
             " --node",
         )
+    updated = status.get("updatedNumberScheduled", wanted)
+    if updated < wanted:
+        return warning(
+            f"{wanted - updated} of {wanted} pods of {space}/{name} are of an older revision",
+            f"kubectl -n {space} rollout status daemonset {name}",
+        )
     return ok(f"{ready} of {wanted} pods of {space}/{name} are ready")
+
+
+@check(
+    "driver-version",
+    "Version of the driver",
+    why="policies, permissions and programs are compared with those of this command's version",
+)
+async def driver_version(cluster: ClusterSight) -> Finding:
+    """Compare the tag of the driver's image with the version of this command."""
+    found = await cluster.daemon_set()
+    if found is None:
+        return skipped("the driver has no DaemonSet")
+    image = str(found["spec"]["template"]["spec"]["containers"][0].get("image", ""))
+    _, colon, tag = image.rpartition("/")[2].partition(":")
+    if not colon or "@" in tag:
+        return skipped(f"{image} does not say its version")
+    if tag != __version__:
+        return warning(
+            f"the driver is {tag}, this command is {__version__}",
+            f"use the command of the same version, for example by kubectl -n"
+            f" {await cluster.namespace()} exec POD -- netclaim doctor",
+        )
+    return ok(tag)
 
 
 @check(

@@ -5,7 +5,13 @@ from typing import Final
 
 from netclaim.doctor.cluster_sight import BINDINGS, POLICIES, ClusterSight
 from netclaim.doctor.finding import Finding, check, error, listed, ok, skipped, warning
-from netclaim.doctor.shipped import CLAIM_POLICIES, NODE_POLICIES, differences, shipped
+from netclaim.doctor.shipped import (
+    CLAIM_POLICIES,
+    NODE_POLICIES,
+    differences,
+    how_to_apply,
+    shipped,
+)
 from netclaim.kube import NotFoundError, Selection
 from netclaim.model.claim import JsonObject
 from netclaim.network.policy import LABEL, Level
@@ -31,7 +37,7 @@ async def node_policies(cluster: ClusterSight) -> Finding:
     except NotFoundError:
         return skipped(NOT_SERVED)
     if faults:
-        return error(listed(faults), _apply(NODE_POLICIES))
+        return error(listed(faults), how_to_apply(NODE_POLICIES))
     return ok(f"{_count(NODE_POLICIES)} policies are installed and bound, as shipped")
 
 
@@ -47,7 +53,7 @@ async def claim_policies(cluster: ClusterSight) -> Finding:
     except NotFoundError:
         return skipped(NOT_SERVED)
     if faults:
-        return warning(listed(faults), _apply(CLAIM_POLICIES))
+        return warning(listed(faults), how_to_apply(CLAIM_POLICIES))
     return ok(f"{_count(CLAIM_POLICIES)} policies are installed and bound, as shipped")
 
 
@@ -142,10 +148,6 @@ def _misses(policy: JsonObject, driver: str, user: str) -> Iterator[str]:
     for condition in policy["spec"].get("matchConditions") or ():
         if condition["name"] == WHOSE and user and user not in condition["expression"]:
             yield f"is for another account than the driver's {user}"
-
-
-def _apply(file: str) -> str:
-    return f"kubectl apply -f deploy/{file}, or `helm upgrade` if it was installed by Helm"
 
 
 def _count(file: str) -> int:

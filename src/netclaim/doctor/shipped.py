@@ -13,7 +13,7 @@ from netclaim.errors import HostError
 from netclaim.manifests.documents import read_documents
 from netclaim.model.claim import JsonObject
 
-__all__ = ["CLAIM_POLICIES", "NODE_POLICIES", "RIGHTS", "differences", "shipped"]
+__all__ = ["CLAIM_POLICIES", "NODE_POLICIES", "RIGHTS", "differences", "how_to_apply", "shipped"]
 
 RIGHTS: Final = "rbac.yaml"
 NODE_POLICIES: Final = "node-admission.yaml"
@@ -31,11 +31,23 @@ DEFAULTS: Final[Mapping[str, object]] = {
 @cache
 def shipped(name: str) -> tuple[JsonObject, ...]:
     """Return the objects of a file of `deploy/`."""
+    documents = read_documents(_path(name).read_text(), f"deploy/{name}")
+    return tuple(found for document in documents for _, found in document.entries())
+
+
+def how_to_apply(name: str) -> str:
+    """Return the command that installs a file of `deploy/`."""
+    path = _path(name)
+    here = Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    return f"kubectl apply -f {shown}; or `helm upgrade`, if the driver was installed by Helm"
+
+
+def _path(name: str) -> Path:
     path = next((place / name for place in PLACES if (place / name).is_file()), None)
     if path is None:
         raise HostError(f"deploy/{name} is not in this installation of netclaim")
-    documents = read_documents(path.read_text(), f"deploy/{name}")
-    return tuple(found for document in documents for _, found in document.entries())
+    return path
 
 
 def differences(wanted: Any, found: Any, at: str = "") -> Iterator[str]:
