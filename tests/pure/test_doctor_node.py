@@ -225,6 +225,18 @@ def registration_left_behind(site: Site) -> None:
     leave_behind(path)
 
 
+def linked_elsewhere(site: Site) -> None:
+    """A program is a symbolic link to what is not to be seen here."""
+    (site.root / "bin/ptp").unlink()
+    (site.root / "bin/ptp").symlink_to("/nowhere/ptp")
+
+
+def linked_elsewhere_in_pod(site: Site) -> None:
+    """The same, looked at from the driver's container."""
+    linked_elsewhere(site)
+    site.sight = replace(site.sight, in_pod=True)
+
+
 def only_nri(site: Site) -> None:
     """The driver runs with --runtime-hook=nri, and the runtime has CDI off."""
     settings = replace(site.sight.settings, runtime_hook="nri")
@@ -280,6 +292,8 @@ NRI = '[plugins."io.containerd.nri.v1.nri"]\n'
         (written("bin/netclaim-attach", "old"), node_files.cni_program, "warning",
          "of another version"),
         (gone("bin/host-local"), node_files.cni_programs, "error", "names host-local"),
+        (linked_elsewhere, node_files.cni_programs, "error", "names ptp"),
+        (linked_elsewhere_in_pod, node_files.cni_programs, "ok", "host-local, ptp"),
     ],
 )  # fmt: skip
 async def test_findings(

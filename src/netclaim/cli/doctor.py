@@ -126,7 +126,11 @@ def command(
     there = _cluster(kubeconfig, context, asked=cluster, node=node)
     here = (
         NodeSight(
-            settings, name, lease_dir, tuple(map(Path, cni_bin_dir or LINK_DEFAULTS.cni_path))
+            settings,
+            name,
+            lease_dir,
+            tuple(map(Path, cni_bin_dir or LINK_DEFAULTS.cni_path)),
+            in_pod="KUBERNETES_SERVICE_HOST" in os.environ,
         )
         if node or (not cluster and _is_node(settings))
         else None

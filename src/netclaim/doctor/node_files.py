@@ -118,7 +118,7 @@ async def cni_programs(node: NodeSight) -> Finding:
     directories = [Path(each) for each in _cni(config, "binDirs") or ()]
     directories = directories or [node.settings.cni_program_dir]
     types = sorted(set(types_in({"plugins": _plugins(files[0])})) - {PLUGIN_TYPE})
-    missing = [kind for kind in types if not _is_there(kind, directories)]
+    missing = [kind for kind in types if not _is_there(kind, directories, unseen=node.in_pod)]
     if missing:
         return error(
             f"{files[0]} names {listed(missing)}, which {_shown(directories)} does not have",
@@ -187,8 +187,12 @@ def _is_ours(plugin: dict[str, Any], driver: str) -> bool:
     return plugin.get("type") == PLUGIN_TYPE and plugin.get("driver") == driver
 
 
-def _is_there(kind: str, directories: Sequence[Path]) -> bool:
-    return any(os.access(each / kind, os.X_OK) for each in directories)
+def _is_there(kind: str, directories: Sequence[Path], *, unseen: bool = False) -> bool:
+    """Say whether a program is there; with `unseen`, a symbolic link may lead anywhere."""
+    return any(
+        os.access(each / kind, os.X_OK) or (unseen and (each / kind).is_symlink())
+        for each in directories
+    )
 
 
 def _shown(paths: Sequence[Path]) -> str:

@@ -82,6 +82,7 @@ class NodeSight:
     lease_dir: Path
     cni_path: tuple[Path, ...]
     cluster: ClusterSight | None = None  # if that is looked at, too
+    in_pod: bool = False  # what symbolic links of the node lead to is not to be seen
     containerd_config: Path = CONTAINERD_CONFIG
     crio_config: Path = CRIO_CONFIG
     proc: Path = Path("/proc")
