@@ -166,7 +166,7 @@ def mended(lab: Lab) -> Iterator[None]:
         (rights_gone, {"rbac-driver": "deploy/rbac.yaml; or"}),
         (policy_gone, {"policies-node": "deploy/node-admission.yaml; or"}),
         (policy_weakened, {"policies-node": "deploy/node-admission.yaml; or"}),
-        (class_gone, {"device-class": "DeviceClass whose selector is"}),
+        (class_gone, {"device-class": "| kubectl apply -f -"}),
         (level_mistyped, {"namespace-levels": f"kubectl label namespace {NAMESPACE}"}),
         (
             ghost_slice,
@@ -292,6 +292,16 @@ def test_frozen_driver(lab: Lab, drivers: DriverSet, driver: str, usual: Any) ->
     finally:
         lab.resume(DRIVER_ON_NODE)
     drivers.wait_ready(DEFAULT_DRIVER, NODE)
+
+
+@pytest.mark.older
+def test_oldest_release(older: Lab) -> None:
+    """On the oldest release, whose API is another version, everything is looked at as well."""
+    report = look(older)
+    assert {each["outcome"] for each in report.values()} <= {"ok", "warning", "error", "skipped"}
+    assert set(problems(report)) <= {"policies-claims", "device-class"}  # what its lab lacks
+    assert report["dra-served"]["found"] == "resource.k8s.io/v1beta1 is served"
+    assert report["slices-complete"]["outcome"] == "ok"
 
 
 def test_archive(lab: Lab, kubectl: Kubectl, driver: str, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The driver as the cluster sees it: its pods, its slices, its classes, and the claims on them."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -10,6 +11,7 @@ from netclaim.allocator import DeviceClass, Slice
 from netclaim.allocator.cel import CelError, compile_selector
 from netclaim.doctor.cluster_sight import PENDING, ClusterSight
 from netclaim.doctor.finding import Finding, check, counted, error, listed, ok, skipped, warning
+from netclaim.manifests.conversion import GROUP
 from netclaim.model.claim import JsonObject
 
 __all__ = [
@@ -25,10 +27,7 @@ __all__ = [
 
 # A claim is allocated and its pod started within seconds; kubelet retries after 60 to 90 s.
 PATIENCE: Final = timedelta(minutes=2)
-EXAMPLE_CLASS: Final = (
-    "kubectl apply -f - with a DeviceClass whose selector is"
-    ' `device.driver == "{driver}"`; docs/devices.md has an example'
-)
+CLASS_NAME: Final = "cni.networking.x-k8s.io"  # what manifests in the wild say
 
 
 @check(
@@ -179,7 +178,7 @@ async def device_class(cluster: ClusterSight) -> Finding:
     """Evaluate the selectors of each class on the driver's devices."""
     classes = [DeviceClass.read(each) for each in await cluster.dra("DeviceClass")]
     slices = [Slice.read(each) for each in await cluster.slices()]
-    remedy = EXAMPLE_CLASS.format(driver=cluster.driver)
+    remedy = _class_command(cluster.driver, await cluster.dra_version())
     if not classes:
         return error("the cluster has no DeviceClass", remedy)
     if not any(each.devices for each in slices):  # what would be selected cannot be seen
@@ -258,6 +257,18 @@ def _incomplete(name: str, slices: Sequence[JsonObject]) -> str:
     if len(current) != len(slices):
         return f"pool {name} has {len(slices) - len(current)} slices of an older generation"
     return ""
+
+
+def _class_command(driver: str, version: str) -> str:
+    """Return the command that makes a class of all the driver's devices."""
+    selector = {"cel": {"expression": f'device.driver == "{driver}"'}}
+    made = {
+        "apiVersion": f"{GROUP}/{version}",
+        "kind": "DeviceClass",
+        "metadata": {"name": CLASS_NAME},
+        "spec": {"selectors": [selector]},
+    }
+    return f"echo '{json.dumps(made)}' | kubectl apply -f -"
 
 
 def _mentions(found: DeviceClass, driver: str) -> bool:
