@@ -107,8 +107,6 @@ def _make(target: Path, progress: Progress, title: str, *arguments: str) -> None
         _run(sys.executable, str(SCRIPT), layer, str(staging / "tree"), *options)
         tree = Tree()
         tree.add_directory(staging / "tree", "")
-        if layer == "system":
-            tree.directories |= {"/tmp": 0o1777, "/root": 0o700}
         packed = pack(tree, COMPRESSION)
         (staging / "layer.tar.gz").write_bytes(packed.packed)
         (staging / "layer.json").write_text(json.dumps(packed.unpacked_digest))

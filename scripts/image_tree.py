@@ -146,6 +146,9 @@ def _settings(target: Path) -> None:
     bundle = "".join(each.read_text().rstrip("\n") + "\n" for each in certificates)
     _write(target, "etc/ssl/certs/ca-certificates.crt", bundle)
     (target / "usr/bin/python3").symlink_to(PYTHON)
+    for name, link in (("run", "/run"), ("lock", "/run/lock")):
+        (target / "var" / name).rmdir()
+        (target / "var" / name).symlink_to(link)
 
 
 def _pip(target: Path, *arguments: str) -> None:
