@@ -86,7 +86,6 @@ def build_driver_image(progress: Progress, *, fresh: bool = False) -> DriverImag
 
 def build_wheel(target: Path) -> Path:
     """Build netclaim's wheel into a directory, with the compiled program in it."""
-    _run("make", "--silent", "--no-print-directory", "native")
     _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target))
     return next(target.glob("netclaim-*.whl"))
 

@@ -29,7 +29,7 @@ SITE = f"usr/local/lib/{PYTHON}/dist-packages"  # where Debian's Python looks fo
 # Without their dependencies: each one is here for a reason, and a test holds that none is missing.
 PACKAGES = (
     "base-files",  # directories and /etc/os-release; first, since it links /lib to /usr/lib
-    "libc6", "libgcc-s1",
+    "libc6", "libgcc-s1", "gcc-14-base",  # the last one has the licence of the second
     "python3.13-minimal", "libpython3.13-minimal", "libpython3.13-stdlib",
     "libbz2-1.0", "libexpat1", "libffi8", "liblzma5", "libsqlite3-0", "libssl3t64", "libuuid1",
     "libzstd1", "zlib1g",  # what the standard library and each other need
@@ -42,6 +42,7 @@ PACKAGES = (
 SUPERFLUOUS = (
     "etc/ca-certificates*", "etc/default", "etc/dpkg", "etc/issue*", "etc/nftables.conf",
     "etc/profile.d", "etc/skel", "etc/update-motd.d",
+    f"etc/{PYTHON}", f"usr/lib/{PYTHON}/sitecustomize.py",  # a hook for reports to distributors
     "usr/sbin/update-ca-certificates",
     "usr/share/base-files", "usr/share/binfmts", "usr/share/info", "usr/share/lintian",
     "usr/share/man", "usr/share/doc/*/[!c]*", "usr/share/doc/*/changelog*",
