@@ -15,6 +15,7 @@ from lab.driver_image import build_wheel
 from netclaim import __version__
 
 LOCK = CHECKOUT / "requirements-runtime.lock"
+pytestmark = pytest.mark.timeout(900)  # thirty packages are fetched and installed at first
 MANIFEST = CHECKOUT / "examples" / "manifests" / "storage.yaml"
 
 

@@ -1,8 +1,10 @@
 """The image's declaration: what the Dockerfile, the lab's builder and the locks agree on."""
 
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -13,6 +15,18 @@ from lab.images import Image, Tree, pack, write_images
 
 LAYERS = ("system", "packages", "netclaim")  # of scripts/image_tree.py, from the bottom up
 PINNED = re.compile(r"^([a-z0-9][a-z0-9.-]*)==(\S+)", re.MULTILINE)
+
+
+@pytest.fixture(name="script")
+def _script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        "image_tree", CHECKOUT / "scripts" / "image_tree.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def of_kind(kind: str) -> list[str]:
@@ -75,6 +89,45 @@ def test_the_locks_agree() -> None:
 def test_a_lock_names_no_place(lock: str) -> None:
     """Whoever installs it takes the packages from the index of their own choice."""
     assert "://" not in (CHECKOUT / lock).read_text()
+
+
+def test_the_archives_of_a_debian_machine(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The packages come from where the machine's own do, for the release of the image."""
+    files = (
+        "/a/dists/bookworm/InRelease", "/a/dists/bookworm-updates/InRelease",
+        "/s/dists/bookworm-security/InRelease", "/other/dists/cloud-bookworm/InRelease",
+        "/a/dists/bookworm/main/binary-amd64/Packages.xz",
+    )  # fmt: skip
+    asked = "".join(f"'file:{path}' some_name 0 \n" for path in files)
+    release = {"ID": "debian", "VERSION_CODENAME": "bookworm"}
+    monkeypatch.delenv("DEBIAN_ARCHIVE", raising=False)
+    monkeypatch.setattr("platform.freedesktop_os_release", lambda: release)
+    monkeypatch.setattr(script, "_run", lambda *_: asked)
+    said = [stanza.split("\n")[1:3] for stanza in script._sources()]
+    assert said == [
+        ["URIs: file:/a", "Suites: trixie"],
+        ["URIs: file:/a", "Suites: trixie-updates"],
+        ["URIs: file:/s", "Suites: trixie-security"],
+    ]
+
+
+def test_the_archive_on_another_machine(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is not Debian's, the archive has to be named; the security fixes are beside it."""
+    monkeypatch.setattr("platform.freedesktop_os_release", lambda: {"ID": "ubuntu"})
+    monkeypatch.delenv("DEBIAN_ARCHIVE", raising=False)
+    with pytest.raises(SystemExit, match="set DEBIAN_ARCHIVE to the address"):
+        script._sources()
+    monkeypatch.setenv("DEBIAN_ARCHIVE", "file:/mirror/debian/")
+    said = [stanza.split("\n")[1:3] for stanza in script._sources()]
+    assert said == [
+        ["URIs: file:/mirror/debian", "Suites: trixie"],
+        ["URIs: file:/mirror/debian", "Suites: trixie-updates"],
+        ["URIs: file:/mirror/debian-security", "Suites: trixie-security"],
+    ]
 
 
 def test_sizes(tmp_path: Path) -> None:
