@@ -19,7 +19,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from netclaim import __version__
 from netclaim.cli.output import guarded_output
-from netclaim.errors import NetclaimError, exit_code, faults_in
+from netclaim.errors import NetclaimError, RequestError, exit_code, faults_in
+from netclaim.manifests.near import near
 
 __all__ = ["COMMANDS", "FURTHER", "build_app", "load_command", "main"]
 
@@ -50,6 +51,9 @@ class _LazyGroup(TyperGroup):
         return None if summary is None else TyperCommand(cmd_name, help=summary)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        close = "" if args[0] in COMMANDS else near(args[0], COMMANDS)
+        if close:
+            raise RequestError(f'unknown command "{args[0]}"; did you mean "{close}"?')
         name, _, rest = super().resolve_command(ctx, args)
         further = FURTHER.get((str(name), rest[0])) if rest else None
         if further is not None:
