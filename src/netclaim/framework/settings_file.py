@@ -21,7 +21,7 @@ from netclaim.manifests.documents import Document, ManifestError, decode, read_d
 from netclaim.manifests.files import raise_faults
 from netclaim.manifests.near import near
 
-__all__ = ["API_VERSION", "KIND", "InFile", "read_settings_file", "settings_in"]
+__all__ = ["API_VERSION", "HEAD", "KIND", "InFile", "read_settings_file", "settings_in"]
 
 API_VERSION: Final = "driver.netclaim.dev/v1alpha1"
 KIND: Final = "DriverConfiguration"
