@@ -98,9 +98,8 @@ def _parameter(setting: Setting) -> inspect.Parameter:
         default = ",".join(default)
     option = typer.Option(
         default if default != [] else None,
-        setting.option,
+        _names(setting),
         *setting.also,
-        *((f"--no-{setting.option.removeprefix('--')}",) if setting.form == "switch" else ()),
         envvar=setting.variable,
         metavar=setting.metavar or None,
         help=setting.text,
@@ -109,6 +108,12 @@ def _parameter(setting: Setting) -> inspect.Parameter:
     # A Literal of a tuple is one of its members.
     kind = Literal[setting.choices] if setting.form == "choice" else TYPES[setting.form]
     return _keyword(setting.name, kind, option)
+
+
+def _names(setting: Setting) -> str:
+    """The option, and its opposite if it can be off."""
+    off = f"/--no-{setting.option.removeprefix('--')}" if setting.form == "switch" else ""
+    return f"{setting.option}{off}"
 
 
 def _keyword(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

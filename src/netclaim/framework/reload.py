@@ -52,12 +52,12 @@ class Following:
         """Look once, and take over what is new. Again: no change."""
         sources = self._followed.sources
         faults: list[RequestError] = []
+        seen, self._content = self._content, None  # it is new when it is back, if it is gone
         try:
-            content = await asyncio.to_thread(sources.content)
-            if content == self._content:
+            self._content = await asyncio.to_thread(sources.content)
+            if self._content == seen:
                 return
-            self._content = content
-            resolved = sources.read(content)
+            resolved = sources.read(self._content)
         except RequestError as error:
             faults = [error]
         except ExceptionGroup as group:
