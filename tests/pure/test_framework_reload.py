@@ -60,6 +60,10 @@ class Scene:
             await self.following.look()
         return [dict(entry) for entry in logs]
 
+    def lose(self) -> None:
+        """Remove the file."""
+        self.path.unlink()
+
     def gauges(self) -> tuple[float, float]:
         """Whether the file is valid, and how many settings wait for a restart."""
         lines = self.metrics.exposition().decode().splitlines()
@@ -109,7 +113,7 @@ async def test_what_needs_a_restart_is_said_once(path: Path) -> None:
 
 @pytest.mark.asyncio
 async def test_a_wrong_file_changes_nothing(path: Path) -> None:
-    """Not even what is right in it; its line is logged once, and it is counted until it is right."""
+    """Not even what is right in it; its line is logged once, and counted until it is right."""
     scene = Scene(path, "word: a\n")
     logs = await scene.say("word: b\nplcae: q\n")
     assert [entry["event"] for entry in logs] == ["settings.invalid"]
@@ -126,7 +130,7 @@ async def test_a_file_that_is_gone_changes_nothing(path: Path) -> None:
     """It is logged once; when it is back as it was, nothing has changed, and all is well."""
     scene = Scene(path, "word: a\n")
     await scene.look()
-    path.unlink()
+    scene.lose()
     assert [entry["event"] for entry in await scene.look()] == ["settings.invalid"]
     assert await scene.look() == []
     assert scene.gauges() == (0, 0)

@@ -47,7 +47,7 @@ def faults_of(path: Path, text: str) -> list[str]:
 
 
 def test_each_source_goes_before_the_next(tmp_path: Path) -> None:
-    """A flag or a variable, which are given alike, goes before the file, and that before default."""
+    """A flag or a variable, given alike, goes before the file, and that before the default."""
     file = tmp_path / "f.yaml"
     file.write_text("word: file\nwait: 3\n")
     resolved = Sources(TABLE, {"word": "flag"}, file).read()
@@ -131,7 +131,7 @@ def test_contradictions_name_the_line(tmp_path: Path) -> None:
     file.write_text("policyCeiling: restricted\npolicy: privileged\n")
     with pytest.raises(RequestError, match=rf"{file}:2: policy: privileged is higher"):
         Sources(declared_of_network(), {}, file, check=check_together).read()
-    with pytest.raises(RequestError, match="^--policy: baseline is higher"):
+    with pytest.raises(RequestError, match=r"^--policy: baseline is higher"):
         Sources(declared_of_network(), {"policy": "baseline"}, file, check=check_together).read()
 
 

@@ -133,9 +133,7 @@ async def test_links_that_many_claims_may_have() -> None:
         links, tuple, choice_by(shared_links=("eth1", "ens*")), generic=False
     )
     assert [d.allow_multiple_allocations for d in devices] == [True, True, True]
-    devices = await list_devices(
-        links, tuple, choice_by(shared_links=("ens1",)), generic=False
-    )
+    devices = await list_devices(links, tuple, choice_by(shared_links=("ens1",)), generic=False)
     assert [d.name for d in devices if d.allow_multiple_allocations] == ["ens1"]
 
 
@@ -143,9 +141,7 @@ async def test_links_that_many_claims_may_have() -> None:
 async def test_a_link_that_is_there_counts_more_than_the_memory_of_it() -> None:
     """A lent device that came home is described as it is now."""
     links = SomeLinks(link_of("eth1", mtu=9000))
-    devices = await list_devices(
-        links, lambda: (Device("eth1"),), choice_by(), generic=False
-    )
+    devices = await list_devices(links, lambda: (Device("eth1"),), choice_by(), generic=False)
     assert [device.attributes["mtu"] for device in devices] == [9000]
 
 

@@ -14,6 +14,7 @@ from netclaim.network.link_choice import HIDDEN, LinkChoice
 from netclaim.network.link_filter import link_expression
 from netclaim.network.node import Snapshot
 from netclaim.network.settings import LinkSettings, LiveSettings
+from tests.pure.doc_pages import code, table
 from tests.pure.network_parts import DRIVER, link_of
 
 MINE = f'device.attributes["{DRIVER}"]'
@@ -162,6 +163,18 @@ def test_a_bad_expression_is_refused_with_its_place(expression: str, fault: str)
         link_expression(expression)
     assert str(caught.value).startswith(fault)
     assert isinstance(caught.value, RequestError)
+
+
+def test_the_pages_expressions() -> None:
+    """Those that docs/discover.md shows are valid, and have a value for every link."""
+    rows = table("discover.md", "Hiding and showing links")
+    assert rows
+    lent = Device("eth9", {"name": "eth9", "kind": "device", "defaultRoute": False})
+    for row in rows:
+        choice = choice_by(link_filter=code(row["Expression of `linkFilter`"]))
+        with capture_logs() as logs:
+            choice.filtered([lent])
+        assert logs == []
 
 
 def test_selectors_of_claims_know_no_node() -> None:

@@ -25,7 +25,7 @@ __all__ = ["Following"]
 
 log = structlog.get_logger()
 
-LOOK_S: Final = 5.0  # kubelet looks at ConfigMaps once a minute; a look is one small file
+LOOK_S: Final = 2.0  # a look is one small file; kubelet looks at ConfigMaps once a minute
 
 
 class Following:
