@@ -1,5 +1,6 @@
 """Which links the settings hide and show, in CEL; nothing is shown that is withheld for a fact."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,16 +9,18 @@ from structlog.testing import capture_logs
 
 from netclaim.allocator.cel import CompileError, compile_selector
 from netclaim.errors import RequestError
+from netclaim.framework.setting_sources import Sources
 from netclaim.model import Device
 from netclaim.model.node import NodeFacts
 from netclaim.network.link_choice import HIDDEN, LinkChoice
 from netclaim.network.link_filter import link_expression
 from netclaim.network.node import Snapshot
-from netclaim.network.settings import LinkSettings, LiveSettings
+from netclaim.network.settings import LinkSettings, LiveSettings, check_together, declared
 from tests.pure.doc_pages import code, table
 from tests.pure.network_parts import DRIVER, link_of
 
 MINE = f'device.attributes["{DRIVER}"]'
+STANDARD = "resource.kubernetes.io"
 LINKS = (
     link_of("eth1", 2, mtu=1500),
     link_of("eth2", 3, mtu=9000),
@@ -163,6 +166,32 @@ def test_a_bad_expression_is_refused_with_its_place(expression: str, fault: str)
         link_expression(expression)
     assert str(caught.value).startswith(fault)
     assert isinstance(caught.value, RequestError)
+
+
+@pytest.mark.parametrize(
+    ("expression", "fault"),
+    [
+        (f'{MINE}.knid == "veth"', "1:49: no device has an attribute 'knid'; did you mean 'kind'?"),
+        (f'true || {MINE}["xyzzy"] == 1', "1:57: no device has an attribute 'xyzzy'"),
+        (
+            'device.attributes["dra.net"].mtu > 1',
+            f"1:29: devices have no attributes of 'dra.net', only of {DRIVER} and {STANDARD}",
+        ),
+        ('device.attributes["resource.kubernetes.io"].pcieRoot == "x"', ""),
+        (f"{MINE}.?knid.hasValue() && has({MINE}.knid)", ""),
+    ],
+)
+def test_what_no_device_has_is_refused(expression: str, fault: str, tmp_path: Path) -> None:
+    """It would hide every link; what asks whether an attribute is there may ask."""
+    file = tmp_path / "c.yaml"
+    file.write_text(json.dumps({"linkFilter": expression}))
+    sources = Sources(declared(), {}, file, check=check_together)
+    if not fault:
+        assert sources.read()["link_filter"].text == expression
+        return
+    with pytest.raises(RequestError) as caught:
+        sources.read()
+    assert str(caught.value) == f"{file}:1: linkFilter: {fault}"
 
 
 def test_the_pages_expressions() -> None:

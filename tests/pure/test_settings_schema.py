@@ -15,7 +15,7 @@ from tests.pure.doc_pages import ROOT, section
 
 EXAMPLE = ROOT / "examples" / "driver-config.yaml"
 YAML = re.compile(r"```yaml\n(.*?)```", re.DOTALL)
-PYTHON = {"string": str, "number": (int, float), "boolean": bool, "array": list}
+PYTHON: dict[str, Any] = {"string": str, "number": (int, float), "boolean": bool, "array": list}
 
 
 def test_the_schema_is_current() -> None:

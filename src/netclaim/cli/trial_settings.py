@@ -25,9 +25,10 @@ class TrialSettings:
     show_links: str | None = None
     policy: str | None = None
 
-    def policy_level(self) -> Level:
-        """Check everything; the policy level of namespaces without a label."""
-        sources = Sources(declared(), self._given(), self.config, check=check_together)
+    def policy_level(self, driver_name: str) -> Level:
+        """Check everything for a driver; the policy level of namespaces without a label."""
+        given = {**self._given(), "name": driver_name}
+        sources = Sources(declared(), given, self.config, check=check_together)
         level: Level = sources.read()["policy"]
         return level
 

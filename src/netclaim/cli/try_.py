@@ -128,9 +128,9 @@ def command(
         show_links=show_links,
         policy=policy,
     )
-    level = settings.policy_level()
     manifests = read_manifests(named(files, more_files), recursive=recursive)
     drivers = tuple(driver_name or driver_names(manifests.items))
+    level = settings.policy_level(drivers[0])
     for note in (*manifests.notes, *unserved(manifests.items, drivers)):
         print(note, file=sys.stderr)
     trial = Trial(

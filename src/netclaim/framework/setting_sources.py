@@ -22,8 +22,7 @@ CONFIG_OPTION: Final = "--config"
 CONFIG_VARIABLE: Final = "NETCLAIM_CONFIG"
 CONFIG_HELP: Final = (
     "A YAML file of settings; its keys are the names of the options in camelCase, such as "
-    "attachTimeout. An option or an environment variable goes before the file. The file is "
-    "followed while the driver runs."
+    "attachTimeout. An option or an environment variable goes before the file."
 )
 
 

@@ -308,3 +308,10 @@ def check_together(resolved: Resolved) -> None:
     policy, ceiling = resolved["policy"], resolved["policy_ceiling"]
     if policy > ceiling:
         raise resolved.fault("policy", f"{policy} is higher than --policy-ceiling, {ceiling}")
+    for name in ("link_filter", "show_links"):
+        expression: LinkExpression | None = resolved[name]
+        if expression is not None:
+            try:
+                expression.check_attributes(resolved["name"])
+            except RequestError as error:
+                raise resolved.fault(name, str(error)) from error
