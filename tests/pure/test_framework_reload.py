@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-import structlog
 from structlog.testing import capture_logs
 
 from netclaim.framework import run_driver
@@ -212,15 +211,6 @@ async def test_labels_of_the_node_are_followed_for_who_asks(root: Path) -> None:
             running.cancel()
 
 
-@pytest.fixture
-def logging_restored() -> Iterator[None]:
-    """Logs are configured for the process, and other tests read them."""
-    before = structlog.get_config()
-    yield
-    structlog.configure(**before)
-
-
-@pytest.mark.usefixtures("logging_restored")
 @pytest.mark.asyncio
 async def test_a_served_driver_takes_over_what_its_file_says(root: Path) -> None:
     """Whoever changes is told, and the node is asked for anew: it may count now."""

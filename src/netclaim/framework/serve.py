@@ -73,6 +73,8 @@ def serve(
         followed = followed_from_command_line(f"The DRA driver {driver.name}.")
         settings = settings_of(followed.started)
     configure_logs(settings.log_format, settings.log_level)
+    if followed is not None:
+        followed = replace(followed, change=partial(_with_logs, followed.change))
     sys.setswitchinterval(SWITCH_S)
     faults: list[NetclaimError] = []
     try:
@@ -133,8 +135,8 @@ async def run_driver(
         group = await stack.enter_async_context(asyncio.TaskGroup())
         group.create_task(turns.run())
         if followed is not None and followed.sources.path is not None:
-            taking_over = replace(followed, change=partial(_take_over, followed, turns))
-            group.create_task(Following(taking_over, metrics, clock).run())
+            noted = replace(followed, change=partial(_with_node, followed.change, turns))
+            group.create_task(Following(noted, metrics, clock).run())
         await turns.wait_known()
         if plugin is not None:
             await stack.enter_async_context(_connecting(plugin, group))
@@ -155,10 +157,15 @@ async def run_driver(
                 await turns.linger()
 
 
-def _take_over(followed: Followed, turns: Turns, resolved: Resolved) -> None:
-    """Take over the settings that the file has changed."""
+def _with_logs(change: Callable[[Resolved], None], resolved: Resolved) -> None:
+    """Take over the settings that the file has changed, those of the log among them."""
     configure_logs(resolved["log_format"], resolved["log_level"])
-    followed.change(resolved)
+    change(resolved)
+
+
+def _with_node(change: Callable[[Resolved], None], turns: Turns, resolved: Resolved) -> None:
+    """Likewise, and ask for the node again: it may count for the first time."""
+    change(resolved)
     turns.note_settings()
 
 

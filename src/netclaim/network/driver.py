@@ -102,6 +102,7 @@ class LinkDriver(NetworkDriver):
         self._plugin_checks = plugin_checks
         self._dad = DadHold()
         self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
+        self._policy: tuple[object, ...] = ()  # that was logged last
         self._nudge: Callable[[], object] | None = None  # has the devices listed; from any thread
 
     @property
@@ -147,13 +148,18 @@ class LinkDriver(NetworkDriver):
                 self._nudge()
 
     def _log_policy(self) -> None:
-        log.info(
-            "policy",
-            level=str(self._settings.policy),
-            ceiling=str(self._settings.policy_ceiling),
-            claim_plugins=sorted(self._settings.claim_plugins),
-            shared_links=list(self._settings.shared_links),
-        )
+        """Log it if it is another than was logged last."""
+        now = self._settings
+        policy = (now.policy, now.policy_ceiling, now.claim_plugins, now.shared_links)
+        if policy != self._policy:
+            log.info(
+                "policy",
+                level=str(now.policy),
+                ceiling=str(now.policy_ceiling),
+                claim_plugins=sorted(now.claim_plugins),
+                shared_links=list(now.shared_links),
+            )
+        self._policy = policy
 
     async def prepare(self, claim: Claim) -> Prepared:
         """Decide what each device of the claim becomes. Again: decides the same."""

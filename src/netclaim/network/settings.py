@@ -6,23 +6,27 @@ reader beside it. Those that are `live` can change under a running driver.
 """
 
 import fnmatch
-import ipaddress
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from netclaim.cni.conflist import PLAIN_NAME
 from netclaim.errors import RequestError
 from netclaim.framework.setting import Setting, about, declared_in, fill
 from netclaim.framework.setting_sources import Resolved
 from netclaim.framework.settings import declared as declared_of_every_driver
-from netclaim.framework.settings import seconds, subdomain
-from netclaim.model.device import DOMAIN_MAX
+from netclaim.framework.settings import seconds
 from netclaim.network.node import Network
 from netclaim.network.pod_namespaces import POD_NETNS
 from netclaim.network.policy import LABEL, LEVELS, Level
+from netclaim.network.setting_readers import (
+    ALL,
+    read_claim_plugins,
+    read_driver_name,
+    read_link_expression,
+    read_link_patterns,
+    read_networks,
+    read_plugin_types,
+)
 from netclaim.plugins import PLUGIN_TYPES
 
 if TYPE_CHECKING:
@@ -38,58 +42,6 @@ __all__ = [
 ]
 
 DRIVER_NAME: Final = "cni.dra.networking.x-k8s.io"  # what manifests in the wild say
-PATTERN: Final = re.compile(r"[^\s/:%,]+")  # what a link's name may hold, but for the comma
-ALL: Final = "all"
-
-
-def _driver_name(value: str) -> str:
-    return subdomain(value, DOMAIN_MAX)
-
-
-def _plugin_types(values: Iterable[str]) -> tuple[str, ...]:
-    listed = tuple(values)
-    return tuple(sorted(PLUGIN_TYPES)) if listed == (ALL,) else listed
-
-
-def _networks(values: Iterable[str]) -> tuple[Network, ...]:
-    try:
-        return tuple(map(ipaddress.ip_network, values))
-    except ValueError as error:
-        raise RequestError(str(error)) from error
-
-
-def link_patterns(values: Iterable[str]) -> tuple[str, ...]:
-    """Names of links or patterns of them, each of which could be for some link."""
-    patterns = tuple(values)
-    for each in patterns:
-        if not PATTERN.fullmatch(each):
-            raise RequestError(
-                f"{each!r} is not the name of a link, such as eth1 or ens*; give the option once "
-                f"for each link"
-            )
-    return patterns
-
-
-def _claim_plugins(values: Iterable[str]) -> frozenset[str]:
-    types = frozenset(values)
-    for name in sorted(types):
-        if not PLAIN_NAME.fullmatch(name):
-            raise RequestError(f"{name!r} is not a plugin type; for example sriov")
-        if name in PLUGIN_TYPES:
-            raise RequestError(
-                f"{name} is one of the driver's own types, which the policy's table covers; "
-                f"list other types only"
-            )
-    return types
-
-
-def _link_expression(text: str) -> "LinkExpression | None":
-    if not text.strip():
-        return None
-    # Only for those who have one: evaluating CEL takes 2 MB and a tenth of the driver's start.
-    from netclaim.network.link_filter import link_expression  # noqa: PLC0415
-
-    return link_expression(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +57,7 @@ class LinkSettings:
             "NETCLAIM_DRIVER_NAME",
             "The driver's name, by which classes, claims and slices refer to it.",
             option="--driver-name",
-            read=_driver_name,
+            read=read_driver_name,
         ),
     )
     # Apart from where the primary network keeps its own leases, too.
@@ -144,7 +96,7 @@ class LinkSettings:
             form="commas",
             metavar="TYPE,…",
             example="[macvlan]",
-            read=_plugin_types,
+            read=read_plugin_types,
             said=list,
         ),
     )
@@ -172,7 +124,7 @@ class LinkSettings:
             metavar="CIDR",
             example="[10.244.0.0/16]",
             live=True,
-            read=_networks,
+            read=read_networks,
             said=lambda networks: list(map(str, networks)),
         ),
     )
@@ -189,7 +141,7 @@ class LinkSettings:
             metavar="NAME",
             example="[eth1]",
             live=True,
-            read=link_patterns,
+            read=read_link_patterns,
             said=list,
         ),
     )
@@ -202,7 +154,7 @@ class LinkSettings:
             form="text",
             metavar="EXPR",
             live=True,
-            read=_link_expression,
+            read=read_link_expression,
             said=lambda _: "",
         ),
     )
@@ -215,7 +167,7 @@ class LinkSettings:
             form="text",
             metavar="EXPR",
             live=True,
-            read=_link_expression,
+            read=read_link_expression,
             said=lambda _: "",
         ),
     )
@@ -263,7 +215,7 @@ class LinkSettings:
             metavar="TYPE,…",
             example="[sriov]",
             live=True,
-            read=_claim_plugins,
+            read=read_claim_plugins,
             said=sorted,
         ),
     )
