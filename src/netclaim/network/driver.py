@@ -154,7 +154,7 @@ class LinkDriver(NetworkDriver):
         if policy != self._policy:
             log.info(
                 "policy",
-                level=str(now.policy),
+                default=str(now.policy),
                 ceiling=str(now.policy_ceiling),
                 claim_plugins=sorted(now.claim_plugins),
                 shared_links=list(now.shared_links),
