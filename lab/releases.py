@@ -17,6 +17,7 @@ __all__ = ["Release"]
 OLDEST = 32  # 1.32 has the first beta of the API, and the first device status
 GENERAL = 34  # from 1.34 on, DRA is there without being asked for, with v1 of the API
 V1BETA2 = 33  # the first release with this version of the API
+ROLLS = 33  # the first whose kubelet knows two processes of a driver
 SHARES = 36  # from 1.36 on, a device can be given to several claims without a feature gate
 
 
@@ -62,6 +63,11 @@ class Release:
         if self.minor >= GENERAL:
             return "v1"
         return "v1beta2" if self.minor >= V1BETA2 else "v1beta1"
+
+    @property
+    def rolls_drivers(self) -> bool:
+        """Whether the next process of a driver can start before the one before it has ended."""
+        return self.minor >= ROLLS
 
     @property
     def shares_devices(self) -> bool:
