@@ -171,6 +171,7 @@ def test_every_command_can_be_called() -> None:
 PAGES = {
     "check": "check.md",
     "demo": "local.md",
+    "doctor": "doctor.md",
     "driver": "driver.md",
     "explain": "explain.md",
     "try": "local.md",

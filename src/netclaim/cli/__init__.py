@@ -31,6 +31,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "demo": "Show the KubeCon demo: three nodes, real interfaces, no cluster.",
     "try": "Run manifests on one machine: real interfaces, no cluster.",
     "explain": "Show why claims get their devices, or why not.",
+    "doctor": "Find out what is wrong with a cluster or a node, and what to do.",
     "upgrade": "Convert resource.k8s.io manifests to another version of the API.",
 }
 # Commands of two words, each with its module: the first one's own help names them.

@@ -4,7 +4,14 @@
 embedded cluster and for tests.
 """
 
-from netclaim.kubelet.client import DraClient, DriverCallError, RegisteredDriver, register
+from netclaim.kubelet.client import (
+    DraClient,
+    DriverCallError,
+    DriverInfo,
+    RegisteredDriver,
+    ask_info,
+    register,
+)
 from netclaim.kubelet.dra import ClaimService
 from netclaim.kubelet.dra_api import DRA_APIS, V1, V1BETA1, DraApi
 from netclaim.kubelet.health import (
@@ -29,6 +36,7 @@ __all__ = [
     "DraApi",
     "DraClient",
     "DriverCallError",
+    "DriverInfo",
     "Health",
     "HealthApi",
     "HealthBoard",
@@ -37,6 +45,7 @@ __all__ = [
     "RegisteredDriver",
     "Registration",
     "RegistrationVerdict",
+    "ask_info",
     "register",
     "serve_plugin",
 ]

@@ -28,7 +28,9 @@ __all__ = [
     "CALL_DEADLINE_S",
     "DraClient",
     "DriverCallError",
+    "DriverInfo",
     "RegisteredDriver",
+    "ask_info",
     "register",
 ]
 
@@ -60,6 +62,23 @@ class RegisteredDriver(msgspec.Struct, frozen=True):
     health_api: HealthApi | None = None  # None: it announced no health service, and is not asked
 
 
+class DriverInfo(msgspec.Struct, frozen=True):
+    """What a plugin answers to kubelet's first question."""
+
+    type: str
+    name: str
+    endpoint: Path
+    supported_versions: tuple[str, ...]
+
+
+async def ask_info(socket: Path) -> DriverInfo:
+    """Ask who is behind a registration socket, and say nothing further. Again: the same."""
+    with _call_errors(f"GetInfo at {socket}"):
+        async with Channel(path=str(socket)) as channel:
+            info = await _get_info(channel)
+    return DriverInfo(info.type, info.name, Path(info.endpoint), tuple(info.supported_versions))
+
+
 async def register(
     socket: Path,
     known: Sequence[DraApi] = DRA_APIS,
@@ -74,10 +93,7 @@ async def register(
     with _call_errors(f"registration at {socket}"):
         await _wait_listening(socket)
         async with Channel(path=str(socket)) as channel:
-            get_info = UnaryUnaryMethod(
-                channel, GET_INFO, registration_pb2.InfoRequest, registration_pb2.PluginInfo
-            )
-            info = await get_info(registration_pb2.InfoRequest(), timeout=GET_INFO_S)
+            info = await _get_info(channel)
             try:
                 driver = _accept(info, known, health_apis)
             except PeerError as refusal:
@@ -85,6 +101,13 @@ async def register(
                 raise
             await _notify(channel, registration_pb2.RegistrationStatus(plugin_registered=True))
             return driver
+
+
+async def _get_info(channel: Channel) -> registration_pb2.PluginInfo:
+    method = UnaryUnaryMethod(
+        channel, GET_INFO, registration_pb2.InfoRequest, registration_pb2.PluginInfo
+    )
+    return await method(registration_pb2.InfoRequest(), timeout=GET_INFO_S)
 
 
 async def _wait_listening(socket: Path) -> None:
