@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from netclaim.explain.answer import answer_all
-from netclaim.explain.cluster import read_cluster
+from netclaim.survey.cluster import read_cluster
 from netclaim.explain.mistakes import find_mistakes
 from netclaim.explain.subject import choose
 from netclaim.explain.world import read_world

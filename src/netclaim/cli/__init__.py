@@ -30,6 +30,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "demo": "Show the KubeCon demo: three nodes, real interfaces, no cluster.",
     "try": "Run manifests on one machine: real interfaces, no cluster.",
     "explain": "Show why claims get their devices, or why not.",
+    "status": "Show nodes, links, claims and pods, and who uses what.",
     "upgrade": "Convert resource.k8s.io manifests to another version of the API.",
 }
 # Commands of two words, each with its module: the first one's own help names them.

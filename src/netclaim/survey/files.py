@@ -1,4 +1,4 @@
-"""The objects that `netclaim explain` reads: of files.
+"""The objects of files, as `netclaim explain` and `netclaim status` read them.
 
 Promise: every object has a name, and a namespace if its kind has one; a fault is one line that
 begins with file and line, and all are raised at once. Statuses stay: they say what is taken.
