@@ -37,6 +37,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 FURTHER: Final[Mapping[tuple[str, str], str]] = {
     ("driver", "gc"): "driver_gc",
     ("driver", "uninstall"): "driver_uninstall",
+    ("status", "kubelet"): "status_kubelet",
 }
 
 
@@ -105,16 +106,19 @@ def _typer(*, add_completion: bool = False, **settings: Any) -> typer.Typer:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run `netclaim` with these arguments, or the process's own, and exit."""
+def main(arguments: Sequence[str] | None = None, *, name: str = "netclaim") -> None:
+    """Run `netclaim` with these arguments, or the process's own, and exit.
+
+    `name` is what usage texts call it.
+    """
     with guarded_output():
-        _run(arguments)
+        _run(arguments, name)
 
 
-def _run(arguments: Sequence[str] | None) -> None:
+def _run(arguments: Sequence[str] | None, name: str) -> None:
     faults: list[NetclaimError] = []
     try:
-        build_app()(args=arguments, prog_name="netclaim")
+        build_app()(args=arguments, prog_name=name)
     except* NetclaimError as group:  # a group of tasks may fail in several ways at once
         faults = faults_in(group)
     for fault in faults:

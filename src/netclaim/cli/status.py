@@ -46,7 +46,7 @@ def command(
     arguments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[VIEW [NAME…]|KIND/NAME…]",
+            metavar="VIEW|KIND/NAME",
             help="nodes, links, claims or pods; or a node, link, claim or pod and everything "
             "around it. Default: an overview.",
             autocompletion=lambda: ["nodes", "links", "claims", "pods", "kubelet"],

@@ -14,6 +14,7 @@ __all__ = ["Column", "Fitted", "fit"]
 T = TypeVar("T")
 
 GAP: Final = 3  # characters between two columns
+EDGES: Final = 2  # and before the first and after the last, on a terminal
 EMPTY: Final = "-"
 
 
@@ -67,4 +68,4 @@ def _least(columns: Sequence[Column[T]], cells: dict[str, list[str]]) -> int:
         natural = max((len(cell) for cell in (one.title, *cells[one.title])), default=0)
         folded = max(one.folds_to, len(one.title)) if one.folds_to else natural
         needed += min(natural, folded)
-    return needed + GAP * (len(columns) - 1)
+    return needed + GAP * (len(columns) - 1) + EDGES

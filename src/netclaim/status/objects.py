@@ -24,10 +24,18 @@ class PodClaim(Base, frozen=True):
     resource_claim_template_name: str = ""
 
 
+class Container(Base, frozen=True):
+    """A container, which may name claims of its pod."""
+
+    name: str = ""
+    resources: Mapping[str, Any] = {}
+
+
 class PodSpec(Base, frozen=True):
     """What a pod asks for."""
 
     node_name: str = ""
+    containers: tuple[Container, ...] = ()
     resource_claims: tuple[PodClaim, ...] = ()
 
 

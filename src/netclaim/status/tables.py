@@ -41,7 +41,7 @@ def ago(moment: str) -> str:
 def driver_columns() -> list[Column[Driver]]:
     """A driver in a row."""
     return [
-        Column("DRIVER", lambda one: one.name, folds_to=20),
+        Column("DRIVER", lambda one: one.name, folds_to=27),
         Column("NODES", lambda one: str(one.nodes)),
         Column("DEVICES", lambda one: str(one.devices)),
         *_counts(),
@@ -115,7 +115,7 @@ def _user(use: ClaimUse) -> str:
 def link_columns(*, several_drivers: bool) -> list[Column[Device]]:
     """A device in a row."""
     return [
-        Column("NODE", lambda one: one.node, folds_to=12),
+        Column("NODE", lambda one: one.node, folds_to=18),
         Column("DRIVER", lambda one: one.driver, rank=2, wide=not several_drivers, folds_to=16),
         Column("LINK", lambda one: one.name),
         Column("STATE", lambda one: one.state),
@@ -170,7 +170,7 @@ def claim_columns(when: Ago, *, several_spaces: bool) -> list[Column[ClaimStatus
         Column("CLAIM", lambda one: one.name, folds_to=20),
         Column("STATE", lambda one: one.state + (",deleting" if one.deleting else "")),
         Column("SINCE", lambda one: when(one.since) if one.since else "", rank=4, optional=True),
-        Column("DEVICE", lambda one: _each(one, _place), folds_to=16),
+        Column("DEVICE", lambda one: _each(one, _place), folds_to=20),
         Column("INTERFACE", lambda one: _each(one, lambda d: d.interface), rank=5, optional=True),
         Column(
             "ADDRESSES", lambda one: _each(one, lambda d: " ".join(d.ips)), rank=8, folds_to=18,
@@ -203,7 +203,7 @@ def pod_columns(*, several_spaces: bool) -> list[Column[Pod]]:
         Column("POD", lambda one: one.name, folds_to=20),
         Column("STATE", lambda one: one.state),
         Column("PHASE", lambda one: one.phase, rank=2, wide=True),
-        Column("NODE", lambda one: one.node, rank=7, folds_to=12),
+        Column("NODE", lambda one: one.node, rank=7, folds_to=18),
         Column("INTERFACES", _interfaces, folds_to=24),
         Column("MAC", lambda one: ", ".join(i.mac for i in one.interfaces), rank=3, wide=True),
         Column("DEVICE", _pod_devices, rank=4, wide=True),

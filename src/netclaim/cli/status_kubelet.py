@@ -1,0 +1,114 @@
+"""`netclaim status kubelet`: what the kubelet of this node believes, beside API and journal.
+
+Promise: only looks. Whoever cannot be asked, as the API server on a node without a kubeconfig, is
+named, and the rest is shown.
+"""
+
+import asyncio
+import sys
+from typing import Annotated, Final
+
+import msgspec
+import typer
+
+from netclaim.cli.cluster_options import Context
+from netclaim.cli.driver import LINK_DEFAULTS, DriverName, driver_name_of
+from netclaim.cli.setting_options import takes_settings
+from netclaim.errors import HostError, NetclaimError, RequestError, faults_in
+from netclaim.framework import Settings
+from netclaim.framework.peek import Glimpse, peek
+from netclaim.kube import connect, load_cluster, negotiate
+from netclaim.kubelet.pod_resources import list_pod_resources, socket_below
+from netclaim.manifests.yaml_dialect import dump
+from netclaim.screen import Screen, screen_for
+from netclaim.status.fit import fit
+from netclaim.status.node_view import NodeView, node_view, row_columns
+from netclaim.status.objects import Objects, read_objects
+from netclaim.survey.cluster import Wanted, look
+
+__all__ = ["command"]
+
+DIFFERENT: Final = 1
+FORMS: Final = ("text", "json", "yaml")
+
+
+@takes_settings("kubelet_dir", "state_dir", "kubeconfig")
+def command(
+    settings: Settings,
+    *,
+    context: Context = "",
+    node: Annotated[
+        str,
+        typer.Option(
+            "--node", metavar="NAME", help="This node's name. Default: that of kubelet's pods."
+        ),
+    ] = "",
+    driver_name: DriverName = LINK_DEFAULTS.name,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="text|json|yaml", help="Output format.")
+    ] = "text",
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Exit with 1 if there are differences.")
+    ] = False,
+) -> None:
+    """Show what the kubelet of this node believes, beside the API and the driver's journal.
+
+    Asks kubelet's PodResources service which pods have which claims and devices, and compares that
+    with the API server and with the driver's journal. Run it on the node, as root. Without a
+    kubeconfig, the API server is left out.
+    """
+    if output not in FORMS:
+        known = ", ".join(FORMS)
+        raise RequestError(f'unknown format "{output}"; write one of {known}', path=("--output",))
+    view = asyncio.run(_look(settings, context, node, driver_name_of(driver_name)))
+    if output == "json":
+        print(msgspec.json.format(msgspec.json.encode(view)).decode())
+    elif output == "yaml":
+        print(dump(msgspec.to_builtins(view)), end="")
+    else:
+        _show(view, screen_for(sys.stdout))
+    if exit_code and view.differences:
+        raise typer.Exit(DIFFERENT)
+
+
+async def _look(settings: Settings, context: str, node: str, driver: str) -> NodeView:
+    kubelet = await list_pod_resources(socket_below(settings.kubelet_dir))
+    notes: list[str] = []
+    journal: Glimpse | None = None
+    objects: Objects | None = None
+    path = settings.state_dir / driver / "journal.db"
+    try:
+        journal = peek(path)
+    except HostError as error:
+        notes.append(f"the driver's journal was not read: {error}")
+    try:
+        objects = await _objects(settings.kubeconfig, context)
+    except* NetclaimError as group:
+        notes += [f"the API server was not asked: {error}" for error in faults_in(group)]
+    return node_view(
+        kubelet, objects, journal, drivers=frozenset((driver,)), node=node, notes=notes
+    )
+
+
+async def _objects(kubeconfig: str, context: str) -> Objects:
+    async with connect(load_cluster(kubeconfig, context)) as client:
+        version = await negotiate(client)
+        wanted = [Wanted("ResourceClaim"), Wanted("Pod")]
+        found = await look(client, wanted, version)
+    if found.refused:
+        raise HostError("; ".join(found.refused))
+    return read_objects(one.object for one in found.objects)
+
+
+def _show(view: NodeView, screen: Screen) -> None:
+    for note in view.notes:
+        screen.line(note)
+    for line in view.differences:
+        screen.line(f"difference: {line}", good=False)
+    if view.claims:
+        fitted = fit(row_columns(), view.claims, screen.width)
+        screen.table(fitted.header, fitted.rows, wraps=fitted.wraps)
+    name = f"node {view.node}" if view.node else "this node"
+    claims = f"{len(view.claims)} claim{'s' * (len(view.claims) != 1)}"
+    differences = f"{len(view.differences)} difference{'s' * (len(view.differences) != 1)}"
+    screen.line(f"{name}: {view.pods} pods, {claims}, {differences}", good=not view.differences)
