@@ -5,6 +5,7 @@ named, and the rest is shown.
 """
 
 import asyncio
+import socket
 import sys
 from typing import Annotated, Final
 
@@ -17,14 +18,15 @@ from netclaim.cli.setting_options import takes_settings
 from netclaim.errors import HostError, NetclaimError, RequestError, faults_in
 from netclaim.framework import Settings
 from netclaim.framework.peek import Glimpse, peek
-from netclaim.kube import connect, load_cluster, negotiate
+from netclaim.kube import Cluster, connect, load_cluster, negotiate
 from netclaim.kubelet.pod_resources import list_pod_resources, socket_below
 from netclaim.manifests.yaml_dialect import dump
 from netclaim.screen import Screen, screen_for
 from netclaim.status.fit import fit
-from netclaim.status.node_view import NodeView, node_view, row_columns
-from netclaim.status.objects import Objects, read_objects
-from netclaim.survey.cluster import Wanted, look
+from netclaim.status.node_view import NodeView, Said, known_claims, node_view, row_columns
+from netclaim.status.objects import read_objects
+from netclaim.status.pods import claim_names
+from netclaim.survey.node import claims_named, pods_on
 
 __all__ = ["command"]
 
@@ -32,17 +34,11 @@ DIFFERENT: Final = 1
 FORMS: Final = ("text", "json", "yaml")
 
 
-@takes_settings("kubelet_dir", "state_dir", "kubeconfig")
+@takes_settings("node_name", "kubelet_dir", "state_dir", "kubeconfig")
 def command(
     settings: Settings,
     *,
     context: Context = "",
-    node: Annotated[
-        str,
-        typer.Option(
-            "--node", metavar="NAME", help="This node's name. Default: that of kubelet's pods."
-        ),
-    ] = "",
     driver_name: DriverName = LINK_DEFAULTS.name,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="text|json|yaml", help="Output format.")
@@ -54,13 +50,13 @@ def command(
     """Show what the kubelet of this node believes, beside the API and the driver's journal.
 
     Asks kubelet's PodResources service which pods have which claims and devices, and compares that
-    with the API server and with the driver's journal. Run it on the node, as root. Without a
-    kubeconfig, the API server is left out.
+    with the API server and with the driver's journal. Run it on the node, as root. The kubeconfig
+    may be kubelet's own; without one, the API server is left out.
     """
     if output not in FORMS:
         known = ", ".join(FORMS)
         raise RequestError(f'unknown format "{output}"; write one of {known}', path=("--output",))
-    view = asyncio.run(_look(settings, context, node, driver_name_of(driver_name)))
+    view = asyncio.run(_look(settings, context, driver_name_of(driver_name)))
     if output == "json":
         print(msgspec.json.format(msgspec.json.encode(view)).decode())
     elif output == "yaml":
@@ -71,33 +67,40 @@ def command(
         raise typer.Exit(DIFFERENT)
 
 
-async def _look(settings: Settings, context: str, node: str, driver: str) -> NodeView:
+async def _look(settings: Settings, context: str, driver: str) -> NodeView:
     kubelet = await list_pod_resources(socket_below(settings.kubelet_dir))
+    node = settings.node_name or socket.gethostname()
     notes: list[str] = []
     journal: Glimpse | None = None
-    objects: Objects | None = None
-    path = settings.state_dir / driver / "journal.db"
+    said: Said | None = None
     try:
-        journal = peek(path)
+        journal = peek(settings.state_dir / driver / "journal.db")
     except HostError as error:
         notes.append(f"the driver's journal was not read: {error}")
     try:
-        objects = await _objects(settings.kubeconfig, context)
+        known = known_claims(kubelet, journal)
+        said = await _ask_api(load_cluster(settings.kubeconfig, context), node, known)
     except* NetclaimError as group:
         notes += [f"the API server was not asked: {error}" for error in faults_in(group)]
-    return node_view(
-        kubelet, objects, journal, drivers=frozenset((driver,)), node=node, notes=notes
-    )
+    if said is not None and kubelet and not said.objects.pods:
+        notes.append(f"the API server knows no pods on node {node}; --node-name names another")
+        said = None
+    return node_view(kubelet, said, journal, drivers=frozenset((driver,)), node=node, notes=notes)
 
 
-async def _objects(kubeconfig: str, context: str) -> Objects:
-    async with connect(load_cluster(kubeconfig, context)) as client:
+async def _ask_api(cluster: Cluster, node: str, known: frozenset[tuple[str, str]]) -> Said:
+    async with connect(cluster) as client:
         version = await negotiate(client)
-        wanted = [Wanted("ResourceClaim"), Wanted("Pod")]
-        found = await look(client, wanted, version)
-    if found.refused:
-        raise HostError("; ".join(found.refused))
-    return read_objects(one.object for one in found.objects)
+        pods = read_objects(await pods_on(client, node, version))
+        used = {
+            (pod.metadata.namespace, name)
+            for pod in pods.pods
+            for _, name, _ in claim_names(pod)
+            if name
+        }
+        found = await claims_named(client, known | used, version)
+    claims = read_objects(found.claims)
+    return Said(msgspec.structs.replace(pods, claims=claims.claims), found.hidden)
 
 
 def _show(view: NodeView, screen: Screen) -> None:

@@ -17,7 +17,7 @@ from netclaim.status.fit import Column
 from netclaim.status.objects import Objects, Pod
 from netclaim.status.pods import ENDED, claim_names
 
-__all__ = ["ClaimRow", "NodeView", "node_of", "node_view", "row_columns"]
+__all__ = ["ClaimRow", "NodeView", "Said", "known_claims", "node_view", "row_columns"]
 
 
 class ClaimRow(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -43,28 +43,33 @@ class NodeView(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def node_of(pods: Iterable[KubeletPod], objects: Objects) -> str:
-    """Return the node whose kubelet has these pods, as the API names it; nothing if it does not."""
-    known = {(one.metadata.namespace, one.metadata.name): one for one in objects.pods}
-    for pod in pods:
-        found = known.get((pod.namespace, pod.name))
-        if found is not None and found.spec.node_name:
-            return found.spec.node_name
-    return ""
+class Said(msgspec.Struct, frozen=True):
+    """What the API server says: the node's pods, their claims, and which it does not show us."""
+
+    objects: Objects
+    hidden: frozenset[tuple[str, str]] = frozenset()
+
+
+def known_claims(
+    kubelet: Iterable[KubeletPod], journal: Glimpse | None
+) -> frozenset[tuple[str, str]]:
+    """Return the claims that kubelet and the journal know, by namespace and name."""
+    listed = {(one.namespace, one.name) for pod in kubelet for one in pod.claims}
+    booked = journal.bookings if journal is not None else ()
+    return frozenset(listed | {(one.claim.namespace, one.claim.name) for one in booked})
 
 
 def node_view(
     kubelet: Sequence[KubeletPod],
-    objects: Objects | None,
+    said: Said | None,
     journal: Glimpse | None,
     *,
     drivers: frozenset[str],
-    node: str = "",
+    node: str,
     notes: Sequence[str] = (),
 ) -> NodeView:
     """Compare; None for whoever could not be asked."""
-    node = node or (node_of(kubelet, objects) if objects is not None else "")
-    sight = _Sight(kubelet, objects, journal, node, drivers)
+    sight = _Sight(kubelet, said, journal, drivers)
     rows = tuple(sight.row(key) for key in sight.known())
     return NodeView(
         node=node,
@@ -81,27 +86,26 @@ class _Sight:
     def __init__(
         self,
         kubelet: Sequence[KubeletPod],
-        objects: Objects | None,
+        said: Said | None,
         journal: Glimpse | None,
-        node: str,
         drivers: frozenset[str],
     ) -> None:
-        self.asked_api = objects is not None
+        self.asked_api = said is not None
+        self.hidden = said.hidden if said is not None else frozenset()
         self.asked_journal = journal is not None
         self.kubelet: dict[tuple[str, str], dict[str, tuple[HeldDevice, ...]]] = {}
         for pod in kubelet:
             for one in pod.claims:
                 self.kubelet.setdefault((one.namespace, one.name), {})[pod.name] = one.devices
-        here = [pod for pod in (objects.pods if objects else ()) if pod.spec.node_name == node]
         self.pods = {
             (pod.metadata.namespace, pod.metadata.name): pod
-            for pod in here
-            if node and pod.status.phase not in ENDED
+            for pod in (said.objects.pods if said is not None else ())
+            if pod.status.phase not in ENDED
         }
         self.users = _users(self.pods.values())
         self.all_claims = {
             (one.metadata.namespace, one.metadata.name): one
-            for one in (objects.claims if objects else ())
+            for one in (said.objects.claims if said is not None else ())
         }
         self.bookings = {
             (one.claim.namespace, one.claim.name): one
@@ -141,8 +145,9 @@ class _Sight:
         """Say on what the three do not agree about a claim."""
         key = (row.namespace, row.claim)
         name = f"claim {row.namespace}/{row.claim}"
+        gone = self.asked_api and key not in self.all_claims and key not in self.hidden
         if self.asked_api:
-            if row.kubelet and key not in self.all_claims:
+            if row.kubelet and gone:
                 yield f"{name}: kubelet has it, but the API server does not"
             elif row.kubelet and row.api and row.kubelet != row.api:
                 has, given = ", ".join(row.kubelet), ", ".join(row.api)
@@ -152,7 +157,7 @@ class _Sight:
         ours = any(device.driver in self.drivers for device in self._given(key))
         if self.asked_journal and ours and row.kubelet and not row.journal:
             yield f"{name}: kubelet has it, but the driver's journal does not"
-        if self.asked_api and row.journal and key not in self.all_claims:
+        if row.journal and gone:
             yield f"{name}: it is in the driver's journal, but not on the API server"
 
     def _given(self, key: tuple[str, str]) -> list[HeldDevice]:

@@ -141,5 +141,9 @@ def _waiting(
 
 
 def _unscheduled(pod: Pod) -> str:
+    """Return why a pod has no node, without what the scheduler thinks of preemption."""
     scheduled = (one for one in pod.status.conditions if one.type == "PodScheduled")
-    return next((one.message for one in scheduled if one.status == "False"), "")
+    message = next((one.message for one in scheduled if one.status == "False"), "")
+    for end in (" still not schedulable", " preemption:"):
+        message = message.partition(end)[0]
+    return message.strip()
