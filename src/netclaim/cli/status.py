@@ -33,7 +33,7 @@ from netclaim.status.show import Form, Look, as_json, as_yaml, show
 from netclaim.status.tables import absolute
 from netclaim.status.values import Status
 from netclaim.status.watching import Question, ask, watch
-from netclaim.survey.files import read_own
+from netclaim.survey.files import read_dump
 
 __all__ = ["command"]
 
@@ -147,7 +147,7 @@ def _scope_on(scope: Scope, usual: str, *, all_namespaces: bool) -> Scope:
 def _from_files(
     sources: Sequence[str], scope: Scope, drivers: frozenset[str], *, recursive: bool, every: bool
 ) -> Status:
-    objects = read_own(sources, "default", recursive=recursive)
+    objects = read_dump(sources, "default", recursive=recursive)
     if not objects:
         raise RequestError(f"{', '.join(sources)}: no manifests found")
     found = [one.object for one in objects if one.is_known]

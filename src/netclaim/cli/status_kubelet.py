@@ -111,7 +111,10 @@ def _show(view: NodeView, screen: Screen) -> None:
     if view.claims:
         fitted = fit(row_columns(), view.claims, screen.width)
         screen.table(fitted.header, fitted.rows, wraps=fitted.wraps)
-    name = f"node {view.node}" if view.node else "this node"
-    claims = f"{len(view.claims)} claim{'s' * (len(view.claims) != 1)}"
-    differences = f"{len(view.differences)} difference{'s' * (len(view.differences) != 1)}"
-    screen.line(f"{name}: {view.pods} pods, {claims}, {differences}", good=not view.differences)
+    counts = (
+        (view.pods, "pod"),
+        (len(view.claims), "claim"),
+        (len(view.differences), "difference"),
+    )
+    told = ", ".join(f"{number} {word}{'' if number == 1 else 's'}" for number, word in counts)
+    screen.line(f"node {view.node}: {told}", good=not view.differences)

@@ -11,13 +11,14 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
 
-from netclaim.kube import Client, Reflector, Selection
+from netclaim.kube import Client, Pace, Reflector, Selection
 from netclaim.manifests.conversion import Version
 from netclaim.survey.cluster import in_v1
 
 __all__ = ["Moment", "follow"]
 
 SETTLE_S: Final = 0.2  # a pod that starts changes half a dozen objects within this
+PAUSE_S: Final = 4.0  # somebody is looking: no reason to be as patient as a driver
 LOOK_S: Final = 2.0  # how soon a connection that was lost, or is back, is noticed
 
 
@@ -64,7 +65,7 @@ def _reflector(client: Client, selection: Selection, version: Version) -> Reflec
     def convert(item: dict[str, Any]) -> dict[str, Any]:
         return in_v1(selection.resource, item, version)
 
-    return Reflector(client, selection, convert=convert)
+    return Reflector(client, selection, convert=convert, pace=Pace(longest_pause_s=PAUSE_S))
 
 
 async def _wait(changed: asyncio.Event) -> bool:
