@@ -171,6 +171,7 @@ PAGES = {
     "demo": "local.md",
     "driver": "driver.md",
     "explain": "explain.md",
+    "status": "status.md",
     "try": "local.md",
     "upgrade": "upgrade.md",
 }

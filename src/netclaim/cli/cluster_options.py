@@ -34,7 +34,7 @@ Pid: TypeAlias = Annotated[
     int,
     typer.Option(
         metavar="PID",
-        help="With --local, if several embedded clusters run: the process of the one to look at.",
+        help="The embedded cluster of this process; --local is enough if only one runs.",
         show_default=False,
     ),
 ]
@@ -42,12 +42,12 @@ Pid: TypeAlias = Annotated[
 
 def cluster_of(kubeconfig: str, context: str, *, local: bool, pid: int) -> Cluster:
     """Return the cluster that was named; an embedded one is entered, for as long as we run."""
-    if pid and not local:
-        raise RequestError("only with --local", path=("--pid",))
-    if not local:
+    if not local and not pid:
         return load_cluster(kubeconfig, context)
     if kubeconfig or context:
-        raise RequestError("--local cannot be used together with --kubeconfig or --context")
+        raise RequestError(
+            "--local and --pid cannot be used together with --kubeconfig or --context"
+        )
     from netclaim.local.entering import enter_cluster  # noqa: PLC0415 - the rest does without
 
     return enter_cluster(pid)

@@ -95,7 +95,7 @@ def command(
     name, files = _told_apart(arguments or (), files or ())
     if not files:
         _refuse_makers(name)
-    live = not files or bool(kubeconfig or context or local)
+    live = not files or bool(kubeconfig or context or local or pid)
     cluster = cluster_of(kubeconfig, context, local=local, pid=pid) if live else None
     usual = namespace or (cluster.namespace if cluster else "default")
     own = read_own(files, usual, recursive=recursive) if files else ()

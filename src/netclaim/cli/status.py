@@ -110,7 +110,7 @@ def command(
     drivers = frozenset(driver_name or (DRIVER_NAME,))
     form = cast("Form", output)
     if sources:
-        if follow or kubeconfig or context or local:
+        if follow or kubeconfig or context or local or pid:
             raise RequestError("files cannot be combined with a cluster or with --watch")
         status = _from_files(sources, scope, drivers, recursive=recursive, every=all_drivers)
         _print(status, scope, form, Look(wide=form == "wide", when=absolute))

@@ -167,7 +167,7 @@ def _of_nodes(nodes: Sequence[Node], reporting: Collection[str]) -> Iterator[Pro
         without = [one.name for one in nodes if one.ready and driver not in one.drivers]
         yield from (
             [_node_problem(without, f"no devices of {driver} are published",
-                           "is the driver meant to run there? Then look at its log")]
+                           "if the driver should run there, look at its log")]
             if without else []
         )  # fmt: skip
 

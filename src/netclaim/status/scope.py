@@ -35,7 +35,7 @@ WORDS: Final[dict[str, View]] = {
 ABOUT: Final[dict[View, tuple[str, ...]]] = {
     "nodes": ("Node", "Pool", "Driver"),
     "links": ("Device", "Pool", "Driver"),
-    "claims": ("ResourceClaim",),
+    "claims": ("ResourceClaim", "Pod"),
     "pods": ("Pod", "ResourceClaim"),
 }
 LISTED_MAX: Final = 10  # names in an error; more than that nobody reads

@@ -42,8 +42,8 @@ def driver_columns() -> list[Column[Driver]]:
     """A driver in a row."""
     return [
         Column("DRIVER", lambda one: one.name, folds_to=27),
-        Column("NODES", lambda one: str(one.nodes)),
-        Column("DEVICES", lambda one: str(one.devices)),
+        Column("NODES", lambda one: str(one.nodes), rank=4),
+        Column("DEVICES", lambda one: str(one.devices), rank=5),
         *_counts(),
         Column("CLAIMS", lambda one: str(one.claims), rank=3),
         Column("CLASSES", lambda one: ", ".join(one.classes), rank=1, folds_to=16),
