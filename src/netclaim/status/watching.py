@@ -84,8 +84,11 @@ async def watch(cluster: Cluster, question: Question, display: Display) -> int:
             try:
                 await watching
             except asyncio.CancelledError:
-                return INTERRUPTED
-    return 0
+                pass
+            finally:
+                for number in (signal.SIGINT, signal.SIGTERM, signal.SIGWINCH):
+                    loop.remove_signal_handler(number)
+    return INTERRUPTED
 
 
 async def _watch(client: Client, question: Question, display: Display) -> None:

@@ -63,7 +63,7 @@ async def _look(client: Client, wanted: Wanted, version: Version) -> Found:
     try:
         return Found(tuple(await _list(client, selection, version)), (selection,))
     except ForbiddenError as error:
-        if wanted.namespace or not wanted.at_least:
+        if selection.namespace or not wanted.at_least or not selection.resource.namespaced:
             return Found((), (), (f"{selection.resource.plural} cannot be listed: {error}",))
     less = await _look(client, Wanted(wanted.kind, wanted.at_least), version)
     only = (
