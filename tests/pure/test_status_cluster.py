@@ -5,6 +5,8 @@ import io
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any
@@ -198,3 +200,30 @@ async def test_a_watched_name_may_go() -> None:
         await stream.until(lambda: "gone: claim default/a" in stream.getvalue())
         os.kill(os.getpid(), signal.SIGTERM)
         assert await task == 130
+
+
+@pytest.mark.asyncio
+async def test_a_reader_that_leaves() -> None:
+    """A watch whose reader has seen enough ends quietly, with the next thing that it would say."""
+    verbs = filled()
+    async with serve_api(verbs, "127.0.0.1") as url:
+        config = {
+            "clusters": [{"name": "c", "cluster": {"server": url}}],
+            "users": [{"name": "u", "user": {}}],
+            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+            "current-context": "x",
+        }
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "netclaim", "status", "pods", "-w", "--kubeconfig=/dev/stdin",
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdin.write(json.dumps(config).encode())
+        process.stdin.close()
+        assert await process.stdout.readline() == b"no pods in namespace default\n"
+        process.stdout._transport.close()  # type: ignore[attr-defined]  # as `head -n 1` does
+        verbs.create(POD, pod("p", "a"), manager="test")
+        assert await process.stderr.read() == b""
+        assert await process.wait() == 141

@@ -27,7 +27,7 @@ from netclaim.status.displays import display_for
 from netclaim.status.fit import Column, fit
 from netclaim.status.node_view import NodeView
 from netclaim.status.scope import Scope, View, narrow
-from netclaim.status.show import Look, as_json, as_yaml, show
+from netclaim.status.show import Form, Look, as_json, as_yaml, show
 from netclaim.status.tables import absolute, ago
 from netclaim.status.values import Status
 from netclaim.survey.files import read_dump
@@ -215,18 +215,17 @@ def test_a_pipe_gets_what_has_changed() -> None:
     ]
 
 
-def test_tools_get_documents() -> None:
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_tools_get_documents(form: Form) -> None:
     """With JSON each status is a line, with YAML a document; the same is not repeated."""
-    for form, read in (
-        ("json", lambda text: [json.loads(line) for line in text.splitlines()]),
-        ("yaml", lambda text: list(yaml.safe_load_all(text))),
-    ):
-        stream = io.StringIO()
-        with display_for(stream, Scope("pods"), form) as display:  # type: ignore[arg-type]
-            for objects in (BEFORE, BEFORE, AFTER):
-                display.show(of(*objects))
-        documents = read(stream.getvalue())
-        assert [len(one["pods"]) for one in documents] == [2, 1]
+    stream = io.StringIO()
+    with display_for(stream, Scope("pods"), form) as display:
+        for objects in (BEFORE, BEFORE, AFTER):
+            display.show(of(*objects))
+    text = stream.getvalue()
+    lines = text.splitlines()
+    documents = list(map(json.loads, lines)) if form == "json" else list(yaml.safe_load_all(text))
+    assert [len(one["pods"]) for one in documents] == [2, 1]
 
 
 def test_a_terminal_is_painted_in_place() -> None:
@@ -299,8 +298,8 @@ def test_dumps(
     assert run("-f", str(RACK)) == 0
     wanted = capsys.readouterr().out
     items = list(yaml.safe_load_all(RACK.read_text()))
-    pad = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "annotations": {}}}
-    pad["metadata"]["annotations"] = {"pad": "x" * (5 << 20)}  # more than a manifest may have
+    padding = {"pad": "x" * (5 << 20)}  # more than a manifest may have
+    pad = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "labels": padding}}
     dump = {"apiVersion": "v1", "kind": "List", "items": [*items, pad]}
     path = tmp_path / "dump.json"
     path.write_text(json.dumps(dump))

@@ -65,15 +65,9 @@ class Canvas:
         self._stream.write(f"{HOME}{text}{REST_OF_LINE}{REST_OF_PAGE}")
         self._stream.flush()
 
-    def _rendered(self, draw: Callable[[Screen], None], columns: int) -> list[str]:
+    @staticmethod
+    def _rendered(draw: Callable[[Screen], None], columns: int) -> list[str]:
         buffer = io.StringIO()
-        like = Console(file=self._stream)
-        console = Console(
-            file=buffer,
-            force_terminal=True,
-            width=columns,
-            highlight=False,
-            color_system=like.color_system if like.color_system != "windows" else None,  # type: ignore[arg-type]
-        )
+        console = Console(file=buffer, force_terminal=True, width=columns, highlight=False)
         draw(RichScreen(buffer, console))
         return buffer.getvalue().splitlines()

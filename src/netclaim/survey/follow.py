@@ -37,7 +37,7 @@ async def follow(
     show: Callable[[Moment], None],
 ) -> None:
     """Call `show` with everything at each change, and never return. Cancel to hang up."""
-    changed = asyncio.Event()
+    changed, loop = asyncio.Event(), asyncio.get_running_loop()
     reflectors = [_reflector(client, one, version) for one in selections]
     synced: set[Reflector] = set()
 
@@ -54,11 +54,12 @@ async def follow(
         while True:
             news = await _wait(changed)
             fault = _fault(reflectors)
+            began_s = loop.time()
             if len(synced) == len(reflectors) and (news or fault != told):
                 told = fault
                 show(Moment(_all(reflectors), fault))
-            if news:
-                await asyncio.sleep(SETTLE_S)
+            if news:  # of a large cluster, which takes its time to show, at most half of ours
+                await asyncio.sleep(max(SETTLE_S, loop.time() - began_s))
 
 
 def _reflector(client: Client, selection: Selection, version: Version) -> Reflector:
