@@ -174,6 +174,7 @@ PAGES = {
     "doctor": "doctor.md",
     "driver": "driver.md",
     "explain": "explain.md",
+    "status": "status.md",
     "try": "local.md",
     "upgrade": "upgrade.md",
 }

@@ -31,6 +31,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "demo": "Show the KubeCon demo: three nodes, real interfaces, no cluster.",
     "try": "Run manifests on one machine: real interfaces, no cluster.",
     "explain": "Show why claims get their devices, or why not.",
+    "status": "Show nodes, links, claims and pods, and who uses what.",
     "doctor": "Find out what is wrong with a cluster or a node, and what to do.",
     "upgrade": "Convert resource.k8s.io manifests to another version of the API.",
 }
@@ -38,6 +39,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 FURTHER: Final[Mapping[tuple[str, str], str]] = {
     ("driver", "gc"): "driver_gc",
     ("driver", "uninstall"): "driver_uninstall",
+    ("status", "kubelet"): "status_kubelet",
 }
 
 
@@ -109,16 +111,19 @@ def _typer(*, add_completion: bool = False, **settings: Any) -> typer.Typer:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run `netclaim` with these arguments, or the process's own, and exit."""
+def main(arguments: Sequence[str] | None = None, *, name: str = "netclaim") -> None:
+    """Run `netclaim` with these arguments, or the process's own, and exit.
+
+    `name` is what usage texts call it.
+    """
     with guarded_output():
-        _run(arguments)
+        _run(arguments, name)
 
 
-def _run(arguments: Sequence[str] | None) -> None:
+def _run(arguments: Sequence[str] | None, name: str) -> None:
     faults: list[NetclaimError] = []
     try:
-        build_app()(args=arguments, prog_name="netclaim")
+        build_app()(args=arguments, prog_name=name)
     except* NetclaimError as group:  # a group of tasks may fail in several ways at once
         faults = faults_in(group)
     for fault in faults:

@@ -12,21 +12,30 @@ from typing import Annotated, Final
 
 import typer
 
+from netclaim.cli.cluster_options import (
+    AllNamespaces,
+    Context,
+    Kubeconfig,
+    Local,
+    Namespace,
+    Pid,
+    cluster_of,
+)
 from netclaim.cli.file_options import Files, Recursive
 from netclaim.errors import RequestError
 from netclaim.explain.answer import answer_all
-from netclaim.explain.cluster import read_cluster
-from netclaim.explain.files import read_own
 from netclaim.explain.mistakes import find_mistakes, find_strays
 from netclaim.explain.names import kind_named
 from netclaim.explain.show import as_json, show
 from netclaim.explain.subject import choose
 from netclaim.explain.world import read_world
-from netclaim.kube import Cluster, load_cluster
+from netclaim.kube import Cluster
 from netclaim.manifests.files import SUFFIXES
 from netclaim.manifests.kinds import POD_SPECS
 from netclaim.manifests.objects import Key, Object
 from netclaim.screen import screen_for
+from netclaim.survey.cluster import read_cluster
+from netclaim.survey.files import read_own
 
 __all__ = ["command"]
 
@@ -51,21 +60,12 @@ def command(
     ] = None,
     files: Files = None,
     recursive: Recursive = False,
-    namespace: Annotated[
-        str,
-        typer.Option(
-            "-n",
-            "--namespace",
-            help="Only this namespace. Default: all that the files have, or the context's.",
-        ),
-    ] = "",
-    all_namespaces: Annotated[
-        bool, typer.Option("-A", "--all-namespaces", help="All namespaces of the cluster.")
-    ] = False,
-    kubeconfig: Annotated[
-        str, typer.Option(metavar="FILE", help="The kubeconfig file. Default: kubectl's.")
-    ] = "",
-    context: Annotated[str, typer.Option(help="The context of the kubeconfig.")] = "",
+    namespace: Namespace = "",
+    all_namespaces: AllNamespaces = False,
+    kubeconfig: Kubeconfig = "",
+    context: Context = "",
+    local: Local = False,
+    pid: Pid = 0,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="text|json", help="Output format.")
     ] = "text",
@@ -94,9 +94,8 @@ def command(
     name, files = _told_apart(arguments or (), files or ())
     if not files:
         _refuse_makers(name)
-    cluster = (
-        None if files and not kubeconfig and not context else load_cluster(kubeconfig, context)
-    )
+    live = not files or bool(kubeconfig or context or local or pid)
+    cluster = cluster_of(kubeconfig, context, local=local, pid=pid) if live else None
     usual = namespace or (cluster.namespace if cluster else "default")
     own = read_own(files, usual, recursive=recursive) if files else ()
     if files and not own:
