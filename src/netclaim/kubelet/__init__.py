@@ -14,13 +14,21 @@ from netclaim.kubelet.client import (
 )
 from netclaim.kubelet.dra import ClaimService
 from netclaim.kubelet.dra_api import DRA_APIS, V1, V1BETA1, DraApi
-from netclaim.kubelet.health import DeviceHealth, Health, HealthBoard, HealthSource
+from netclaim.kubelet.health import (
+    HEALTH_APIS,
+    DeviceHealth,
+    Health,
+    HealthApi,
+    HealthBoard,
+    HealthSource,
+)
 from netclaim.kubelet.plugin import serve_plugin
 from netclaim.kubelet.registration import Registration, RegistrationVerdict
 from netclaim.kubelet.sockets import PluginSockets
 
 __all__ = [
     "DRA_APIS",
+    "HEALTH_APIS",
     "V1",
     "V1BETA1",
     "ClaimService",
@@ -30,6 +38,7 @@ __all__ = [
     "DriverCallError",
     "DriverInfo",
     "Health",
+    "HealthApi",
     "HealthBoard",
     "HealthSource",
     "PluginSockets",
