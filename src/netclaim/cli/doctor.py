@@ -15,7 +15,6 @@ from typing import Annotated, Final, NamedTuple
 
 import typer
 
-from netclaim.cli.driver import LINK_DEFAULTS, CniBinDir, DriverName, LeaseDir, driver_name_of
 from netclaim.cli.setting_options import takes_settings
 from netclaim.doctor.cluster_sight import Account, ClusterSight
 from netclaim.doctor.examine import examine
@@ -25,8 +24,11 @@ from netclaim.doctor.show import as_json, show
 from netclaim.doctor.support import STDOUT, SUFFIXES, collect, refuse_existing, write_archive
 from netclaim.errors import RequestError
 from netclaim.framework import Settings
+from netclaim.framework.setting_flags import settings_of
+from netclaim.framework.setting_sources import Followed
 from netclaim.framework.settings import host_name
 from netclaim.kube import Client, Cluster, KubeConfigError, connect, load_cluster
+from netclaim.network.settings import link_settings
 from netclaim.screen import screen_for
 
 __all__ = ["command"]
@@ -48,6 +50,9 @@ class Outputs(NamedTuple):
 
 
 @takes_settings(
+    "name",
+    "lease_dir",
+    "cni_path",
     "node_name",
     "state_dir",
     "kubelet_dir",
@@ -61,7 +66,7 @@ class Outputs(NamedTuple):
     "http_address",
 )
 def command(
-    settings: Settings,
+    followed: Followed,
     *,
     cluster: Annotated[
         bool, typer.Option("--cluster", help="Look at the cluster of the kubeconfig.")
@@ -100,9 +105,6 @@ def command(
     service_account: Annotated[
         str, typer.Option(help="The driver's service account, if it has no DaemonSet.")
     ] = ACCOUNT.name,
-    driver_name: DriverName = LINK_DEFAULTS.name,
-    lease_dir: LeaseDir = LINK_DEFAULTS.lease_dir,
-    cni_bin_dir: CniBinDir = None,
 ) -> None:
     r"""Find out what is wrong with a cluster or a node, and what to do.
 
@@ -120,16 +122,16 @@ def command(
       kubectl -n netclaim-system exec POD -- netclaim doctor --node
     """
     outputs = _outputs(output or ())
-    name = driver_name_of(driver_name)
+    settings, links = settings_of(followed.started), link_settings(followed.started)
     if outputs.archive is not None:
         refuse_existing(outputs.archive, force=force)
     there = _cluster(kubeconfig, context, asked=cluster, node=node)
     here = (
         NodeSight(
             settings,
-            name,
-            lease_dir,
-            tuple(map(Path, cni_bin_dir or LINK_DEFAULTS.cni_path)),
+            links.name,
+            links.lease_dir,
+            tuple(map(Path, links.cni_path)),
             in_pod="KUBERNETES_SERVICE_HOST" in os.environ,
         )
         if node or (not cluster and _is_node(settings))
@@ -144,7 +146,7 @@ def command(
 
     def sight(client: Client) -> ClusterSight:
         account = ACCOUNT._replace(name=service_account)
-        return ClusterSight(client, driver=name, account=account, namespace=namespace)
+        return ClusterSight(client, driver=links.name, account=account, namespace=namespace)
 
     results = asyncio.run(_run(there, here, looked_at, sight=sight, outputs=outputs, force=force))
     if outputs.archive == STDOUT:
