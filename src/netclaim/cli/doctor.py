@@ -28,7 +28,6 @@ from netclaim.framework.setting_flags import settings_of
 from netclaim.framework.setting_sources import Followed
 from netclaim.framework.settings import host_name
 from netclaim.kube import Client, Cluster, KubeConfigError, connect, load_cluster
-from netclaim.network.settings import link_settings
 from netclaim.screen import screen_for
 
 __all__ = ["command"]
@@ -50,9 +49,6 @@ class Outputs(NamedTuple):
 
 
 @takes_settings(
-    "name",
-    "lease_dir",
-    "cni_path",
     "node_name",
     "state_dir",
     "kubelet_dir",
@@ -64,6 +60,9 @@ class Outputs(NamedTuple):
     "runtime_socket",
     "cdi_dir",
     "http_address",
+    "name",
+    "lease_dir",
+    "cni_path",
 )
 def command(
     followed: Followed,
@@ -122,16 +121,17 @@ def command(
       kubectl -n netclaim-system exec POD -- netclaim doctor --node
     """
     outputs = _outputs(output or ())
-    settings, links = settings_of(followed.started), link_settings(followed.started)
+    said = followed.started
+    settings, name = settings_of(said), said["name"]
     if outputs.archive is not None:
         refuse_existing(outputs.archive, force=force)
     there = _cluster(kubeconfig, context, asked=cluster, node=node)
     here = (
         NodeSight(
             settings,
-            links.name,
-            links.lease_dir,
-            tuple(map(Path, links.cni_path)),
+            name,
+            said["lease_dir"],
+            tuple(map(Path, said["cni_path"])),
             in_pod="KUBERNETES_SERVICE_HOST" in os.environ,
         )
         if node or (not cluster and _is_node(settings))
@@ -146,7 +146,7 @@ def command(
 
     def sight(client: Client) -> ClusterSight:
         account = ACCOUNT._replace(name=service_account)
-        return ClusterSight(client, driver=links.name, account=account, namespace=namespace)
+        return ClusterSight(client, driver=name, account=account, namespace=namespace)
 
     results = asyncio.run(_run(there, here, looked_at, sight=sight, outputs=outputs, force=force))
     if outputs.archive == STDOUT:
