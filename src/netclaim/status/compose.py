@@ -6,17 +6,17 @@ selectors compare `device.driver` with.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from netclaim.status.claims import claim_statuses
 from netclaim.status.devices import DeviceId, devices_of, pool_states, uses_of
 from netclaim.status.dra_objects import Claim, Class
 from netclaim.status.nodes import driver_views, node_views
-from netclaim.status.objects import Pod, read_objects
+from netclaim.status.objects import Objects, Pod, read_objects
 from netclaim.status.pods import claim_names, pod_views
 from netclaim.status.problems import find_problems
-from netclaim.status.values import Status
+from netclaim.status.values import Driver, Status
 
 __all__ = ["compose"]
 
@@ -66,13 +66,22 @@ def compose(
             pods=pods,
             reporting=reporting,
         ),
-        notes=(*notes, *there.unread),
+        notes=(*notes, *_strangers(there, drivers, views), *there.unread),
         drivers=views,
         nodes=node_list,
         devices=devices,
         claims=claims,
         pods=pods,
     )
+
+
+def _strangers(there: Objects, drivers: frozenset[str], views: Sequence[Driver]) -> tuple[str, ...]:
+    """Say that a cluster has nothing of the drivers that were asked for, and whose it has."""
+    if views or not there.nodes:
+        return ()
+    others = sorted({one.spec.driver for one in there.slices})
+    more = f"; --all-drivers shows those of {', '.join(others)}" if others else ""
+    return (f"there are no devices of {', '.join(sorted(drivers))}{more}",)
 
 
 def _classes(classes: Iterable[Class]) -> Mapping[str, frozenset[str]]:

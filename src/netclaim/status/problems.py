@@ -48,13 +48,13 @@ def _of_pods(pods: Iterable[Pod]) -> Iterator[Problem]:
         explain = f"netclaim explain pod/{pod.name} -n {pod.namespace}"
         describe = f"kubectl describe pod {pod.name} -n {pod.namespace}"
         starting = states <= {"Reserved", "Ready", "Allocated"}
-        running = "runs without its interface: " if pod.state == "NotReady" else "waits: "
+        runs = "runs, but " if starting else "runs without its interface: "
         yield Problem(
             severity="warning" if starting else "error",
             kind="Pod",
             namespace=pod.namespace,
             name=pod.name,
-            message=f"{running}{pod.waiting}",
+            message=f"{runs if pod.state == 'NotReady' else 'waits: '}{pod.waiting}",
             hint=explain if lacks_device else describe,
         )
 
