@@ -211,8 +211,8 @@ def test_problems_of_devices() -> None:
     taint = {"key": "k", "value": "v", "effect": "NoExecute"}
     published = links("one", link("eth0"), link("eth1", taints=[taint]))
     assert problems(published, claim("a", "eth0"), claim("b", "eth0")) == [
-        "error: device one/eth0: is allocated to several claims: default/a and default/b",
-        "warning: device one/eth1: is tainted: k=v:NoExecute",
+        "error: device one/eth0: allocated to several claims: default/a and default/b",
+        "warning: device one/eth1: tainted: k=v:NoExecute",
     ]
 
 

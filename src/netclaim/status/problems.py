@@ -142,7 +142,7 @@ def _of_devices(devices: Iterable[Device]) -> Iterator[Problem]:
                 kind="Device",
                 namespace="",
                 name=f"{device.pool}/{device.name}",
-                message=f"is tainted: {said}",
+                message=f"tainted: {said}",
                 hint="new claims get it only if they tolerate the taint",
             )
         owners = [one for one in device.used_by if not one.admin_access]
@@ -153,7 +153,7 @@ def _of_devices(devices: Iterable[Device]) -> Iterator[Problem]:
                 kind="Device",
                 namespace="",
                 name=f"{device.pool}/{device.name}",
-                message=f"is allocated to several claims: {names}",
+                message=f"allocated to several claims: {names}",
                 hint="delete the pod of one of them",
             )
 
