@@ -6,7 +6,7 @@ selectors compare `device.driver` with.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from netclaim.status.claims import claim_statuses
@@ -51,7 +51,7 @@ def compose(
     }
     by_name = {(one.namespace, one.name): one for one in claims}
     there_names = {(one.metadata.namespace, one.metadata.name) for one in there.claims}
-    concerned = [pod for pod in there.pods if _uses(pod, set(raw), there_names)]
+    concerned = [pod for pod in there.pods if _uses(pod, raw.keys(), there_names)]
     pods = pod_views(concerned, by_name, raw, reporting)
     names = {one.driver for one in devices} | (drivers - _absent(drivers, classes, devices))
     views = driver_views(names, devices, claims, _by_driver(classes))
@@ -117,7 +117,7 @@ def _concerns(claim: Claim, drivers: frozenset[str], classes: Mapping[str, froze
     return not asked or any(not names or names & drivers for names in asked)
 
 
-def _uses(pod: Pod, ours: set[tuple[str, str]], there: set[tuple[str, str]]) -> bool:
+def _uses(pod: Pod, ours: Collection[tuple[str, str]], there: Collection[tuple[str, str]]) -> bool:
     """Whether a pod uses a claim of ours, or one that is not there and may become one."""
     keys = [(pod.metadata.namespace, name) for _, name, _ in claim_names(pod)]
     return any(key in ours or key not in there for key in keys)
