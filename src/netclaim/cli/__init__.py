@@ -19,7 +19,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from netclaim import __version__
 from netclaim.cli.output import guarded_output
-from netclaim.errors import NetclaimError, exit_code, faults_in
+from netclaim.errors import NetclaimError, RequestError, exit_code, faults_in
+from netclaim.manifests.near import near
 
 __all__ = ["COMMANDS", "FURTHER", "build_app", "load_command", "main"]
 
@@ -31,6 +32,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "try": "Run manifests on one machine: real interfaces, no cluster.",
     "explain": "Show why claims get their devices, or why not.",
     "status": "Show nodes, links, claims and pods, and who uses what.",
+    "doctor": "Find out what is wrong with a cluster or a node, and what to do.",
     "upgrade": "Convert resource.k8s.io manifests to another version of the API.",
 }
 # Commands of two words, each with its module: the first one's own help names them.
@@ -52,6 +54,9 @@ class _LazyGroup(TyperGroup):
         return None if summary is None else TyperCommand(cmd_name, help=summary)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        close = "" if args[0] in COMMANDS else near(args[0], COMMANDS)
+        if close:
+            raise RequestError(f'unknown command "{args[0]}"; did you mean "{close}"?')
         name, _, rest = super().resolve_command(ctx, args)
         further = FURTHER.get((str(name), rest[0])) if rest else None
         if further is not None:

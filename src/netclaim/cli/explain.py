@@ -1,8 +1,7 @@
 """`netclaim explain`: why a claim gets its device, or why not, down to the clause of a selector.
 
 Promise: only looks, at files and at a cluster. Exits with 0 if everything asked about fits or is
-allocated, with 1 if something cannot be or its parameters have a mistake, with 2 if what was given
-cannot be read.
+allocated, with 1 if something cannot be or has a mistake, with 2 if what was given cannot be read.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ from netclaim.cli.cluster_options import (
 from netclaim.cli.file_options import Files, Recursive
 from netclaim.errors import RequestError
 from netclaim.explain.answer import answer_all
-from netclaim.explain.mistakes import find_mistakes
+from netclaim.explain.mistakes import find_mistakes, find_strays
 from netclaim.explain.names import kind_named
 from netclaim.explain.show import as_json, show
 from netclaim.explain.subject import choose
@@ -74,13 +73,13 @@ def command(
     r"""Show why claims get their devices, or why not.
 
     Lists for every node and device which selector is false and the value that it found, which claim
-    holds the device, and any other reason, with the nearest miss first. Also reports mistakes in
-    network parameters, which the driver would refuse. Reads a cluster, or files that include
+    holds the device, and any other reason, with the nearest miss first. Also reports mistakes that
+    the driver or an API server would refuse. Reads a cluster, or files that include
     ResourceSlices, or files as if they were applied to a cluster. Changes nothing.
 
     Exits with 0 if everything asked about fits or is allocated, with 1 if something cannot be
-    allocated, does not run or has a mistake in its parameters, and with 2 if the input cannot be
-    read.
+    allocated, does not run, cannot be judged or has a mistake in its manifest or parameters, and
+    with 2 if the input cannot be read.
 
     \b
     Examples:
@@ -108,9 +107,10 @@ def command(
     asked = {found.key for found in own}
     space = namespace if files or all_namespaces else usual
     subjects = choose(world, name, space, among=lambda key: not files or key in asked)
-    if not subjects and files:
+    strays = () if name else find_strays(own, subjects)
+    if not subjects and files and not strays:
         raise RequestError(f"{', '.join(files)}: nothing needs devices")
-    if not subjects:
+    if not subjects and not files:
         where = f"namespace {space}" if space else "all namespaces"
         print(f"{where}: nothing needs devices", file=sys.stderr)
     mistakes = find_mistakes(objects, subjects)
@@ -119,10 +119,11 @@ def command(
         for answer in answer_all(world, subjects)
     ]
     if output == "json":
-        print(as_json(answers))
+        print(as_json(answers, strays))
     else:
-        show(answers, screen_for(sys.stdout), details=bool(name) or len(answers) == 1)
-    if not all(answer.is_well for answer in answers):
+        screen = screen_for(sys.stdout)
+        show(answers, strays, screen, details=bool(name) or len(answers) == 1)
+    if strays or not all(answer.is_well for answer in answers):
         raise typer.Exit(CANNOT)
 
 
