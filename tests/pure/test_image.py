@@ -130,6 +130,28 @@ def test_the_archive_on_another_machine(
     ]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["packages", "new", "--system", "."], "packages needs --lock"),
+        (["system", "."], ". exists already"),
+        (["kernel", "new"], "invalid choice: 'kernel'"),
+    ],
+)
+def test_wrong_arguments(
+    script: ModuleType,
+    arguments: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What is wrong is said before anything is fetched or written."""
+    monkeypatch.setattr("sys.argv", ["image_tree.py", *arguments])
+    with pytest.raises(SystemExit, match="2"):
+        script.main()
+    assert said in capsys.readouterr().err
+
+
 def test_sizes(tmp_path: Path) -> None:
     """An image's sizes are those of its layers, before and after they are compressed."""
     small, large = Tree(), Tree()
