@@ -60,8 +60,10 @@ def test_the_context_of_the_dockerfile() -> None:
     """What the first stage builds from is not ignored, and nothing else is sent."""
     ignored = (CHECKOUT / ".dockerignore").read_text().splitlines()
     sent = {line[1:] for line in ignored if line.startswith("!")}
-    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+    settings = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
+    project, wheel = settings["project"], settings["tool"]["hatch"]["build"]["targets"]["wheel"]
     needed = {project["readme"], *project["license-files"], "pyproject.toml", "Makefile"}
+    needed |= {path.split("/")[0] for path in wheel["force-include"]}
     needed |= {"src", "native", "scripts", "requirements-runtime.lock", ".gitignore"}
     assert sent == needed
     assert all((CHECKOUT / name).exists() for name in sent)
