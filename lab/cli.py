@@ -1,6 +1,7 @@
 """`python -m lab`: the lab's commands."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ from lab.api import LabApi
 from lab.binaries import Binaries
 from lab.cluster import DEFAULT_PORT, Lab
 from lab.demo import run_demo
+from lab.driver_image import DRIVER_IMAGE, build_driver_image
 from lab.driver_set import DriverSet
 from lab.drivers import DEFAULT_DRIVER, is_ready, netclaim_driver, program_driver
 from lab.errors import LabError, UsageError
@@ -213,6 +215,39 @@ def demo(
 ) -> None:
     """Show the demo of the KubeCon talk on a cluster of its own, which is removed afterwards."""
     run_demo(_lab("demo"), keep=keep)
+
+
+images = typer.Typer(help="The checkout as a container image.", no_args_is_help=True)
+app.add_typer(images, name="image")
+
+
+@images.command("build")
+def image_build(
+    output: Annotated[Path | None, typer.Option(help="Write the image to this file too.")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Fetch the Debian packages again, for their updates.")
+    ] = False,
+) -> None:
+    """Build netclaim's image, without a container engine, and print its sizes."""
+    image = build_driver_image(Progress(), fresh=fresh)
+    path = image.path
+    if output is not None:
+        try:
+            path = Path(shutil.copyfile(image.path, output))
+        except OSError as error:
+            raise UsageError(f"{output}: cannot be written: {error.strerror}") from error
+    print(f"{DRIVER_IMAGE}: {path}")
+    print(f"{image.unpacked / 1e6:.1f} MB, {image.packed / 1e6:.1f} MB compressed")
+
+
+@images.command("load")
+def image_load(name: Name = DEFAULT_NAME) -> None:
+    """Build netclaim's image and load it on every node."""
+    lab = _lab(name)
+    nodes = lab.require_up().nodes
+    with build_driver_image(Progress()).path.open("rb") as content:
+        lab.load_image(content, nodes)
+    print(f"{DRIVER_IMAGE} loaded on {', '.join(nodes)}")
 
 
 drivers = typer.Typer(help="The checkout's driver on every node.", no_args_is_help=True)
