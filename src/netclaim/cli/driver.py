@@ -4,6 +4,7 @@ Promise: a bad value is refused before anything starts, in one line that names i
 only reads options; what each setting means, and its default, stands with the settings.
 """
 
+import asyncio
 import ipaddress
 import re
 from dataclasses import replace
@@ -15,15 +16,17 @@ import typer
 from netclaim.cli.link_patterns import link_patterns
 from netclaim.cli.policy_options import POLICY_HELP, PolicyName, level_of, listed
 from netclaim.cli.setting_options import takes_settings
+from netclaim.cli.uninstalling import remove_traces
 from netclaim.cni.conflist import PLAIN_NAME
 from netclaim.errors import RequestError
 from netclaim.framework import Settings, serve
 from netclaim.framework.settings import host_name
+from netclaim.kernel.proc_sys import make_sysctls_writable
 from netclaim.model.device import DNS_SUBDOMAIN, DOMAIN_MAX
 from netclaim.network import LinkSettings, link_driver
 from netclaim.plugins import PLUGIN_TYPES
 
-__all__ = ["LINK_DEFAULTS", "DriverName", "command", "driver_name_of"]
+__all__ = ["LINK_DEFAULTS", "DriverName", "LeaseDir", "command", "driver_name_of"]
 
 LINK_DEFAULTS: Final = LinkSettings(state_dir=Settings(node_name="").state_dir)
 
@@ -150,7 +153,8 @@ def command(
     beside it.
 
     `netclaim driver gc` has the running driver remove what is left over on the node; `netclaim
-    driver uninstall` removes what a retired driver left there.
+    driver retire` is for the end of its pod; `netclaim driver uninstall` removes what a retired
+    driver left there.
     """
     settings = _checked(settings)
     if level_of(policy) > level_of(policy_ceiling):
@@ -172,7 +176,10 @@ def command(
         policy_ceiling=level_of(policy_ceiling),
         claim_plugins=_claim_plugins(claim_plugins),
     )
-    serve(link_driver(link_settings), settings)
+    make_sysctls_writable()
+    if serve(link_driver(link_settings), settings):
+        for line in asyncio.run(remove_traces(settings, name, lease_dir)):
+            print(line)
 
 
 def driver_name_of(value: str) -> str:
