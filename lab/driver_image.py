@@ -74,7 +74,7 @@ def build_driver_image(progress: Progress, *, fresh: bool = False) -> DriverImag
         tree = ("--system", f"{system}/tree")
         _make(packages, progress, "Python packages", "packages", *tree, "--lock", str(LOCK))
         wheel = build_wheel(Path(work))
-        made_of = [system / "layer.json", packages / "layer.json", wheel, DOCKERFILE]
+        made_of = [SCRIPT, system / "layer.json", packages / "layer.json", wheel, DOCKERFILE]
         target = cache_root() / f"image-{_key(*made_of)}.tar"
         if not target.exists():
             own = Path(work) / "netclaim"
