@@ -4,7 +4,7 @@ PY := .venv/bin/python
 
 NATIVE := src/netclaim/chained/netclaim-attach
 
-.PHONY: help setup native parts lint test soak demo lab-demo bench faults lab-up lab-down lock proto clean
+.PHONY: help setup native parts lint test soak demo lab-demo bench faults lab-up lab-down lock chart proto clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,10 @@ lock: setup ## generate requirements.lock from pyproject.toml
 	$(PY) -m pip install --quiet uv
 	.venv/bin/uv pip compile --quiet --group dev pyproject.toml --generate-hashes --universal \
 	  --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock
+
+chart: setup ## make the chart's README and schema, and the manifests in deploy/
+	$(PY) scripts/policy_files.py
+	$(PY) scripts/chart_files.py
 
 proto: setup ## generate the protobuf modules from the .proto files
 	$(PY) scripts/gen_proto.py

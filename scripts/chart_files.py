@@ -78,9 +78,7 @@ def values(text: str) -> list[Value]:
     return list(_values(root, text.splitlines(), ()))
 
 
-def _values(
-    node: yaml.MappingNode, lines: list[str], path: tuple[str, ...]
-) -> Iterator[Value]:
+def _values(node: yaml.MappingNode, lines: list[str], path: tuple[str, ...]) -> Iterator[Value]:
     for key, value in node.value:
         here = (*path, key.value)
         prose = _comment_above(lines, key.start_mark.line)
