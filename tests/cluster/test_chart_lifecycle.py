@@ -97,8 +97,7 @@ def begin_burst(admin: Kubectl, burst: Kubectl) -> None:
             document["metadata"]["name"] = "burst"
             document["spec"]["replicas"] = BURST
             document["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 0
-        if document["kind"] != "DeviceClass":  # the chart's own
-            burst.apply(document)
+        burst.apply(document)  # the class, too, which the demo had its own of
     eventually(
         lambda: burst.items("pods"),
         lambda pods: any(pod["spec"].get("nodeName") for pod in pods),

@@ -26,7 +26,7 @@ from netclaim.kube import (
 )
 from netclaim.kube.resource import NODES
 
-__all__ = ["command"]
+__all__ = ["command", "reason_to_retire"]
 
 DAEMON_SETS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet", namespaced=True)
 LOOK_S: Final = 2.0  # between looks at what is still in use
@@ -43,7 +43,7 @@ def command(settings: Settings, *, driver_name: DriverName = LINK_DEFAULTS.name)
     preStop hook of the driver's pod.
     """
     name = driver_name_of(driver_name)
-    why = asyncio.run(_reason_to_retire(settings))
+    why = asyncio.run(_find_out(settings))
     if not why:
         print("the driver is to come back: nothing to do")
         return
@@ -65,7 +65,7 @@ def command(settings: Settings, *, driver_name: DriverName = LINK_DEFAULTS.name)
         time.sleep(LOOK_S)
 
 
-async def _reason_to_retire(settings: Settings) -> str:
+async def _find_out(settings: Settings) -> str:
     """Why the driver will not come back; nothing if it will, or if that cannot be found out."""
     namespace, _, name = settings.daemon_set.partition("/")
     if not namespace or not name:
@@ -75,30 +75,33 @@ async def _reason_to_retire(settings: Settings) -> str:
         )
     try:
         async with asyncio.timeout(ASK_S), connect(load_cluster(settings.kubeconfig)) as client:
-            return await _ask(client, settings, namespace, name)
+            return await reason_to_retire(client, settings.node_name, settings.daemon_set)
     except (NetclaimError, TimeoutError) as error:
         print(f"cannot find out whether {settings.daemon_set} exists: {str(error) or 'no answer'}")
         return ""
 
 
-async def _ask(client: Client, settings: Settings, namespace: str, name: str) -> str:
+async def reason_to_retire(client: Client, node: str, daemon_set: str) -> str:
+    """Why the driver will not come back; nothing if it will. Raises if nobody can say."""
+    namespace, _, name = daemon_set.partition("/")
     try:
         found = await client.get(DAEMON_SETS, name, namespace=namespace)
     except NotFoundError:
-        return f"the DaemonSet {namespace}/{name} was deleted"
+        return f"the DaemonSet {daemon_set} was deleted"
     except UnauthorizedError:
         return "the driver's service account was deleted"
-    except ForbiddenError as error:
-        return await _ask_for_rights(client, settings, error)
+    except ForbiddenError:
+        if await _may_read_node(client, node):
+            raise  # only the right to ask this is missing
+        return "the driver's roles were deleted"
     if found["metadata"].get("deletionTimestamp"):
-        return f"the DaemonSet {namespace}/{name} is being deleted"
+        return f"the DaemonSet {daemon_set} is being deleted"
     return ""
 
 
-async def _ask_for_rights(client: Client, settings: Settings, refusal: ForbiddenError) -> str:
-    """An uninstall takes away all of the driver's roles, not only the one for this question."""
+async def _may_read_node(client: Client, node: str) -> bool:
     try:
-        await client.get(NODES, settings.node_name)
+        await client.get(NODES, node)
     except (ForbiddenError, UnauthorizedError):
-        return "the driver's roles were deleted"
-    raise refusal
+        return False
+    return True

@@ -26,15 +26,13 @@ async def remove_traces(settings: Settings, name: str, lease_dir: Path) -> list[
     """Remove everything of the driver `name` that no running pod needs."""
     places = RuntimePlaces.of(settings, name)
     done = await _remove_entry(settings, name, places)
-    started_with = list(settings.cdi_dir.glob(f"{name}_*.json"))
-    if started_with and places.program.exists():
-        count = len(started_with)
-        claims = "1 claim" if count == 1 else f"{count} claims"
-        if done or places.socket.parent.exists():
-            done.append(f"kept {places.program}: pods still use {claims} and need it to restart")
-    else:
+    started_with = len(list(settings.cdi_dir.glob(f"{name}_*.json")))
+    if not started_with:
         done += _removed(places.program.parent)
     done += _removed(places.socket.parent)
+    if started_with and places.program.exists() and done:
+        claims = "1 claim" if started_with == 1 else f"{started_with} claims"
+        done.append(f"kept {places.program}: pods still use {claims} and need it to restart")
     return done + _remove_state(settings.state_dir / name, lease_dir / name)
 
 
