@@ -6,6 +6,7 @@ The driver runs as pods from its image. One test, since each step begins where t
 import secrets
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ from tests.cluster.drivers import addresses, eventually, in_node
 from tests.cluster.manifests import deployment
 
 NODES = ("kind-control-plane", "kind-worker", "kind-worker2")
-BURST = 12
+BURST = 12  # pods that run from the upgrade to the end
+WAVE = 4  # pods that start and end while the driver is replaced
+AT_ONCE = "--set-string=update.nodes=100%"  # all nodes at a time
 # What kubelet itself says when it asks for a claim before the API server knows that its node may
 # read it; it asks again a minute later. It happens with every driver.
 NOT_YET_ALLOWED = "no relationship found between node"
@@ -60,7 +63,13 @@ def test_a_release_from_install_to_uninstall(charted: Lab) -> None:
 
     burst = charted.kubectl("burst")
     begin_burst(admin, burst)
-    helm.upgrade("--set-string=podAnnotations.round=two")
+    first = driver_pod(charted, "kind-worker")
+    with ThreadPoolExecutor() as beside:
+        upgrade = beside.submit(helm.upgrade, "--set-string=podAnnotations.round=two", AT_ONCE)
+        while not upgrade.done():
+            start_and_end_some(burst)
+        upgrade.result()
+    assert driver_pod(charted, "kind-worker") != first
     seen = burst_addresses(burst)
     assert failed_starts(burst) == []
     helm.rollback(1)
@@ -85,6 +94,28 @@ def driver_nodes(lab: Lab) -> Counter[str]:
         if "deletionTimestamp" not in pod["metadata"]
         and all(status["ready"] for status in pod["status"]["containerStatuses"])
     )
+
+
+def driver_pod(lab: Lab, node: str) -> str:
+    """The name of the driver's pod on a node that is not ending."""
+    pods = lab.kubectl(CHART_NAMESPACE).items("pods", f"--field-selector=spec.nodeName={node}")
+    (name,) = [
+        pod["metadata"]["name"] for pod in pods if "deletionTimestamp" not in pod["metadata"]
+    ]
+    return str(name)
+
+
+def start_and_end_some(burst: Kubectl) -> None:
+    """Start pods with an interface each, and end them."""
+    more = burst.get("deployment", "burst")
+    labels = {"app": "wave"}
+    pod = {**more["spec"]["template"], "metadata": {"labels": labels}}
+    spec = {"replicas": WAVE, "selector": {"matchLabels": labels}, "template": pod}
+    burst.apply(
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "wave"}, "spec": spec}
+    )
+    burst.wait("deployment/wave", f"jsonpath={{.status.availableReplicas}}={WAVE}")
+    burst("delete", "deployment/wave", "--cascade=foreground", "--timeout=180s")
 
 
 def begin_burst(admin: Kubectl, burst: Kubectl) -> None:
@@ -152,8 +183,12 @@ def check_free_nodes_are_clean(lab: Lab, before: dict[str, Any]) -> None:
     """Nodes without pods that have interfaces are done with the driver at once."""
     for node in ("kind-control-plane", "kind-worker2"):
         wait_clean(lab, node, before)
-    leaving = lab.kubectl(CHART_NAMESPACE).items("pods", "--output=json")
-    assert {pod["spec"]["nodeName"] for pod in leaving} == {"kind-worker"}
+    kubectl = lab.kubectl(CHART_NAMESPACE)
+    eventually(
+        lambda: {pod["spec"]["nodeName"] for pod in kubectl.items("pods")},
+        lambda nodes: nodes == {"kind-worker"},
+        "drivers only where pods need them",
+    )
 
 
 def check_all_clean(lab: Lab, before: dict[str, Any]) -> None:
