@@ -11,10 +11,11 @@ from typing import Final
 
 from netclaim.chained import AGAIN, OK, Listing, encode_retire
 from netclaim.cli.asking import NoDriverError, ask_driver
-from netclaim.cli.driver import LINK_DEFAULTS, DriverName, driver_name_of
 from netclaim.cli.setting_options import takes_settings
 from netclaim.errors import NetclaimError, RequestError
 from netclaim.framework import Settings
+from netclaim.framework.setting_flags import settings_of
+from netclaim.framework.setting_sources import Followed
 from netclaim.kube import (
     Client,
     ForbiddenError,
@@ -33,8 +34,8 @@ LOOK_S: Final = 2.0  # between looks at what is still in use
 ASK_S: Final = 20.0  # for the API server; a driver that ends for an update must not wait for it
 
 
-@takes_settings("run_dir", "kubeconfig", "node_name", "daemon_set")
-def command(settings: Settings, *, driver_name: DriverName = LINK_DEFAULTS.name) -> None:
+@takes_settings("name", "run_dir", "kubeconfig", "node_name", "daemon_set")
+def command(followed: Followed) -> None:
     """Tell the driver on this node that it will not come back, if that is so.
 
     Asks the API server whether the driver's DaemonSet still exists. If it was deleted, the driver
@@ -42,7 +43,7 @@ def command(settings: Settings, *, driver_name: DriverName = LINK_DEFAULTS.name)
     ended. When it is stopped then, the driver removes what it left on the node. Meant for the
     preStop hook of the driver's pod.
     """
-    name = driver_name_of(driver_name)
+    settings, name = settings_of(followed.started), followed.started["name"]
     why = asyncio.run(_find_out(settings))
     if not why:
         print("the driver is to come back: nothing to do")

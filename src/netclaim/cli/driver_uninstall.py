@@ -7,11 +7,11 @@ everything back.
 import asyncio
 from typing import Final
 
-from netclaim.cli.driver import LINK_DEFAULTS, DriverName, LeaseDir, driver_name_of
 from netclaim.cli.setting_options import takes_settings
 from netclaim.cli.uninstalling import remove_traces
 from netclaim.errors import RequestError
-from netclaim.framework import Settings
+from netclaim.framework.setting_flags import settings_of
+from netclaim.framework.setting_sources import Followed
 from netclaim.framework.store import is_locked
 
 __all__ = ["command"]
@@ -19,13 +19,17 @@ __all__ = ["command"]
 NOTHING: Final = "nothing to remove"
 
 
-@takes_settings("run_dir", "state_dir", "kubelet_dir", "cni_conf_dir", "cni_program_dir", "cdi_dir")
-def command(
-    settings: Settings,
-    *,
-    driver_name: DriverName = LINK_DEFAULTS.name,
-    lease_dir: LeaseDir = LINK_DEFAULTS.lease_dir,
-) -> None:
+@takes_settings(
+    "name",
+    "run_dir",
+    "state_dir",
+    "lease_dir",
+    "kubelet_dir",
+    "cni_conf_dir",
+    "cni_program_dir",
+    "cdi_dir",
+)
+def command(followed: Followed) -> None:
     """Remove what a retired driver left on this node.
 
     Removes the driver from the runtime's network configuration, the programs that it put on the
@@ -33,9 +37,10 @@ def command(
     address leases. Stop the driver first. Interfaces of running pods stay until the pods end, and
     so does what a driver that comes back needs to release them. Needs root.
     """
-    name = driver_name_of(driver_name)
+    settings, name = settings_of(followed.started), followed.started["name"]
     journal = settings.state_dir / name / "journal.db"
     if journal.exists() and is_locked(journal):
         raise RequestError(f"the driver {name} is running on this node; stop it first")
+    lease_dir = followed.started["lease_dir"]
     for line in asyncio.run(remove_traces(settings, name, lease_dir)) or [NOTHING]:
         print(line)

@@ -118,6 +118,16 @@ LOOP_STALLS: Final = Declared(
     "Number of times that an event loop was blocked for more than a second.",
     LOOPS,
 )
+SETTINGS_VALID: Final = Declared(
+    "netclaim_settings_valid",
+    "gauge",
+    "Whether the file of settings could be used when it was last read: 1 or 0.",
+)
+SETTINGS_RESTART_NEEDED: Final = Declared(
+    "netclaim_settings_restart_needed",
+    "gauge",
+    "Settings that the file has changed and that take effect only after a restart.",
+)
 METRICS: Final = (
     *SECONDS.values(),
     PUBLISHED_DEVICES,
@@ -129,6 +139,8 @@ METRICS: Final = (
     DROPPED_EVENTS,
     LOOP_LAG,
     LOOP_STALLS,
+    SETTINGS_VALID,
+    SETTINGS_RESTART_NEEDED,
 )
 
 
@@ -149,6 +161,9 @@ class Metrics:
         self.dropped_events = self._counter(DROPPED_EVENTS).labels(driver)
         self._loop_lag = self._histogram(LOOP_LAG)
         self._loop_stalls = self._counter(LOOP_STALLS)
+        self.settings_valid = self._gauge(SETTINGS_VALID).labels(driver)
+        self.settings_valid.set(1)  # without a file too
+        self.settings_restart_needed = self._gauge(SETTINGS_RESTART_NEEDED).labels(driver)
 
     @contextmanager
     def timed(self, verb: Verb) -> Iterator[None]:

@@ -24,6 +24,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -40,9 +41,12 @@ from netclaim.framework.logs import configure_logs
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.own_loop import hooks_on, own_loop
 from netclaim.framework.relay import RelayedHooks
+from netclaim.framework.reload import Following
 from netclaim.framework.retire import AWAY_S, Retirement
 from netclaim.framework.runtime_places import RuntimePlaces
-from netclaim.framework.settings import HTTP_ADDRESS, Settings, settings_from_command_line
+from netclaim.framework.setting_flags import followed_from_command_line, settings_of
+from netclaim.framework.setting_sources import Followed, Resolved
+from netclaim.framework.settings import HTTP_ADDRESS, Settings
 from netclaim.framework.turn import Turns
 from netclaim.framework.watchdog import Watchdog, Watched, this_loop, watching
 from netclaim.kube import connect, load_cluster
@@ -63,19 +67,25 @@ HOOKS_S: Final = 2.5  # the runtime waits two seconds for a hook
 END_S: Final = 60.0
 
 
-def serve(driver: Driver, settings: Settings | None = None) -> bool:
+def serve(
+    driver: Driver, settings: Settings | None = None, followed: Followed | None = None
+) -> bool:
     """Run a driver as this process. Without settings: those of the command line.
 
-    Returns whether it was retired and has released everything, so that nothing of it need stay.
+    The file of `followed` is looked at while the driver runs. Returns whether it was retired and
+    has released everything, so that nothing of it need stay.
     """
     if settings is None:
-        settings = settings_from_command_line(f"The DRA driver {driver.name}.")
+        followed = followed_from_command_line(f"The DRA driver {driver.name}.")
+        settings = settings_of(followed.started)
     configure_logs(settings.log_format, settings.log_level)
+    if followed is not None:
+        followed = replace(followed, change=partial(_with_logs, followed.change))
     sys.setswitchinterval(SWITCH_S)
     faults: list[NetclaimError] = []
     retirement = Retirement()
     try:
-        asyncio.run(_until_signalled(driver, settings, retirement))
+        asyncio.run(_until_signalled(driver, settings, followed, retirement))
     except* NetclaimError as group:
         faults = faults_in(group)
     for fault in faults:
@@ -89,6 +99,7 @@ async def run_driver(
     driver: Driver,
     settings: Settings,
     *,
+    followed: Followed | None = None,
     clock: Clock | None = None,
     retirement: Retirement | None = None,
 ) -> None:
@@ -135,6 +146,9 @@ async def run_driver(
         )
         group = await stack.enter_async_context(asyncio.TaskGroup())
         group.create_task(turns.run())
+        if followed is not None and followed.sources.path is not None:
+            noted = replace(followed, change=partial(_with_node, followed.change, turns))
+            group.create_task(Following(noted, metrics, clock).run())
         await turns.wait_known()
         if plugin is not None:
             await stack.enter_async_context(_connecting(plugin, group))
@@ -157,6 +171,18 @@ async def run_driver(
             state.registered = False
             await clock.sleep(AWAY_S)
             retirement.away = True
+
+
+def _with_logs(change: Callable[[Resolved], None], resolved: Resolved) -> None:
+    """Take over the settings that the file has changed, those of the log among them."""
+    configure_logs(resolved["log_format"], resolved["log_level"])
+    change(resolved)
+
+
+def _with_node(change: Callable[[Resolved], None], turns: Turns, resolved: Resolved) -> None:
+    """Likewise, and ask for the node again: it may count for the first time."""
+    change(resolved)
+    turns.note_settings()
 
 
 class _State:
@@ -223,13 +249,17 @@ async def _run(part: Callable[[], Awaitable[object]]) -> None:
     await part()
 
 
-async def _until_signalled(driver: Driver, settings: Settings, retirement: Retirement) -> None:
+async def _until_signalled(
+    driver: Driver, settings: Settings, followed: Followed | None, retirement: Retirement
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(run_driver(driver, settings, retirement=retirement))
+        running = group.create_task(
+            run_driver(driver, settings, followed=followed, retirement=retirement)
+        )
         await stop.wait()
         log.info("serve.stopping", driver=driver.name)
         faulthandler.dump_traceback_later(END_S, exit=True)
