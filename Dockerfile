@@ -18,8 +18,7 @@ COPY requirements-runtime.lock ./
 RUN python3 scripts/image_tree.py packages /image/packages \
       --system /image/system --lock requirements-runtime.lock
 COPY . .
-RUN make native \
- && python3 -m hatchling build -t wheel \
+RUN python3 -m hatchling build -t wheel \
  && python3 scripts/image_tree.py netclaim /image/netclaim \
       --system /image/system --wheel dist/netclaim-*.whl
 

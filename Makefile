@@ -4,7 +4,7 @@ PY := .venv/bin/python
 
 NATIVE := src/netclaim/chained/netclaim-attach
 
-.PHONY: help setup native parts lint test soak demo lab-demo bench faults lab-up lab-down lock chart proto clean
+.PHONY: help setup native parts lint test soak demo lab-demo bench faults lab-up lab-down wheel image lock chart proto clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,10 +55,21 @@ lab-up: setup ## boot a real Kubernetes on this machine (root)
 lab-down: setup ## remove it again
 	@$(PY) -m lab down
 
-lock: setup ## generate requirements.lock from pyproject.toml
+wheel: setup ## the wheel and the source distribution, into dist/
+	@rm -f dist/*.whl dist/*.tar.gz
+	@$(PY) -m hatchling build
+
+image: setup ## the container image as a file, and its sizes; no container engine is needed
+	@mkdir -p dist
+	@$(PY) -m lab image build --output dist/netclaim-image.tar
+
+LOCK := .venv/bin/uv pip compile --quiet pyproject.toml --generate-hashes --universal \
+  --no-emit-index-url --custom-compile-command "make lock"
+
+lock: setup ## generate the lock files from pyproject.toml
 	$(PY) -m pip install --quiet uv
-	.venv/bin/uv pip compile --quiet --group dev pyproject.toml --generate-hashes --universal \
-	  --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock
+	$(LOCK) --group dev --output-file requirements.lock
+	$(LOCK) --constraint requirements.lock --no-annotate --output-file requirements-runtime.lock
 
 chart: setup ## make the chart's README and schema, and the manifests in deploy/
 	$(PY) scripts/policy_files.py

@@ -13,6 +13,7 @@ from lab.binaries import Binaries
 from lab.cluster import DEFAULT_PORT, Lab
 from lab.demo import run_demo
 from lab.driver_image import DRIVER_IMAGE, build_driver_image
+from lab.driver_pod import driver_pod
 from lab.driver_set import DriverSet
 from lab.drivers import DEFAULT_DRIVER, is_ready, netclaim_driver, program_driver
 from lab.errors import LabError, UsageError
@@ -248,6 +249,16 @@ def image_load(name: Name = DEFAULT_NAME) -> None:
     with build_driver_image(Progress()).path.open("rb") as content:
         lab.load_image(content, nodes)
     print(f"{DRIVER_IMAGE} loaded on {', '.join(nodes)}")
+
+
+@images.command("try")
+def image_try(node_name: str, name: Name = DEFAULT_NAME) -> None:
+    """Run the image's driver as a pod on a node, print how fast it started, and remove it."""
+    lab = _lab(name)
+    lab.enter_command(node_name, [])  # says which nodes there are, if this is none
+    with driver_pod(lab, node_name, "image.netclaim.dev") as start:
+        print(f"registered {start.registered_s:.1f} s after the start of its process", end="")
+        print(f", with {start.cpu_s:.1f} s of CPU time until it was ready")
 
 
 drivers = typer.Typer(help="The checkout's driver on every node.", no_args_is_help=True)

@@ -8,6 +8,7 @@ archive and the package registry. Two builders at once take turns.
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -32,7 +33,7 @@ DRIVER_IMAGE = f"netclaim.dev/netclaim:{netclaim.__version__}"
 SCRIPT = CHECKOUT / "scripts" / "image_tree.py"
 LOCK = CHECKOUT / "requirements-runtime.lock"
 COMPRESSION = 6  # of gzip: the image may be published; 9 takes far longer for 1 % less
-KEPT = 4  # images in the cache: those of a few checkouts side by side
+KEPT = 6  # of each kind in the cache: those of a few checkouts side by side
 ERROR_LINES = 15  # of a failed program's output
 
 
@@ -76,17 +77,18 @@ def build_driver_image(progress: Progress, *, fresh: bool = False) -> DriverImag
         wheel = build_wheel(Path(work))
         made_of = [SCRIPT, system / "layer.json", packages / "layer.json", wheel, DOCKERFILE]
         target = cache_root() / f"image-{_key(*made_of)}.tar"
-        if not target.exists():
+        if target.exists():
+            target.touch()  # in use
+        else:
             own = Path(work) / "netclaim"
             _make(own, progress, "netclaim", "netclaim", *tree, "--wheel", str(wheel))
             _assemble([system, packages, own], target)
-            _forget_older(target)
+        _forget_older()
         return DriverImage.read(target)
 
 
 def build_wheel(target: Path) -> Path:
     """Build netclaim's wheel into a directory, with the compiled program in it."""
-    _run("make", "--silent", "--no-print-directory", "native")
     _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target))
     return next(target.glob("netclaim-*.whl"))
 
@@ -101,14 +103,13 @@ def _key(*files: Path) -> str:
 def _make(target: Path, progress: Progress, title: str, *arguments: str) -> None:
     """Have a layer in a directory: its files, and the same packed."""
     if target.is_dir():
+        os.utime(target)  # in use
         return
     with progress.step(f"image: {title}"), staged(target) as staging:
         layer, *options = arguments
         _run(sys.executable, str(SCRIPT), layer, str(staging / "tree"), *options)
         tree = Tree()
         tree.add_directory(staging / "tree", "")
-        if layer == "system":
-            tree.directories |= {"/tmp": 0o1777, "/root": 0o700}
         packed = pack(tree, COMPRESSION)
         (staging / "layer.tar.gz").write_bytes(packed.packed)
         (staging / "layer.json").write_text(json.dumps(packed.unpacked_digest))
@@ -134,10 +135,11 @@ def _read_layer(made: Path) -> Layer:
     return Layer((made / "layer.tar.gz").read_bytes(), digest)
 
 
-def _forget_older(newest: Path) -> None:
-    images = sorted(newest.parent.glob("image-*.tar"), key=lambda path: path.stat().st_mtime)
-    for path in images[:-KEPT]:
-        path.unlink()
+def _forget_older() -> None:
+    for kind in ("image-*.tar", "image-system-*", "image-packages-*"):
+        made = sorted(cache_root().glob(kind), key=lambda path: path.stat().st_mtime)
+        for path in made[:-KEPT]:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _run(*command: str) -> None:

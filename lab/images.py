@@ -42,7 +42,7 @@ class Tree:
             if entry.is_symlink():
                 self.links[inside] = str(entry.readlink())
             elif entry.is_dir():
-                self.directories[inside] = 0o755
+                self.directories[inside] = entry.stat().st_mode & 0o7777
             else:
                 self.add_file(inside, entry.read_bytes(), entry.stat().st_mode & 0o777)
 

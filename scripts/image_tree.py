@@ -5,7 +5,8 @@
     python3 scripts/image_tree.py netclaim DIRECTORY --system SYSTEM --wheel WHEEL
 
 The Dockerfile and `python -m lab image build` both call this, so that both images hold the same
-files. It needs a Debian machine's apt-get and dpkg-deb, and pip; neither root nor any package.
+files. It needs a Debian machine's apt-get and dpkg-deb, and pip; neither root nor any package. On
+another machine with these programs, DEBIAN_ARCHIVE=ADDRESS names a mirror's directory debian.
 Promise: Debian's packages are verified by the archive's signature, wheels by the lock's hashes;
 DIRECTORY must not exist before, and is complete when the program ends with 0.
 Limit: no package's installation script runs. What they would have made is in `_settings`.
@@ -15,6 +16,7 @@ import argparse
 import fnmatch
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -29,7 +31,7 @@ SITE = f"usr/local/lib/{PYTHON}/dist-packages"  # where Debian's Python looks fo
 # Without their dependencies: each one is here for a reason, and a test holds that none is missing.
 PACKAGES = (
     "base-files",  # directories and /etc/os-release; first, since it links /lib to /usr/lib
-    "libc6", "libgcc-s1",
+    "libc6", "libgcc-s1", "gcc-14-base",  # the last one has the licence of the second
     "python3.13-minimal", "libpython3.13-minimal", "libpython3.13-stdlib",
     "libbz2-1.0", "libexpat1", "libffi8", "liblzma5", "libsqlite3-0", "libssl3t64", "libuuid1",
     "libzstd1", "zlib1g",  # what the standard library and each other need
@@ -42,6 +44,7 @@ PACKAGES = (
 SUPERFLUOUS = (
     "etc/ca-certificates*", "etc/default", "etc/dpkg", "etc/issue*", "etc/nftables.conf",
     "etc/profile.d", "etc/skel", "etc/update-motd.d",
+    f"etc/{PYTHON}", f"usr/lib/{PYTHON}/sitecustomize.py",  # a hook for reports to distributors
     "usr/sbin/update-ca-certificates",
     "usr/share/base-files", "usr/share/binfmts", "usr/share/info", "usr/share/lintian",
     "usr/share/man", "usr/share/doc/*/[!c]*", "usr/share/doc/*/changelog*",
@@ -92,7 +95,7 @@ def netclaim(target: Path, system_tree: Path, wheel: Path) -> None:
 
 
 def _download(work: Path) -> list[Path]:
-    """Fetch the packages with an apt of our own, whose sources are the machine's for SUITE."""
+    """Fetch the packages with an apt of our own, which knows nothing but SUITE."""
     for directory in ("etc", "lists/partial", "cache/archives/partial", "packages"):
         (work / directory).mkdir(parents=True)
     (work / "status").touch()
@@ -111,23 +114,33 @@ def _download(work: Path) -> list[Path]:
 
 
 def _sources() -> list[str]:
-    """The machine's own archives of Debian, with SUITE in the place of the machine's release."""
-    release = platform.freedesktop_os_release().get("VERSION_CODENAME")
-    form = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
-    listed = _run("apt-get", "indextargets", "--format", form, "Created-By: Packages")
-    stanzas = set()
-    for uri, suite, component in map(str.split, listed.splitlines()):
-        name, dash, rest = suite.partition("-")
-        if name == release and component == "main":
-            stanzas.add(
-                f"Types: deb\nURIs: {uri}\nSuites: {SUITE}{dash}{rest}\nComponents: main\n"
-                f"Signed-By: {ARCHIVE_KEYS}\n"
-            )
-    if not stanzas:
+    """Where SUITE is to be had: in the machine's own archives, or in DEBIAN_ARCHIVE."""
+    archive = os.environ.get("DEBIAN_ARCHIVE", "").rstrip("/")
+    if archive:  # mirrors have the security fixes beside it
+        security = (f"{archive}-security", f"{SUITE}-security")
+        places = {(archive, SUITE), (archive, f"{SUITE}-updates"), security}
+    else:
+        places = _machine_places()
+    if not places:
         raise SystemExit(
-            "apt-get lists no archive of Debian; build on a Debian machine, after `apt-get update`"
+            "apt-get knows no archive of Debian:"
+            " set DEBIAN_ARCHIVE to the address of a mirror's directory debian"
         )
-    return sorted(stanzas)
+    return [
+        f"Types: deb\nURIs: {uri}\nSuites: {suite}\nComponents: main\nSigned-By: {ARCHIVE_KEYS}\n"
+        for uri, suite in sorted(places)
+    ]
+
+
+def _machine_places() -> set[tuple[str, str]]:
+    """The archives that this Debian machine uses, with SUITE in the place of its own release."""
+    machine = platform.freedesktop_os_release()
+    if machine["ID"] != "debian":
+        return set()
+    asked = _run("apt-get", "update", "--print-uris")
+    found = re.findall(r"^'(\S+)/dists/(\w+)(\S*)/InRelease'", asked, re.MULTILINE)
+    own = machine["VERSION_CODENAME"]
+    return {(uri, f"{SUITE}{rest}") for uri, release, rest in found if release == own}
 
 
 def _record(package: Path, target: Path) -> None:
@@ -146,6 +159,9 @@ def _settings(target: Path) -> None:
     bundle = "".join(each.read_text().rstrip("\n") + "\n" for each in certificates)
     _write(target, "etc/ssl/certs/ca-certificates.crt", bundle)
     (target / "usr/bin/python3").symlink_to(PYTHON)
+    for name, link in (("run", "/run"), ("lock", "/run/lock")):
+        (target / "var" / name).rmdir()
+        (target / "var" / name).symlink_to(link)
 
 
 def _pip(target: Path, *arguments: str) -> None:

@@ -217,6 +217,17 @@ def test_settings_are_the_file(render: Render) -> None:
     }
 
 
+def test_pods_are_replaced_only_if_they_have_to_be(render: Render) -> None:
+    """A setting that a running driver picks up changes the file alone, not the pods."""
+
+    def template(*values: str) -> dict[str, Any]:
+        found: dict[str, Any] = render(*values)[DAEMON_SET]["spec"]["template"]
+        return found
+
+    assert template("settings.policy=restricted", "settings.sharedLink={eth1}") == template()
+    assert template("settings.runtimeHook=cni") != template()
+
+
 @pytest.mark.parametrize(
     ("kubernetes", "expected"),
     [("1.34.0", "resource.k8s.io/v1"), ("1.36.0", "resource.k8s.io/v1")],
@@ -262,6 +273,8 @@ def test_metrics_are_served_to_others_only_on_demand(render: Render) -> None:
         (("update.mode=handover",), "1.32.5", "update.mode=handover needs kubelet 1.33"),
         (("serviceAccount.create=false",), "1.36.0", "set serviceAccount.name"),
         (("paths.kubelet=var/lib/kubelet",), "1.36.0", "does not match pattern"),
+        (("settings.kubeletDir=/x",), "1.36.0", "additional properties 'kubeletDir'"),
+        (("settings.policy=lax",), "1.36.0", "at '/settings/policy': value must be one of"),
         (("imagePullPolicy=Never",), "1.36.0", "additional properties 'imagePullPolicy'"),
         (("update.mode=fast",), "1.36.0", "value must be one of 'auto', 'handover', 'replace'"),
     ],

@@ -99,6 +99,7 @@ UNINSTALL = [
     ("--lease-dir", "NETCLAIM_LEASE_DIR", "/var/lib/cni/netclaim"),
 ]
 RETIRE = [
+    ("--config", "NETCLAIM_CONFIG", ""),
     ("--driver-name", "NETCLAIM_DRIVER_NAME", "cni.dra.networking.x-k8s.io"),
     ("--node-name", "NODE_NAME", ""),
     ("--kubeconfig", "NETCLAIM_KUBECONFIG", ""),

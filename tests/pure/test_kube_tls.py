@@ -43,8 +43,8 @@ def test_an_authority_that_does_not_name_its_key(
     """A certificate without key identifiers is accepted, also with the defaults of Python 3.13."""
     default = ssl.create_default_context
 
-    def strict(**options: str) -> ssl.SSLContext:
-        context = default(**options)
+    def strict(*, cadata: str) -> ssl.SSLContext:
+        context = default(cadata=cadata)
         context.verify_flags |= ssl.VERIFY_X509_STRICT
         return context
 

@@ -124,7 +124,10 @@ def test_image_layout_is_whole(tmp_path: Path) -> None:
             return member.read()
 
         (entry,) = json.loads(read("index.json"))["manifests"]
-        assert entry["annotations"] == {"io.containerd.image.name": "example.com/x:1"}
+        assert entry["annotations"] == {
+            "io.containerd.image.name": "example.com/x:1",
+            "org.opencontainers.image.ref.name": "1",
+        }
         manifest = json.loads(read(f"blobs/{entry['digest'].replace(':', '/')}"))
         config = json.loads(read(f"blobs/{manifest['config']['digest'].replace(':', '/')}"))
         layer = read(f"blobs/{manifest['layers'][0]['digest'].replace(':', '/')}")
