@@ -1,9 +1,12 @@
 """The chart's templates over values, by the real helm; no cluster is needed for most of it."""
 
+import json
 import subprocess
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, TypeAlias
+from threading import Thread
+from typing import Any, ClassVar, TypeAlias
 
 import pytest
 import yaml
@@ -285,6 +288,60 @@ def test_what_cannot_be_served_is_refused_in_one_line(
     """A cluster that is too old, and values that contradict each other."""
     with pytest.raises(RefusedError, match=said.replace("(", "\\(")):
         render(*values, kubernetes=kubernetes)
+
+
+class Discovery(BaseHTTPRequestHandler):
+    """What a cluster says of itself: Kubernetes 1.33 as it comes, without DRA."""
+
+    answers: ClassVar[dict[str, Any]] = {
+        "/version": {"major": "1", "minor": "33", "gitVersion": "v1.33.5"},
+        "/api": {"kind": "APIVersions", "versions": ["v1"]},
+        "/apis": {
+            "kind": "APIGroupList",
+            "apiVersion": "v1",
+            "groups": [
+                {
+                    "name": "apps",
+                    "versions": [{"groupVersion": "apps/v1", "version": "v1"}],
+                    "preferredVersion": {"groupVersion": "apps/v1", "version": "v1"},
+                }
+            ],
+        },
+        "/api/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": []},
+        "/apis/apps/v1": {"kind": "APIResourceList", "groupVersion": "apps/v1", "resources": []},
+    }
+
+    def do_GET(self) -> None:
+        """Answer from the table."""
+        found = self.answers.get(self.path.partition("?")[0])
+        self.send_response(404 if found is None else 200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(json.dumps(found or {"kind": "Status", "code": 404}).encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its own name)
+        """Say nothing."""
+
+
+def test_a_cluster_without_dra_is_refused_in_one_line(helm: Path, tmp_path: Path) -> None:
+    """Helm asks the cluster before it installs anything, and says what to enable."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Discovery) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            command = [str(helm), "install", "netclaim", str(CHART), "--dry-run=server"]
+            command += [f"--kube-apiserver=http://127.0.0.1:{server.server_port}"]
+            environment = {"HOME": str(tmp_path), "KUBECONFIG": str(tmp_path / "none")}
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, env=environment
+            )
+        finally:
+            server.shutdown()
+            thread.join()
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("Error")]
+    assert done.returncode == 1
+    assert "(Kubernetes v1.33.5) does not serve the API group resource.k8s.io" in line
+    assert "feature gate DynamicResourceAllocation" in line
 
 
 def test_a_cluster_accepts_all_of_it(helm: Path, lab: Lab) -> None:
