@@ -4,10 +4,10 @@ PY := .venv/bin/python
 
 NATIVE := src/netclaim/chained/netclaim-attach
 
-.PHONY: help setup native parts lint test soak demo lab-demo bench faults lab-up lab-down wheel image lock chart proto clean
+.PHONY: $(shell awk -F: '/^[a-z-]+:/{print $$1}' $(firstword $(MAKEFILE_LIST)))
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## prepare .venv, and Debian packages as root
 	@./scripts/setup.sh
@@ -33,6 +33,9 @@ lint: setup ## ruff, mypy, import-linter
 
 test: lint parts ## lint, then all four rungs of tests
 	$(PY) scripts/run_tests.py
+
+test-versions: setup ## demo, lifecycle and some faults on each Kubernetes of the lab (root; takes a long time)
+	$(PY) -m scripts.run_versions $(VERSIONS)
 
 soak: setup ## start and end 2,000 pods, and check that the driver does not grow (root)
 	NETCLAIM_SOAK=2000 $(PY) -m pytest -s tests/embedded/test_soak.py

@@ -10,7 +10,7 @@ import typer
 
 from lab.api import LabApi
 from lab.binaries import Binaries
-from lab.cluster import DEFAULT_PORT, Lab
+from lab.cluster import DEFAULT_PORT, RELEASE_VARIABLE, Lab
 from lab.demo import run_demo
 from lab.driver_image import DRIVER_IMAGE, build_driver_image
 from lab.driver_pod import driver_pod
@@ -53,7 +53,12 @@ def up(
         int, typer.Option(min=0, max=65535, help="Port of the API on 127.0.0.1; 0: any free one.")
     ] = DEFAULT_PORT,
     kubernetes: Annotated[
-        str, typer.Option(help="An older release, such as 1.32.", show_default="the newest")
+        str,
+        typer.Option(
+            help="An older release, such as 1.32.",
+            envvar=RELEASE_VARIABLE,
+            show_default="the newest",
+        ),
     ] = "",
 ) -> None:
     """Build what is missing and boot the cluster; if it is up, start what does not run."""

@@ -26,12 +26,13 @@ from netclaim.kube.errors import (
     UnauthorizedError,
     UnreachableError,
 )
-from netclaim.kube.resource import EVENTS, NODES, PODS, Listing, Resource, Selection
+from netclaim.kube.resource import EVENTS, NAMESPACES, NODES, PODS, Listing, Resource, Selection
 from netclaim.kube.versions import dra_resource, negotiate
 from netclaim.kube.watch import Added, Change, Deleted, Modified, Pace, Reflector, Synced
 
 __all__ = [
     "EVENTS",
+    "NAMESPACES",
     "NODES",
     "PODS",
     "Added",

@@ -72,6 +72,12 @@ class Transport:
             with _translated(self._cluster.server):
                 return await response.read()
 
+    async def header(self, path: str, name: str) -> str:
+        """Return a header of a GET's success; empty if there is none of that name."""
+        request = _Request("GET", path, {}, b"", "", CALL_TIMEOUT)
+        async with await self._answer(request) as response:
+            return response.headers.get(name, "")
+
     @asynccontextmanager
     async def stream(
         self, path: str, *, query: Mapping[str, str], idle_s: float
