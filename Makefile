@@ -74,6 +74,10 @@ lock: setup ## generate the lock files from pyproject.toml
 	$(LOCK) --group dev --output-file requirements.lock
 	$(LOCK) --constraint requirements.lock --no-annotate --output-file requirements-runtime.lock
 
+chart: setup ## make the chart's README and schema, and the manifests in deploy/
+	$(PY) scripts/policy_files.py
+	$(PY) scripts/chart_files.py
+
 proto: setup ## generate the protobuf modules from the .proto files
 	$(PY) scripts/gen_proto.py
 
