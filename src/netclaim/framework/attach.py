@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import msgspec
 import structlog
 
-from netclaim.errors import NetclaimError, PeerError, RequestError
+from netclaim.errors import NetclaimError, PeerError, RequestError, worst_reason
 from netclaim.framework.contract import NetworkDriver, NotBegunError
 from netclaim.framework.detach import Detacher, DetachError, Reports
 from netclaim.framework.fairness import HookTime, NotYetError
@@ -44,6 +44,7 @@ class AttachError(PeerError):
     def __init__(self, errors: Mapping[AttachmentKey, Exception], text: str) -> None:
         super().__init__(text)
         self.errors = errors
+        self.why = worst_reason(errors.values())
 
 
 class NoNamespaceError(RequestError):

@@ -18,7 +18,7 @@ from typing import Final, Self
 
 import structlog
 
-from netclaim.errors import PeerError
+from netclaim.errors import PeerError, Reason
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.clock import Clock
@@ -42,6 +42,8 @@ CUT_OFF: Final = "interrupted before it finished"
 
 class AttachTimeoutError(PeerError):
     """A pod's devices were not attached in time; kubelet tries again."""
+
+    why: Reason = "timeout"
 
 
 @dataclass(slots=True, eq=False)

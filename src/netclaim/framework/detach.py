@@ -140,6 +140,7 @@ class Detacher:
                 given_up = False
             if not given_up:
                 errors.append(error)
+                self._metrics.note_retry("detach")
         except asyncio.CancelledError:
             if self._clock.monotonic() - started_s >= HUNG_S:
                 self._count_failure(attachment.key)

@@ -17,13 +17,14 @@ from typing import Final
 
 import structlog
 
-from netclaim.errors import NetclaimError, PeerError
+from netclaim.errors import NetclaimError, PeerError, reason_of
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher, NoNamespaceError
 from netclaim.framework.attaching import Attaching, Attempt
 from netclaim.framework.clock import Clock
 from netclaim.framework.fairness import HookTime
 from netclaim.framework.hold import Hold
+from netclaim.framework.metrics import Metrics
 from netclaim.framework.repair import Repairer
 from netclaim.model.pod import PodSandbox
 from netclaim.nri import Container, ContainerHook, RuntimeInfo
@@ -62,6 +63,7 @@ class RuntimeHooks:
         *,
         hold: Hold,
         hook_time: HookTime,
+        metrics: Metrics,
         clock: Clock,
     ) -> None:
         self._attacher = attacher
@@ -70,6 +72,7 @@ class RuntimeHooks:
         self._repairer = repairer
         self._hold = hold
         self._hook_time = hook_time
+        self._metrics = metrics
         self._clock = clock
 
     async def configure(self, runtime: RuntimeInfo) -> None:
@@ -106,6 +109,7 @@ class RuntimeHooks:
                 log.info("attach.goes_on", pod=pod.name, namespace=pod.namespace)
         except Exception as error:
             log.warning("attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error))
+            self._metrics.note_refusal("sandbox", reason_of(error))
             raise
 
     async def create_container(
@@ -123,8 +127,10 @@ class RuntimeHooks:
                 return None
         except NoNamespaceError as error:
             if await self._repairer.is_on_host(pod):
+                self._metrics.note_refusal("container", error.why)
                 raise
             self._repairer.note_lost(pod)
+            self._metrics.note_refusal("container", "peer")
             raise SandboxLostError from error
         except Exception as error:
             log.warning(
@@ -134,6 +140,7 @@ class RuntimeHooks:
                 container=container.name,
                 error=str(error),
             )
+            self._metrics.note_refusal("container", reason_of(error))
             raise
         return self._hold.hook(pod)
 

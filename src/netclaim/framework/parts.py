@@ -187,7 +187,13 @@ def build(
     if attached is None:
         network = None
         collector = Collector(
-            driver, journal, look=None, bookings=preparer, files=files, clock=clock
+            driver,
+            journal,
+            look=None,
+            bookings=preparer,
+            files=files,
+            metrics=metrics,
+            clock=clock,
         )
     else:
         network, collector = _network(ground, attached, preparer, files)
@@ -282,6 +288,7 @@ def _network(
         repairer,
         hold=attached.hold,
         hook_time=hook_time,
+        metrics=ground.metrics,
         clock=clock,
     )
     state = NodeState(
@@ -292,7 +299,15 @@ def _network(
         release=repairer.note_gone,
     )
     look = LivingLook(journal, state, ground.claims, ground.pods, clock)
-    collector = Collector(driver, journal, look=look, bookings=preparer, files=files, clock=clock)
+    collector = Collector(
+        driver,
+        journal,
+        look=look,
+        bookings=preparer,
+        files=files,
+        metrics=ground.metrics,
+        clock=clock,
+    )
     calls = ChainedCalls(
         attacher,
         adopter,
@@ -301,6 +316,7 @@ def _network(
         hooks=hooks,
         journal=journal,
         collector=collector,
+        metrics=ground.metrics,
         has_netns=has_netns,
     )
     return Network(attaching, repairer, hooks, calls, runtime), collector

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 import msgspec
 import structlog
 
-from netclaim.errors import NetclaimError, PeerError, RequestError
+from netclaim.errors import NetclaimError, PeerError, Reason, RequestError
 from netclaim.framework.contract import Driver, LaterError, NetworkDriver
 from netclaim.framework.detach import Reports
 from netclaim.framework.journal import Journal
@@ -81,6 +81,8 @@ class ContainerFiles(Protocol):
 
 class DeviceBusyError(PeerError):
     """Another claim holds the device; it may be about to be released."""
+
+    why: Reason = "device"
 
 
 class DriverError(NetclaimError):

@@ -133,6 +133,7 @@ class Reporter:
                     lambda: self._attempt(claim_uid),
                     backoff=RETRIES,
                     clock=self._clock,
+                    metrics=self._metrics,
                     retried=(*TRANSIENT, HostError),
                 )
             except Exception as error:  # noqa: BLE001 (the driver's data, say; the others go on)

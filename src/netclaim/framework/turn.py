@@ -185,6 +185,7 @@ class Turns:
             lambda: stack.enter_async_context(open_journal(self._journal_path, boot_id)),
             backoff=STARTING,
             clock=self.clock,
+            metrics=self.metrics,
             retried=(JournalError, JournalBusyError) if worked else (JournalBusyError,),
         )
 
@@ -193,7 +194,9 @@ class Turns:
         if journal.node is not None:
             return journal.node
         self.waits_for = f"waiting for the API server at {self.server}"
-        node = await retry("node", self._ask_node, backoff=STARTING, clock=self.clock)
+        node = await retry(
+            "node", self._ask_node, backoff=STARTING, clock=self.clock, metrics=self.metrics
+        )
         await journal.put_node(node)
         return node
 
@@ -253,6 +256,7 @@ class Turns:
             part,
             backoff=Backoff(),
             clock=self.clock,
+            metrics=self.metrics,
             retried=PASSING,
             standing=self.standing,
         )
@@ -297,7 +301,12 @@ class Turns:
     async def _refresh_node(self, journal: Journal, node: KnownNode) -> None:
         """Ask for the node once; returns only if it is another one than was known."""
         now = await retry(
-            "node", self._ask_node, backoff=Backoff(), clock=self.clock, retried=PASSING
+            "node",
+            self._ask_node,
+            backoff=Backoff(),
+            clock=self.clock,
+            metrics=self.metrics,
+            retried=PASSING,
         )
         if now != node:
             self.driver.learn_node(now.facts)

@@ -24,7 +24,8 @@ from typing import Final
 import structlog
 
 from netclaim.framework.clock import Clock
-from netclaim.framework.metrics import Loop, Metrics
+from netclaim.framework.metric_table import Loop
+from netclaim.framework.metrics import Metrics
 
 __all__ = ["MAIN", "Watchdog", "Watched", "this_loop", "watching"]
 

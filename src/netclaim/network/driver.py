@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import structlog
+from prometheus_client.registry import Collector
 
 from netclaim.cni import Chain, Endpoint, NetworkList, Result, pod_args
 from netclaim.cni.errors import PluginBusyError
@@ -75,6 +76,7 @@ class LinkDriver(NetworkDriver):
         leftovers: Leftovers,
         plugin_gc: PluginGc,
         plugin_checks: PluginChecks,
+        collectors: Sequence[Collector],
         now: Callable[[], float],
     ) -> None:
         """`now` is the time of day, in seconds since 1970."""
@@ -91,8 +93,13 @@ class LinkDriver(NetworkDriver):
         self._leftovers = leftovers
         self._plugin_gc = plugin_gc
         self._plugin_checks = plugin_checks
+        self._collectors = collectors
         self._dad = DadHold()
         self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
+
+    def collectors(self) -> Sequence[Collector]:
+        """How long plugins take, and the addresses of networks."""
+        return self._collectors
 
     async def discover(self) -> AsyncGenerator[tuple[Device, ...], None]:
         """Yield all devices, and again all of them when a link changed in a way that shows."""
