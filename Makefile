@@ -57,7 +57,7 @@ lab-down: setup ## remove it again
 
 lock: setup ## generate requirements.lock from pyproject.toml
 	$(PY) -m pip install --quiet uv
-	.venv/bin/uv pip compile --quiet --group dev pyproject.toml --generate-hashes --universal \
+	.venv/bin/uv pip compile --quiet --group dev --extra otel pyproject.toml --generate-hashes --universal \
 	  --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock
 
 proto: setup ## generate the protobuf modules from the .proto files

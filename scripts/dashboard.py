@@ -59,13 +59,20 @@ def quantile(q: float, metric: str, by: str = "", more: str = "") -> str:
     """The quantile of a histogram over the dashboard's interval."""
     where = f"{{{OF}{', ' + more if more else ''}}}"
     labels = f"le, {by}" if by else "le"
-    return f"histogram_quantile({q}, sum by ({labels}) (rate({metric}_bucket{where}[$__rate_interval])))"
+    buckets = f"rate({metric}_bucket{where}[$__rate_interval])"
+    return f"histogram_quantile({q}, sum by ({labels}) ({buckets}))"
 
 
 def rate(metric: str, by: str, more: str = "") -> str:
     """How often something happens each second."""
     where = f"{{{OF}{', ' + more if more else ''}}}"
     return f"sum by ({by}) (rate({metric}{where}[$__rate_interval]))"
+
+
+def increase(metric: str, by: str, more: str = "") -> str:
+    """How often something happened in the dashboard's interval."""
+    where = f"{{{OF}{', ' + more if more else ''}}}"
+    return f"sum by ({by}) (increase({metric}{where}[$__rate_interval]))"
 
 
 def gauge(metric: str, by: str = "", more: str = "") -> str:
@@ -342,11 +349,11 @@ ROWS: Final = (
                 "short",
                 (
                     Query(
-                        f"sum by (loop) (increase(netclaim_loop_stalls_total{{{OF}}}[$__rate_interval]))",
+                        increase("netclaim_loop_stalls_total", "loop"),
                         "loop {{loop}}",
                     ),
                     Query(
-                        f"sum by (part) (increase(netclaim_part_failures_total{{{OF}}}[$__rate_interval]))",
+                        increase("netclaim_part_failures_total", "part"),
                         "part {{part}}",
                     ),
                 ),

@@ -16,6 +16,7 @@ from netclaim.framework.clock import Clock
 from netclaim.framework.logs import explain
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.places import Places
+from netclaim.framework.subject import claim_fields, doing
 from netclaim.framework.supervise import TRANSIENT, Backoff, retry
 from netclaim.model.claim import DeviceKey
 from netclaim.model.prepared import ClaimRef, PrepareAnswer
@@ -79,7 +80,7 @@ class ClaimAnswers:
             try:
                 answers[ref.uid] = await self._in_time("prepare", ref, self._work.prepare)
             except Exception as error:  # noqa: BLE001 (kubelet must get an answer for each claim)
-                message = explain("prepare.failed", error, **_names(ref))
+                message = explain("prepare.failed", error, **claim_fields(ref))
                 device = error.device if isinstance(error, NetclaimError) else None
                 self._work.report_failure(ref, message, device)
                 self._metrics.note_refusal("claim", reason_of(error))
@@ -98,7 +99,7 @@ class ClaimAnswers:
             try:
                 answers[ref.uid] = await self._in_time("unprepare", ref, self._work.unprepare)
             except Exception as error:  # noqa: BLE001 (kubelet must get an answer for each claim)
-                answers[ref.uid] = explain("unprepare.failed", error, **_names(ref))
+                answers[ref.uid] = explain("unprepare.failed", error, **claim_fields(ref))
 
         async with asyncio.TaskGroup() as group:
             for ref in refs:
@@ -124,7 +125,7 @@ class ClaimAnswers:
                 raise
 
         try:
-            with self._metrics.timed(verb):
+            with self._metrics.timed(verb), doing(verb, ref):
                 async with asyncio.timeout(self._budget_s):
                     return await retry(
                         verb, attempt, backoff=BACKOFF, clock=self._clock, metrics=self._metrics
@@ -132,7 +133,3 @@ class ClaimAnswers:
         except TimeoutError as error:
             message = f"{verb} did not finish within {self._budget_s:g} s: {fault or state}"
             raise TooLateError(message, reason) from error
-
-
-def _names(ref: ClaimRef) -> dict[str, str]:
-    return {"claim": ref.name, "namespace": ref.namespace}

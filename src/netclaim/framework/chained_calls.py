@@ -26,6 +26,7 @@ from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import HasNetns
 from netclaim.framework.records import pods_of
 from netclaim.framework.repair import Repairer
+from netclaim.framework.subject import claims_fields, pod_fields
 from netclaim.model.pod import PodSandbox
 
 __all__ = ["ChainedCalls"]
@@ -90,7 +91,8 @@ class ChainedCalls:
         try:
             await self._attaching.wait(attempt)
         except Exception as error:
-            log.warning("attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error))
+            names = {**pod_fields(pod), **claims_fields(self._attacher.claims_of(pod))}
+            log.warning("attach.refused", **names, error=str(error))
             self._metrics.note_refusal("sandbox", reason_of(error))
             raise
 

@@ -4,9 +4,10 @@
     /readyz     503 with what is missing, or does not work for now
     /metrics    numbers, in Prometheus' text form
 
-Promise: a scrape holds up no event loop: the text is made in a thread, one at a time. A port that another process has does not keep the driver from its work. Two instances of a
-driver share a node's port while one takes over from the other, and several drivers have the same
-default; it is tried again until it is free, with one line in the log.
+Promise: a scrape holds up no event loop: its text is made in a thread, one at a time. A port that
+another process has does not keep the driver from its work. Two instances of a driver share a node's
+port while one takes over from the other, and several drivers have the same default; it is tried
+again until it is free, with one line in the log.
 Limit: an address that was asked for and cannot be listened on for another reason is an error.
 """
 

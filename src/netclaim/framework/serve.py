@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Final
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from netclaim.chained import PlanFiles
 from netclaim.errors import NetclaimError, exit_code, faults_in
@@ -41,6 +42,7 @@ from netclaim.framework.own_loop import hooks_on, own_loop
 from netclaim.framework.relay import RelayedHooks
 from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.settings import HTTP_ADDRESS, Settings, settings_from_command_line
+from netclaim.framework.tracer import traced
 from netclaim.framework.turn import Turns
 from netclaim.framework.watchdog import Watchdog, Watched, this_loop, watching
 from netclaim.kube import Answered, connect, load_cluster
@@ -82,7 +84,12 @@ async def run_driver(
     clock: Clock | None = None,
 ) -> None:
     """Run a driver until cancelled."""
-    clock = clock or SystemClock()
+    async with traced(driver.name, settings.node_name):
+        with bound_contextvars(driver=driver.name, node=settings.node_name):
+            await _run_driver(driver, settings, clock or SystemClock())
+
+
+async def _run_driver(driver: Driver, settings: Settings, clock: Clock) -> None:
     sockets = PluginSockets.under(settings.kubelet_dir, driver.name, settings.instance)
     cluster = load_cluster(settings.kubeconfig)
     hooks = RelayedHooks(partial(_concerns, RuntimePlaces.of(settings, driver.name).plans))

@@ -12,6 +12,7 @@ Python's threads from running is reported only afterwards.
 """
 
 import asyncio
+import contextvars
 import sys
 import threading
 import time
@@ -162,7 +163,9 @@ async def watching(
         while not over.wait(EVERY_S):
             watchdog.look()
 
-    thread = threading.Thread(target=watch, name="watchdog", daemon=True)
+    # With what log lines of ours carry: a thread begins without.
+    run = contextvars.copy_context().run
+    thread = threading.Thread(target=run, args=(watch,), name="watchdog", daemon=True)
     thread.start()
     try:
         yield watchdog
