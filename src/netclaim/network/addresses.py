@@ -58,7 +58,7 @@ class Usage:
 Networks: TypeAlias = Mapping[tuple[str, Family], Usage]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)  # a registry has it as a key
 class AddressCollector(Collector):
     """Looks at the lease stores when it is scraped."""
 
