@@ -140,9 +140,9 @@ ROWS: Final = (
                 "percentunit",
                 tuple(
                     Query(
-                        f'sum(rate(netclaim_{verb}_seconds_count{{{OF}, outcome="error"}}'
-                        f"[$__rate_interval])) / sum(rate(netclaim_{verb}_seconds_count{{{OF}}}"
-                        f"[$__rate_interval]))",
+                        f'(sum(rate(netclaim_{verb}_seconds_count{{{OF}, outcome="error"}}'
+                        f"[$__rate_interval])) or vector(0)) "  # none yet is no error
+                        f"/ sum(rate(netclaim_{verb}_seconds_count{{{OF}}}[$__rate_interval]))",
                         verb,
                     )
                     for verb in VERBS

@@ -1,18 +1,12 @@
 """What an operator sees of a claim: metrics, log lines and a trace, of real drivers."""
 
 import asyncio
-import os
 import re
 import socket
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import pytest
-from aiohttp import web
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from prometheus_client.parser import text_string_to_metric_families
 
 from netclaim.framework.traces import trace_id_of
@@ -28,6 +22,7 @@ from tests.embedded.test_local_cluster import (
     in_cluster,
     make,
 )
+from tests.pure.otlp_collector import Collector, attributes
 
 pytestmark = pytest.mark.embedded
 
@@ -141,57 +136,14 @@ def plain(text: str) -> list[str]:
     ]
 
 
-@dataclass
-class Collector:
-    """An OpenTelemetry collector, as far as OTLP over HTTP goes."""
-
-    spans: list[tuple[Mapping[str, str], Span]] = field(default_factory=list)
-    came: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def export(self, request: web.Request) -> web.Response:
-        """Take spans."""
-        body = ExportTraceServiceRequest.FromString(await request.read())
-        for group in body.resource_spans:
-            about = attributes(group.resource)
-            self.spans += [(about, span) for each in group.scope_spans for span in each.spans]
-        self.came.set()
-        return web.Response(content_type="application/x-protobuf")
-
-    async def wait_for(self, *names: str) -> list[tuple[Mapping[str, str], Span]]:
-        """All spans, once there are some of these names."""
-        while not set(names) <= {span.name for _, span in self.spans}:
-            self.came.clear()
-            await self.came.wait()
-        return self.spans
-
-    @asynccontextmanager
-    async def serving(self, host: str) -> AsyncIterator[None]:
-        """Listen while the block runs."""
-        application = web.Application()
-        application.router.add_post("/v1/traces", self.export)
-        runner = web.AppRunner(application, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, host, COLLECTOR_PORT).start()
-        try:
-            yield
-        finally:
-            await runner.cleanup()
-
-
-def attributes(of: Any) -> Mapping[str, str]:
-    """The attributes of a span or a resource."""
-    return {each.key: each.value.string_value for each in of.attributes}
-
-
 def test_a_claim_is_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that is done for a claim is in one trace, with the plugins below attach and detach."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://172.18.0.1:{COLLECTOR_PORT}")
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
-    assert os.environ["OTEL_BSP_SCHEDULE_DELAY"]
 
     async def scenario(cluster: EmbeddedCluster) -> None:
         collector = Collector()
-        async with collector.serving(cluster.topology.gateway):
+        async with collector.serving(cluster.topology.gateway, COLLECTOR_PORT):
             make(cluster, TEMPLATE, "t", {"spec": claim_spec("eth1")})
             pod = add_pod(cluster, "p", resourceClaimTemplateName="t")
             await all_settled(cluster, 1)

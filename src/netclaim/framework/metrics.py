@@ -1,15 +1,16 @@
 """What the driver counts, under the names of the verbs.
 
 `metric_table` declares each metric once. Promise: a metric that is not declared, or a value that
-its label does not have, fails type checking. One registry for one driver, so that several fit in
-one process; metrics of the driver's own are served beside these. `exposition` may be called from
-any thread. Limit: counts what it is told; the state of the process is set by `serve`, at each
-scrape.
+its label does not have, fails type checking. A series whose labels are known beforehand is there
+from the start. One registry for one driver, so that several fit in one process; metrics of the
+driver's own are served beside these. `exposition` may be called from any thread. Limit: counts what
+it is told; the state of the process is set by `serve`, at each scrape.
 """
 
 import platform
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from typing import Final
 
 from prometheus_client import (
@@ -134,12 +135,23 @@ class Metrics:
         return generate_latest(self._registry)
 
     def _counter(self, each: Declared) -> Counter:
-        return Counter(each.name, each.text, each.label_names, registry=self._registry)
+        made = Counter(each.name, each.text, each.label_names, registry=self._registry)
+        self._begin(made, each)
+        return made
 
     def _gauge(self, each: Declared) -> Gauge:
         return Gauge(each.name, each.text, each.label_names, registry=self._registry)
 
     def _histogram(self, each: Declared) -> Histogram:
-        return Histogram(
+        made = Histogram(
             each.name, each.text, each.label_names, buckets=BUCKETS_S, registry=self._registry
         )
+        self._begin(made, each)
+        return made
+
+    def _begin(self, made: Counter | Histogram, each: Declared) -> None:
+        """Have each series at 0 that is known by now: else Prometheus misses its first step."""
+        values = list(each.labels.values())
+        if all(isinstance(known, tuple) for known in values):
+            for labels in product((self._driver,), *values):
+                made.labels(*labels)

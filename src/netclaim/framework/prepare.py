@@ -284,7 +284,8 @@ class Preparer:
         self._marks.note_plans(self._journal)  # before kubelet hears of it
         self.count()
         self._reports.touch(claim.uid, {})
-        log.info("prepare.done", devices=len(prepared.plans))
+        pods = [f"{claim.namespace}/{pod.name}" for pod in claim.reserved_for if pod.is_pod]
+        log.info("prepare.done", pods=pods, devices=len(prepared.plans))
         return _answer(prepared, ids)
 
     async def _owe(self, ref: ClaimRef, error: LaterError) -> PrepareAnswer:

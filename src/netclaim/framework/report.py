@@ -23,7 +23,7 @@ from netclaim.framework.locks import KeyedLock
 from netclaim.framework.logs import brief, explain
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.rates import Buckets, Rate
-from netclaim.framework.records import DeviceReport, Report
+from netclaim.framework.records import DeviceReport, Report, pods_of
 from netclaim.framework.status import compose, device_statuses
 from netclaim.framework.subject import claim_fields, concerning, doing
 from netclaim.framework.supervise import TRANSIENT, Backoff, retry
@@ -184,7 +184,12 @@ class Reporter:
                     return 0.0
         self._written_s[claim_uid] = self._clock.monotonic()
         await self._journal.put_report(written)
-        log.info("report.done", ready=all(device.ready for device in report.devices))
+        pods = pods_of(self._journal.leases_of_claim(claim_uid))
+        log.info(
+            "report.done",
+            pods=[f"{pod.namespace}/{pod.name}" for pod in pods],
+            ready=all(device.ready for device in report.devices),
+        )
         await self._warn(booking.claim, report, previous)
         return 0.0
 

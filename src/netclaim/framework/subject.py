@@ -3,6 +3,7 @@
     claim, claim_uid, trace_id     the claim as NAMESPACE/NAME, its UID, and the id of its trace
     pod, pod_uid, sandbox          the pod as NAMESPACE/NAME, its UID, and the runtime's sandbox
     claims, trace_ids              those of a pod, where a line is about all of them
+    pods                           those of a claim, likewise
 
 Promise: whatever is logged inside of `concerning` or `doing`, in whichever layer, carries these,
 also by tasks and hooks that are started there. Values only; who logs is not known here.

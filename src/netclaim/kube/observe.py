@@ -52,5 +52,5 @@ def describe(method: str, path: str, *, watch: bool = False) -> tuple[str, str]:
         below = below[2:]
     plural, name, subresource = (*below, "", "", "")[:3]
     resource = f"{plural}/{subresource}" if subresource else plural
-    verb = VERBS.get(method) or ("get" if name else "list")
+    verb = VERBS.get(method) or ("list" if plural and not name else "get")
     return "watch" if watch else verb, resource if resource in RESOURCES else OTHER
