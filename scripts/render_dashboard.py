@@ -37,7 +37,6 @@ from netclaim.schema.kinds import CLASS, POD, TEMPLATE
 from scripts import dashboard
 from scripts.dashboard_image import Series, draw
 
-
 TARGET: Final = Path(__file__).parents[1] / "docs" / "images" / "dashboard.png"
 DRIVER: Final = "cni.dra.networking.x-k8s.io"
 TOPOLOGY: Final = """
