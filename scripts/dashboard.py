@@ -171,7 +171,13 @@ ROWS: Final = (
                 "Claims that were not prepared, sandboxes that were not attached and containers "
                 "that were not let go.",
                 "ops",
-                (Query(rate("netclaim_refusals_total", "what, reason"), "{{what}}: {{reason}}"),),
+                (
+                    Query(
+                        # Most reasons never occur.
+                        rate("netclaim_refusals_total", "what, reason") + " > 0",
+                        "{{what}}: {{reason}}",
+                    ),
+                ),
                 stacked=True,
             ),
             Panel(
