@@ -29,7 +29,6 @@ __all__ = ["OtelTracer"]
 log = structlog.get_logger()
 
 COMPLAINTS_S: Final = 60.0  # a collector that is away is complained of at every batch
-END_S: Final = 3.0  # for the last spans; kubelet gives a pod 30 s to end
 
 _TRACE_ID: ContextVar[int] = ContextVar("netclaim_trace_id")
 
@@ -43,7 +42,7 @@ class _ClaimIds(RandomIdGenerator):
 
 
 class OtelTracer:
-    """Makes spans and sends them. `close` it, in a thread."""
+    """Makes spans and sends them. `close` takes its time, so call it in a thread."""
 
     def __init__(self, driver: str, node: str, environ: Mapping[str, str]) -> None:
         named = "OTEL_SERVICE_NAME" in environ or "service.name=" in environ.get(
@@ -82,8 +81,7 @@ class OtelTracer:
             _TRACE_ID.reset(token)
 
     def close(self) -> None:
-        """Send what is left, if that can be done in time, and end."""
-        self._provider.force_flush(int(END_S * 1000))
+        """Send what is left, and end."""
         self._provider.shutdown()
         logging.getLogger("opentelemetry").removeHandler(self._complaints)
 

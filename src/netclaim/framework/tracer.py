@@ -7,6 +7,7 @@ line in the log says what to change, and the driver works without.
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,7 @@ log = structlog.get_logger()
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 HTTP: Final = "http/protobuf"
+END_S: Final = 3.0  # for the last spans; kubelet gives a pod 30 s to end
 
 
 @asynccontextmanager
@@ -40,7 +42,10 @@ async def traced(
         with tracing(tracer):
             yield
     finally:
-        await asyncio.to_thread(tracer.close)
+        # A daemon: with a collector that does not answer, OpenTelemetry takes ten seconds and more.
+        closing = threading.Thread(target=tracer.close, name="traces", daemon=True)
+        closing.start()
+        await asyncio.to_thread(closing.join, END_S)
 
 
 def _is_wanted(environ: Mapping[str, str]) -> bool:
