@@ -4,10 +4,10 @@ PY := .venv/bin/python
 
 NATIVE := src/netclaim/chained/netclaim-attach
 
-.PHONY: help setup native parts lint test soak demo lab-demo bench faults lab-up lab-down lock proto clean
+.PHONY: $(shell awk -F: '/^[a-z-]+:/{print $$1}' $(firstword $(MAKEFILE_LIST)))
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## prepare .venv, and Debian packages as root
 	@./scripts/setup.sh
@@ -34,6 +34,9 @@ lint: setup ## ruff, mypy, import-linter
 test: lint parts ## lint, then all four rungs of tests
 	$(PY) scripts/run_tests.py
 
+test-versions: setup ## demo, lifecycle and some faults on each Kubernetes of the lab (root; takes a long time)
+	$(PY) -m scripts.run_versions $(VERSIONS)
+
 soak: setup ## start and end 2,000 pods, and check that the driver does not grow (root)
 	NETCLAIM_SOAK=2000 $(PY) -m pytest -s tests/embedded/test_soak.py
 
@@ -55,10 +58,21 @@ lab-up: setup ## boot a real Kubernetes on this machine (root)
 lab-down: setup ## remove it again
 	@$(PY) -m lab down
 
-lock: setup ## generate requirements.lock from pyproject.toml
+wheel: setup ## the wheel and the source distribution, into dist/
+	@rm -f dist/*.whl dist/*.tar.gz
+	@$(PY) -m hatchling build
+
+image: setup ## the container image as a file, and its sizes; no container engine is needed
+	@mkdir -p dist
+	@$(PY) -m lab image build --output dist/netclaim-image.tar
+
+LOCK := .venv/bin/uv pip compile --quiet pyproject.toml --generate-hashes --universal \
+  --no-emit-index-url --custom-compile-command "make lock"
+
+lock: setup ## generate the lock files from pyproject.toml
 	$(PY) -m pip install --quiet uv
-	.venv/bin/uv pip compile --quiet --group dev --extra otel pyproject.toml --generate-hashes --universal \
-	  --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock
+	$(LOCK) --group dev --extra otel --output-file requirements.lock
+	$(LOCK) --constraint requirements.lock --no-annotate --output-file requirements-runtime.lock
 
 proto: setup ## generate the protobuf modules from the .proto files
 	$(PY) scripts/gen_proto.py

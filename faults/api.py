@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lab.cluster import Lab
+from netclaim.manifests.conversion import GROUP, KINDS, from_v1
 
 __all__ = ["Api", "AwayError", "RefusedError"]
 
@@ -32,13 +33,16 @@ class Api:
     def __init__(self, lab: Lab, namespace: str) -> None:
         self.namespace = namespace
         self._port = lab.state.load().port
+        self._version = lab.binaries.release.resource_version
         self._tls = ssl.create_default_context(cafile=str(lab.state.pki / "ca.crt"))
         self._tls.load_cert_chain(lab.state.pki / "admin.crt", lab.state.pki / "admin.key")
         # Kept open: a handshake costs more than an answer. Taking and adding are atomic.
 
     def create(self, manifest: Mapping[str, Any]) -> None:
-        """Create an object of the namespace. Again: nothing."""
-        status, answer = self._call("POST", self._path(manifest), manifest)
+        """Create an object of the namespace, of v1 if it is one for claims. Again: nothing."""
+        kind = manifest["kind"]
+        served = from_v1(dict(manifest), kind, self._version) if kind in KINDS else manifest
+        status, answer = self._call("POST", self._path(manifest), served)
         if status not in (CREATED, CONFLICT):
             raise RefusedError(f"{manifest['metadata']['name']}: {status} {answer}")
 
@@ -72,7 +76,7 @@ class Api:
         return f"{self._base(kind)}/{kind}"
 
     def _base(self, kind: str) -> str:
-        group = "/apis/resource.k8s.io/v1" if kind.startswith("resource") else "/api/v1"
+        group = f"/apis/{GROUP}/{self._version}" if kind.startswith("resource") else "/api/v1"
         return f"{group}/namespaces/{self.namespace}"
 
     def _call(

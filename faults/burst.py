@@ -96,7 +96,7 @@ class Burst:
             action.run(self._site, self._name)
 
     def _create(self) -> None:
-        for manifest in burst_objects(self._name, self._fault.plugin):
+        for manifest in burst_objects(self._name, self._fault.plugin, shares=self._site.shares):
             self._api.create(manifest)
         self._started = time.monotonic()
         manifests = [pod.manifest for pod in self._expected.values()]

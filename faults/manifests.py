@@ -5,7 +5,7 @@ on, and writes what it sees into a file on the node: so the promise is tested at
 a container starts, and for containers that are gone by the time of an audit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,15 +71,19 @@ def device_class() -> dict[str, Any]:
     }
 
 
-def burst_objects(burst: str, plugin: str) -> list[dict[str, Any]]:
-    """The claim that some pods of the burst share, and the templates of the others' claims."""
+def burst_objects(burst: str, plugin: str, *, shares: bool) -> list[dict[str, Any]]:
+    """The claim that some pods of the burst share, and the templates of the others' claims.
+
+    All of them are for the same links. Where devices have no shares, they ask for admin access.
+    """
+    one, both = (_claim_spec(names, plugin, shares=shares) for names in (("net1",), LINKS))
     shared = {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
         "metadata": {"name": f"{burst}-shared", "labels": {BURST_LABEL: burst}},
-        "spec": _claim_spec(("net1",), plugin),
+        "spec": one,
     }
-    return [_template("one", ("net1",), plugin), _template("two", ("net1", "net2"), plugin), shared]
+    return [_template("one", one), _template("two", both), shared]
 
 
 def burst_pods(burst: str, claimed: int, plain: int, *, named: bool) -> list[BurstPod]:
@@ -150,22 +154,23 @@ def _pod(burst: str, name: str, interfaces: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _template(name: str, interfaces: Sequence[str], plugin: str) -> dict[str, Any]:
+def _template(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaimTemplate",
         "metadata": {"name": name},
-        "spec": {"spec": _claim_spec(interfaces, plugin)},
+        "spec": {"spec": spec},
     }
 
 
-def _claim_spec(interfaces: Sequence[str], plugin: str) -> dict[str, Any]:
+def _claim_spec(interfaces: Iterable[str], plugin: str, *, shares: bool) -> dict[str, Any]:
     requests, config = [], []
     for interface in interfaces:
         link = LINKS[interface]
         expression = f'device.attributes["{DEFAULT_DRIVER}"].name == "{link}"'
         exactly = {"deviceClassName": CLASS, "selectors": [{"cel": {"expression": expression}}]}
-        requests.append({"name": interface, "exactly": exactly})
+        rights = {} if shares else {"adminAccess": True}
+        requests.append({"name": interface, "exactly": {**exactly, **rights}})
         parameters = _parameters(interface, link, plugin)
         opaque = {"driver": DEFAULT_DRIVER, "parameters": parameters}
         config.append({"requests": [interface], "opaque": opaque})

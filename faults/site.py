@@ -23,6 +23,7 @@ __all__ = ["COMPONENTS", "DRIVER", "POLL_S", "NotSettledError", "Site", "site", 
 
 TOPOLOGY = Path(__file__).with_name("topology.yaml")
 NAMESPACE = "faults"
+ADMIN_ACCESS = "resource.kubernetes.io/admin-access"  # what a namespace needs for it, from 1.34 on
 POLL_S = 0.2
 DRIVER = f"{NODE}/driver-{DEFAULT_DRIVER}"
 COMPONENTS = {
@@ -67,12 +68,13 @@ class Site:
         """Boot, run the driver, and make what all bursts use."""
         self.lab.up(TOPOLOGY, port=0)
         self._api = Api(self.lab, NAMESPACE)
-        shared = ("--shared-link=eth1", "--shared-link=eth2")
+        shared = ("--shared-link=eth1", "--shared-link=eth2") if self.shares else ()
         self.drivers.up(netclaim_driver(DEFAULT_DRIVER, *shared, *self.driver_options))
         kubectl = self.kubectl
         kubectl("create", "namespace", NAMESPACE)
         # privileged: claims may name the plugin whose mood some faults change
-        kubectl("label", "namespace", NAMESPACE, f"{LABEL}=privileged")
+        labels = (f"{LABEL}=privileged", *(() if self.shares else (f"{ADMIN_ACCESS}=true",)))
+        kubectl("label", "namespace", NAMESPACE, *labels)
         kubectl("wait", "serviceaccount/default", "--for=create", "--timeout=180s")
         kubectl.apply(device_class())
         self.path(STARTS_DIR).mkdir(parents=True)
@@ -96,6 +98,11 @@ class Site:
         if self._api is None:
             raise RuntimeError("the site is not up")
         return self._api
+
+    @property
+    def shares(self) -> bool:
+        """Whether the bursts' pods have shares of the links; else they need admin access."""
+        return self.lab.binaries.release.shares_devices
 
     @property
     def kubectl(self) -> Kubectl:

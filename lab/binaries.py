@@ -26,17 +26,25 @@ class Binaries:
     """Finds programs by name, and builds them when they are wanted."""
 
     def __init__(self, progress: Progress, kubernetes: str = "") -> None:
-        """`kubernetes` is one of the older releases that are pinned; empty: the newest."""
+        """`kubernetes` is one of the releases that are pinned; empty: the newest."""
         self._progress = progress
         self._pins: Pins = load_pins()
         ready_made = os.environ.get("NETCLAIM_LAB_BIN")
         self._ready_made = Path(ready_made).absolute() if ready_made else None
-        older = self._pins.older_kubernetes
-        if kubernetes and kubernetes not in older:
-            raise UsageError(f"no Kubernetes {kubernetes!r} is pinned; choose {' or '.join(older)}")
+        newest, *older = self._pins.kubernetes
+        if kubernetes and kubernetes not in (newest, *older):
+            pinned = ", ".join([newest, *older[:-1]])
+            raise UsageError(
+                f"no Kubernetes {kubernetes!r} is pinned; choose {pinned} or {older[-1]}"
+            )
         if kubernetes and ready_made:
             raise UsageError("NETCLAIM_LAB_BIN sets the Kubernetes version; unset it to choose one")
-        self._kubernetes = kubernetes
+        self._kubernetes = "" if kubernetes == newest else kubernetes
+
+    @property
+    def kubernetes(self) -> str:
+        """The older release that was chosen; empty: the newest."""
+        return self._kubernetes
 
     @property
     def names(self) -> list[str]:
@@ -66,11 +74,12 @@ class Binaries:
         return directory if name == CNI_PLUGINS else directory / name
 
     def build_all(self) -> None:
-        """Have every part, those of older releases too."""
+        """Have every part but the releases of Kubernetes that are built on demand."""
         for name in self.names:
             self.path(name)
         for part in self._pins.compiled:
-            build_part(self._pins, part, self._progress)
+            if part not in self._pins.on_demand:
+                build_part(self._pins, part, self._progress)
 
     def require_cluster(self) -> None:
         """Have everything that a cluster needs, or say in one line what is missing."""

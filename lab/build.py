@@ -38,10 +38,10 @@ def build_part(pins: Pins, name: str, progress: Progress) -> Path:
 
 
 @contextmanager
-def only_one_builder() -> Iterator[None]:
-    """Take turns with whoever else wants to put something into the cache."""
+def only_one_builder(of: str = "") -> Iterator[None]:
+    """Take turns with whoever else wants to put something into the cache, or something `of` it."""
     cache_root().mkdir(parents=True, exist_ok=True)
-    with (cache_root() / ".lock").open("w") as lock:
+    with (cache_root() / f".{of}lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

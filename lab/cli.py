@@ -1,6 +1,7 @@
 """`python -m lab`: the lab's commands."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -9,8 +10,10 @@ import typer
 
 from lab.api import LabApi
 from lab.binaries import Binaries
-from lab.cluster import DEFAULT_PORT, Lab
+from lab.cluster import DEFAULT_PORT, RELEASE_VARIABLE, Lab
 from lab.demo import run_demo
+from lab.driver_image import DRIVER_IMAGE, build_driver_image
+from lab.driver_pod import driver_pod
 from lab.driver_set import DriverSet
 from lab.drivers import DEFAULT_DRIVER, is_ready, netclaim_driver, program_driver
 from lab.errors import LabError, UsageError
@@ -50,7 +53,12 @@ def up(
         int, typer.Option(min=0, max=65535, help="Port of the API on 127.0.0.1; 0: any free one.")
     ] = DEFAULT_PORT,
     kubernetes: Annotated[
-        str, typer.Option(help="An older release, such as 1.32.", show_default="the newest")
+        str,
+        typer.Option(
+            help="An older release, such as 1.32.",
+            envvar=RELEASE_VARIABLE,
+            show_default="the newest",
+        ),
     ] = "",
 ) -> None:
     """Build what is missing and boot the cluster; if it is up, start what does not run."""
@@ -213,6 +221,49 @@ def demo(
 ) -> None:
     """Show the demo of the KubeCon talk on a cluster of its own, which is removed afterwards."""
     run_demo(_lab("demo"), keep=keep)
+
+
+images = typer.Typer(help="The checkout as a container image.", no_args_is_help=True)
+app.add_typer(images, name="image")
+
+
+@images.command("build")
+def image_build(
+    output: Annotated[Path | None, typer.Option(help="Write the image to this file too.")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Fetch the Debian packages again, for their updates.")
+    ] = False,
+) -> None:
+    """Build netclaim's image, without a container engine, and print its sizes."""
+    image = build_driver_image(Progress(), fresh=fresh)
+    path = image.path
+    if output is not None:
+        try:
+            path = Path(shutil.copyfile(image.path, output))
+        except OSError as error:
+            raise UsageError(f"{output}: cannot be written: {error.strerror}") from error
+    print(f"{DRIVER_IMAGE}: {path}")
+    print(f"{image.unpacked / 1e6:.1f} MB, {image.packed / 1e6:.1f} MB compressed")
+
+
+@images.command("load")
+def image_load(name: Name = DEFAULT_NAME) -> None:
+    """Build netclaim's image and load it on every node."""
+    lab = _lab(name)
+    nodes = lab.require_up().nodes
+    with build_driver_image(Progress()).path.open("rb") as content:
+        lab.load_image(content, nodes)
+    print(f"{DRIVER_IMAGE} loaded on {', '.join(nodes)}")
+
+
+@images.command("try")
+def image_try(node_name: str, name: Name = DEFAULT_NAME) -> None:
+    """Run the image's driver as a pod on a node, print how fast it started, and remove it."""
+    lab = _lab(name)
+    lab.enter_command(node_name, [])  # says which nodes there are, if this is none
+    with driver_pod(lab, node_name, "image.netclaim.dev") as start:
+        print(f"registered {start.registered_s:.1f} s after the start of its process", end="")
+        print(f", with {start.cpu_s:.1f} s of CPU time until it was ready")
 
 
 drivers = typer.Typer(help="The checkout's driver on every node.", no_args_is_help=True)

@@ -33,9 +33,10 @@ from lab.state import LabState, Running
 from lab.topology import Topology, load_topology
 from lab.wiring import plug, unplug, wire_closet, wire_node
 
-__all__ = ["DEFAULT_PORT", "Lab"]
+__all__ = ["DEFAULT_PORT", "RELEASE_VARIABLE", "Lab"]
 
 DEFAULT_PORT = 6443  # where a Kubernetes API is expected
+RELEASE_VARIABLE = "NETCLAIM_LAB_KUBERNETES"  # of the environment; for labs that do not ask for one
 
 
 class Lab:
@@ -53,24 +54,29 @@ class Lab:
     # -- up and down ---------------------------------------------------------------------------
 
     def up(self, topology_file: Path, port: int = DEFAULT_PORT, kubernetes: str = "") -> None:
-        """Boot the topology; if it is up already, start only what does not run."""
+        """Boot the topology; if it is up already, start only what does not run.
+
+        `kubernetes` is a release that is pinned; if it is empty, the environment may name one.
+        """
         require_root()
         topology = load_topology(topology_file)
+        wanted = kubernetes or os.environ.get(RELEASE_VARIABLE, "")
+        binaries = Binaries(self.progress, wanted)
         with self.state.alone():
             running = self.state.load()
             if running.up and all(init.alive for init in running.inits.values()):
-                if kubernetes and kubernetes != running.kubernetes:
+                if wanted and binaries.kubernetes != running.kubernetes:
                     raise UsageError("the lab is up with another release; take it down first")
                 self._complete(topology)
                 return
-            Binaries(self.progress, kubernetes).require_cluster()
+            binaries.require_cluster()
             self._clean()  # what an earlier run that was killed left behind
             with listen(port) as listening, self._all_or_nothing():
                 started = time.monotonic()
                 self.state.directory.mkdir(parents=True)
                 shutil.copyfile(topology_file, self.state.topology)
                 port = listening.getsockname()[1]
-                self.state.save(Running(kubernetes=kubernetes, port=port))
+                self.state.save(Running(kubernetes=binaries.kubernetes, port=port))
                 self._boot(topology, port, listening)
                 self.progress.note(
                     f"up in {time.monotonic() - started:.1f} s:"
@@ -219,7 +225,9 @@ class Lab:
 
     def kubectl(self, namespace: str = "") -> Kubectl:
         """Kubectl with the admin's rights."""
-        return Kubectl(self.binaries.path("kubectl"), self.state.kubeconfig, namespace)
+        binaries = self.binaries
+        version = binaries.release.resource_version
+        return Kubectl(binaries.path("kubectl"), self.state.kubeconfig, namespace, version)
 
     # -- while it runs -------------------------------------------------------------------------
 

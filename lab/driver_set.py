@@ -60,6 +60,10 @@ class DriverSet:
         """Replace a driver's processes as a rolling update does: the next one starts first."""
         require_root()
         topology = self._lab.require_up()
+        if not self._lab.binaries.release.rolls_drivers:
+            raise UsageError(
+                "kubelet knows two processes of a driver from Kubernetes 1.33 on; use `restart`"
+            )
         with self._state.alone():
             processes = Processes(self._state)
             record = processes.running.drivers.get(name)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Image", "Tree", "busybox_tree", "lab_images", "write_images"]
+__all__ = ["Image", "Layer", "Tree", "busybox_tree", "lab_images", "pack", "write_images"]
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 PAUSE_IMAGE = "netclaim.dev/lab/pause:1"
@@ -42,7 +42,7 @@ class Tree:
             if entry.is_symlink():
                 self.links[inside] = str(entry.readlink())
             elif entry.is_dir():
-                self.directories[inside] = 0o755
+                self.directories[inside] = entry.stat().st_mode & 0o7777
             else:
                 self.add_file(inside, entry.read_bytes(), entry.stat().st_mode & 0o777)
 
@@ -66,20 +66,37 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer as an image holds it: compressed, and the digest of what it was before."""
+
+    packed: bytes
+    unpacked_digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Image:
     """An image by name: its layers from the bottom up, and how it runs."""
 
     name: str
-    layers: Sequence[Tree]
+    layers: Sequence[Tree | Layer]
     entrypoint: Sequence[str] = ()
     command: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    user: str = ""  # root
 
 
 def _info(path: str, kind: bytes, mode: int, size: int = 0, link: str = "") -> tarfile.TarInfo:
     info = tarfile.TarInfo(path.lstrip("/"))
     info.type, info.mode, info.size, info.linkname = kind, mode, size, link
     return info
+
+
+def pack(tree: Tree, level: int = 1) -> Layer:
+    """Compress a layer; by default for speed, as fits what never leaves the machine."""
+    tar = tree.tar()
+    digest = f"sha256:{hashlib.sha256(tar).hexdigest()}"
+    return Layer(gzip.compress(tar, compresslevel=level, mtime=0), digest)
 
 
 def write_images(images: Sequence[Image], target: Path) -> None:
@@ -95,12 +112,7 @@ def write_images(images: Sequence[Image], target: Path) -> None:
 
 
 def _manifest(image: Image, blobs: dict[str, bytes]) -> dict[str, Any]:
-    layers, unpacked = [], []
-    for tree in image.layers:
-        tar = tree.tar()
-        unpacked.append(f"sha256:{hashlib.sha256(tar).hexdigest()}")
-        packed = gzip.compress(tar, compresslevel=1, mtime=0)  # speed; it never leaves the machine
-        layers.append(_blob(blobs, "application/vnd.oci.image.layer.v1.tar+gzip", packed))
+    layers = [each if isinstance(each, Layer) else pack(each) for each in image.layers]
     config = {
         "architecture": ARCHITECTURES[platform.machine()],
         "os": "linux",
@@ -108,8 +120,10 @@ def _manifest(image: Image, blobs: dict[str, bytes]) -> dict[str, Any]:
             "Entrypoint": list(image.entrypoint),
             "Cmd": list(image.command),
             "Env": [f"{name}={value}" for name, value in image.environment.items()],
+            "Labels": dict(image.labels),
+            "User": image.user,
         },
-        "rootfs": {"type": "layers", "diff_ids": unpacked},
+        "rootfs": {"type": "layers", "diff_ids": [layer.unpacked_digest for layer in layers]},
     }
     kind = "application/vnd.oci.image.manifest.v1+json"
     manifest = {
@@ -118,11 +132,17 @@ def _manifest(image: Image, blobs: dict[str, bytes]) -> dict[str, Any]:
         "config": _blob(
             blobs, "application/vnd.oci.image.config.v1+json", json.dumps(config).encode()
         ),
-        "layers": layers,
+        "layers": [
+            _blob(blobs, "application/vnd.oci.image.layer.v1.tar+gzip", layer.packed)
+            for layer in layers
+        ],
     }
     return {
         **_blob(blobs, kind, json.dumps(manifest).encode()),
-        "annotations": {"io.containerd.image.name": image.name},
+        "annotations": {
+            "io.containerd.image.name": image.name,
+            "org.opencontainers.image.ref.name": image.name.rpartition(":")[2],
+        },
     }
 
 

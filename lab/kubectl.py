@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import LabError
+from netclaim.manifests.conversion import GROUP, Version, from_v1
 
 __all__ = ["Kubectl", "KubectlError"]
 
@@ -20,7 +21,11 @@ class KubectlError(LabError):
 class Kubectl:
     """Runs kubectl, in one namespace of a lab or wherever the objects belong."""
 
-    def __init__(self, program: Path, kubeconfig: Path, namespace: str = "") -> None:
+    def __init__(
+        self, program: Path, kubeconfig: Path, namespace: str = "", version: Version = "v1"
+    ) -> None:
+        """`version` is the newest of resource.k8s.io that the cluster has."""
+        self._version = version
         self._start = [str(program), f"--kubeconfig={kubeconfig}"]
         self._start += [f"--namespace={namespace}"] if namespace else []
         self.namespace = namespace or "default"
@@ -45,8 +50,14 @@ class Kubectl:
         return found
 
     def apply(self, *manifests: Mapping[str, Any]) -> None:
-        """Apply objects."""
-        self("apply", "--filename=-", stdin="\n---\n".join(json.dumps(m) for m in manifests))
+        """Apply objects; those of resource.k8s.io/v1 in the version that the cluster has."""
+        written = (json.dumps(self._served(dict(manifest))) for manifest in manifests)
+        self("apply", "--filename=-", stdin="\n---\n".join(written))
+
+    def _served(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        if manifest["apiVersion"] != f"{GROUP}/v1":
+            return manifest
+        return from_v1(manifest, manifest["kind"], self._version)
 
     def wait(self, what: str, condition: str) -> None:
         """Wait for a condition of an object, as `kubectl wait` does."""

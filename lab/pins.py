@@ -14,6 +14,7 @@ import yaml
 __all__ = ["PARTS_DIR", "CompiledPart", "Pins", "cache_root", "load_pins"]
 
 PARTS_DIR = Path(__file__).parent / "parts"
+NEWEST = "kubernetes"
 OLDER = "kubernetes-"  # how the parts begin that are older releases
 
 
@@ -39,12 +40,14 @@ class Pins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     go: GoPin
     compiled: dict[str, CompiledPart]
+    on_demand: tuple[str, ...]
     debian: dict[str, str]
 
     @property
-    def older_kubernetes(self) -> tuple[str, ...]:
-        """The releases of Kubernetes beside the newest, such as 1.32."""
-        return tuple(n.removeprefix(OLDER) for n in self.compiled if n.startswith(OLDER))
+    def kubernetes(self) -> tuple[str, ...]:
+        """The releases of Kubernetes, such as 1.32; the newest, which is the default, first."""
+        newest = self.compiled[NEWEST].version.removeprefix("v").rpartition(".")[0]
+        return (newest, *(n.removeprefix(OLDER) for n in self.compiled if n.startswith(OLDER)))
 
     def part_of(self, binary: str, kubernetes: str = "") -> str | None:
         """The name of the compiled part that holds `binary`, of that release of Kubernetes.

@@ -1,4 +1,4 @@
-"""Kubernetes releases: what an older one must be told to serve DRA as the pinned one does.
+"""Kubernetes releases: what an older one must be told to serve DRA, and what it lacks then.
 
 Those that the lab compiles are known by their pins, ready-made ones (NETCLAIM_LAB_BIN) are asked.
 """
@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Self
 
 from lab.errors import UsageError
+from netclaim.manifests.conversion import Version
 
 __all__ = ["Release"]
 
 OLDEST = 32  # 1.32 has the first beta of the API, and the first device status
-GENERAL = 34  # from 1.34 on, DRA is there without being asked for
+GENERAL = 34  # from 1.34 on, DRA is there without being asked for, with v1 of the API
 V1BETA2 = 33  # the first release with this version of the API
+ROLLS = 33  # the first whose kubelet knows two processes of a driver
+SHARES = 36  # from 1.36 on, a device can be given to several claims without a feature gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,23 @@ class Release:
             "DRAResourceClaimDeviceStatus": True,
             "DRAAdminAccess": True,
         }
+
+    @property
+    def resource_version(self) -> Version:
+        """The newest version of the API that it serves."""
+        if self.minor >= GENERAL:
+            return "v1"
+        return "v1beta2" if self.minor >= V1BETA2 else "v1beta1"
+
+    @property
+    def rolls_drivers(self) -> bool:
+        """Whether the next process of a driver can start before the one before it has ended."""
+        return self.minor >= ROLLS
+
+    @property
+    def shares_devices(self) -> bool:
+        """Whether several claims can have one device, without admin access."""
+        return self.minor >= SHARES
 
     @property
     def runtime_config(self) -> str:

@@ -2,24 +2,36 @@
 
     python scripts/changelog.py 0.1.0 2026-12-01
 
-Promise: each fragment is one item, in the order of the files' names, as it was written. Limit: only
-moves text; the release is made by hand, as docs/releasing.md says.
+Promise: each fragment is one item, as it was written, wrapped like every page; those that tell
+users to do something, in bold, come first, and otherwise they are in the order of the files' names.
+Limit: only moves text; the release is made by hand, as docs/releasing.md says.
 """
 
 import argparse
 import datetime as dt
+import re
 import textwrap
 from pathlib import Path
 from typing import Final
 
 CHECKOUT: Final = Path(__file__).parent.parent
 HEAD_END: Final = "one fragment a change.\n"  # where the page's head ends, and releases begin
+VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
+COLUMNS: Final = 100
+STRUCTURED: Final = re.compile(r"^(\s*[-*|] |\s*```|\s*$)", re.MULTILINE)  # not one paragraph
 
 
 def section(version: str, day: str, fragments: list[str]) -> str:
     """The text of one release."""
-    items = ["- " + textwrap.indent(text.strip(), "  ").lstrip() for text in fragments]
-    return f"\n## {version}, {day}\n\n" + "\n".join(items) + "\n"
+    ordered = sorted(fragments, key=lambda text: "**" not in text)
+    return f"\n## {version}, {day}\n\n" + "\n".join(map(_item, ordered)) + "\n"
+
+
+def _item(fragment: str) -> str:
+    text = fragment.strip()
+    if not STRUCTURED.search(text):
+        text = textwrap.fill(text, COLUMNS - 2, break_long_words=False, break_on_hyphens=False)
+    return "- " + textwrap.indent(text, "  ").lstrip()
 
 
 def with_release(changelog: str, release: str) -> str:
@@ -27,15 +39,33 @@ def with_release(changelog: str, release: str) -> str:
     head, mark, earlier = changelog.partition(HEAD_END)
     if not mark:
         raise SystemExit(f"CHANGELOG.md does not have the line that ends with {HEAD_END.strip()!r}")
+    heading = release.strip().partition(",")[0]
+    if f"\n{heading}," in earlier:
+        raise SystemExit(f"CHANGELOG.md already has {heading.removeprefix('## ')}")
     return head + mark + release + earlier
+
+
+def a_version(text: str) -> str:
+    """A version as releases have them."""
+    if not VERSION.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text} is not MAJOR.MINOR.PATCH, for example 0.1.0")
+    return text
+
+
+def a_day(text: str) -> str:
+    """A date, as it is written in the changelog."""
+    try:
+        return dt.date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not a date like 2026-12-01") from None
 
 
 def main() -> None:
     """Write the changelog, and remove the fragments."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("version", help="The version that is released, such as 0.1.0.")
+    parser.add_argument("version", type=a_version, help="What is released, such as 0.1.0.")
     today = dt.datetime.now(tz=dt.UTC).date().isoformat()
-    parser.add_argument("day", nargs="?", default=today, help="Its date. Default: today.")
+    parser.add_argument("day", type=a_day, nargs="?", default=today, help="Default: today.")
     options = parser.parse_args()
     paths = sorted((CHECKOUT / "changelog.d").glob("*.md"))
     if not paths:

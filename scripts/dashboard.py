@@ -390,6 +390,16 @@ ROWS: Final = (
                 width=6,
             ),
             Panel(
+                "Settings",
+                "Processes whose settings file is wrong, and settings that wait for a restart.",
+                "short",
+                (
+                    Query(f"sum(netclaim_settings_valid{{{OF}}} == bool 0)", "file not valid"),
+                    Query(gauge("netclaim_settings_restart_needed"), "restart needed"),
+                ),
+                width=6,
+            ),
+            Panel(
                 "Versions",
                 "How many processes run which version.",
                 "short",

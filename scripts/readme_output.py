@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/tenant-network.md")
+DOCUMENTS = ("README.md", "docs/status.md", "docs/tenant-network.md")
 SHOWN = re.compile(
     r"(<!-- output of: (?P<command>.+?) -->\n```console\n)(?P<text>.*?)(```\n)", re.DOTALL
 )

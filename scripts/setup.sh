@@ -12,7 +12,8 @@ die() { say "$*"; exit 2; }
 
 # Program or file that shows the package to be there, then the package. runc, busybox-static and
 # iproute2 are the lab's, see lab/parts/pins.yaml; qemu runs tests on a kernel with more kinds of
-# links; libnftables is for masquerading; gcc and libc.a are for native/.
+# links; libnftables is for masquerading; gcc and libc.a are for native/; Debian's keys are for the
+# packages in the image.
 missing_packages() {
   command -v "$PYTHON" >/dev/null 2>&1 || echo python3
   "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
@@ -23,6 +24,7 @@ missing_packages() {
   "$PYTHON" -c 'import ctypes; ctypes.CDLL("libnftables.so.1")' 2>/dev/null || echo libnftables1
   [ -e "$(gcc -print-file-name=libc.a 2>/dev/null)" ] || echo libc6-dev
   [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates
+  [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || echo debian-archive-keyring
 }
 
 missing=$(missing_packages | sort -u | tr '\n' ' ')

@@ -1,10 +1,11 @@
-"""Name a wheel after the kind of machine it is for: it contains a compiled program.
+"""Compile the program that a wheel contains, and name the wheel after the machines it is for.
 
-hatchling calls this while it builds a wheel; an editable install contains nothing, and may be made
-before the program is compiled.
+hatchling calls this while it builds a wheel, in a checkout or in an unpacked source distribution;
+an editable install contains nothing, and may be made where there is no compiler.
 """
 
-import sysconfig
+import platform
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,13 @@ class WheelHook(BuildHookInterface[Any]):
         """Called before anything is built; `version` is "standard" or "editable"."""
         if version == "editable":
             return
-        if not (Path(self.root) / PROGRAM).is_file():
-            raise FileNotFoundError(f"{PROGRAM} is missing; run `make native` first")
-        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        make = ["make", "--silent", "--no-print-directory", "native"]
+        done = subprocess.run(make, cwd=self.root, capture_output=True, text=True, check=False)
+        if done.returncode or not (Path(self.root) / PROGRAM).is_file():
+            raise RuntimeError(
+                f"{PROGRAM} cannot be compiled, which needs make, gcc and a static C library"
+                f" (Debian: make gcc libc6-dev): {done.stderr.strip()}"
+            )
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{platform}"
+        # The program is static, so any C library will do: the oldest that pip still asks for.
+        build_data["tag"] = f"py3-none-manylinux_2_17_{platform.machine()}"

@@ -36,6 +36,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(getattr(pytest.mark, rung))
         if rung == "cluster" and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(CLUSTER_TEST_S))
+        if part := item.get_closest_marker("versions"):
+            item.user_properties.append(("versions", part.args[0]))  # for scripts/run_versions.py
     items.sort(key=lambda item: ("cluster" in item.keywords, "older" in item.keywords))
 
 

@@ -7,7 +7,7 @@ driver's name of its own keeps questions apart, so that all of them can be put a
 
 import json
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,8 +64,10 @@ class Site:
         finally:
             self.kubectl("delete", "node", *(node["metadata"]["name"] for node in nodes))
 
-    def ask(self, questions: Sequence[Question]) -> dict[str, Answer]:
-        """Put the questions to the scheduler; return its answers.
+    def ask(
+        self, questions: Sequence[Question], shown: Callable[[Object], list[str]] = results
+    ) -> dict[str, Answer]:
+        """Put the questions to the scheduler; return its answers, each allocation as `shown`.
 
         A request for all devices fails by any broken pool that the node can see, also by that of
         another question. So these are put apart, and alone if they bring a broken pool themselves.
@@ -77,7 +79,7 @@ class Site:
         for batch in filter(None, (few, sound, *alone)):
             try:
                 self._put(batch)
-                answers |= self._answers(batch)
+                answers |= self._answers(batch, shown)
             finally:
                 self._take_away()
         return answers
@@ -117,7 +119,9 @@ class Site:
             },
         }
 
-    def _answers(self, questions: Sequence[Question]) -> dict[str, Answer]:
+    def _answers(
+        self, questions: Sequence[Question], shown: Callable[[Object], list[str]]
+    ) -> dict[str, Answer]:
         # Pods are tried in the order in which they were made: the last one ends the round.
         self._wait([questions[-1].id], f"jsonpath={SCHEDULED}")
         self._wait([one.id for one in questions if one.fits], "condition=PodScheduled")
@@ -127,7 +131,7 @@ class Site:
             self._wait(late, f"jsonpath={SCHEDULED}")
             pods = {pod["metadata"]["name"]: pod for pod in self.kubectl.items("pods")}
         claims = {one["metadata"]["name"]: one for one in self.kubectl.items("resourceclaims")}
-        return {one.id: _answer(one, pods[one.id], claims) for one in questions}
+        return {one.id: _answer(one, pods[one.id], claims, shown) for one in questions}
 
     def _wait(self, pods: Sequence[str], condition: str) -> None:
         names = [f"pod/{name}" for name in pods]
@@ -167,9 +171,14 @@ def _scheduled(pod: Object) -> Object:
     return next((one for one in conditions if one["type"] == "PodScheduled"), {})
 
 
-def _answer(question: Question, pod: Object, claims: dict[str, Any]) -> Answer:
+def _answer(
+    question: Question,
+    pod: Object,
+    claims: dict[str, Any],
+    shown: Callable[[Object], list[str]],
+) -> Answer:
     scheduled = _scheduled(pod)
     if scheduled.get("status") == "True":
         assert pod["spec"]["nodeName"] == question.node
-        return [results(claims[name]["status"]["allocation"]) for name in question.claims]
+        return [shown(claims[name]["status"]["allocation"]) for name in question.claims]
     return "error" if scheduled.get("reason") == "SchedulerError" else None

@@ -1,4 +1,7 @@
-"""The lab and its drivers, a second lab of the oldest release, and kubectl."""
+"""The lab and its drivers, a second lab of the oldest release, and kubectl.
+
+NETCLAIM_LAB_KUBERNETES is the release of the first one, as `make test-versions` sets it.
+"""
 
 import secrets
 from collections.abc import Iterator
@@ -9,12 +12,14 @@ from lab.cluster import Lab
 from lab.driver_set import DriverSet
 from lab.drivers import DEFAULT_DRIVER, netclaim_driver
 from lab.kubectl import Kubectl
+from lab.pins import load_pins
 from lab.progress import Progress
 from lab.topology import DEFAULT_TOPOLOGY
 from tests.cluster.claims import device_class
 from tests.cluster.namespaces import own_namespace
 
-OLDEST = "1.32"  # the oldest Kubernetes that the driver serves
+OLDEST = load_pins().kubernetes[-1]
+RELEASES = ("newest", pytest.param("oldest", marks=pytest.mark.older))
 
 
 @pytest.fixture
@@ -52,6 +57,16 @@ def older() -> Iterator[Lab]:
     lab.up(DEFAULT_TOPOLOGY, port=0, kubernetes=OLDEST)
     try:
         DriverSet(lab).up(netclaim_driver(DEFAULT_DRIVER))
+        lab.kubectl().apply(device_class())
         yield lab
     finally:
         lab.down()
+
+
+@pytest.fixture(params=RELEASES)
+def served(request: pytest.FixtureRequest) -> Lab:
+    """A lab with the driver and a class for its devices, of the newest and the oldest release."""
+    if request.param == "newest":
+        request.getfixturevalue("driver")
+    lab: Lab = request.getfixturevalue("lab" if request.param == "newest" else "older")
+    return lab

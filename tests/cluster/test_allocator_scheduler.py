@@ -5,7 +5,7 @@ error that fails the pod. The kept table is put whole; what chance makes up is p
 by seeds, so that a difference can be had again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 
 import pytest
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lab.kubectl import Kubectl
 from tests.cluster.allocator_site import Question, Site
 from tests.pure.allocator_cases import random_case
-from tests.pure.allocator_objects import ZONES, Case
+from tests.pure.allocator_objects import ZONES, Case, Object, results, results_and_config
 from tests.pure.allocator_table import TABLE
 
 SEEDS = 16  # with three nodes, 48 questions; about five seconds
@@ -30,10 +30,16 @@ def site(admin: Kubectl, kubectl: Kubectl) -> Iterator[Site]:
         yield site
 
 
-def question(site: Site, number: int, case: Case, letter: str) -> Question:
+def question(
+    site: Site,
+    number: int,
+    case: Case,
+    letter: str,
+    shown: Callable[[Object], list[str]] = results,
+) -> Question:
     """A question about one node, with our answer."""
     node = f"{site.run}-{letter}"
-    return Question(f"q{number}", case, node, case.answers()[node])
+    return Question(f"q{number}", case, node, case.answers(shown)[node])
 
 
 def test_table(site: Site) -> None:
@@ -67,12 +73,14 @@ def unmixed(seed: int) -> bool:
     )
 )
 def test_what_chance_makes_up(site: Site, seeds: list[int]) -> None:
-    """Clusters and claims made up by chance have the same answer on every node."""
+    """Clusters and claims made up by chance get the same devices and configuration everywhere."""
     pairs = [(seed, letter) for seed in seeds for letter in ZONES]
     questions = [
-        question(site, number, random_case(Random(seed), site.names(number)), letter)
+        question(
+            site, number, random_case(Random(seed), site.names(number)), letter, results_and_config
+        )
         for number, (seed, letter) in enumerate(pairs)
     ]
-    said = site.ask(questions)
+    said = site.ask(questions, results_and_config)
     answers = {pair: said[one.id] for pair, one in zip(pairs, questions, strict=True)}
     assert answers == {pair: one.ours for pair, one in zip(pairs, questions, strict=True)}

@@ -102,19 +102,39 @@ def test_pod_waits_for_a_link_that_no_node_has(
 def test_pod_that_loses_its_link_gets_its_interface_back(
     lab: Lab, kubectl: Kubectl, driver: str, plugged: str
 ) -> None:
-    """With the link the interface goes, and the claim says so; both are there again together."""
+    """With the link the interface goes; claim and pod say so. All is there again with the link."""
     lab.plug("kind-worker2", plugged)
-    kubectl.apply(simple_claim("card", link=plugged), pod("hardy", "card"))
+    hardy = pod("hardy", "card")
+    hardy["spec"]["containers"][0]["resources"] = {"claims": [{"name": "card"}]}
+    kubectl.apply(simple_claim("card", link=plugged), hardy)
     kubectl.wait("pod/hardy", "condition=Ready")
     wait_claim(kubectl, "card", "True")
+    wait_health(kubectl, "hardy", "Healthy")
     lab.unplug("kind-worker2", plugged)
     lost = wait_claim(kubectl, "card", "False")
+    gone = wait_health(kubectl, "hardy", "Unhealthy")
+    assert gone["message"] == "the device is no longer on the node"
     assert "networkData" not in lost["status"]["devices"][0]
     assert reserved_addresses(lab, "kind-worker2", "card") == set()
     lab.plug("kind-worker2", plugged)
     wait_claim(kubectl, "card", "True")
     wait_true_report(kubectl, "card", "hardy")
+    wait_health(kubectl, "hardy", "Healthy")
     kubectl("delete", "pod", "hardy")
+
+
+def wait_health(kubectl: Kubectl, name: str, health: str) -> dict[str, Any]:
+    """What a pod's status says of its only device, once its health is this (from 1.36 on)."""
+
+    def look() -> list[dict[str, Any]]:
+        (container,) = kubectl.get("pod", name)["status"]["containerStatuses"]
+        claims = container.get("allocatedResourcesStatus", [])
+        return [device for claim in claims for device in claim.get("resources", [])]
+
+    (device,) = eventually(
+        look, lambda seen: [d.get("health") for d in seen] == [health], f"{health} in {name}"
+    )
+    return device
 
 
 def test_deleted_and_edited_slices_are_repaired(admin: Kubectl, driver: str) -> None:
@@ -130,6 +150,7 @@ def test_deleted_and_edited_slices_are_repaired(admin: Kubectl, driver: str) -> 
     eventually(lambda: devices(admin, driver, node), lambda now: now == before, "slices repaired")
 
 
+@pytest.mark.versions("lifecycle")
 def test_slices_come_back_after_a_kubelet_restart(lab: Lab, admin: Kubectl, driver: str) -> None:
     """Kubelet wipes its node's slices when it starts; the driver publishes them again."""
     node = "kind-worker2"

@@ -294,6 +294,7 @@ def load_as(lab: Lab, name: str) -> None:
     )
 
 
+@pytest.mark.versions("lifecycle")
 def test_driver_killed_under_running_pods(
     lab: Lab, drivers: DriverSet, kubectl: Kubectl, driver: str
 ) -> None:
@@ -311,6 +312,7 @@ def test_driver_killed_under_running_pods(
     assert reserved_addresses(lab, NODE, "steady") == set()
 
 
+@pytest.mark.versions("lifecycle")
 def test_lost_state(lab: Lab, drivers: DriverSet, kubectl: Kubectl, driver: str) -> None:
     """A driver whose state was lost knows running pods again, and cleans up after them."""
     kubectl.apply(simple_claim("kept"), pod("kept", "kept"))
@@ -325,6 +327,7 @@ def test_lost_state(lab: Lab, drivers: DriverSet, kubectl: Kubectl, driver: str)
     check_all_gone(lab, kubectl, "kept")
 
 
+@pytest.mark.versions("lifecycle")
 def test_runtime_restart(lab: Lab, kubectl: Kubectl, driver: str) -> None:
     """After containerd restarts, new pods get interfaces and old ones leave nothing behind."""
     kubectl.apply(simple_claim("old"), pod("old", "old"))
@@ -348,6 +351,7 @@ def is_hooked(lab: Lab) -> bool:
     return is_ready(running.inits[NODE], running.drivers[DEFAULT_DRIVER])
 
 
+@pytest.mark.versions("lifecycle")
 def test_node_reboot(lab: Lab, drivers: DriverSet, kubectl: Kubectl, driver: str) -> None:
     """After a reboot the pod comes back with an interface, and the old address is released."""
     kubectl.apply(simple_claim("phoenix"), pod("phoenix", "phoenix"))

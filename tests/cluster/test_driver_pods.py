@@ -1,6 +1,9 @@
 """Pods and claims in the shapes that people use them."""
 
+import pytest
+
 from lab.cluster import Lab
+from lab.drivers import DEFAULT_DRIVER
 from lab.kubectl import Kubectl
 from tests.cluster.claims import claim, macvlan, parameters, pod, request, simple_claim
 from tests.cluster.drivers import (
@@ -13,6 +16,7 @@ from tests.cluster.drivers import (
     wait_claim,
     wait_event,
 )
+from tests.cluster.namespaces import own_namespace
 
 
 def test_several_requests_and_several_claims(lab: Lab, kubectl: Kubectl, driver: str) -> None:
@@ -46,6 +50,26 @@ def test_several_requests_and_several_claims(lab: Lab, kubectl: Kubectl, driver:
     for network in ("front", "back", "any"):
         assert reserved_addresses(lab, "kind-worker", network) == set()
     assert links(lab, "kind-worker") == before
+
+
+@pytest.mark.versions("claims")
+def test_an_entry_for_the_request_goes_over_one_for_all(served: Lab) -> None:
+    """Key by key, though since 1.37 an allocation no longer says which of the two it was."""
+    for_all = parameters(macvlan("entries"), "net1")
+    own = {key: for_all[key] for key in ("apiVersion", "kind")} | {"ifName": "own0"}
+    wanted = claim("entries", {"nic": own}, [request("nic", "eth1")])
+    opaque = {"driver": DEFAULT_DRIVER, "parameters": for_all}
+    wanted["spec"]["devices"]["config"].append({"opaque": opaque})
+    with own_namespace(served) as kubectl:
+        kubectl.apply(wanted, pod("entries", "entries"))
+        kubectl.wait("pod/entries", "condition=Ready")
+        assert len(addresses(kubectl, "entries", "own0")) == 1
+        allocated = kubectl.get("resourceclaim", "entries")["status"]["allocation"]["devices"]
+        cleared = served.binaries.release.minor >= 37
+        assert [entry.get("requests") for entry in allocated["config"]] == [
+            None if cleared else ["nic"],
+            None,
+        ]
 
 
 def test_link_may_be_left_out(kubectl: Kubectl, driver: str) -> None:

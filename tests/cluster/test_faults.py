@@ -61,6 +61,7 @@ def campaign() -> Iterator[Campaign]:
     assert lab.leftovers() == []
 
 
+@pytest.mark.versions("faults")
 @pytest.mark.parametrize("name", WORST)
 def test_no_pod_without_its_interfaces(campaign: Campaign, name: str) -> None:
     """Pods that start, run and end through the fault have their interfaces, and nothing stays."""

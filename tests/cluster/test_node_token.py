@@ -16,6 +16,7 @@ from lab.cluster import Lab
 from lab.drivers import ACCOUNT, NAMESPACE
 from netclaim.manifests.conversion import from_v1
 from tests.cluster.claims import device_class, pod, simple_claim
+from tests.cluster.conftest import RELEASES
 from tests.cluster.drivers import eventually, wait_claim, wait_event
 from tests.cluster.namespaces import own_namespace
 from tests.cluster.node_token import (
@@ -59,7 +60,7 @@ POLICIES = SLICES, STATUS, EVENTS = (
 UNBOUND = "the driver's token is not bound to a node"
 
 
-@pytest.fixture(scope="module", params=["newest", pytest.param("oldest", marks=pytest.mark.older)])
+@pytest.fixture(scope="module", params=RELEASES)
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     """The driver on every node, and the policies in force."""
     if request.param == "newest":

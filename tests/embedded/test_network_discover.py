@@ -3,14 +3,18 @@
 from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from netclaim.errors import RequestError
 from netclaim.kernel import Netns, Rtnl, find_link
 from netclaim.kernel.link_requests import bridge, create_link, delete_link, set_link, veth
 from netclaim.model import Device, Prepared
-from netclaim.network import LinkDriver
+from netclaim.model.node import NodeFacts
+from netclaim.network import LinkDriver, LinkSettings
 from netclaim.network.device import device_name
+from netclaim.network.link_filter import link_expression
 from tests.embedded.kernel_support import fresh_netns, ip
 from tests.embedded.network_support import (
     claim_for,
@@ -113,6 +117,54 @@ def test_what_nobody_can_see_is_no_change(node: Netns, driver: LinkDriver) -> No
 
     before, after = run_on(node, scenario)
     assert set(names(after)) - set(names(before)) == {"eth3"}
+
+
+def test_settings_that_change_are_a_list(node: Netns, driver: LinkDriver, tmp_path: Path) -> None:
+    """A filter that is set while the driver runs hides links at once, and shows them again."""
+    own = f'device.attributes["{driver.name}"]'
+    ip(node, "link", "add", "docker0", "type", "bridge")
+
+    def settings(**chosen: str) -> LinkSettings:
+        compiled: dict[str, Any] = {key: link_expression(text) for key, text in chosen.items()}
+        return LinkSettings(state_dir=tmp_path, **compiled)
+
+    async def scenario() -> list[list[str]]:
+        seen = []
+        async with aclosing(driver.discover()) as lists:
+            seen.append(names(await anext(lists)))
+            driver.change(settings(link_filter=f'{own}.name != "eth1"'))
+            seen.append(names(await anext(lists)))
+            driver.change(settings(show_links=f'{own}.name == "docker0"'))
+            seen.append(names(await anext(lists)))
+            driver.change(settings(link_filter='node.labels["zone"] == "a"'))
+            seen.append(names(await anext(lists)))
+            driver.learn_node(NodeFacts(name="n", labels={"zone": "a"}))
+            seen.append(names(await anext(lists)))
+        return seen
+
+    first, hidden, shown, unlabelled, labelled = run_on(node, scenario)
+    assert first == AT_FIRST
+    assert hidden == [name for name in AT_FIRST if name != "eth1"]
+    assert shown == sorted([*AT_FIRST, "docker0"])
+    assert unlabelled == ["cni"]
+    assert labelled == AT_FIRST
+
+
+def test_a_hidden_link_cannot_be_named(node: Netns, driver: LinkDriver, tmp_path: Path) -> None:
+    """A claim of the device that is no particular link gets neither a hidden nor a default one."""
+    ip(node, "link", "set", "eth1", "up")
+    ip(node, "route", "add", "default", "dev", "eth1")
+    claim = claim_for({"type": "macvlan"}, device="cni")
+
+    async def scenario() -> str:
+        await driver.prepare(claim)
+        hide = link_expression(f'device.attributes["{driver.name}"].name != "eth1"')
+        driver.change(LinkSettings(state_dir=tmp_path, link_filter=hide))
+        with pytest.raises(RequestError) as caught:
+            await driver.prepare(claim)
+        return str(caught.value)
+
+    assert "the driver's link filter hides it" in run_on(node, scenario)
 
 
 def test_a_link_into_a_pod_is_not_offered(node: Netns, tmp_path: Path, cni_plugins: Path) -> None:

@@ -129,9 +129,19 @@ class _Maker:
         if self.chance(35):
             devices["constraints"] = [self._constraint(requests)]
         if self.chance(30):
-            opaque = {"driver": self.names.driver, "parameters": {"by": "claim"}}
-            devices["config"] = [{"requests": [requests[0]["name"]], "opaque": opaque}]
+            count = self.random.choice((1, 2, 3))
+            devices["config"] = [self._config(requests, f"claim {n}") for n in range(count)]
         return claim_object(self.names, requests, index, **devices)
+
+    def _config(self, requests: list[Object], by: str) -> Object:
+        """An entry for everything, or for some requests and alternatives."""
+        names = [request["name"] for request in requests]
+        names += [
+            f"{one['name']}/{s['name']}" for one in requests for s in one.get("firstAvailable", ())
+        ]
+        named = self.random.sample(names, self.random.randint(0, len(names)))
+        opaque = {"driver": self.names.driver, "parameters": {"by": by}}
+        return {**({"requests": named} if named else {}), "opaque": opaque}
 
     def _constraint(self, requests: list[Object]) -> Object:
         kind = self.random.choice(("matchAttribute", "distinctAttribute"))

@@ -4,7 +4,7 @@
 namespaced, so claims of one case cannot see the devices of another.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -72,13 +72,14 @@ class Case:
         matcher = self.allocator().matcher
         return any(not pool.usable for node in self.read_nodes() for pool in matcher.pools(node))
 
-    def answers(self) -> dict[str, Answer]:
-        """Return what our allocator says for each node."""
+    def answers(self, shown: Callable[[Object], list[str]] | None = None) -> dict[str, Answer]:
+        """Return what our allocator says for each node; by `results` unless told."""
+        show = shown or results
         decision = self.allocator().decide(self.read_claims(), self.read_nodes())
         said: dict[str, Answer] = {one["metadata"]["name"]: None for one in self.nodes}
         said |= dict.fromkeys(decision.failures, "error")
         for node, placement in decision.placements.items():
-            said[node] = [results(one.object) for one in placement.allocations()]
+            said[node] = [show(one.object) for one in placement.allocations()]
         return said
 
 
@@ -86,6 +87,16 @@ def results(allocation: Object) -> list[str]:
     """Return an allocation's results in short: `request=pool/device`."""
     found = allocation["devices"]["results"]
     return [f"{one['request']}={one['pool']}/{one['device']}" for one in found]
+
+
+def results_and_config(allocation: Object) -> list[str]:
+    """Return also whose configuration is for which requests: `FromClaim claim 0 for r0`."""
+    config = [
+        f"{one['source']} {one['opaque']['parameters']['by']}"
+        f" for {','.join(one.get('requests', ['all']))}"
+        for one in allocation["devices"].get("config", ())
+    ]
+    return [*results(allocation), *config]
 
 
 def node_object(name: str, zone: str) -> Object:

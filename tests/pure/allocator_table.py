@@ -271,11 +271,15 @@ def _distinct(names: Names) -> Case:
     return case(names, [local(names, *devices)], requests, constraints=constraints)
 
 
-@entry(
-    "of one request's devices a distinct constraint remembers the last",
-    a=[["r0=pool/d0", "r0=pool/d1", "r0=pool/d2"]],
-)
-def _distinct_forgets(names: Names) -> Case:
+@entry("distinct attributes keep one request's devices apart", a=[["r0=pool/d0", "r0=pool/d3"]])
+def _distinct_within(names: Names) -> Case:
+    devices = [device(f"d{n}", {"numa": n // 3}) for n in range(4)]
+    constraints = [{"distinctAttribute": f"{names.driver}/numa"}]
+    return case(names, [local(names, *devices)], [one(names, count=2)], constraints=constraints)
+
+
+@entry("more devices than there are distinct values cannot be had", a=None)
+def _distinct_exhausted(names: Names) -> Case:
     devices = [device(f"d{n}", {"numa": n % 2}) for n in range(3)]
     constraints = [{"distinctAttribute": f"{names.driver}/numa"}]
     return case(names, [local(names, *devices)], [one(names, count=3)], constraints=constraints)

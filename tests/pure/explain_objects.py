@@ -3,6 +3,7 @@
 from typing import Any
 
 DRIVER = "cni.dra.networking.x-k8s.io"
+CONTAINERS = [{"name": "c", "image": "i"}]
 ATTRIBUTES = f'device.attributes["{DRIVER}"]'
 
 
@@ -60,13 +61,17 @@ def template(name: str, *expressions: str, **exactly: Any) -> dict[str, Any]:
 def pod(name: str, **uses: str) -> dict[str, Any]:
     """A pod that uses claims by their names."""
     used = [{"name": entry, "resourceClaimName": claim} for entry, claim in uses.items()]
-    return _object("v1", "Pod", name, {"resourceClaims": used})
+    return _object("v1", "Pod", name, {"containers": CONTAINERS, "resourceClaims": used})
 
 
 def deployment(name: str, replicas: int, **uses: str) -> dict[str, Any]:
     """A deployment whose pods use templates by their names."""
     used = [{"name": entry, "resourceClaimTemplateName": one} for entry, one in uses.items()]
-    spec = {"replicas": replicas, "template": {"spec": {"resourceClaims": used}}}
+    pods = {"containers": CONTAINERS, "resourceClaims": used}
+    made = {"metadata": {"labels": {"app": name}}, "spec": pods}
+    spec = {
+        "replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": made,
+    }  # fmt: skip
     return _object("apps/v1", "Deployment", name, spec)
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from netclaim.kubelet import (
     DRA_APIS,
+    HEALTH_APIS,
     ClaimService,
     DraApi,
+    HealthApi,
     HealthBoard,
     PluginSockets,
     RegisteredDriver,
@@ -105,9 +107,13 @@ class Serving:
     registration: Registration
     verdicts: list[RegistrationVerdict]
 
-    async def register(self, known: Sequence[DraApi] = DRA_APIS) -> RegisteredDriver:
+    async def register(
+        self,
+        known: Sequence[DraApi] = DRA_APIS,
+        health_apis: Sequence[HealthApi] = HEALTH_APIS,
+    ) -> RegisteredDriver:
         """Have kubelet register it."""
-        return await register(self.sockets.registration, known)
+        return await register(self.sockets.registration, known, health_apis)
 
 
 @asynccontextmanager

@@ -114,26 +114,49 @@ def test_answers_follow_the_holders() -> None:
     assert got == ["r0=pool/d0", "r0=pool/d1"]
 
 
+def opaque(who: str) -> dict[str, Any]:
+    """Parameters that say whose they are."""
+    return {"opaque": {"driver": NAMES.driver, "parameters": {"by": who}}}
+
+
+def configuration(config: list[dict[str, Any]]) -> Any:
+    """What an allocation says of a claim's configuration: r0/s1 and r1 of a class, r2 of none."""
+    alternatives = first("r0", exact(NAMES, of="fast"), exact(NAMES))
+    requests = [alternatives, one(NAMES, name="r1"), one(NAMES, name="r2", of="fast")]
+    kinds = {"d0": "slow", "d1": "slow", "d2": "fast"}
+    devices = [device(name, {"kind": kind}) for name, kind in kinds.items()]
+    requests[0]["firstAvailable"][0]["count"] = 2  # there is one fast device
+    given = case(NAMES, [local(NAMES, *devices)], requests, config=config)
+    allocations = given.allocator().allocate(given.read_claims(), given.read_nodes()[0])
+    assert allocations is not None
+    return allocations[0].object["devices"]["config"]
+
+
 def test_configuration_is_for_the_chosen_alternative() -> None:
     """Configuration for an alternative that was not chosen is left out; the class's comes first."""
-
-    def opaque(who: str) -> dict[str, Any]:
-        return {"opaque": {"driver": NAMES.driver, "parameters": {"by": who}}}
-
     config = [
         {"requests": ["r0/s0"], **opaque("the other")},
         {"requests": ["r0/s1"], **opaque("the chosen")},
         opaque("everyone"),
     ]
-    requests = [first("r0", exact(NAMES, of="fast"), exact(NAMES)), one(NAMES, name="r1")]
-    devices = [device(f"d{n}", {"kind": "slow"}) for n in range(2)]
-    given = case(NAMES, [local(NAMES, *devices)], requests, config=config)
-    allocations = given.allocator().allocate(given.read_claims(), given.read_nodes()[0])
-    assert allocations is not None
-    assert allocations[0].object["devices"]["config"] == [
+    assert configuration(config) == [
         {"source": "FromClass", "requests": ["r0/s1", "r1"], **opaque("class")},
         {"source": "FromClaim", "requests": ["r0/s1"], **opaque("the chosen")},
         {"source": "FromClaim", **opaque("everyone")},
+    ]
+
+
+def test_configuration_of_several_requests_comes_once() -> None:
+    """An entry that names several requests comes once, and without `requests` if it names all."""
+    config = [
+        {"requests": ["r0", "r1"], **opaque("two")},
+        {"requests": ["r2", "r1", "r0/s1"], **opaque("all")},
+        {"requests": ["r2", "r1", "r0/s0"], **opaque("not the chosen one")},
+    ]
+    assert configuration(config)[1:] == [
+        {"source": "FromClaim", "requests": ["r0", "r1"], **opaque("two")},
+        {"source": "FromClaim", **opaque("all")},
+        {"source": "FromClaim", "requests": ["r2", "r1", "r0/s0"], **opaque("not the chosen one")},
     ]
 
 

@@ -1,21 +1,36 @@
 """The options of `netclaim driver`, its further words and an author's driver, as they are known."""
 
 import argparse
-import inspect
-import re
-from dataclasses import asdict, fields
+import json
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from netclaim.cli import driver, load_command, main
 from netclaim.framework import Settings, add_flags
-from netclaim.framework.settings import Setting, declared
+from netclaim.framework.setting import Setting, declared_in
+from netclaim.framework.setting_sources import Sources
 from netclaim.network import LinkSettings
+from netclaim.network.settings import declared
 from tests.pure.doc_pages import same_names
 
-# A value of each setting that is no path, and not its default.
+# A value of each setting that is no path, and not its default; as a flag says it.
 OTHER = {
+    "kubeconfig": "/other",
+    "name": "other.example.com",
+    "cni_path": "/other",
+    "exec_plugins": "bridge,macvlan",
+    "add_s": "26.0",
+    "pod_networks": "10.9.0.0/16",
+    "shared_links": "eth9",
+    "link_filter": "true",
+    "show_links": "true",
+    "generic_device": "false",
+    "policy": "restricted",
+    "policy_ceiling": "baseline",
+    "claim_plugins": "sriov",
     "node_name": "other",
     "runtime_hook": "nri",
     "instance": "b",
@@ -29,6 +44,7 @@ OTHER = {
 
 # Flags, the environment variable, the default. Manifests name these: only add to the list.
 DRIVER = [
+    ("--config", "NETCLAIM_CONFIG", ""),
     ("--driver-name", "NETCLAIM_DRIVER_NAME", "cni.dra.networking.x-k8s.io"),
     ("--node-name", "NODE_NAME", ""),
     ("--kubeconfig", "NETCLAIM_KUBECONFIG", ""),
@@ -45,11 +61,13 @@ DRIVER = [
     ("--nri-socket", "NETCLAIM_NRI_SOCKET", "/var/run/nri/nri.sock"),
     ("--nri-index", "NETCLAIM_NRI_INDEX", "50"),
     ("--cdi-dir", "NETCLAIM_CDI_DIR", "/var/run/cdi"),
-    ("--cni-bin-dir", "NETCLAIM_CNI_BIN_DIR", ""),
+    ("--cni-bin-dir", "NETCLAIM_CNI_BIN_DIR", "['/opt/cni/bin']"),
     ("--exec-plugins", "NETCLAIM_EXEC_PLUGINS", ""),
     ("--cni-timeout", "NETCLAIM_CNI_TIMEOUT", "25.0"),
     ("--pod-network", "NETCLAIM_POD_NETWORK", ""),
     ("--shared-link", "NETCLAIM_SHARED_LINK", ""),
+    ("--link-filter", "NETCLAIM_LINK_FILTER", ""),
+    ("--show-links", "NETCLAIM_SHOW_LINKS", ""),
     ("--generic-device --no-generic-device", "NETCLAIM_GENERIC_DEVICE", "True"),
     ("--policy", "NETCLAIM_POLICY", "baseline"),
     ("--policy-ceiling", "NETCLAIM_POLICY_CEILING", "privileged"),
@@ -60,11 +78,13 @@ DRIVER = [
     ("--log-level", "NETCLAIM_LOG_LEVEL", "info"),
 ]
 GC = [
+    ("--config", "NETCLAIM_CONFIG", ""),
     ("--driver-name", "NETCLAIM_DRIVER_NAME", "cni.dra.networking.x-k8s.io"),
     ("--run-dir", "NETCLAIM_RUN_DIR", "/run/netclaim"),
     ("--dry-run", None, "False"),
 ]
 UNINSTALL = [
+    ("--config", "NETCLAIM_CONFIG", ""),
     ("--driver-name", "NETCLAIM_DRIVER_NAME", "cni.dra.networking.x-k8s.io"),
     ("--run-dir", "NETCLAIM_RUN_DIR", "/run/netclaim"),
     ("--state-dir", "NETCLAIM_STATE_DIR", "/var/lib/netclaim"),
@@ -73,8 +93,9 @@ UNINSTALL = [
     ("--cni-program-dir", "NETCLAIM_CNI_PROGRAM_DIR", "/opt/cni/bin"),
     ("--cdi-dir", "NETCLAIM_CDI_DIR", "/var/run/cdi"),
 ]
-# Of a driver that is built on the framework; only the node's name has a variable.
+# Of a driver that is built on the framework.
 AUTHORS = [
+    ("--config", ""),
     ("--node-name", ""),
     ("--kubeconfig", ""),
     ("--state-dir", "/var/lib/netclaim"),
@@ -126,41 +147,76 @@ def test_an_authors_flags() -> None:
     assert flags == dict(AUTHORS)
 
 
-# What of LinkSettings is no option: it follows from another, or nobody has had to change it yet.
-NO_OPTION = {"state_dir", "runtime_results", "pod_netns", "undo_s", "plugin_s"}
+# What of LinkSettings is no setting: it follows from another, or nobody has had to change it yet.
+NO_SETTING = {"state_dir", "runtime_results", "pod_netns", "undo_s", "plugin_s"}
 
 
-def test_the_drivers_own_settings_are_options() -> None:
-    """Whatever LinkSettings has comes from an option of `netclaim driver`, or is known not to."""
-    given = set(re.findall(r"^        (\w+)=", inspect.getsource(driver.command), re.MULTILINE))
+def test_the_drivers_own_settings_are_declared() -> None:
+    """Whatever LinkSettings has is a setting, or is known not to be one."""
+    given = {each.name for each in declared_in(LinkSettings)}
     there = {each.name for each in fields(LinkSettings)}
-    place = "what cli/driver.py gives LinkSettings, or to NO_OPTION"
-    same_names((given & there) | NO_OPTION, there, place=place)
+    place = "give it metadata=about(...), or add it to NO_SETTING"
+    same_names(given | NO_SETTING, there, place=place)
+
+
+def test_names_are_unique() -> None:
+    """No two settings share a field's name, an option, a key or a variable."""
+    for names in zip(*((s.name, s.option, s.key, s.variable) for s in declared()), strict=True):
+        assert len(set(names)) == len(names)
+
+
+def words(setting: Setting, value: str) -> list[str]:
+    """A setting as its flag says it."""
+    if setting.form == "switch":
+        return [f"--no-{setting.option.removeprefix('--')}"]
+    return [setting.option, value]
+
+
+def in_file(setting: Setting, value: str) -> str:
+    """A setting as the file says it."""
+    said: Any = value
+    match setting.form:
+        case "switch" | "seconds":
+            said = json.loads(value)
+        case "repeated" | "commas":
+            said = value.split(",")
+    return json.dumps({setting.key: said})
+
+
+def flat(own: LinkSettings, every: Settings) -> dict[str, Any]:
+    """What a driver was started with, by the names of the settings."""
+    owners: dict[str, Any] = {each.name: own for each in declared_in(LinkSettings)}
+    owners |= {each.name: every for each in declared_in(Settings)}
+    return {name: getattr(owner, name) for name, owner in owners.items()}
 
 
 @pytest.mark.parametrize("setting", declared(), ids=lambda each: each.name)
 def test_every_setting_reaches_the_driver(
-    setting: Setting, monkeypatch: pytest.MonkeyPatch
+    setting: Setting, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What is said by an option, or by its variable, is what the driver is started with."""
-    started: list[Settings] = []
-    monkeypatch.setattr(driver, "serve", lambda _, settings: started.append(settings))
-    monkeypatch.setattr(driver, "link_driver", lambda _: None)
-    value = OTHER.get(setting.name, "/other")
-    known = setting.kind in {Path, str} or setting.name in OTHER
+    """What an option says, its variable, or the file, is what the driver is started with."""
+    started: list[dict[str, Any]] = []
+    monkeypatch.setattr(driver, "link_driver", lambda own: own)
+    monkeypatch.setattr(driver, "serve", lambda own, every, _: started.append(flat(own, every)))
+    known = setting.form == "path" or setting.name in OTHER
     assert known, f"add a value of {setting.name} that is not its default to OTHER"
+    value = OTHER.get(setting.name, "/other")
     for other in declared():
         monkeypatch.delenv(other.variable, raising=False)
-    for flag in (setting.option, *setting.also):
+    file = tmp_path / "config.yaml"
+    file.write_text(in_file(setting, value))
+    said = [words(setting, value), *([flag, value] for flag in setting.also)]
+    if not setting.never_in_file:
+        said.append(["--config", str(file)])
+    for arguments in said:
         with pytest.raises(SystemExit):
-            main(["driver", flag, value])
+            main(["driver", *arguments])
     monkeypatch.setenv(setting.variable, value)
     with pytest.raises(SystemExit):
         main(["driver"])
-    assert len(started) == 2 + len(setting.also), f"{value} was refused; say another in OTHER"
-    for settings in started:
-        given = asdict(settings)
-        assert str(given.pop(setting.name)) == value
-        defaults = asdict(Settings(node_name=settings.node_name))
-        del defaults[setting.name]
-        assert given == defaults
+    assert len(started) == len(said) + 1, f"{value} was refused; say another in OTHER"
+    defaults = Sources(declared(), {}).read()
+    for values in started:
+        changed = [each.name for each in declared() if values[each.name] != defaults[each.name]]
+        assert changed == [setting.name]
+        assert values == started[0]

@@ -152,7 +152,9 @@ def test_a_reader_that_leaves(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_says_the_same_of_itself(name: str) -> None:
     """A command's own help begins with the line that the overview shows of it."""
-    assert load_command(name).help.splitlines()[0] == COMMANDS[name]
+    first = load_command(name).help.splitlines()[0]
+    place = "COMMANDS in cli/__init__.py and the first line of the docstring of its `command`"
+    assert first == COMMANDS[name], f"{name}: write the same in {place}"
 
 
 def test_every_command_can_be_called() -> None:
@@ -169,8 +171,10 @@ def test_every_command_can_be_called() -> None:
 PAGES = {
     "check": "check.md",
     "demo": "local.md",
+    "doctor": "doctor.md",
     "driver": "driver.md",
     "explain": "explain.md",
+    "status": "status.md",
     "try": "local.md",
     "upgrade": "upgrade.md",
 }
@@ -180,6 +184,7 @@ def test_every_command_has_a_page() -> None:
     """A command is described by a page, which names it in its first paragraphs."""
     same_names(PAGES, COMMANDS, place="PAGES in test_cli_main.py, and its page to docs/")
     for name, page in PAGES.items():
+        assert (DOCS / page).exists(), f"write docs/{page}, the page of netclaim {name}"
         opening = (DOCS / page).read_text().partition("\n## ")[0]
         assert f"`netclaim {name}`" in opening, f"docs/{page} does not begin with netclaim {name}"
     for words in FURTHER:
@@ -191,7 +196,8 @@ def test_every_command_has_a_page() -> None:
 @pytest.mark.parametrize("name", sorted(set(PAGES) - {"driver"}))
 def test_every_option_of_a_command_is_on_its_page(name: str) -> None:
     """The options that users type are explained where the command is; the driver's are a table."""
-    text = (DOCS / PAGES[name]).read_text()
+    page = DOCS / PAGES[name]
+    text = page.read_text() if page.exists() else ""
     options = [each for each in load_command(name).params if each.param_type_name == "option"]
     for option in options:
         shown = any(f"`{flag}{end}" in text for flag in option.opts for end in "` ")
@@ -199,9 +205,12 @@ def test_every_option_of_a_command_is_on_its_page(name: str) -> None:
 
 
 def test_an_unknown_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """A command that does not exist is a usage error."""
+    """A command that does not exist is a usage error; one that is nearly there is named."""
+    assert exit_code("frobnicate") == 2
+    assert "No such command 'frobnicate'" in capsys.readouterr().err
     assert exit_code("upgrad") == 2
-    assert "No such command 'upgrad'" in capsys.readouterr().err
+    told = 'netclaim: unknown command "upgrad"; did you mean "upgrade"?\n'
+    assert capsys.readouterr().err == told
 
 
 def test_the_app_is_built_anew() -> None:

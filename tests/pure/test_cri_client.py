@@ -11,7 +11,16 @@ from grpclib.const import Cardinality, Handler, Status
 from grpclib.exceptions import GRPCError
 from grpclib.server import Server, Stream
 
-from netclaim.cri import CriClient, NoRuntimeError, RuntimeCallError, Sandbox, SandboxStatus
+from netclaim.cri import (
+    Condition,
+    CriClient,
+    NoRuntimeError,
+    RuntimeCallError,
+    RuntimeStatus,
+    Sandbox,
+    SandboxStatus,
+    Version,
+)
 from netclaim.cri import runtime_pb2 as pb
 from netclaim.cri.client import SERVICE
 
@@ -29,6 +38,12 @@ class Runtime:
     def __mapping__(self) -> Mapping[str, Handler]:
         unary = Cardinality.UNARY_UNARY
         return {
+            f"{SERVICE}/Version": Handler(
+                self._version, unary, pb.VersionRequest, pb.VersionResponse
+            ),
+            f"{SERVICE}/Status": Handler(
+                self._runtime_status, unary, pb.StatusRequest, pb.StatusResponse
+            ),
             f"{SERVICE}/ListPodSandbox": Handler(
                 self._list, unary, pb.ListPodSandboxRequest, pb.ListPodSandboxResponse
             ),
@@ -39,6 +54,20 @@ class Runtime:
                 self._stop, unary, pb.StopPodSandboxRequest, pb.StopPodSandboxResponse
             ),
         }
+
+    async def _version(self, stream: Stream[Any, Any]) -> None:
+        await stream.recv_message()
+        await stream.send_message(
+            pb.VersionResponse(runtime_name="containerd", runtime_version="v2.3.4")
+        )
+
+    async def _runtime_status(self, stream: Stream[Any, Any]) -> None:
+        request = await stream.recv_message()
+        assert request is not None
+        assert request.verbose
+        ready = pb.RuntimeCondition(type="NetworkReady", reason="NoNet", message="no list")
+        status = pb.RuntimeStatus(conditions=[ready])
+        await stream.send_message(pb.StatusResponse(status=status, info={"config": "{}"}))
 
     async def _list(self, stream: Stream[Any, Any]) -> None:
         await stream.recv_message()
@@ -79,6 +108,17 @@ async def runtime_in(directory: Path) -> AsyncIterator[tuple[Runtime, CriClient]
     finally:
         server.close()
         await server.wait_closed()
+
+
+@pytest.mark.asyncio
+async def test_what_the_runtime_is(tmp_path: Path) -> None:
+    """Its name and version; its conditions, and its configuration in its own form."""
+    async with runtime_in(tmp_path) as (_, client):
+        assert await client.version() == Version("containerd", "v2.3.4")
+        assert await client.runtime_status() == RuntimeStatus(
+            (Condition("NetworkReady", holds=False, reason="NoNet", message="no list"),),
+            {"config": "{}"},
+        )
 
 
 @pytest.mark.asyncio

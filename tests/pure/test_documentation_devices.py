@@ -7,7 +7,7 @@ from netclaim.allocator.cel import compile_selector, device_view
 from netclaim.framework.device_json import device_json
 from netclaim.kernel import SysfsFacts, uapi
 from netclaim.model.device import AttributeValue, Device
-from netclaim.network.device import LINK_TYPES
+from netclaim.network.device import ATTRIBUTES, LINK_TYPES
 from netclaim.network.discover import generic_device
 from netclaim.network.settings import DRIVER_NAME
 from tests.pure.doc_pages import code, same_names, section, table
@@ -39,6 +39,7 @@ def test_every_attribute_is_listed() -> None:
         for row in table(PAGE, "Attributes")
     }
     same_names(listed, EVERY_ATTRIBUTE, place=f'docs/{PAGE}, "Attributes"')
+    same_names(ATTRIBUTES, EVERY_ATTRIBUTE, place="ATTRIBUTES in network/device.py")
     assert listed == {
         name: (TYPES[type(value)], shown(value)) for name, value in EVERY_ATTRIBUTE.items()
     }

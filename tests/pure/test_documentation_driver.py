@@ -11,7 +11,7 @@ from netclaim.cli import load_command
 from netclaim.framework import Settings
 from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.kubelet import PluginSockets
-from netclaim.network import LinkSettings
+from netclaim.network.settings import declared
 from tests.pure.doc_pages import ROOT, code, same_names, section, table
 
 PAGE: Final = "driver.md"
@@ -33,11 +33,11 @@ def default_of(flag: str, value: object) -> str:
     """How the page writes a default."""
     if flag == "--node-name":
         return "the host's name"
-    if flag == "--cni-bin-dir":
-        return f"`{LinkSettings(state_dir=Path()).cni_path[0]}`"
     if value is True:
         return "on"
-    return "none" if value in (None, "", []) else f"`{value}`"
+    if isinstance(value, list):
+        return ", ".join(f"`{each}`" for each in value)
+    return "none" if value in (None, "") else f"`{value}`"
 
 
 def events_logged() -> dict[str, set[str]]:
@@ -75,6 +75,19 @@ def test_every_flag_is_listed() -> None:
         (flag, option.envvar, default_of(flag, option.default))
         for flag, option in options().items()
     )
+
+
+def test_every_setting_has_its_key_and_how_it_changes() -> None:
+    """The table says how the file calls it, and whether a change needs a restart."""
+    listed = {
+        code(row["Flag"]): (code(row["Key in the file"]), row["Change"])
+        for row in table(PAGE, "Flags")
+    }
+    assert listed.pop("--config") == ("no", "restart")
+    assert listed == {
+        each.option: ("no" if each.never_in_file else each.key, "live" if each.live else "restart")
+        for each in declared()
+    }
 
 
 def test_every_other_name_of_a_flag_is_named() -> None:

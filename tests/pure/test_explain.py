@@ -152,6 +152,14 @@ def test_typo_is_obvious(explain: Explain, typo: str) -> None:
     assert words in told.lines[1]
 
 
+def test_the_number_that_was_put_in_quotes_is_the_nearest(explain: Explain) -> None:
+    """A device that has the very number comes before those with another."""
+    some = links("one", link("eth0"), link("eth1", mtu=9000))
+    told = explain(some, TWO, device_class(), claim("nic", f'{ATTRIBUTES}.mtu == "9000"'))
+    assert told.lines[1].startswith("nearest: one/eth1: ")
+    assert told.lines[1].endswith("mtu is 9000; mtu is a number; write 9000 without quotes")
+
+
 def test_other_value_is_no_typo(explain: Explain) -> None:
     """A value that differs in a number, or that another device has, gets no hint."""
     told = explain(ONE, TWO, device_class(), claim("nic", f'{ATTRIBUTES}.name == "eth7"'))
@@ -170,6 +178,21 @@ def test_clause_of_another_selector(explain: Explain) -> None:
         "nearest: one/eth1: selectors[1] of request nic is false:"
         f" {ATTRIBUTES}.mtu > 1500 - mtu is 1500"
     )
+
+
+def test_capacity_is_not_judged(explain: Explain) -> None:
+    """What netclaim does not count is neither said to fit nor said not to."""
+    wants = claim("nic", ETH1, capacity={"requests": {"bandwidth": "1G"}})
+    told = explain(ONE, device_class(), wants)
+    why = "asks for capacity, which netclaim does not count yet"
+    assert (told.code, told.lines[0]) == (
+        1,
+        f"claim default/nic: may or may not fit: request nic {why}",
+    )
+    assert all(row[3].endswith(why) for row in told.rows)
+    told = explain(ONE, device_class(), wants, arguments=("-o", "json"))
+    (answer,) = json.loads("\n".join(told.lines))["answers"]
+    assert answer["outcome"] == "unknown"
 
 
 def test_taken_device(explain: Explain) -> None:
@@ -615,6 +638,46 @@ def test_doubts_are_no_mistakes(explain: Explain) -> None:
     told = explain(links("one", link("eth0")), device_class(), claim("nic", allocationMode="All"))
     assert told.code == 0
     assert not any("warning" in line for line in told.lines)
+
+
+def test_a_file_that_the_api_server_would_refuse(explain: Explain) -> None:
+    """A pod that fits and that no API server takes is told so; one that has a uid passed it."""
+    bad = pod("p", nic="nic")
+    bad["spec"]["containers"] = [{"name": "c", "image": "i", "resources": {"claims": [{}]}}]
+    told = explain(ONE, device_class(), claim("nic"), bad)
+    assert told.code == 1
+    assert told.lines[0].startswith("pod default/p: fits on one")
+    assert "error: spec.containers[0].resources.claims[0]: Required value" in told.lines[1]
+    bad["metadata"]["uid"] = "8c3f"
+    assert explain(ONE, device_class(), claim("nic"), bad).code == 0
+
+
+def test_a_pod_that_needs_nothing_by_mistake(explain: Explain) -> None:
+    """A pod that has its claims under a misspelt key is told, also where nothing else is asked."""
+    bad = pod("p")
+    bad["spec"] = {"containers": bad["spec"]["containers"], "resourceClaim": []}
+    words = 'spec.resourceClaim: unknown field "resourceClaim"; did you mean "resourceClaims"?'
+    told = explain(ONE, device_class(), bad)
+    assert (told.code, len(told.lines)) == (1, 1)
+    assert told.lines[0].endswith(f"all.json:5: error: {words}")
+    told = explain(ONE, device_class(), claim("nic"), bad)
+    assert told.code == 1
+    assert told.lines[0].startswith("claim default/nic: fits")
+    assert told.lines[-1].endswith(words)
+    found = json.loads(
+        "\n".join(explain(ONE, device_class(), claim("nic"), bad, arguments=("-o", "json")).lines)
+    )
+    assert found["mistakes"] == [told.lines[-1]]
+    assert explain(ONE, device_class(), claim("nic"), bad, arguments=("nic",)).code == 0
+
+
+def test_a_misspelt_driver(explain: Explain) -> None:
+    """Parameters for a driver whose name is nearly right are told, with the name that is meant."""
+    nic = claim("nic", ETH1)
+    nic["spec"]["devices"]["config"][0]["opaque"]["driver"] = DRIVER.replace("x-k8s", "k8s-x")
+    told = explain(ONE, device_class(), nic)
+    assert told.code == 1
+    assert [f'did you mean "{DRIVER}"?' in line for line in told.lines[1:3]] == [False, True]
 
 
 def test_mistakes_of_an_older_version_in_a_namespace(explain: Explain) -> None:

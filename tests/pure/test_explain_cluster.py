@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from netclaim.explain.answer import answer_all
-from netclaim.explain.cluster import read_cluster
 from netclaim.explain.mistakes import find_mistakes
 from netclaim.explain.subject import choose
 from netclaim.explain.world import read_world
 from netclaim.kube import Cluster, ForbiddenError, StoredSecrets
 from netclaim.manifests.conversion import from_v1
+from netclaim.survey.cluster import read_cluster
 from tests.pure.explain_objects import (
     ATTRIBUTES,
     DRIVER,

@@ -87,5 +87,5 @@ def test_device_health() -> None:
         ("eth0", Health.HEALTHY, ""),
         ("eth1", Health.UNHEALTHY, "tainted: example.com/hot"),
         ("eth2", Health.HEALTHY, ""),
-        ("eth9", Health.UNHEALTHY, "the device is no longer on the node"),
+        ("eth9", Health.UNHEALTHY, "the device is gone from the node, or hidden"),
     ]

@@ -1,6 +1,9 @@
 """What a plugin prints, a user configures and a disk gives back may be anything at all."""
 
-from typing import Final
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
+from typing import Any, Final
 
 import msgspec
 import pytest
@@ -104,7 +107,14 @@ def test_cache_entries() -> None:
     try_all(decode, (entry,), raises=BadResultError, words=WORDS)
 
 
-@pytest.mark.parametrize("depth", [100, 600, 5000])  # all is well; too deep for us; for JSON
+NESTING: Final[dict[int, Callable[[], AbstractContextManager[Any]]]] = {
+    100: nullcontext,
+    600: partial(suppress, BadResultError),  # too deep for Python 3.11, but not for 3.13
+    5000: partial(pytest.raises, BadResultError),  # too deep for all of them
+}
+
+
+@pytest.mark.parametrize("depth", NESTING)
 @pytest.mark.parametrize("inner", ["[", '{"a":'])
 def test_nesting(depth: int, inner: str) -> None:
     """However deep a result is nested, it is read or refused; so is an entry that holds it."""
@@ -114,10 +124,7 @@ def test_nesting(depth: int, inner: str) -> None:
         '{"kind": "cniCacheV1", "containerId": "c", "config": "", "ifName": "net1",'
         f' "networkName": "net", "result": {result}}}'
     )
-    if depth == 100:
-        assert read_result(result.encode(), LATEST) == read_entry(entry.encode()).result == Result()
-        return
-    with pytest.raises(BadResultError):
-        read_result(result.encode(), LATEST)
-    with pytest.raises(BadResultError):
-        read_entry(entry.encode())
+    with NESTING[depth]():
+        assert read_result(result.encode(), LATEST) == Result()
+    with NESTING[depth]():
+        assert read_entry(entry.encode()).result == Result()

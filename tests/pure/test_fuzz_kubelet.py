@@ -15,10 +15,10 @@ from grpclib.exceptions import GRPCError
 from grpclib.server import Stream
 
 from netclaim.kubelet import DRA_APIS, V1, DeviceHealth, DraApi, Health, HealthBoard, Registration
-from netclaim.kubelet import dra_health_pb2 as health_pb
+from netclaim.kubelet import dra_health_v1_pb2 as health_pb
 from netclaim.kubelet import registration_pb2 as registration_pb
 from netclaim.kubelet.dra import DraService
-from netclaim.kubelet.health import HealthService, decode_healths
+from netclaim.kubelet.health import HEALTH_APIS, HealthService
 from netclaim.kubelet.server import CallGate, GrpcService
 from netclaim.model.prepared import ClaimRef, PrepareAnswer
 from tests.pure.fuzzing import Trial, try_all
@@ -151,7 +151,7 @@ def test_responses(api: DraApi) -> None:
     def decode(data: bytes) -> object:
         messages = api.messages
         return (
-            decode_healths(health_pb.NodeWatchResourcesResponse.FromString(data)),
+            HEALTH_APIS[0].healths(health_pb.NodeWatchResourcesResponse.FromString(data)),
             api.prepare_answers(messages.NodePrepareResourcesResponse.FromString(data)),
             api.unprepare_errors(messages.NodeUnprepareResourcesResponse.FromString(data)),
         )

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import pytest
 import pytest_asyncio
@@ -317,3 +318,26 @@ async def test_a_body_cut_short(stub: StubServer, client: Client) -> None:
     stub.on("GET", "/x", Stream([b'{"a":'], "cut", headers={"Content-Length": "10"}))
     with pytest.raises(UnreachableError, match=f"^cannot reach [^<>]* {stub.url}: [^<>]+$"):
         await client.get_path("/x")
+
+
+@pytest.mark.asyncio
+async def test_text_and_time(stub: StubServer, client: Client) -> None:
+    """Text is returned as it is, with its query; the server's time is that of its answers."""
+    stub.on("GET", "/api/v1/namespaces/blue/pods/p/log", Reply(b"one\ntwo\n"))
+    path = PODS.path(namespace="blue", name="p", subresource="log")
+    assert await client.get_text(path, query={"tailLines": "2"}) == "one\ntwo\n"
+    assert stub.seen[0].query == {"tailLines": "2"}
+    for said, read in (
+        ("Tue, 17 Nov 2026 03:00:00 GMT", datetime(2026, 11, 17, 3, tzinfo=UTC)),
+        ("soon", None),
+    ):
+        stub.on("GET", "/version", Reply({}, headers={"Date": said}))
+        assert await client.server_time() == read
+
+
+@pytest.mark.asyncio
+async def test_dry_run(stub: StubServer, client: Client) -> None:
+    """A dry run says so to the server."""
+    stub.on("POST", "/apis/resource.k8s.io/v1/namespaces/blue/resourceclaims", Reply({}))
+    await client.create(CLAIMS, {"metadata": {"namespace": "blue"}}, dry_run=True)
+    assert stub.seen[0].query == {"dryRun": "All"}

@@ -9,7 +9,15 @@ from grpclib.const import Cardinality, Handler, Status
 from grpclib.server import Stream
 
 from netclaim.errors import PeerError
-from netclaim.kubelet import V1, DraClient, DriverCallError, RegisteredDriver, register
+from netclaim.kubelet import (
+    V1,
+    DraClient,
+    DriverCallError,
+    DriverInfo,
+    RegisteredDriver,
+    ask_info,
+    register,
+)
 from netclaim.kubelet import registration_pb2 as pb
 from netclaim.kubelet.dra_api import DraApi
 from netclaim.kubelet.registration import GET_INFO, NOTIFY_STATUS
@@ -125,3 +133,20 @@ async def test_connection_is_made_again() -> None:
                     assert await call.prepare([RED]) == {RED.uid: PrepareAnswer()}
                 with pytest.raises(DriverCallError):
                     await call.prepare([RED])
+
+
+async def test_asking_only() -> None:
+    """Asking who is there registers nobody: no verdict is given. Again: the same."""
+    info = pb.PluginInfo(
+        type="DRAPlugin", name="d.example.com", endpoint="/run/d.sock", supported_versions=["v9"]
+    )
+    plugin = Introduces(info)
+    with kubelet_directory() as root:
+        path = root / "plugins_registry" / "d-reg.sock"
+        async with serving(path, [plugin]):
+            expected = DriverInfo("DRAPlugin", "d.example.com", Path("/run/d.sock"), ("v9",))
+            assert await ask_info(path) == expected
+            assert await ask_info(path) == expected
+        assert plugin.verdicts == []
+        with pytest.raises(PeerError):
+            await ask_info(path)

@@ -4,7 +4,7 @@ from contextlib import aclosing
 
 import pytest
 
-from netclaim.kubelet import DeviceHealth, DraClient, Health, HealthBoard
+from netclaim.kubelet import HEALTH_APIS, DeviceHealth, DraClient, Health, HealthApi, HealthBoard
 from tests.pure.kubelet_parts import BLUE, Answering, served
 
 pytestmark = pytest.mark.asyncio
@@ -14,12 +14,13 @@ ILL = DeviceHealth("node-1", "eth2", Health.UNHEALTHY, message="no carrier")
 UNSURE = DeviceHealth("node-1", "eth3", Health.UNKNOWN)
 
 
-async def test_list_comes_at_once_and_after_each_change() -> None:
+@pytest.mark.parametrize("api", HEALTH_APIS, ids=lambda api: api.version)
+async def test_list_comes_at_once_and_after_each_change(api: HealthApi) -> None:
     """A watcher gets the whole list at once, and the whole list again when one device changes."""
     board = HealthBoard([WELL])
     async with (
         served(Answering(), healths=board) as driver,
-        DraClient(await driver.register()) as call,
+        DraClient(await driver.register(health_apis=[api])) as call,
         aclosing(call.watch_health()) as lists,
     ):
         assert await anext(lists) == (WELL,)
@@ -27,6 +28,15 @@ async def test_list_comes_at_once_and_after_each_change() -> None:
         assert await anext(lists) == (WELL, ILL, UNSURE)
         board.post([])
         assert await anext(lists) == ()
+
+
+async def test_newest_version_is_watched() -> None:
+    """Kubelet watches by the newest version it has, and by none if it has none of the driver's."""
+    newest, _ = HEALTH_APIS
+    async with served(Answering(), healths=HealthBoard([WELL])) as driver:
+        assert (await driver.register()).health_api is newest
+        async with DraClient(await driver.register(health_apis=[])) as call:
+            assert [healths async for healths in call.watch_health()] == []
 
 
 async def test_change_while_nobody_watches_is_not_lost() -> None:

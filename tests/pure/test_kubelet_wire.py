@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netclaim.kubelet import DRA_APIS, V1, V1BETA1, DraApi
-from netclaim.kubelet import dra_health_pb2 as health_pb
+from netclaim.kubelet import DRA_APIS, HEALTH_APIS, V1, V1BETA1, DraApi, HealthApi
 from netclaim.kubelet import registration_pb2 as registration_pb
 from netclaim.model.prepared import ClaimRef, PrepareAnswer, PreparedDevice
 
@@ -84,8 +83,10 @@ def test_unprepared_bytes(api: DraApi) -> None:
     assert response.SerializeToString(deterministic=True).hex() == UNPREPARED
 
 
-def test_health_bytes() -> None:
-    """The health fields have kubelet's numbers, the two newest included."""
+@pytest.mark.parametrize("api", HEALTH_APIS, ids=lambda api: api.version)
+def test_health_bytes(api: HealthApi) -> None:
+    """The health fields have kubelet's numbers in both versions, the two newest included."""
+    health_pb = api.messages
     response = health_pb.NodeWatchResourcesResponse(
         devices=[
             health_pb.DeviceHealth(
@@ -101,13 +102,17 @@ def test_health_bytes() -> None:
 
 
 def test_names_on_the_wire() -> None:
-    """A method's path carries the package, which is not the announced version."""
+    """A method's path carries the package; only for health that is the announced version."""
     assert V1.path("NodePrepareResources") == (
         "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources"
     )
     assert V1BETA1.path("NodeUnprepareResources") == (
         "/k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin/NodeUnprepareResources"
     )
+    assert [api.path for api in HEALTH_APIS] == [
+        "/v1.DRAResourceHealth/NodeWatchResources",
+        "/v1alpha1.DRAResourceHealth/NodeWatchResources",
+    ]
 
 
 @given(api=st.sampled_from(DRA_APIS), asked=refs)

@@ -11,7 +11,7 @@ import pytest
 from lab.binaries import Binaries
 from lab.errors import UsageError
 from lab.images import Image, Tree, write_images
-from lab.pins import PARTS_DIR, load_pins
+from lab.pins import PARTS_DIR, Pins, load_pins
 from lab.progress import Progress
 from lab.releases import Release
 
@@ -48,7 +48,9 @@ def test_unknown_part_is_told() -> None:
 
 def test_unknown_release_is_told() -> None:
     """A release that is not pinned is answered with those that are."""
-    with pytest.raises(UsageError, match=r"no Kubernetes '1\.31' is pinned; choose 1\.32"):
+    with pytest.raises(
+        UsageError, match=r"no Kubernetes '1\.31' is pinned; choose 1\.37, .* or 1\.32"
+    ):
         Binaries(Progress(io.StringIO()), "1.31")
 
 
@@ -60,9 +62,36 @@ def test_older_release_has_programs_of_its_own() -> None:
     assert pins.part_of("kubectl", "1.32") == "kubernetes"
 
 
+def test_newest_release_has_a_name_too() -> None:
+    """The newest release is the default, and may be asked for like the others."""
+    newest, *_, oldest = load_pins().kubernetes
+    asked = Binaries(Progress(io.StringIO()), newest)
+    assert (asked.kubernetes, asked.release) == ("", Binaries(Progress(io.StringIO())).release)
+    assert Binaries(Progress(io.StringIO()), oldest).kubernetes == oldest == "1.32"
+
+
+def test_build_leaves_out_what_make_test_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`lab build` has the newest release and the oldest; those between are built when booted."""
+    built: list[str] = []
+
+    def build_part(pins: Pins, name: str, progress: Progress) -> Path:
+        built.append(name)
+        return pins.part_dir(name)
+
+    monkeypatch.setattr("lab.binaries.build_part", build_part)
+    monkeypatch.setattr(Binaries, "_debian", lambda _self, name: Path("/bin") / name)
+    Binaries(Progress(io.StringIO())).build_all()
+    pins = load_pins()
+    releases = {name for name in built if name.startswith("kubernetes")}
+    assert releases == {"kubernetes", "kubernetes-1.32"}
+    assert set(pins.compiled) - set(built) == set(pins.on_demand)
+
+
 def test_releases_are_told_what_they_need() -> None:
     """DRA is asked for where it is not there by itself; a release without it is refused."""
     assert Release.read("v1.36.4").feature_gates == {}
+    versions = [Release.read(f"v1.{minor}.0").resource_version for minor in (32, 33, 34, 37)]
+    assert versions == ["v1beta1", "v1beta2", "v1", "v1"]
     assert Release.read("Kubernetes v1.33.1").feature_gates["DynamicResourceAllocation"]
     assert Release.read("v1.32.5").runtime_config == "resource.k8s.io/v1beta1=true"
     with pytest.raises(UsageError, match=r"needs Kubernetes 1\.32 or newer"):
@@ -124,7 +153,10 @@ def test_image_layout_is_whole(tmp_path: Path) -> None:
             return member.read()
 
         (entry,) = json.loads(read("index.json"))["manifests"]
-        assert entry["annotations"] == {"io.containerd.image.name": "example.com/x:1"}
+        assert entry["annotations"] == {
+            "io.containerd.image.name": "example.com/x:1",
+            "org.opencontainers.image.ref.name": "1",
+        }
         manifest = json.loads(read(f"blobs/{entry['digest'].replace(':', '/')}"))
         config = json.loads(read(f"blobs/{manifest['config']['digest'].replace(':', '/')}"))
         layer = read(f"blobs/{manifest['layers'][0]['digest'].replace(':', '/')}")

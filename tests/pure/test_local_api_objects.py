@@ -171,3 +171,14 @@ async def test_discovery_leads_to_every_kind() -> None:
                     group, version, kind["name"], kind["kind"], namespaced=kind["namespaced"]
                 )
                 assert (await client.list(Selection(resource))).resource_version
+
+
+@pytest.mark.asyncio
+async def test_dry_run_of_create() -> None:
+    """A dry run gives back the object as it would be stored, and stores nothing."""
+    async with serving(new_verbs()) as client:
+        shown = await client.create(CLAIMS, claim("x"), dry_run=True)
+        assert shown["spec"]["devices"]["requests"][0]["exactly"]["count"] == 1
+        assert (await client.list(Selection(CLAIMS))).items == ()
+        with pytest.raises(NotFoundError):
+            await client.get(CLAIMS, "x", namespace="default")

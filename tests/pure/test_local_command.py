@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from netclaim.cli import main
+from netclaim.cli.trial_settings import TrialSettings
+from netclaim.network.policy import Level
+from tests.pure.network_parts import DRIVER
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "manifests" / "poc-demo-a.yaml"
 
@@ -15,6 +18,9 @@ EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "manifests" / "poc-
         ([], "name a file or directory with -f, or - for standard input"),
         (["-f", "/nowhere.yaml"], "/nowhere.yaml: No such file or directory"),
         (["-f", str(EXAMPLE), "--topology", "/nowhere.yaml"], "/nowhere.yaml: cannot be read"),
+        (["-f", str(EXAMPLE), "--config", "/nowhere.yaml"], "/nowhere.yaml: cannot be read"),
+        (["-f", str(EXAMPLE), "--link-filter", "node.x"], "--link-filter: 1:5: undefined field"),
+        (["-f", str(EXAMPLE), "--shared-link", "a,b"], "--shared-link: 'a,b' is not the name"),
         (["-f", str(EXAMPLE), "--timeout", "0"], "--timeout: must be more than 0 seconds"),
     ],
 )
@@ -27,3 +33,22 @@ def test_bad_input_is_one_line(
     assert caught.value.code == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith(f"netclaim: {told}")
+
+
+def test_drivers_get_what_the_user_said_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the file counts where no option speaks; the machine's environment never does."""
+    monkeypatch.setenv("NETCLAIM_POLICY", "privileged")
+    file = tmp_path / "config.yaml"
+    file.write_text("policy: restricted\nsharedLink: [eth9]\n")
+    settings = TrialSettings(config=file, shared_links=["eth1", "eth2"], link_filter="true")
+    assert settings.policy_level(DRIVER) is Level.RESTRICTED
+    assert set(settings.flags()) == {
+        f"--config={file}",
+        "--shared-link=eth1",
+        "--shared-link=eth2",
+        "--link-filter=true",
+    }
+    assert TrialSettings().policy_level(DRIVER) is Level.BASELINE
+    assert TrialSettings().flags() == ()

@@ -50,6 +50,19 @@ def test_pod_is_ready_when_its_interface_is_reported() -> None:
     assert found.interfaces == (Interface("net1", ("10.0.0.2/24",), "aa", "eth1", "x"),)
 
 
+def test_pod_on_a_node_that_is_not_there() -> None:
+    """Nobody waits for a kubelet that does not exist."""
+    verbs = new_verbs()
+    add_pod(verbs, "p")
+    assert only(verbs).state == "starting"
+    make(verbs, NODE, "other", {})
+    found = only(verbs)
+    assert (found.state, found.stage) == ("stopped", "schedule")
+    assert found.reason == 'nodeName is set to "n", but the nodes are other'
+    make(verbs, NODE, "n", {})
+    assert only(verbs).state == "starting"
+
+
 def test_device_that_is_not_ready_counts_for_nothing() -> None:
     """A report of failure is no interface."""
     verbs = new_verbs()

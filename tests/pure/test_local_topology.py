@@ -127,8 +127,8 @@ FAST = "- {name: fast, links: {two: %s}}\n"
         (NODES + PRIMARY + "- {name: Fast, links: {}}", ':4: networks[1].name: "Fast" is not a n'),
         (NODES + PRIMARY + "- {links: {}}", ":4: networks[1]: name is missing"),
         (NODES + PRIMARY + FAST % "a/b", ':4: networks[1].links.two: "a/b" is not an interface'),
-        (NODES + PRIMARY + FAST % "{name: e, mtu: 9}", ".mtu: is not a whole number from 68 to 6"),
-        (NODES + PRIMARY + FAST % "{name: e, speed: 1G}", ".speed: is not a whole number from 1"),
+        (NODES + PRIMARY + FAST % "{name: e, mtu: 9}", ".mtu: must be a whole number from 68 to 6"),
+        (NODES + PRIMARY + FAST % "{name: e, speed: 1G}", ".speed: must be a whole number from 1"),
         (NODES + PRIMARY + FAST % "{name: e, numa: 1}", 'unknown key "numa"; did you mean "numaN'),
         (NODES + PRIMARY + FAST % "{name: e, pcieRoot: x}", '"x" is not a PCIe root; for example'),
         (NODES + PRIMARY + FAST % "{name: e, rdma: 7}", ".rdma: write true, or the name of the R"),
@@ -151,7 +151,7 @@ FAST = "- {name: fast, links: {two: %s}}\n"
         ),
         (
             NODES + PRIMARY.replace("192.0.2.0/28", "'fd00::/64', mtu: 1000"),
-            ":3: networks[0].mtu: is not a whole number from 1280 to 65535",
+            ":3: networks[0].mtu: must be a whole number from 1280 to 65535",
         ),
     ],
 )

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import aclosing
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,10 +12,17 @@ from netclaim.kernel import Link
 from netclaim.model import Device
 from netclaim.network.device import device_name, find_by_device
 from netclaim.network.discover import follow, generic_device, list_devices
+from netclaim.network.link_choice import LinkChoice
 from netclaim.network.node import Snapshot
+from netclaim.network.settings import LinkSettings, LiveSettings
 from tests.pure.network_parts import link_of
 
 ETH1, ETH2 = Device("eth1"), Device("eth2")
+
+
+def choice_by(**settings: Any) -> LinkChoice:
+    """The choice among links that these settings make."""
+    return LinkChoice(LiveSettings(LinkSettings(state_dir=Path("/nowhere"), **settings)))
 
 
 class SomeLinks:
@@ -75,11 +84,43 @@ async def test_what_shows_no_difference_is_no_change() -> None:
 
 
 @pytest.mark.asyncio
+async def test_a_nudge_is_a_change_without_an_announcement() -> None:
+    """Whoever changed what is to be offered need not wait for the kernel."""
+    announced, nudged = Announcements([1]), asyncio.Event()
+    lists = [(ETH1,), (ETH1, ETH2)]
+
+    async def list_now() -> tuple[Device, ...]:
+        return lists.pop(0)
+
+    async with aclosing(follow(announced, list_now, nudged)) as found:
+        assert await anext(found) == (ETH1,)
+        nudged.set()
+        assert await anext(found) == (ETH1, ETH2)
+    assert announced.made == 1
+
+
+@pytest.mark.asyncio
+async def test_an_announcement_that_fails_ends_the_lists() -> None:
+    """The socket's own error is raised, so that discovery is started again."""
+
+    async def broken() -> AsyncIterator[int]:
+        yield 1
+        raise OSError(9, "gone")
+
+    async def list_now() -> tuple[Device, ...]:
+        return (ETH1,)
+
+    with pytest.raises(OSError, match="gone"):
+        async for _ in follow(broken(), list_now):
+            pass
+
+
+@pytest.mark.asyncio
 async def test_the_generic_device_leads_and_the_lent_ones_end_the_list() -> None:
     """The order is the scheduler's: what costs nobody anything is taken first."""
     links = SomeLinks(link_of("eth2", 3), link_of("eth1", 2))
     lent = (Device("eth9"),)
-    devices = await list_devices(links, lambda: lent, generic=True)
+    devices = await list_devices(links, lambda: lent, choice_by(), generic=True)
     assert [device.name for device in devices] == ["cni", "eth1", "eth2", "eth9"]
     assert devices[0] == generic_device()
 
@@ -88,9 +129,11 @@ async def test_the_generic_device_leads_and_the_lent_ones_end_the_list() -> None
 async def test_links_that_many_claims_may_have() -> None:
     """They are named by patterns; the others are for one claim at a time."""
     links = SomeLinks(link_of("eth1", 2), link_of("ens1", 3), link_of("ens2", 4))
-    devices = await list_devices(links, tuple, generic=False, shared=("eth1", "ens*"))
+    devices = await list_devices(
+        links, tuple, choice_by(shared_links=("eth1", "ens*")), generic=False
+    )
     assert [d.allow_multiple_allocations for d in devices] == [True, True, True]
-    devices = await list_devices(links, tuple, generic=False, shared=("ens1",))
+    devices = await list_devices(links, tuple, choice_by(shared_links=("ens1",)), generic=False)
     assert [d.name for d in devices if d.allow_multiple_allocations] == ["ens1"]
 
 
@@ -98,7 +141,7 @@ async def test_links_that_many_claims_may_have() -> None:
 async def test_a_link_that_is_there_counts_more_than_the_memory_of_it() -> None:
     """A lent device that came home is described as it is now."""
     links = SomeLinks(link_of("eth1", mtu=9000))
-    devices = await list_devices(links, lambda: (Device("eth1"),), generic=False)
+    devices = await list_devices(links, lambda: (Device("eth1"),), choice_by(), generic=False)
     assert [device.attributes["mtu"] for device in devices] == [9000]
 
 
@@ -106,12 +149,12 @@ async def test_a_link_that_is_there_counts_more_than_the_memory_of_it() -> None:
 async def test_a_link_called_like_the_generic_device_is_not_offered() -> None:
     """Two devices cannot have one name; without the generic device the link is one."""
     links = SomeLinks(link_of("cni"), link_of("eth1", 3))
-    with_generic = await list_devices(links, tuple, generic=True)
+    with_generic = await list_devices(links, tuple, choice_by(), generic=True)
     assert [(d.name, d.attributes["kind"]) for d in with_generic] == [
         ("cni", "generic"),
         ("eth1", "device"),
     ]
-    without = await list_devices(links, tuple, generic=False)
+    without = await list_devices(links, tuple, choice_by(), generic=False)
     assert [(d.name, d.attributes["kind"]) for d in without] == [
         ("cni", "device"),
         ("eth1", "device"),

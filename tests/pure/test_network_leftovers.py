@@ -42,7 +42,7 @@ def leftovers_of(machine: Machine, root: Path, now: Hand) -> Leftovers:
         files=PluginFiles(root / "leases"),
         lent=LentDevices(root / "lent"),
         lent_links=LentLinks(root / "lent-links"),
-        links=NodeLinks(PodNamespaces(()), (), made, trust_alias=False),
+        links=NodeLinks(PodNamespaces(()), tuple, made, trust_alias=False),
         threads=ThreadPoolExecutor(1),
         now=now,
     )

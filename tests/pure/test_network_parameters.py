@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from netclaim.errors import RequestError
 from netclaim.model import AllocatedDevice, OpaqueConfig
 from netclaim.network.errors import ParametersError
-from netclaim.network.parameter_keys import API_VERSIONS, KINDS
+from netclaim.network.parameter_keys import API_VERSIONS, KEYS, KINDS, SetBy
 from netclaim.network.parameters import InterfaceRequest, read_claim
 from netclaim.paths import show
 from tests.pure.network_parts import (
@@ -27,6 +27,7 @@ from tests.pure.network_parts import (
 )
 
 PAGE = (Path(__file__).parents[2] / "docs" / "parameters.md").read_text()
+OF_CLAIMS = [key.name for key in KEYS if key.set_by is not SetBy.CLASS]
 CONF = {"cniVersion": "1.0.0", "name": "one", "type": "macvlan", "master": "eth1"}
 
 json_values = st.recursive(
@@ -227,8 +228,7 @@ MISTAKES = [
     ),
     pytest.param(
         TYPED | {"queues": 4},
-        f'{WHERE}.queues: unknown key "queues"; known keys are apiVersion, kind, ifName, config, '
-        f"ips, mac, mtu",
+        f'{WHERE}.queues: unknown key "queues"; known keys are {", ".join(OF_CLAIMS)}',
         id="unknown key",
     ),
     pytest.param(
@@ -286,6 +286,22 @@ MISTAKES = [
         TYPED | {"config": MACVLAN | {"plugins": []}},
         f"{WHERE}.config.plugins: must be a list of at least one plugin",
         id="network without plugins",
+    ),
+    pytest.param(
+        TYPED | {"config": {"cniVersion": "1.0.0", "name": "one", "plugin": []}},
+        f'{WHERE}.config.plugin: unknown key "plugin"; did you mean "plugins"?',
+        id="misspelt list of plugins",
+    ),
+    pytest.param(
+        TYPED | {"config": MACVLAN | {"disableChecks": True}},
+        f'{WHERE}.config.disableChecks: unknown key "disableChecks"; did you mean "disableCheck"?',
+        id="misspelt key beside the plugins",
+    ),
+    pytest.param(
+        TYPED | {"config": MACVLAN | {"queues": 4}},
+        f'{WHERE}.config.queues: unknown key "queues"; known keys are cniVersion, cniVersions, '
+        "name, disableCheck, disableGC, plugins",
+        id="unknown key beside the plugins",
     ),
     pytest.param(
         TYPED | {"config": MACVLAN | {"plugins": [{"master": "eth1"}]}},

@@ -125,12 +125,18 @@ def test_sysctls_are_of_the_pod_or_its_own_interface() -> None:
 def test_a_parameter_has_all_that_its_row_says() -> None:
     """What a claim can set has a rule; a class can allow all but the name; a wish has a field."""
     for key in KEYS:
+        at = f'"{key.name}" in network/parameter_keys.py'
         claims = key.set_by is SetBy.EITHER
-        assert (key.rule is not None) is claims, f"{key.name}: `rule` is for what claims can set"
+        needs = 'needs `rule=Key("what it is")`, since claims can set it'
+        if not claims:
+            needs = "needs no `rule`: claims cannot set it"
+        assert (key.rule is not None) is claims, f"{at} {needs}"
         allowable = claims and key.name != "ifName"
-        assert key.allowable is allowable, f"{key.name}: `allowable` is for all but the name"
+        needs = "`allowable=True` is for what claims can set beside ifName, so that a class can"
+        assert key.allowable is allowable, f"{at}: {needs} list it in `allow`"
         wish = allowable and key.name != "config"
-        assert key.wish is wish, f"{key.name}: the driver only acts on what is a `wish`"
+        needs = "`wish=True` is for what claims can set beside ifName and config"
+        assert key.wish is wish, f"{at}: {needs}; the driver acts on nothing else"
     new = set(WISHES) - set(Wishes.__struct_fields__)
     assert not new, f"add {sorted(new)} to Wishes, and to with_wishes what becomes of them"
     assert set(WISHES) == set(Wishes.__struct_fields__)

@@ -118,5 +118,6 @@ def test_all_wishes_are_tried() -> None:
 def test_no_wish_is_passed_over(wish: str) -> None:
     """Each changes what a plugin that can fulfil it is asked."""
     plugin = {"type": "macvlan", "ipam": HOST_LOCAL}
+    assert hasattr(ALL, wish), f"add {wish} to Wishes in network/wishes.py"
     alone = Wishes(**{wish: getattr(ALL, wish)})
     assert made(alone, plugin) != [plugin], f"with_wishes makes nothing of {wish}"

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from netclaim.kernel import Address, Link, uapi
-from netclaim.network.withhold import NodeView, withheld
+from netclaim.network.withhold import NodeView, withheld, withheld_by_name
 
 POD_NSID, UPLINK_NSID = 7, 0
 LO = Link(index=1, name="lo", arphrd=772, flags=uapi.IFF_LOOPBACK | uapi.IFF_UP)
@@ -121,3 +121,15 @@ def test_a_node_that_knows_nothing_of_its_pods() -> None:
     """Without knowledge of pods a veth is offered, as it may be an uplink."""
     pods = msgspec.structs.replace(ETH0, index=9, name="veth1", parent_nsid=POD_NSID)
     assert withheld([LO, ETH0, pods], (), NodeView()) == {1: "it is the loopback interface"}
+
+
+def test_only_a_name_is_a_guess() -> None:
+    """A link that is withheld for a fact as well is not among those that settings may show."""
+    plain = a_link("docker0", index=7, kind="bridge")
+    pods = a_link("cali7", index=8, kind="veth", parent_nsid=POD_NSID, parent_index=2)
+    port = a_link("lxc1", index=9, kind="veth", master_index=7)
+    made = a_link("cbr0", index=10, kind="bridge")
+    node = NodeView(frozenset({POD_NSID}), made_bridges=frozenset({"cbr0"}))
+    links = [LO, ETH0, plain, pods, port, made]
+    assert withheld_by_name(links, (), node) == {7}
+    assert withheld(links, (), node).keys() == {1, 7, 8, 9, 10}

@@ -34,6 +34,10 @@ def test_every_plugin_is_registered() -> None:
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     registered = {*PLUGIN_CLASSES.values(), *IPAM_CLASSES.values()}
+    for each in classes(Plugin):
+        lacks = sorted(getattr(each, "__abstractmethods__", ()))
+        whole = not lacks or bool(each.__subclasses__())  # else it is what plugins have in common
+        assert whole, f"{each.__module__}: write {', '.join(lacks)} of {each.__name__}"
     same_names(
         {each.__name__ for each in registered},
         {each.__name__ for each in classes(Plugin) if not inspect.isabstract(each)}
@@ -52,4 +56,5 @@ def test_what_the_runtime_can_pass_is_on_the_page(name: str) -> None:
     """A type's capabilities are the keys that it reads under `runtimeConfig`."""
     offers = [declared(conf).get("runtimeconfig") for conf in PLUGIN_CLASSES[name].confs]
     keys = [key.name for offer in offers if offer for key in declared(offer.type).values()]
-    assert LISTED[name] == ", ".join(f"`{key}`" for key in keys)
+    wanted = ", ".join(f"`{key}`" for key in keys)
+    assert LISTED.get(name) == wanted, f"docs/cni.md: the capabilities of {name} are: {wanted}"

@@ -57,6 +57,18 @@ MISTAKES: list[tuple[dict[str, Any], list[str]]] = [
         ['ranges: unknown key "ranges"; it belongs under ipam'],
     ),
     ({"type": "macvlan", "linkInContainer": "yes"}, ["linkInContainer: must be true or false"]),
+    (
+        pool(routes=[{"dst": "10.0.0.0/40"}, {"gw": "10.10.1.1"}, {"dst": "0.0.0.0/0", "gw": "x"}]),
+        [
+            "ipam.routes[0].dst: '10.0.0.0/40' is not an address in CIDR notation",
+            "ipam.routes[1].dst: dst is missing; for example 10.0.0.0/8",
+            "ipam.routes[2].gw: 'x' is not an IP address",
+        ],
+    ),
+    (
+        {"type": "macvlan", "dns": {"nameservers": ["fe80::1%eth0", "10.1.1.1", "10.1.1.300"]}},
+        ["dns.nameservers[2]: '10.1.1.300' is not an IP address"],
+    ),
     ({"type": "macvlan", "mac": "home"}, ["mac: 'home' is not a MAC address"]),
     ({"type": "macvlan", "ipam": ""}, ["ipam: must be an object"]),
     (

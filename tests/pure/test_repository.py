@@ -1,6 +1,5 @@
 """What runs before a commit is what `make` runs; what there may be one of, there is one of."""
 
-import ast
 import re
 from pathlib import Path
 
@@ -29,22 +28,6 @@ def test_the_workflow_runs_make_test() -> None:
     assert "make test" in steps[-1]["run"]
     for step in steps:
         assert "uses" not in step or step["uses"].rpartition("@")[2].count(".") == 2
-
-
-def test_manifests_have_one_reader() -> None:
-    """YAML is read by `manifests` alone, and by the embedded API server, with the same loader."""
-    source = ROOT / "src" / "netclaim"
-    allowed = {source / "local" / "api" / "bodies.py"}
-    for path in set(source.rglob("*.py")) - allowed - set((source / "manifests").iterdir()):
-        for node in ast.walk(ast.parse(path.read_text())):
-            match node:
-                case ast.Import(names=names):
-                    imported = {each.name.partition(".")[0] for each in names}
-                case ast.ImportFrom(module=str(module)):
-                    imported = {module.partition(".")[0]}
-                case _:
-                    continue
-            assert "yaml" not in imported, f"{path}: read YAML by netclaim.manifests"
 
 
 def test_contributors_are_sent_to_places_that_exist() -> None:

@@ -1,8 +1,8 @@
 """Constraints while devices are being picked: what the picked ones have in common.
 
-Promise: admits and refuses in the order the scheduler does, oddities included: of a request's
-several devices, a distinct constraint remembers only the last one's value. Each admitted device
-is dismissed again before the one that was admitted before it.
+Promise: admits and refuses in the order the scheduler (1.37) does. Each admitted device is
+dismissed again before the one that was admitted before it. Limit: of a request's several devices,
+schedulers before 1.37 compared only the last one with others.
 """
 
 from abc import ABC, abstractmethod
@@ -29,7 +29,7 @@ class Tally(ABC):
         value = device.attribute(self.constraint.attribute)
         if value is None or (self._count and not self._fits(value)):
             return False
-        self._remember(request, value)
+        self._remember(value)
         self._count += 1
         return True
 
@@ -37,16 +37,16 @@ class Tally(ABC):
         """Forget the device that was admitted last."""
         if self.constraint.concerns(request):
             self._count -= 1
-            self._forget(request)
+            self._forget()
 
     @abstractmethod
     def _fits(self, value: Attribute) -> bool: ...
 
     @abstractmethod
-    def _remember(self, request: Request, value: Attribute) -> None: ...
+    def _remember(self, value: Attribute) -> None: ...
 
     @abstractmethod
-    def _forget(self, request: Request) -> None: ...
+    def _forget(self) -> None: ...
 
 
 class _Match(Tally):
@@ -57,11 +57,11 @@ class _Match(Tally):
     def _fits(self, value: Attribute) -> bool:
         return value[0] != UNKNOWN and _same(value, self._value)
 
-    def _remember(self, request: Request, value: Attribute) -> None:  # noqa: ARG002
+    def _remember(self, value: Attribute) -> None:
         if self._count == 0:
             self._value = value
 
-    def _forget(self, request: Request) -> None:
+    def _forget(self) -> None:
         pass
 
 
@@ -70,17 +70,16 @@ class _Distinct(Tally):
 
     def __init__(self, constraint: Constraint) -> None:
         super().__init__(constraint)
-        self._values: dict[str, Attribute] = {}
+        self._values: list[Attribute] = []
 
     def _fits(self, value: Attribute) -> bool:
-        known = self._values.values()
-        return not known or (value[0] != UNKNOWN and not any(_same(value, one) for one in known))
+        return value[0] != UNKNOWN and not any(_same(value, one) for one in self._values)
 
-    def _remember(self, request: Request, value: Attribute) -> None:
-        self._values[request.name] = value
+    def _remember(self, value: Attribute) -> None:
+        self._values.append(value)
 
-    def _forget(self, request: Request) -> None:
-        self._values.pop(request.name, None)
+    def _forget(self) -> None:
+        self._values.pop()
 
 
 def tally(constraint: Constraint) -> Tally:

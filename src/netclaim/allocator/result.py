@@ -42,7 +42,7 @@ def allocation_of(
     chosen = [group[one] for group, one in zip(claim.requests, found.chosen, strict=True)]
     config = [*_class_config(chosen, classes), *_claim_config(claim, chosen)]
     if config:
-        devices["config"] = config
+        devices["config"] = [_for_all(one, chosen) for one in config]
     selector = _node_selector([pick.device for pick in found.picks], node)
     written: JsonObject = {"devices": devices}
     return Allocation(claim, {**written, "nodeSelector": selector} if selector else written)
@@ -76,18 +76,24 @@ def _class_config(
 
 
 def _claim_config(claim: Claim, chosen: Sequence[Request]) -> Iterator[JsonObject]:
-    """Yield the claim's configuration, without what is for alternatives that were not chosen.
-
-    One that names several requests comes once for each of them, as upstream.
-    """
+    """Yield the claim's configuration, without what is for alternatives that were not chosen."""
     for config in claim.config:
         named = config.get("requests") or []
-        body = {key: value for key, value in config.items() if key != "requests"}
-        if not named:
-            yield {"source": "FromClaim", **body}
-        for request in chosen if named else ():
-            if request.name in named or request.full_name in named:
-                yield {"source": "FromClaim", "requests": list(named), **body}
+        if not named or any(_names(named, request) for request in chosen):
+            yield {"source": "FromClaim", **config}
+
+
+def _for_all(config: JsonObject, chosen: Sequence[Request]) -> JsonObject:
+    """Return a configuration without `requests` if it names every request, as 1.37 does."""
+    named = config.get("requests") or []
+    if not named or all(_names(named, request) for request in chosen):
+        return {key: value for key, value in config.items() if key != "requests"}
+    return config
+
+
+def _names(named: Sequence[str], request: Request) -> bool:
+    """Whether a request, or the alternative that was chosen for it, is among some names."""
+    return request.name in named or request.full_name in named
 
 
 def _node_selector(devices: Sequence[Device], node: Node) -> JsonObject | None:

@@ -1,8 +1,8 @@
 """Judge each object by itself, as an API server would.
 
-The rules are those of the embedded API server (`netclaim.local.api`), which a real one holds to
-account; here each fault gets its line. Promise: never raises. Limit: a value of a wrong type ends
-the look at its object.
+The rules are those of `schema`, by which the embedded API server judges too and which a real one
+holds to account; here each fault gets its line. Promise: never raises. Limit: a value of a wrong
+type ends the look at its object.
 """
 
 import re

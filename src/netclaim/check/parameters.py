@@ -46,6 +46,7 @@ class Judged:
 
     findings: tuple[Finding, ...]
     ifnames: frozenset[str]
+    slips: tuple[Finding, ...] = ()  # of the findings, the warnings about misspelt drivers
 
 
 def our_drivers(subjects: Iterable[Object]) -> frozenset[str]:
@@ -86,8 +87,8 @@ def check_claim(
             findings |= {finding: None for finding, _ in found}
             ifnames |= names
             findings |= dict.fromkeys(_all_mode(stand_in))
-    findings |= dict.fromkeys(_misspelt_drivers(subject, index))
-    return Judged(tuple(findings), frozenset(ifnames))
+    slips = tuple(_misspelt_drivers(subject, index))
+    return Judged((*findings, *slips), frozenset(ifnames), slips)
 
 
 def _misspelt_drivers(subject: Object, index: Index) -> Iterator[Finding]:

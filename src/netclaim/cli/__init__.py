@@ -19,7 +19,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from netclaim import __version__
 from netclaim.cli.output import guarded_output
-from netclaim.errors import NetclaimError, exit_code, faults_in
+from netclaim.errors import NetclaimError, RequestError, exit_code, faults_in
+from netclaim.manifests.near import near
 
 __all__ = ["COMMANDS", "FURTHER", "build_app", "load_command", "main"]
 
@@ -30,12 +31,15 @@ COMMANDS: Final[Mapping[str, str]] = {
     "demo": "Show the KubeCon demo: three nodes, real interfaces, no cluster.",
     "try": "Run manifests on one machine: real interfaces, no cluster.",
     "explain": "Show why claims get their devices, or why not.",
+    "status": "Show nodes, links, claims and pods, and who uses what.",
+    "doctor": "Find out what is wrong with a cluster or a node, and what to do.",
     "upgrade": "Convert resource.k8s.io manifests to another version of the API.",
 }
 # Commands of two words, each with its module: the first one's own help names them.
 FURTHER: Final[Mapping[tuple[str, str], str]] = {
     ("driver", "gc"): "driver_gc",
     ("driver", "uninstall"): "driver_uninstall",
+    ("status", "kubelet"): "status_kubelet",
 }
 
 
@@ -50,6 +54,9 @@ class _LazyGroup(TyperGroup):
         return None if summary is None else TyperCommand(cmd_name, help=summary)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        close = "" if args[0] in COMMANDS else near(args[0], COMMANDS)
+        if close:
+            raise RequestError(f'unknown command "{args[0]}"; did you mean "{close}"?')
         name, _, rest = super().resolve_command(ctx, args)
         further = FURTHER.get((str(name), rest[0])) if rest else None
         if further is not None:
@@ -104,16 +111,19 @@ def _typer(*, add_completion: bool = False, **settings: Any) -> typer.Typer:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run `netclaim` with these arguments, or the process's own, and exit."""
+def main(arguments: Sequence[str] | None = None, *, name: str = "netclaim") -> None:
+    """Run `netclaim` with these arguments, or the process's own, and exit.
+
+    `name` is what usage texts call it.
+    """
     with guarded_output():
-        _run(arguments)
+        _run(arguments, name)
 
 
-def _run(arguments: Sequence[str] | None) -> None:
+def _run(arguments: Sequence[str] | None, name: str) -> None:
     faults: list[NetclaimError] = []
     try:
-        build_app()(args=arguments, prog_name="netclaim")
+        build_app()(args=arguments, prog_name=name)
     except* NetclaimError as group:  # a group of tasks may fail in several ways at once
         faults = faults_in(group)
     for fault in faults:

@@ -12,10 +12,9 @@ from typing import Annotated, Final, TypeAlias
 import typer
 
 from netclaim.chained import AGAIN, Listing, Refusal, decode_answer, encode_collect
-from netclaim.cli.driver import LINK_DEFAULTS, DriverName, driver_name_of
 from netclaim.cli.setting_options import takes_settings
 from netclaim.errors import PeerError
-from netclaim.framework import Settings
+from netclaim.framework.setting_sources import Followed
 
 __all__ = ["command"]
 
@@ -35,20 +34,16 @@ class NoDriverError(PeerError):
     """No driver of that name answers on this node."""
 
 
-@takes_settings("run_dir")
-def command(
-    settings: Settings,
-    *,
-    driver_name: DriverName = LINK_DEFAULTS.name,
-    dry_run: DryRun = False,
-) -> None:
+@takes_settings("name", "run_dir")
+def command(followed: Followed, *, dry_run: DryRun = False) -> None:
     """Remove what is left over on this node.
 
     Asks the running driver for a round of garbage collection, as it does by itself every ten
     minutes: interfaces, addresses and files of the driver that belong to no existing pod or claim
     are removed, and listed one per line. What is younger than a minute is left alone. Needs root.
     """
-    path = settings.run_dir / driver_name_of(driver_name) / "attach.sock"
+    settings = followed.started
+    path = settings["run_dir"] / settings["name"] / "attach.sock"
     for line in _ask(path, dry_run=dry_run):
         print(line)
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from netclaim.chained import Installer, program_path
-from netclaim.cli.driver import LINK_DEFAULTS, DriverName, driver_name_of
 from netclaim.cli.setting_options import takes_settings
 from netclaim.errors import HostError, RequestError
 from netclaim.framework import Settings
 from netclaim.framework.runtime_places import RuntimePlaces
+from netclaim.framework.setting_flags import settings_of
+from netclaim.framework.setting_sources import Followed
 from netclaim.framework.store import is_locked
 
 __all__ = ["command"]
@@ -25,8 +26,10 @@ __all__ = ["command"]
 NOTHING: Final = "nothing to remove"
 
 
-@takes_settings("run_dir", "state_dir", "kubelet_dir", "cni_conf_dir", "cni_program_dir", "cdi_dir")
-def command(settings: Settings, *, driver_name: DriverName = LINK_DEFAULTS.name) -> None:
+@takes_settings(
+    "name", "run_dir", "state_dir", "kubelet_dir", "cni_conf_dir", "cni_program_dir", "cdi_dir"
+)
+def command(followed: Followed) -> None:
     """Remove what a retired driver left on this node.
 
     Removes the driver from the runtime's network configuration, the programs that it put on the
@@ -34,7 +37,7 @@ def command(settings: Settings, *, driver_name: DriverName = LINK_DEFAULTS.name)
     until the pods end; the journal and address leases stay for a driver that comes back, and the
     program that containers of running pods restart with stays for them. Needs root.
     """
-    name = driver_name_of(driver_name)
+    settings, name = settings_of(followed.started), followed.started["name"]
     journal = settings.state_dir / name / "journal.db"
     if journal.exists() and is_locked(journal):
         raise RequestError(f"the driver {name} is running on this node; stop it first")

@@ -1,8 +1,7 @@
 """`netclaim explain`: why a claim gets its device, or why not, down to the clause of a selector.
 
 Promise: only looks, at files and at a cluster. Exits with 0 if everything asked about fits or is
-allocated, with 1 if something cannot be or its parameters have a mistake, with 2 if what was given
-cannot be read.
+allocated, with 1 if something cannot be or has a mistake, with 2 if what was given cannot be read.
 """
 
 import asyncio
@@ -13,21 +12,30 @@ from typing import Annotated, Final
 
 import typer
 
+from netclaim.cli.cluster_options import (
+    AllNamespaces,
+    Context,
+    Kubeconfig,
+    Local,
+    Namespace,
+    Pid,
+    cluster_of,
+)
 from netclaim.cli.file_options import Files, Recursive
 from netclaim.errors import RequestError
 from netclaim.explain.answer import answer_all
-from netclaim.explain.cluster import read_cluster
-from netclaim.explain.files import read_own
-from netclaim.explain.mistakes import find_mistakes
+from netclaim.explain.mistakes import find_mistakes, find_strays
 from netclaim.explain.names import kind_named
 from netclaim.explain.show import as_json, show
 from netclaim.explain.subject import choose
 from netclaim.explain.world import read_world
-from netclaim.kube import Cluster, load_cluster
+from netclaim.kube import Cluster
 from netclaim.manifests.files import SUFFIXES
 from netclaim.manifests.kinds import POD_SPECS
 from netclaim.manifests.objects import Key, Object
 from netclaim.screen import screen_for
+from netclaim.survey.cluster import read_cluster
+from netclaim.survey.files import read_own
 
 __all__ = ["command"]
 
@@ -52,21 +60,12 @@ def command(
     ] = None,
     files: Files = None,
     recursive: Recursive = False,
-    namespace: Annotated[
-        str,
-        typer.Option(
-            "-n",
-            "--namespace",
-            help="Only this namespace. Default: all that the files have, or the context's.",
-        ),
-    ] = "",
-    all_namespaces: Annotated[
-        bool, typer.Option("-A", "--all-namespaces", help="All namespaces of the cluster.")
-    ] = False,
-    kubeconfig: Annotated[
-        str, typer.Option(metavar="FILE", help="The kubeconfig file. Default: kubectl's.")
-    ] = "",
-    context: Annotated[str, typer.Option(help="The context of the kubeconfig.")] = "",
+    namespace: Namespace = "",
+    all_namespaces: AllNamespaces = False,
+    kubeconfig: Kubeconfig = "",
+    context: Context = "",
+    local: Local = False,
+    pid: Pid = 0,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="text|json", help="Output format.")
     ] = "text",
@@ -74,13 +73,13 @@ def command(
     r"""Show why claims get their devices, or why not.
 
     Lists for every node and device which selector is false and the value that it found, which claim
-    holds the device, and any other reason, with the nearest miss first. Also reports mistakes in
-    network parameters, which the driver would refuse. Reads a cluster, or files that include
+    holds the device, and any other reason, with the nearest miss first. Also reports mistakes that
+    the driver or an API server would refuse. Reads a cluster, or files that include
     ResourceSlices, or files as if they were applied to a cluster. Changes nothing.
 
     Exits with 0 if everything asked about fits or is allocated, with 1 if something cannot be
-    allocated, does not run or has a mistake in its parameters, and with 2 if the input cannot be
-    read.
+    allocated, does not run, cannot be judged or has a mistake in its manifest or parameters, and
+    with 2 if the input cannot be read.
 
     \b
     Examples:
@@ -95,9 +94,8 @@ def command(
     name, files = _told_apart(arguments or (), files or ())
     if not files:
         _refuse_makers(name)
-    cluster = (
-        None if files and not kubeconfig and not context else load_cluster(kubeconfig, context)
-    )
+    live = not files or bool(kubeconfig or context or local or pid)
+    cluster = cluster_of(kubeconfig, context, local=local, pid=pid) if live else None
     usual = namespace or (cluster.namespace if cluster else "default")
     own = read_own(files, usual, recursive=recursive) if files else ()
     if files and not own:
@@ -109,9 +107,10 @@ def command(
     asked = {found.key for found in own}
     space = namespace if files or all_namespaces else usual
     subjects = choose(world, name, space, among=lambda key: not files or key in asked)
-    if not subjects and files:
+    strays = () if name else find_strays(own, subjects)
+    if not subjects and files and not strays:
         raise RequestError(f"{', '.join(files)}: nothing needs devices")
-    if not subjects:
+    if not subjects and not files:
         where = f"namespace {space}" if space else "all namespaces"
         print(f"{where}: nothing needs devices", file=sys.stderr)
     mistakes = find_mistakes(objects, subjects)
@@ -120,10 +119,11 @@ def command(
         for answer in answer_all(world, subjects)
     ]
     if output == "json":
-        print(as_json(answers))
+        print(as_json(answers, strays))
     else:
-        show(answers, screen_for(sys.stdout), details=bool(name) or len(answers) == 1)
-    if not all(answer.is_well for answer in answers):
+        screen = screen_for(sys.stdout)
+        show(answers, strays, screen, details=bool(name) or len(answers) == 1)
+    if strays or not all(answer.is_well for answer in answers):
         raise typer.Exit(CANNOT)
 
 

@@ -1,56 +1,120 @@
-"""Options for a driver's settings, made from where the settings are declared.
+"""Options for settings, made from where the settings are declared.
 
 Promise: a command that takes settings has an option for each, with the variable, the default and
-the text that `framework/settings.py` says, and is called with the `Settings` that they make.
-Limit: whether a value makes sense is for the command to say.
+the text of the declaration, and `--config` for their file; it is called with what they say
+together, checked. Limit: a value of the wrong type is for typer to refuse.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import typer
 
-from netclaim.framework.settings import Setting, Settings, declared
+from netclaim.framework.setting import Form, Setting, comma_separated
+from netclaim.framework.setting_sources import (
+    CONFIG_HELP,
+    CONFIG_OPTION,
+    CONFIG_VARIABLE,
+    Followed,
+    Sources,
+)
+from netclaim.network.settings import check_together, declared
 
-__all__ = ["takes_settings"]
+__all__ = ["ConfigFile", "takes_settings"]
 
 Command: TypeAlias = Callable[..., None]
+GIVEN: Final = frozenset({"COMMANDLINE", "ENVIRONMENT"})  # of click's sources of a parameter
+TYPES: Final[Mapping[Form, Any]] = {
+    "text": str,
+    "path": Path,
+    "seconds": float,
+    "switch": bool,
+    "repeated": list[str],
+    "commas": str,
+}
+ConfigFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        CONFIG_OPTION,
+        envvar=CONFIG_VARIABLE,
+        metavar="FILE",
+        help=CONFIG_HELP,
+        show_default=False,
+    ),
+]
 
 
 def takes_settings(*names: str) -> Callable[[Command], Command]:
-    """Call a command with `settings`, read from options; without names, from one for each setting.
+    """Call a command with `followed`, read from options; without names, from one for each setting.
 
-    What there is no option for has its default.
+    What there is no option for is what the file says, or its default.
     """
-    chosen = [each for each in declared() if not names or each.name in names]
+    table = declared()
+    chosen = [each for each in table if not names or each.name in names]
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def run(**options: Any) -> None:
-            given = {each.name: options.pop(each.name) for each in chosen}
-            command(settings=Settings(**{"node_name": "", **given}), **options)
+        def run(ctx: typer.Context, **options: Any) -> None:
+            said = {each.name: options.pop(each.name) for each in chosen}
+            given = {
+                each.name: _as_said(each, said[each.name])
+                for each in chosen
+                if _is_given(ctx, each.name)
+            }
+            sources = Sources(table, given, options.pop("config"), check=check_together)
+            command(followed=Followed(sources, sources.read()), **options)
 
         own = inspect.signature(command).parameters.values()
         # What typer reads a command's options from.
         run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [*(each for each in own if each.name != "settings"), *map(_parameter, chosen)]
+            [
+                _keyword("ctx", typer.Context),
+                *(each for each in own if each.name != "followed"),
+                _keyword("config", ConfigFile, None),
+                *map(_parameter, chosen),
+            ]
         )
         return run
 
     return decorate
 
 
+def _is_given(ctx: typer.Context, name: str) -> bool:
+    """Whether a flag or a variable says it, be it the default again."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name in GIVEN
+
+
+def _as_said(setting: Setting, value: Any) -> Any:
+    return comma_separated(value) if setting.form == "commas" else value
+
+
 def _parameter(setting: Setting) -> inspect.Parameter:
+    default = setting.default
+    if setting.form == "commas":
+        default = ",".join(default)
     option = typer.Option(
-        setting.default,
-        setting.option,
+        default if default != [] else None,
+        _names(setting),
         *setting.also,
         envvar=setting.variable,
+        metavar=setting.metavar or None,
         help=setting.text,
-        show_default=setting.default != "",  # what an empty one means is in the text
+        show_default=default not in ("", []),  # what an empty one means is in the text
     )
-    return inspect.Parameter(
-        setting.name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=setting.kind
-    )
+    # A Literal of a tuple is one of its members.
+    kind = Literal[setting.choices] if setting.form == "choice" else TYPES[setting.form]
+    return _keyword(setting.name, kind, option)
+
+
+def _names(setting: Setting) -> str:
+    """The option, and its opposite if it can be off."""
+    off = f"/--no-{setting.option.removeprefix('--')}" if setting.form == "switch" else ""
+    return f"{setting.option}{off}"
+
+
+def _keyword(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

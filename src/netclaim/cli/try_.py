@@ -8,8 +8,8 @@ from typing import Annotated, Final
 import typer
 
 from netclaim.cli.file_options import Files, MoreFiles, Recursive, named
-from netclaim.cli.link_patterns import link_patterns
-from netclaim.cli.policy_options import POLICY_HELP, PolicyName, level_of
+from netclaim.cli.policy_options import POLICY_HELP, PolicyName
+from netclaim.cli.trial_settings import TrialSettings
 from netclaim.errors import RequestError
 from netclaim.local.driver_names import driver_names, unserved
 from netclaim.local.machine import contained
@@ -58,7 +58,37 @@ def command(
             "be given several times.",
         ),
     ] = None,
-    policy: Annotated[PolicyName, typer.Option(help=POLICY_HELP)] = "baseline",
+    link_filter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXPR",
+            help="Offer only the links of which this CEL expression is true, as the driver's own "
+            "option does.",
+            show_default=False,
+        ),
+    ] = None,
+    show_links: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXPR",
+            help="Also offer links of which this CEL expression is true, although their names are "
+            "such as pod networks use.",
+            show_default=False,
+        ),
+    ] = None,
+    policy: Annotated[
+        PolicyName | None,
+        typer.Option(help=f"{POLICY_HELP} Default: baseline.", show_default=False),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The driver's file of settings, to try it before the cluster has it. Options go "
+            "before it.",
+            show_default=False,
+        ),
+    ] = None,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the cluster up, and print how to explore it.")
     ] = False,
@@ -91,8 +121,16 @@ def command(
     if output not in OUTPUTS:
         known = " or ".join(OUTPUTS)
         raise RequestError(f'unknown format "{output}"; write {known}', path=("--output",))
+    settings = TrialSettings(
+        config=config,
+        shared_links=shared_link,
+        link_filter=link_filter,
+        show_links=show_links,
+        policy=policy,
+    )
     manifests = read_manifests(named(files, more_files), recursive=recursive)
     drivers = tuple(driver_name or driver_names(manifests.items))
+    level = settings.policy_level(drivers[0])
     for note in (*manifests.notes, *unserved(manifests.items, drivers)):
         print(note, file=sys.stderr)
     trial = Trial(
@@ -100,8 +138,8 @@ def command(
         manifests=manifests,
         driver_names=drivers,
         cni_bin_dirs=tuple(path.absolute() for path in cni_bin_dir or ()),
-        shared_links=link_patterns(shared_link or ()),
-        policy=level_of(policy),
+        driver_flags=settings.flags(),
+        policy=level,
         timeout_s=timeout,
         keep=keep,
         json=output == "json",

@@ -1,8 +1,26 @@
 """The container runtime's own interface (CRI), as far as a driver needs it beside the hooks.
 
-client: which sandboxes there are, and how to have one stopped.
+client: what the runtime is, which sandboxes there are, and how to have one stopped.
 """
 
-from netclaim.cri.client import CriClient, NoRuntimeError, RuntimeCallError, Sandbox, SandboxStatus
+from netclaim.cri.client import (
+    Condition,
+    CriClient,
+    NoRuntimeError,
+    RuntimeCallError,
+    RuntimeStatus,
+    Sandbox,
+    SandboxStatus,
+    Version,
+)
 
-__all__ = ["CriClient", "NoRuntimeError", "RuntimeCallError", "Sandbox", "SandboxStatus"]
+__all__ = [
+    "Condition",
+    "CriClient",
+    "NoRuntimeError",
+    "RuntimeCallError",
+    "RuntimeStatus",
+    "Sandbox",
+    "SandboxStatus",
+    "Version",
+]

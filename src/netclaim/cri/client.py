@@ -1,4 +1,4 @@
-"""A client of the container runtime: list sandboxes, look at one, have one stopped.
+"""A client of the container runtime: what it is, its sandboxes, one of them, have one stopped.
 
 Promise: a call returns within its deadline; whatever goes wrong is a RuntimeCallError; a sandbox
 that is gone is no error. Each call opens a connection of its own: they are rare, and the runtime's
@@ -6,7 +6,7 @@ socket comes and goes with it.
 Limit: asks for nothing that kubelet does not ask for, too, and makes nothing.
 """
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,16 @@ from grpclib.exceptions import GRPCError, StreamTerminatedError
 from netclaim.cri import runtime_pb2 as pb
 from netclaim.errors import PeerError
 
-__all__ = ["CriClient", "NoRuntimeError", "RuntimeCallError", "Sandbox", "SandboxStatus"]
+__all__ = [
+    "Condition",
+    "CriClient",
+    "NoRuntimeError",
+    "RuntimeCallError",
+    "RuntimeStatus",
+    "Sandbox",
+    "SandboxStatus",
+    "Version",
+]
 
 SERVICE: Final = f"/{pb.DESCRIPTOR.services_by_name['RuntimeService'].full_name}"
 LOOK_S: Final = 10.0  # answered from the runtime's memory
@@ -53,11 +62,60 @@ class SandboxStatus(msgspec.Struct, frozen=True):
     netns: str | None = None
 
 
+class Version(msgspec.Struct, frozen=True):
+    """What the runtime is, such as `containerd` and `v2.3.4`."""
+
+    name: str
+    version: str
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """What the runtime says of itself, such as `NetworkReady`."""
+
+    type: str
+    holds: bool
+    reason: str
+    message: str
+
+
+class RuntimeStatus(msgspec.Struct, frozen=True):
+    """The runtime's conditions, and what it says of its configuration, in its own form."""
+
+    conditions: tuple[Condition, ...]
+    info: Mapping[str, str]
+
+
 class CriClient:
     """The runtime behind a socket; the first of `sockets` that exists."""
 
     def __init__(self, sockets: Sequence[Path]) -> None:
         self._sockets = tuple(sockets)
+
+    async def version(self) -> Version:
+        """What runtime this is."""
+        async with self._channel("Version") as channel:
+            method = UnaryUnaryMethod(
+                channel, f"{SERVICE}/Version", pb.VersionRequest, pb.VersionResponse
+            )
+            answer = await method(pb.VersionRequest(), timeout=LOOK_S)
+        return Version(name=answer.runtime_name, version=answer.runtime_version)
+
+    async def runtime_status(self) -> RuntimeStatus:
+        """How the runtime is, and how it is configured."""
+        async with self._channel("Status") as channel:
+            method = UnaryUnaryMethod(
+                channel, f"{SERVICE}/Status", pb.StatusRequest, pb.StatusResponse
+            )
+            answer = await method(pb.StatusRequest(verbose=True), timeout=LOOK_S)
+        return RuntimeStatus(
+            conditions=tuple(
+                Condition(
+                    type=each.type, holds=each.status, reason=each.reason, message=each.message
+                )
+                for each in answer.status.conditions
+            ),
+            info=dict(answer.info),
+        )
 
     async def list(self) -> tuple[Sandbox, ...]:
         """All sandboxes, ended ones too."""

@@ -24,45 +24,61 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1anetclaim/cri/runtime.proto\x12\nruntime.v1\"\x17\n\x15ListPodSandboxRequest\"?\n\x16ListPodSandboxResponse\x12%\n\x05items\x18\x01 \x03(\x0b\x32\x16.runtime.v1.PodSandbox\"v\n\nPodSandbox\x12\n\n\x02id\x18\x01 \x01(\t\x12\x30\n\x08metadata\x18\x02 \x01(\x0b\x32\x1e.runtime.v1.PodSandboxMetadata\x12*\n\x05state\x18\x03 \x01(\x0e\x32\x1b.runtime.v1.PodSandboxState\"B\n\x12PodSandboxMetadata\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03uid\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\"B\n\x17PodSandboxStatusRequest\x12\x16\n\x0epod_sandbox_id\x18\x01 \x01(\t\x12\x0f\n\x07verbose\x18\x02 \x01(\x08\"\xb3\x01\n\x18PodSandboxStatusResponse\x12,\n\x06status\x18\x01 \x01(\x0b\x32\x1c.runtime.v1.PodSandboxStatus\x12<\n\x04info\x18\x02 \x03(\x0b\x32..runtime.v1.PodSandboxStatusResponse.InfoEntry\x1a+\n\tInfoEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xae\x01\n\x10PodSandboxStatus\x12\n\n\x02id\x18\x01 \x01(\t\x12\x30\n\x08metadata\x18\x02 \x01(\x0b\x32\x1e.runtime.v1.PodSandboxMetadata\x12*\n\x05state\x18\x03 \x01(\x0e\x32\x1b.runtime.v1.PodSandboxState\x12\x30\n\x05linux\x18\x06 \x01(\x0b\x32!.runtime.v1.LinuxPodSandboxStatus\"B\n\x15LinuxPodSandboxStatus\x12)\n\nnamespaces\x18\x01 \x01(\x0b\x32\x15.runtime.v1.Namespace\"9\n\tNamespace\x12,\n\x07options\x18\x02 \x01(\x0b\x32\x1b.runtime.v1.NamespaceOption\"=\n\x0fNamespaceOption\x12*\n\x07network\x18\x01 \x01(\x0e\x32\x19.runtime.v1.NamespaceMode\"/\n\x15StopPodSandboxRequest\x12\x16\n\x0epod_sandbox_id\x18\x01 \x01(\t\"\x18\n\x16StopPodSandboxResponse*:\n\x0fPodSandboxState\x12\x11\n\rSANDBOX_READY\x10\x00\x12\x14\n\x10SANDBOX_NOTREADY\x10\x01*1\n\rNamespaceMode\x12\x07\n\x03POD\x10\x00\x12\r\n\tCONTAINER\x10\x01\x12\x08\n\x04NODE\x10\x02\x32\xa1\x02\n\x0eRuntimeService\x12W\n\x0eListPodSandbox\x12!.runtime.v1.ListPodSandboxRequest\x1a\".runtime.v1.ListPodSandboxResponse\x12]\n\x10PodSandboxStatus\x12#.runtime.v1.PodSandboxStatusRequest\x1a$.runtime.v1.PodSandboxStatusResponse\x12W\n\x0eStopPodSandbox\x12!.runtime.v1.StopPodSandboxRequest\x1a\".runtime.v1.StopPodSandboxResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1anetclaim/cri/runtime.proto\x12\nruntime.v1\"\x10\n\x0eVersionRequest\"@\n\x0fVersionResponse\x12\x14\n\x0cruntime_name\x18\x02 \x01(\t\x12\x17\n\x0fruntime_version\x18\x03 \x01(\t\" \n\rStatusRequest\x12\x0f\n\x07verbose\x18\x01 \x01(\x08\"\x9c\x01\n\x0eStatusResponse\x12)\n\x06status\x18\x01 \x01(\x0b\x32\x19.runtime.v1.RuntimeStatus\x12\x32\n\x04info\x18\x02 \x03(\x0b\x32$.runtime.v1.StatusResponse.InfoEntry\x1a+\n\tInfoEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"A\n\rRuntimeStatus\x12\x30\n\nconditions\x18\x01 \x03(\x0b\x32\x1c.runtime.v1.RuntimeCondition\"Q\n\x10RuntimeCondition\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0e\n\x06status\x18\x02 \x01(\x08\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\"\x17\n\x15ListPodSandboxRequest\"?\n\x16ListPodSandboxResponse\x12%\n\x05items\x18\x01 \x03(\x0b\x32\x16.runtime.v1.PodSandbox\"v\n\nPodSandbox\x12\n\n\x02id\x18\x01 \x01(\t\x12\x30\n\x08metadata\x18\x02 \x01(\x0b\x32\x1e.runtime.v1.PodSandboxMetadata\x12*\n\x05state\x18\x03 \x01(\x0e\x32\x1b.runtime.v1.PodSandboxState\"B\n\x12PodSandboxMetadata\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03uid\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\"B\n\x17PodSandboxStatusRequest\x12\x16\n\x0epod_sandbox_id\x18\x01 \x01(\t\x12\x0f\n\x07verbose\x18\x02 \x01(\x08\"\xb3\x01\n\x18PodSandboxStatusResponse\x12,\n\x06status\x18\x01 \x01(\x0b\x32\x1c.runtime.v1.PodSandboxStatus\x12<\n\x04info\x18\x02 \x03(\x0b\x32..runtime.v1.PodSandboxStatusResponse.InfoEntry\x1a+\n\tInfoEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xae\x01\n\x10PodSandboxStatus\x12\n\n\x02id\x18\x01 \x01(\t\x12\x30\n\x08metadata\x18\x02 \x01(\x0b\x32\x1e.runtime.v1.PodSandboxMetadata\x12*\n\x05state\x18\x03 \x01(\x0e\x32\x1b.runtime.v1.PodSandboxState\x12\x30\n\x05linux\x18\x06 \x01(\x0b\x32!.runtime.v1.LinuxPodSandboxStatus\"B\n\x15LinuxPodSandboxStatus\x12)\n\nnamespaces\x18\x01 \x01(\x0b\x32\x15.runtime.v1.Namespace\"9\n\tNamespace\x12,\n\x07options\x18\x02 \x01(\x0b\x32\x1b.runtime.v1.NamespaceOption\"=\n\x0fNamespaceOption\x12*\n\x07network\x18\x01 \x01(\x0e\x32\x19.runtime.v1.NamespaceMode\"/\n\x15StopPodSandboxRequest\x12\x16\n\x0epod_sandbox_id\x18\x01 \x01(\t\"\x18\n\x16StopPodSandboxResponse*:\n\x0fPodSandboxState\x12\x11\n\rSANDBOX_READY\x10\x00\x12\x14\n\x10SANDBOX_NOTREADY\x10\x01*1\n\rNamespaceMode\x12\x07\n\x03POD\x10\x00\x12\r\n\tCONTAINER\x10\x01\x12\x08\n\x04NODE\x10\x02\x32\xa6\x03\n\x0eRuntimeService\x12\x42\n\x07Version\x12\x1a.runtime.v1.VersionRequest\x1a\x1b.runtime.v1.VersionResponse\x12?\n\x06Status\x12\x19.runtime.v1.StatusRequest\x1a\x1a.runtime.v1.StatusResponse\x12W\n\x0eListPodSandbox\x12!.runtime.v1.ListPodSandboxRequest\x1a\".runtime.v1.ListPodSandboxResponse\x12]\n\x10PodSandboxStatus\x12#.runtime.v1.PodSandboxStatusRequest\x1a$.runtime.v1.PodSandboxStatusResponse\x12W\n\x0eStopPodSandbox\x12!.runtime.v1.StopPodSandboxRequest\x1a\".runtime.v1.StopPodSandboxResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'netclaim.cri.runtime_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_STATUSRESPONSE_INFOENTRY']._loaded_options = None
+  _globals['_STATUSRESPONSE_INFOENTRY']._serialized_options = b'8\001'
   _globals['_PODSANDBOXSTATUSRESPONSE_INFOENTRY']._loaded_options = None
   _globals['_PODSANDBOXSTATUSRESPONSE_INFOENTRY']._serialized_options = b'8\001'
-  _globals['_PODSANDBOXSTATE']._serialized_start=1012
-  _globals['_PODSANDBOXSTATE']._serialized_end=1070
-  _globals['_NAMESPACEMODE']._serialized_start=1072
-  _globals['_NAMESPACEMODE']._serialized_end=1121
-  _globals['_LISTPODSANDBOXREQUEST']._serialized_start=42
-  _globals['_LISTPODSANDBOXREQUEST']._serialized_end=65
-  _globals['_LISTPODSANDBOXRESPONSE']._serialized_start=67
-  _globals['_LISTPODSANDBOXRESPONSE']._serialized_end=130
-  _globals['_PODSANDBOX']._serialized_start=132
-  _globals['_PODSANDBOX']._serialized_end=250
-  _globals['_PODSANDBOXMETADATA']._serialized_start=252
-  _globals['_PODSANDBOXMETADATA']._serialized_end=318
-  _globals['_PODSANDBOXSTATUSREQUEST']._serialized_start=320
-  _globals['_PODSANDBOXSTATUSREQUEST']._serialized_end=386
-  _globals['_PODSANDBOXSTATUSRESPONSE']._serialized_start=389
-  _globals['_PODSANDBOXSTATUSRESPONSE']._serialized_end=568
-  _globals['_PODSANDBOXSTATUSRESPONSE_INFOENTRY']._serialized_start=525
-  _globals['_PODSANDBOXSTATUSRESPONSE_INFOENTRY']._serialized_end=568
-  _globals['_PODSANDBOXSTATUS']._serialized_start=571
-  _globals['_PODSANDBOXSTATUS']._serialized_end=745
-  _globals['_LINUXPODSANDBOXSTATUS']._serialized_start=747
-  _globals['_LINUXPODSANDBOXSTATUS']._serialized_end=813
-  _globals['_NAMESPACE']._serialized_start=815
-  _globals['_NAMESPACE']._serialized_end=872
-  _globals['_NAMESPACEOPTION']._serialized_start=874
-  _globals['_NAMESPACEOPTION']._serialized_end=935
-  _globals['_STOPPODSANDBOXREQUEST']._serialized_start=937
-  _globals['_STOPPODSANDBOXREQUEST']._serialized_end=984
-  _globals['_STOPPODSANDBOXRESPONSE']._serialized_start=986
-  _globals['_STOPPODSANDBOXRESPONSE']._serialized_end=1010
-  _globals['_RUNTIMESERVICE']._serialized_start=1124
-  _globals['_RUNTIMESERVICE']._serialized_end=1413
+  _globals['_PODSANDBOXSTATE']._serialized_start=1439
+  _globals['_PODSANDBOXSTATE']._serialized_end=1497
+  _globals['_NAMESPACEMODE']._serialized_start=1499
+  _globals['_NAMESPACEMODE']._serialized_end=1548
+  _globals['_VERSIONREQUEST']._serialized_start=42
+  _globals['_VERSIONREQUEST']._serialized_end=58
+  _globals['_VERSIONRESPONSE']._serialized_start=60
+  _globals['_VERSIONRESPONSE']._serialized_end=124
+  _globals['_STATUSREQUEST']._serialized_start=126
+  _globals['_STATUSREQUEST']._serialized_end=158
+  _globals['_STATUSRESPONSE']._serialized_start=161
+  _globals['_STATUSRESPONSE']._serialized_end=317
+  _globals['_STATUSRESPONSE_INFOENTRY']._serialized_start=274
+  _globals['_STATUSRESPONSE_INFOENTRY']._serialized_end=317
+  _globals['_RUNTIMESTATUS']._serialized_start=319
+  _globals['_RUNTIMESTATUS']._serialized_end=384
+  _globals['_RUNTIMECONDITION']._serialized_start=386
+  _globals['_RUNTIMECONDITION']._serialized_end=467
+  _globals['_LISTPODSANDBOXREQUEST']._serialized_start=469
+  _globals['_LISTPODSANDBOXREQUEST']._serialized_end=492
+  _globals['_LISTPODSANDBOXRESPONSE']._serialized_start=494
+  _globals['_LISTPODSANDBOXRESPONSE']._serialized_end=557
+  _globals['_PODSANDBOX']._serialized_start=559
+  _globals['_PODSANDBOX']._serialized_end=677
+  _globals['_PODSANDBOXMETADATA']._serialized_start=679
+  _globals['_PODSANDBOXMETADATA']._serialized_end=745
+  _globals['_PODSANDBOXSTATUSREQUEST']._serialized_start=747
+  _globals['_PODSANDBOXSTATUSREQUEST']._serialized_end=813
+  _globals['_PODSANDBOXSTATUSRESPONSE']._serialized_start=816
+  _globals['_PODSANDBOXSTATUSRESPONSE']._serialized_end=995
+  _globals['_PODSANDBOXSTATUSRESPONSE_INFOENTRY']._serialized_start=274
+  _globals['_PODSANDBOXSTATUSRESPONSE_INFOENTRY']._serialized_end=317
+  _globals['_PODSANDBOXSTATUS']._serialized_start=998
+  _globals['_PODSANDBOXSTATUS']._serialized_end=1172
+  _globals['_LINUXPODSANDBOXSTATUS']._serialized_start=1174
+  _globals['_LINUXPODSANDBOXSTATUS']._serialized_end=1240
+  _globals['_NAMESPACE']._serialized_start=1242
+  _globals['_NAMESPACE']._serialized_end=1299
+  _globals['_NAMESPACEOPTION']._serialized_start=1301
+  _globals['_NAMESPACEOPTION']._serialized_end=1362
+  _globals['_STOPPODSANDBOXREQUEST']._serialized_start=1364
+  _globals['_STOPPODSANDBOXREQUEST']._serialized_end=1411
+  _globals['_STOPPODSANDBOXRESPONSE']._serialized_start=1413
+  _globals['_STOPPODSANDBOXRESPONSE']._serialized_end=1437
+  _globals['_RUNTIMESERVICE']._serialized_start=1551
+  _globals['_RUNTIMESERVICE']._serialized_end=1973
 # @@protoc_insertion_point(module_scope)

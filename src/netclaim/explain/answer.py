@@ -1,4 +1,4 @@
-"""The answer for each subject: it fits and where, it is allocated, or why it cannot be.
+"""The answer for each subject: it fits and where, it is allocated, or why it cannot be or may not.
 
 Subjects are asked one after the other, and pods take what they would get, as on a cluster; a pod
 goes where the fewest of them are. A claim by itself takes nothing, nor does a template, which is
@@ -32,7 +32,7 @@ from netclaim.model.claim import JsonObject
 
 __all__ = ["Answer", "Outcome", "answer_all"]
 
-Outcome: TypeAlias = Literal["fits", "allocated", "cannot be allocated", "does not run"]
+Outcome: TypeAlias = Literal["fits", "allocated", "cannot be allocated", "does not run", "unknown"]
 
 PLACES_SHOWN: Final = 3  # nodes in one line
 
@@ -41,7 +41,7 @@ PLACES_SHOWN: Final = 3  # nodes in one line
 class Answer:
     """What is to be said of a subject; `nearest` is the nearest miss, if a device is missing.
 
-    `mistakes` are those in its parameters, which the driver refuses once it is allocated.
+    `mistakes` are those that an API server refuses, or the driver once it is allocated.
     """
 
     subject: Subject
@@ -189,10 +189,12 @@ class _Run:
         lines += [node_line(name, "the pod of this node fits") for name in served]
         lines.sort(key=lambda line: (not line.fails, line.distance))
         missed = (line for line in lines if line.device and line.why and found.shows(line))
+        outcome: Outcome = "unknown" if found.unsure else "cannot be allocated"
+        verdict = "may or may not fit" if found.unsure else outcome
         return Answer(
             subject,
-            "cannot be allocated",
-            f"{subject.made_from_it}{count}cannot be allocated: {found.said}",
+            outcome,
+            f"{subject.made_from_it}{count}{verdict}: {found.said}",
             tuple(lines),
             next(missed, None),
         )

@@ -35,6 +35,7 @@ class Cause:
 
     said: str
     shows: Shows = _no_line
+    unsure: bool = False  # a scheduler may see no obstacle there
 
 
 NO_NODE_HAS_ALL: Final = Cause("no node can satisfy all requests", _failing)
@@ -55,7 +56,7 @@ def stop(subject: Subject, reports: Sequence[NodeReport], world: World) -> str:
 def _stops(subject: Subject, reports: Sequence[NodeReport], world: World) -> Iterator[Cause]:
     yield Cause("; ".join(subject.lacks))
     yield Cause("; ".join(_missing_classes(subject, world)))
-    yield Cause("; ".join(_capacity(subject)))
+    yield Cause("; ".join(_capacity(subject)), unsure=True)
     yield _unanswered(reports)
     yield Cause(next((report.error for report in reports if report.error), ""))
 

@@ -80,7 +80,9 @@ def closeness(clause: Clause) -> float:
     for literal in _literals(clause):
         for reading in clause.readings:
             value = _text(reading.value)
-            if value is not None and value != literal:
+            if value is None and literal == reading.value:
+                best = 1.0  # a number in quotes
+            elif value is not None and value != literal:
                 best = max(best, _ratio(literal, value))
     return min(best, 0.99)
 

@@ -17,10 +17,12 @@ __all__ = ["as_json", "show"]
 LINES_MAX: Final = 40  # of devices: about a screen; the nearest ones come first
 
 
-def show(answers: Sequence[Answer], screen: Screen, *, details: bool) -> None:
-    """Show the answers; `details` also for what fits."""
+def show(
+    answers: Sequence[Answer], strays: Sequence[str], screen: Screen, *, details: bool
+) -> None:
+    """Show the answers, `details` also for what fits; then the mistakes that belong to none."""
     for answer in answers:
-        missed = answer.outcome in ("cannot be allocated", "does not run")
+        missed = answer.outcome not in ("fits", "allocated")
         screen.line(answer.summary, good=not missed)
         if answer.nearest is not None:
             screen.line(f"nearest: {answer.nearest.title}: {'; '.join(answer.nearest.why)}")
@@ -28,6 +30,8 @@ def show(answers: Sequence[Answer], screen: Screen, *, details: bool) -> None:
             screen.line(mistake, good=False)
         if answer.lines and (missed or details):
             _table(answer.lines, screen)
+    for mistake in strays:
+        screen.line(mistake, good=False)
 
 
 def _table(lines: Sequence[Line], screen: Screen) -> None:
@@ -53,9 +57,10 @@ def _why(line: Line) -> str:
     return "; ".join(line.short) or line.but or "fits"
 
 
-def as_json(answers: Sequence[Answer]) -> str:
-    """Return the answers as JSON."""
-    return json.dumps({"answers": [_answer(one) for one in answers]}, indent=2, ensure_ascii=False)
+def as_json(answers: Sequence[Answer], strays: Sequence[str]) -> str:
+    """Return the answers as JSON, and the mistakes that belong to none."""
+    told = {"answers": [_answer(one) for one in answers], "mistakes": list(strays)}
+    return json.dumps(told, indent=2, ensure_ascii=False)
 
 
 def _answer(answer: Answer) -> dict[str, Any]:

@@ -10,18 +10,15 @@
     fairness     hooks that failed slowly          places    whose turn it is to be prepared
     limits       what a claim may take              rates     how often something may happen
     own_loop     hooks that may block              watchdog  whether the event loops come round
+    settings     what can be set, each once        reload    their file, when it changes
 
 `serve(MyDriver())` is a whole program. docs/framework.md lists what is public, and what stays.
 """
 
 from netclaim.framework.contract import Driver, LaterError, NetworkDriver, NotBegunError
 from netclaim.framework.serve import run_driver, serve
-from netclaim.framework.settings import (
-    Settings,
-    add_flags,
-    settings_from,
-    settings_from_command_line,
-)
+from netclaim.framework.setting_flags import add_flags, settings_from, settings_from_command_line
+from netclaim.framework.settings import Settings
 
 __all__ = [
     "Driver",

@@ -80,10 +80,14 @@ class Driver(abc.ABC):
     """Whether hooks may block their thread: in the kernel, on a lock, for a slow file. They then
     run on an event loop of their own, in a thread, where they hold up nobody but each other."""
 
+    node_age_s: float | None = None
+    """How old what is known of the node may become, in seconds; None: for as long as it likes."""
+
     def learn_node(self, node: NodeFacts) -> None:  # noqa: B027 (most need not know)
         """Hear what the API server says of the node, before anything else is called.
 
-        Again: after each start of the driver.
+        Again: after each start of the driver, and when something of it has changed; how soon, is
+        for `node_age_s` to say.
         """
 
     def collectors(self) -> Sequence[Collector]:

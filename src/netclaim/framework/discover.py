@@ -55,7 +55,7 @@ def device_healths(
     offered = {device.name: _health(pool, device) for device in devices}
     held = {device.device for booking in bookings for device in booking.devices}
     gone = [
-        DeviceHealth(pool, name, Health.UNHEALTHY, "the device is no longer on the node")
+        DeviceHealth(pool, name, Health.UNHEALTHY, "the device is gone from the node, or hidden")
         for name in sorted(held - offered.keys())
     ]
     return (*offered.values(), *gone)

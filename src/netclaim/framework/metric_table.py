@@ -162,6 +162,16 @@ LOOP_STALLS: Final = Declared(
     "Number of times that an event loop was blocked for more than a second.",
     LOOPS,
 )
+SETTINGS_VALID: Final = Declared(
+    "netclaim_settings_valid",
+    "gauge",
+    "Whether the file of settings could be used when it was last read: 1 or 0.",
+)
+SETTINGS_RESTART_NEEDED: Final = Declared(
+    "netclaim_settings_restart_needed",
+    "gauge",
+    "Settings that the file has changed and that take effect only after a restart.",
+)
 READY: Final = Declared("netclaim_ready", "gauge", "1 if `/readyz` answers ok.")
 SEAT_HELD: Final = Declared(
     "netclaim_seat_held",
@@ -207,6 +217,8 @@ METRICS: Final = (
     API_SECONDS,
     LOOP_LAG,
     LOOP_STALLS,
+    SETTINGS_VALID,
+    SETTINGS_RESTART_NEEDED,
     READY,
     SEAT_HELD,
     REGISTERED,

@@ -69,6 +69,10 @@ class Metrics:
         self._api_seconds = self._histogram(table.API_SECONDS)
         self._loop_lag = self._histogram(table.LOOP_LAG)
         self._loop_stalls = self._counter(table.LOOP_STALLS)
+        self.settings_valid = self._gauge(table.SETTINGS_VALID).labels(driver)
+        self.settings_valid.set(1)  # without a file too
+        needed = self._gauge(table.SETTINGS_RESTART_NEEDED)
+        self.settings_restart_needed = needed.labels(driver)
         self.ready = self._gauge(table.READY).labels(driver)
         self.seat_held = self._gauge(table.SEAT_HELD).labels(driver)
         self.registered = self._gauge(table.REGISTERED).labels(driver)

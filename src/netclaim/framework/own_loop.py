@@ -149,6 +149,11 @@ class _Driver(Driver):
         self._loop = loop
         self._driver = driver
 
+    @property
+    def node_age_s(self) -> float | None:  # type: ignore[override]
+        """As the driver says now."""
+        return self._driver.node_age_s
+
     def learn_node(self, node: NodeFacts) -> None:
         """Called before any hook; later calls replace one value, and hooks see either."""
         self._driver.learn_node(node)

@@ -23,6 +23,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -40,8 +41,11 @@ from netclaim.framework.logs import configure_logs
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.own_loop import hooks_on, own_loop
 from netclaim.framework.relay import RelayedHooks
+from netclaim.framework.reload import Following
 from netclaim.framework.runtime_places import RuntimePlaces
-from netclaim.framework.settings import HTTP_ADDRESS, Settings, settings_from_command_line
+from netclaim.framework.setting_flags import followed_from_command_line, settings_of
+from netclaim.framework.setting_sources import Followed, Resolved
+from netclaim.framework.settings import HTTP_ADDRESS, Settings
 from netclaim.framework.tracer import traced
 from netclaim.framework.turn import Turns
 from netclaim.framework.watchdog import Watchdog, Watched, this_loop, watching
@@ -60,15 +64,23 @@ SWITCH_S: Final = 0.0005
 HOOKS_S: Final = 2.5  # the runtime waits two seconds for a hook
 
 
-def serve(driver: Driver, settings: Settings | None = None) -> None:
-    """Run a driver as this process. Without settings: those of the command line."""
+def serve(
+    driver: Driver, settings: Settings | None = None, followed: Followed | None = None
+) -> None:
+    """Run a driver as this process. Without settings: those of the command line.
+
+    The file of `followed` is looked at while the driver runs.
+    """
     if settings is None:
-        settings = settings_from_command_line(f"The DRA driver {driver.name}.")
+        followed = followed_from_command_line(f"The DRA driver {driver.name}.")
+        settings = settings_of(followed.started)
     configure_logs(settings.log_format, settings.log_level)
+    if followed is not None:
+        followed = replace(followed, change=partial(_with_logs, followed.change))
     sys.setswitchinterval(SWITCH_S)
     faults: list[NetclaimError] = []
     try:
-        asyncio.run(_until_signalled(driver, settings))
+        asyncio.run(_until_signalled(driver, settings, followed))
     except* NetclaimError as group:
         faults = faults_in(group)
     for fault in faults:
@@ -81,15 +93,18 @@ async def run_driver(
     driver: Driver,
     settings: Settings,
     *,
+    followed: Followed | None = None,
     clock: Clock | None = None,
 ) -> None:
     """Run a driver until cancelled."""
     async with traced(driver.name, settings.node_name):
         with bound_contextvars(driver=driver.name, node=settings.node_name):
-            await _run_driver(driver, settings, clock or SystemClock())
+            await _run_driver(driver, settings, followed, clock or SystemClock())
 
 
-async def _run_driver(driver: Driver, settings: Settings, clock: Clock) -> None:
+async def _run_driver(
+    driver: Driver, settings: Settings, followed: Followed | None, clock: Clock
+) -> None:
     sockets = PluginSockets.under(settings.kubelet_dir, driver.name, settings.instance)
     cluster = load_cluster(settings.kubeconfig)
     hooks = RelayedHooks(partial(_concerns, RuntimePlaces.of(settings, driver.name).plans))
@@ -129,6 +144,9 @@ async def _run_driver(driver: Driver, settings: Settings, clock: Clock) -> None:
         )
         group = await stack.enter_async_context(asyncio.TaskGroup())
         group.create_task(turns.run())
+        if followed is not None and followed.sources.path is not None:
+            noted = replace(followed, change=partial(_with_node, followed.change, turns))
+            group.create_task(Following(noted, metrics, clock).run())
         await turns.wait_known()
         if plugin is not None:
             await stack.enter_async_context(_connecting(plugin, group))
@@ -147,6 +165,18 @@ async def _run_driver(driver: Driver, settings: Settings, clock: Clock) -> None:
                 await asyncio.Event().wait()  # until cancelled
             finally:
                 await turns.linger()
+
+
+def _with_logs(change: Callable[[Resolved], None], resolved: Resolved) -> None:
+    """Take over the settings that the file has changed, those of the log among them."""
+    configure_logs(resolved["log_format"], resolved["log_level"])
+    change(resolved)
+
+
+def _with_node(change: Callable[[Resolved], None], turns: Turns, resolved: Resolved) -> None:
+    """Likewise, and ask for the node again: it may count for the first time."""
+    change(resolved)
+    turns.note_settings()
 
 
 class _State:
@@ -229,13 +259,13 @@ async def _run(part: Callable[[], Awaitable[object]]) -> None:
     await part()
 
 
-async def _until_signalled(driver: Driver, settings: Settings) -> None:
+async def _until_signalled(driver: Driver, settings: Settings, followed: Followed | None) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(run_driver(driver, settings))
+        running = group.create_task(run_driver(driver, settings, followed=followed))
         await stop.wait()
         log.info("serve.stopping", driver=driver.name)
         running.cancel()

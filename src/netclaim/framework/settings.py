@@ -1,31 +1,30 @@
-"""What can be set about a driver: each setting once, with the reason for its default.
+"""What can be set about every driver: each setting once, with the reason for its default.
 
-A setting is a field of `Settings`: its name, type and default, and in its metadata the environment
-variable and the help text. `declared()` reads them; the options of `netclaim driver`, the flags of
-a driver that an author builds on the framework, and docs/driver.md come from it. Promise: nothing
-about a setting is said anywhere else.
-Limit: an author's flags are named after the fields (`--attach-timeout-s`) and only the node's name
-has a variable there, NODE_NAME; `netclaim driver` leaves out the unit and has a variable for each.
+A setting is a field of `Settings`; see `framework/setting.py` for what its metadata says.
+Promise: nothing about a setting is said anywhere else; a value that cannot be is refused by the
+reader beside it, whoever said it. Limit: an author's flags are named after the fields
+(`--attach-timeout-s`); `netclaim driver` and the file leave out the unit.
 """
 
-import argparse
-import os
+import math
+import re
 import socket
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias
+
+from netclaim.errors import RequestError
+from netclaim.framework.setting import Setting, about, declared_in
+from netclaim.model.device import DNS_SUBDOMAIN
 
 __all__ = [
     "HTTP_ADDRESS",
     "RuntimeHook",
-    "Setting",
     "Settings",
-    "add_flags",
     "declared",
     "host_name",
-    "settings_from",
-    "settings_from_command_line",
+    "seconds",
+    "subdomain",
 ]
 
 RuntimeHook: TypeAlias = Literal["nri", "cni", "both"]
@@ -34,12 +33,68 @@ CRIO_SOCKET: Final = Path("/var/run/crio/crio.sock")
 
 # Only for processes of the node itself: metrics name claims' drivers and links to nobody else.
 HTTP_ADDRESS: Final = "127.0.0.1:9178"
-NODE_NAME: Final = "NODE_NAME"  # the variable that manifests fill from spec.nodeName
+NODE_NAME_MAX: Final = 253  # a DNS subdomain, as the API has it
+PORT_MAX: Final = 65535
+HOST_PORT: Final = re.compile(r"(?:[^:\s]*|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
+ATTACH_MAX_S: Final = 90  # kubelet gives a container two minutes to start
+INSTANCE: Final = re.compile(r"[A-Za-z0-9-]{1,63}")
+TWO_DIGITS: Final = re.compile(r"[0-9]{2}")
+OF_A_POD: Final = "it differs from node to node, and a file is for all of them"
 
 
-def _about(variable: str, text: str, *, also: tuple[str, ...] = ()) -> Mapping[str, Any]:
-    """What a field says beyond itself; `also` are further flags of `netclaim driver`."""
-    return {"variable": variable, "text": text, "also": also}
+def host_name() -> str:
+    """The node's name where nothing else is said: as kubelet names it."""
+    return socket.gethostname().lower()
+
+
+def subdomain(value: str, longest: int) -> str:
+    """Check a name that the API wants to be a DNS subdomain."""
+    if not DNS_SUBDOMAIN.fullmatch(value) or len(value) > longest:
+        raise RequestError(
+            f"{value!r} is not a name of at most {longest} lower-case letters, digits, '-' and '.'"
+        )
+    return value
+
+
+def seconds(value: float) -> float:
+    """Check a time limit."""
+    if not value > 0 or math.isinf(value):
+        raise RequestError("must be more than 0 seconds")
+    return float(value)
+
+
+def _node_name(value: str) -> str:
+    return subdomain(value or host_name(), NODE_NAME_MAX)
+
+
+def _instance(value: str) -> str:
+    if value and not INSTANCE.fullmatch(value):
+        raise RequestError(
+            f"{value!r} is not a name of letters, digits and '-'; for example a pod's UID"
+        )
+    return value
+
+
+def _nri_index(value: str) -> str:
+    if not TWO_DIGITS.fullmatch(value):
+        raise RequestError(f"{value!r} must be two digits; for example 50")
+    return value
+
+
+def _attach_seconds(value: float) -> float:
+    if seconds(value) > ATTACH_MAX_S:
+        raise RequestError(
+            f"{value:g} seconds is longer than kubelet waits for a container to start; "
+            f"at most {ATTACH_MAX_S}"
+        )
+    return float(value)
+
+
+def _address(value: str) -> str:
+    port = value.rpartition(":")[2]
+    if value and not (HOST_PORT.fullmatch(value) and int(port) <= PORT_MAX):
+        raise RequestError(f"{value!r} is not an address; for example 127.0.0.1:9178")
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,15 +102,17 @@ class Settings:
     """Everything `serve` needs beside the driver."""
 
     node_name: str = field(
-        metadata=_about(
-            NODE_NAME,
+        metadata=about(
+            "NODE_NAME",  # the variable that manifests fill from spec.nodeName
             "The name of this node's Node object. Slices are published for it and the pool "
             "is named after it. From $NODE_NAME if not given, else the host's name.",
+            never_in_file=OF_A_POD,
+            read=_node_name,
         )
     )
     kubeconfig: str = field(
         default="",
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_KUBECONFIG",
             "The kubeconfig file for the API server. Empty: $KUBECONFIG, else the pod's "
             "service account, else ~/.kube/config.",
@@ -63,7 +120,7 @@ class Settings:
     )
     state_dir: Path = field(
         default=Path("/var/lib/netclaim"),
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_STATE_DIR",
             "Where the journal is kept, in a directory named after the driver. It must survive "
             "restarts of the driver and reboots of the node.",
@@ -71,7 +128,7 @@ class Settings:
     )
     kubelet_dir: Path = field(
         default=Path("/var/lib/kubelet"),
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_KUBELET_DIR",
             "Kubelet's root directory. It must be the same path inside and outside the "
             "driver's container, because kubelet connects to a socket in it.",
@@ -79,7 +136,7 @@ class Settings:
     )
     runtime_hook: RuntimeHook = field(
         default="both",
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_RUNTIME_HOOK",
             "How the container runtime calls the driver: `nri` by its plugin interface; "
             "`cni` by a plugin at the end of its own network configuration, which the driver "
@@ -89,7 +146,7 @@ class Settings:
     )
     run_dir: Path = field(
         default=Path("/run/netclaim"),
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_RUN_DIR",
             "Where the runtime's network plugin finds the driver, in a directory named "
             "after the driver. It must be the same path inside and outside the driver's container.",
@@ -97,30 +154,32 @@ class Settings:
     )
     cni_conf_dir: Path = field(
         default=Path("/etc/cni/net.d"),
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_CNI_CONF_DIR",
             "The runtime's own network configuration, for `cni` and `both`.",
         ),
     )
     cni_program_dir: Path = field(
         default=Path("/opt/cni/bin"),
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_CNI_PROGRAM_DIR",
             "Where the runtime looks for network plugins, for `cni` and `both`.",
         ),
     )
     instance: str = field(
         default="",
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_INSTANCE",
             "Distinguishes two processes of the driver on a node during an update, usually "
             "by the UID of the pod. The newer process takes over as soon as it can be called. "
             "Empty: a second process waits until the first has ended. Needs Kubernetes 1.33.",
+            never_in_file=OF_A_POD,
+            read=_instance,
         ),
     )
     nri_socket: Path = field(
         default=Path("/var/run/nri/nri.sock"),
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_NRI_SOCKET",
             "The runtime's NRI socket. Mount its directory, not the socket: the runtime "
             "creates a new one whenever it starts.",
@@ -128,15 +187,16 @@ class Settings:
     )
     nri_index: str = field(
         default="50",
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_NRI_INDEX",
             "The driver's place among the runtime's plugins, two digits. Lower ones are "
             "called first.",
+            read=_nri_index,
         ),
     )
     runtime_socket: Path = field(
         default=Path("/run/containerd/containerd.sock"),
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_RUNTIME_SOCKET",
             "The container runtime's own (CRI) socket: a sandbox that lost its network "
             "namespace is stopped there, so that kubelet creates a new one. If it does not "
@@ -145,49 +205,55 @@ class Settings:
     )
     attach_timeout_s: float = field(
         default=30.0,
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_ATTACH_TIMEOUT",
             "How long attaching a pod's devices may take, in seconds. The runtime's hook "
             "does not wait that long; the pod's first container is held until it is done. "
             "At most 90: kubelet gives a container two minutes to start.",
+            read=_attach_seconds,
         ),
     )
     cdi_dir: Path = field(
         default=Path("/var/run/cdi"),
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_CDI_DIR",
             "Where the runtime looks for CDI specifications that need not survive a reboot.",
         ),
     )
     http_address: str = field(
         default=HTTP_ADDRESS,
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_HTTP_ADDRESS",
             "Where to serve /healthz, /readyz and /metrics, as HOST:PORT. Empty: not served. "
             "While another process has the port, the driver works without it and retries.",
             also=("--metrics-address",),
+            read=_address,
         ),
     )
     prepare_budget_s: float = field(
         default=40.0,
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_PREPARE_BUDGET",
             "How long preparing or releasing a claim may take, retries included. Kubelet "
             "waits 45 s and ignores later answers.",
+            read=seconds,
         ),
     )
     log_format: Literal["json", "text"] = field(
         default="json",
-        metadata=_about(
-            "NETCLAIM_LOG_FORMAT", "How to write logs: json for machines, text for people."
+        metadata=about(
+            "NETCLAIM_LOG_FORMAT",
+            "How to write logs: json for machines, text for people.",
+            live=True,
         ),
     )
     log_level: Literal["debug", "info", "warning", "error"] = field(
         default="info",
-        metadata=_about(
+        metadata=about(
             "NETCLAIM_LOG_LEVEL",
             "How much to log: from `info` on, a line for each claim and pod; `debug` also "
             "says what was checked and left unchanged.",
+            live=True,
         ),
     )
 
@@ -197,72 +263,6 @@ class Settings:
         return (self.runtime_socket, CRIO_SOCKET)
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A setting as it is declared."""
-
-    name: str
-    kind: Any  # its type: one that a text is turned into, or a Literal
-    default: Any  # of a setting that has none: nothing, and `required`
-    required: bool
-    variable: str  # of the environment
-    text: str
-    option: str  # of `netclaim driver`, which leaves out the unit
-    also: tuple[str, ...]
-
-    @property
-    def flag(self) -> str:
-        """Of a driver that is built on the framework."""
-        return f"--{self.name.replace('_', '-')}"
-
-
 def declared() -> tuple[Setting, ...]:
-    """All settings, in the order in which they are explained."""
-    return tuple(map(_setting, fields(Settings)))
-
-
-def _setting(each: Field[Any]) -> Setting:
-    assert each.metadata, f"give Settings.{each.name} metadata=_about(VARIABLE, TEXT)"
-    return Setting(
-        name=each.name,
-        kind=each.type,
-        default="" if each.default is MISSING else each.default,
-        required=each.default is MISSING,
-        variable=each.metadata["variable"],
-        text=each.metadata["text"],
-        option=f"--{each.name.removesuffix('_s').replace('_', '-')}",
-        also=each.metadata["also"],
-    )
-
-
-def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Add a flag for each setting: `--node-name` for `node_name`."""
-    for each in declared():
-        parser.add_argument(
-            each.flag,
-            type=each.kind if isinstance(each.kind, type) else str,
-            choices=get_args(each.kind) or None,
-            default=None if each.required else each.default,
-            help=each.text + ("" if each.required else " Default: %(default)s"),
-        )
-
-
-def settings_from(options: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> Settings:
-    """Read the settings that `add_flags` added."""
-    values = {each.name: getattr(options, each.name) for each in declared()}
-    values["node_name"] = values["node_name"] or environ.get(NODE_NAME) or host_name()
-    return Settings(**values)
-
-
-def host_name() -> str:
-    """The node's name where nothing else is said: as kubelet names it."""
-    return socket.gethostname().lower()
-
-
-def settings_from_command_line(
-    description: str, argv: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ
-) -> Settings:
-    """Read the settings of a program that has no other options."""
-    parser = argparse.ArgumentParser(description=description)
-    add_flags(parser)
-    return settings_from(parser.parse_args(argv), environ)
+    """All settings of every driver, in the order in which they are explained."""
+    return declared_in(Settings)

@@ -84,6 +84,7 @@ class Turns:
     _gave_s: float | None = None  # when the seat was given to a newer process
     _known: asyncio.Event = field(default_factory=asyncio.Event)
     _callable: asyncio.Event = field(default_factory=asyncio.Event)
+    _settings_changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
         self.claims = RelayedClaims(self.driver.name)
@@ -97,6 +98,10 @@ class Turns:
     def note_callable(self) -> None:
         """Kubelet and the runtime can call this process, so it may ask for the seat."""
         self._callable.set()
+
+    def note_settings(self) -> None:
+        """The driver's settings have changed, and with them perhaps what it asks of the node."""
+        self._settings_changed.set()
 
     async def run(self) -> None:
         """Take one turn after another, until cancelled."""
@@ -299,24 +304,41 @@ class Turns:
         self.calls.engage(None)
 
     async def _refresh_node(self, journal: Journal, node: KnownNode) -> None:
-        """Ask for the node once; returns only if it is another one than was known."""
-        now = await retry(
-            "node",
-            self._ask_node,
-            backoff=Backoff(),
-            clock=self.clock,
-            metrics=self.metrics,
-            retried=PASSING,
-        )
-        if now != node:
-            self.driver.learn_node(now.facts)
-            try:
-                await journal.put_node(now)
-            except JournalError as error:  # it is asked for again at the next start
-                log.warning("serve.node_not_kept", error=str(error))
-        if now.uid == node.uid:
-            await asyncio.Event().wait()
+        """Ask for the node as often as the driver wants to; returns if it is another one."""
+        known = node
+        while True:
+            now = await retry(
+                "node",
+                self._ask_node,
+                backoff=Backoff(),
+                clock=self.clock,
+                metrics=self.metrics,
+                retried=PASSING,
+            )
+            if now != known:
+                await self._learn_node(journal, now)
+            if now.uid != node.uid:
+                break
+            known = now
+            await self._until_aged()
         log.warning("serve.node_replaced", node=self.settings.node_name)
+
+    async def _learn_node(self, journal: Journal, node: KnownNode) -> None:
+        self.driver.learn_node(node.facts)
+        try:
+            await journal.put_node(node)
+        except JournalError as error:  # it is asked for again at the next start
+            log.warning("serve.node_not_kept", error=str(error))
+
+    async def _until_aged(self) -> None:
+        """Wait until what is known of the node may be too old for the driver; most never mind."""
+        age_s = self.driver.node_age_s
+        if age_s is None:
+            await self._settings_changed.wait()
+        else:
+            # Spread: a new version is rolled out on all nodes at about the same time.
+            await self.clock.sleep(age_s * (1 - self.clock.jitter() / 4))
+        self._settings_changed.clear()
 
     async def wait_hooked(self) -> None:
         """Return once the runtime would tell us of a pod that starts, in one way or the other.
@@ -377,6 +399,7 @@ async def _node_facts(node: JsonObject, server: str) -> NodeFacts:
     return NodeFacts(
         name=node["metadata"]["name"],
         addresses=tuple(each["address"] for each in listed if each["type"].endswith("IP")),
+        labels=node["metadata"].get("labels") or {},
         api_addresses=tuple(sorted({str(address[0]) for *_, address in found})),
     )
 

@@ -24,6 +24,7 @@ from netclaim.kernel.netns import (
     call_in,
     current_netns_id,
     is_live,
+    new_netns,
     open_netns,
     socket_in,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "list_links",
     "list_routes",
     "netns_number",
+    "new_netns",
     "open_netns",
     "read_facts",
     "socket_in",

@@ -11,6 +11,7 @@ import fcntl
 import os
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NoReturn, TypeVar
@@ -29,6 +30,7 @@ __all__ = [
     "call_in",
     "current_netns_id",
     "is_live",
+    "new_netns",
     "open_netns",
     "socket_in",
 ]
@@ -108,6 +110,31 @@ def open_netns(path: str | Path) -> Netns:
         os.close(fd)
         raise NamespaceGoneError(path, "no network namespace is mounted there (any more)")
     return Netns(fd, path)
+
+
+def new_netns() -> Netns:
+    """Make a network namespace that has no path; the kernel ends it when it is closed.
+
+    A thread of its own goes there and ends, so that no other thread was ever away.
+    """
+    made: list[int | OSError] = []
+
+    def make() -> None:
+        try:
+            _leave()
+            made.append(os.open(OWN_NETNS, os.O_RDONLY | os.O_CLOEXEC))
+        except OSError as error:
+            made.append(error)
+
+    thread = threading.Thread(target=make, name="new-netns")
+    thread.start()
+    thread.join()
+    match made:
+        case [int(fd)]:
+            return Netns(fd, "a new one")
+        case [OSError() as error]:
+            raise NamespaceRefusedError("a new one", error) from error
+    raise AssertionError("the thread ended without a word")
 
 
 def is_live(path: str | Path) -> bool:
@@ -199,10 +226,19 @@ if sys.version_info >= (3, 12):
     def _enter(fd: int) -> None:
         os.setns(fd, CLONE_NEWNET)
 
+    def _leave() -> None:
+        os.unshare(CLONE_NEWNET)
+
 else:
     _libc = ctypes.CDLL(None, use_errno=True)
 
     def _enter(fd: int) -> None:
-        if _libc.setns(fd, CLONE_NEWNET) != 0:
+        _checked(_libc.setns(fd, CLONE_NEWNET))
+
+    def _leave() -> None:
+        _checked(_libc.unshare(CLONE_NEWNET))
+
+    def _checked(result: int) -> None:
+        if result != 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number))

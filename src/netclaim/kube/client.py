@@ -7,6 +7,8 @@ and no retries; `netclaim.kube.watch` keeps a store, and the stages know their o
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import aiohttp
@@ -53,6 +55,18 @@ class Client:
         """Return whatever JSON object is served at a path, such as `/version`."""
         return _decode(_object_decoder, await self._transport.call("GET", path))
 
+    async def get_text(self, path: str, *, query: Mapping[str, str] | None = None) -> str:
+        """Return whatever text is served at a path, such as `/metrics` or a pod's log."""
+        return (await self._transport.call("GET", path, query=query)).decode(errors="replace")
+
+    async def server_time(self) -> datetime | None:
+        """Return what time the server has, in whole seconds; None if it does not say."""
+        said = await self._transport.header("/version", "Date")
+        try:
+            return parsedate_to_datetime(said)
+        except ValueError:
+            return None
+
     async def get(self, resource: Resource, name: str, *, namespace: str = "") -> JsonObject:
         """Return one object."""
         return await self.get_path(resource.path(namespace=namespace, name=name))
@@ -95,11 +109,20 @@ class Client:
         return self._transport.stream(selection.path, query=query, idle_s=idle_s)
 
     async def create(
-        self, resource: Resource, body: JsonObject, *, field_manager: str = ""
+        self,
+        resource: Resource,
+        body: JsonObject,
+        *,
+        field_manager: str = "",
+        dry_run: bool = False,
     ) -> JsonObject:
-        """Create an object in the namespace its metadata names; return it as stored."""
+        """Create an object in the namespace its metadata names; return it as stored.
+
+        With `dry_run` the server does all but store it.
+        """
         path = resource.path(namespace=_meta(body).get("namespace", ""))
-        return await self._write("POST", path, body, _manager(field_manager))
+        query = {**_manager(field_manager), **({"dryRun": "All"} if dry_run else {})}
+        return await self._write("POST", path, body, query)
 
     async def update(
         self,

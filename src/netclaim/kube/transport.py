@@ -87,6 +87,13 @@ class Transport:
                 with _translated(self._cluster.server):
                     return await response.read()
 
+    async def header(self, path: str, name: str) -> str:
+        """Return a header of a GET's success; empty if there is none of that name."""
+        request = _Request("GET", path, {}, b"", "", CALL_TIMEOUT)
+        with self._observed(request) as seen:
+            async with await self._answer(request, seen) as response:
+                return response.headers.get(name, "")
+
     @asynccontextmanager
     async def stream(
         self, path: str, *, query: Mapping[str, str], idle_s: float

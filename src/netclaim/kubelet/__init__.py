@@ -4,16 +4,31 @@
 embedded cluster and for tests.
 """
 
-from netclaim.kubelet.client import DraClient, DriverCallError, RegisteredDriver, register
+from netclaim.kubelet.client import (
+    DraClient,
+    DriverCallError,
+    DriverInfo,
+    RegisteredDriver,
+    ask_info,
+    register,
+)
 from netclaim.kubelet.dra import ClaimService
 from netclaim.kubelet.dra_api import DRA_APIS, V1, V1BETA1, DraApi
-from netclaim.kubelet.health import DeviceHealth, Health, HealthBoard, HealthSource
+from netclaim.kubelet.health import (
+    HEALTH_APIS,
+    DeviceHealth,
+    Health,
+    HealthApi,
+    HealthBoard,
+    HealthSource,
+)
 from netclaim.kubelet.plugin import serve_plugin
 from netclaim.kubelet.registration import Registration, RegistrationVerdict
 from netclaim.kubelet.sockets import PluginSockets
 
 __all__ = [
     "DRA_APIS",
+    "HEALTH_APIS",
     "V1",
     "V1BETA1",
     "ClaimService",
@@ -21,13 +36,16 @@ __all__ = [
     "DraApi",
     "DraClient",
     "DriverCallError",
+    "DriverInfo",
     "Health",
+    "HealthApi",
     "HealthBoard",
     "HealthSource",
     "PluginSockets",
     "RegisteredDriver",
     "Registration",
     "RegistrationVerdict",
+    "ask_info",
     "register",
     "serve_plugin",
 ]

@@ -1,6 +1,6 @@
 """What kubelet does with a driver: register it, have claims prepared and released, watch health.
 
-Promise: the same order, checks and deadlines as kubelet 1.36, so that a driver which passes here
+Promise: the same order, checks and deadlines as kubelet 1.37, so that a driver which passes here
 meets no surprise there. Whatever the driver does wrong is a PeerError. Limit: one call is one try;
 when to try again is the caller's to know.
 """
@@ -18,9 +18,9 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError, StreamTerminatedError
 
 from netclaim.errors import PeerError
-from netclaim.kubelet import dra_health_pb2, registration_pb2
+from netclaim.kubelet import registration_pb2
 from netclaim.kubelet.dra_api import DRA_APIS, DraApi
-from netclaim.kubelet.health import WATCH_RESOURCES, DeviceHealth, decode_healths
+from netclaim.kubelet.health import HEALTH_APIS, DeviceHealth, HealthApi
 from netclaim.kubelet.registration import GET_INFO, NOTIFY_STATUS, PLUGIN_TYPE
 from netclaim.model.prepared import ClaimRef, PrepareAnswer
 
@@ -28,7 +28,9 @@ __all__ = [
     "CALL_DEADLINE_S",
     "DraClient",
     "DriverCallError",
+    "DriverInfo",
     "RegisteredDriver",
+    "ask_info",
     "register",
 ]
 
@@ -51,34 +53,61 @@ class DriverCallError(PeerError):
 
 
 class RegisteredDriver(msgspec.Struct, frozen=True):
-    """A driver that registered: where it serves, and the API version to call it by."""
+    """A driver that registered: where it serves, and the API versions to call it by."""
 
     name: str
     endpoint: Path
     api: DraApi
     supported_versions: tuple[str, ...]
+    health_api: HealthApi | None = None  # None: it announced no health service, and is not asked
 
 
-async def register(socket: Path, known: Sequence[DraApi] = DRA_APIS) -> RegisteredDriver:
+class DriverInfo(msgspec.Struct, frozen=True):
+    """What a plugin answers to kubelet's first question."""
+
+    type: str
+    name: str
+    endpoint: Path
+    supported_versions: tuple[str, ...]
+
+
+async def ask_info(socket: Path) -> DriverInfo:
+    """Ask who is behind a registration socket, and say nothing further. Again: the same."""
+    with _call_errors(f"GetInfo at {socket}"):
+        async with Channel(path=str(socket)) as channel:
+            info = await _get_info(channel)
+    return DriverInfo(info.type, info.name, Path(info.endpoint), tuple(info.supported_versions))
+
+
+async def register(
+    socket: Path,
+    known: Sequence[DraApi] = DRA_APIS,
+    health_apis: Sequence[HealthApi] = HEALTH_APIS,
+) -> RegisteredDriver:
     """Ask who is behind a registration socket, check the answer, and tell it the verdict.
 
     `known` are the API versions of this kubelet; of the driver's list, the first known one is used.
+    Of `health_apis`, it is the first that the driver has.
     Raises PeerError when the driver is refused, after telling it so. Again: registers again.
     """
     with _call_errors(f"registration at {socket}"):
         await _wait_listening(socket)
         async with Channel(path=str(socket)) as channel:
-            get_info = UnaryUnaryMethod(
-                channel, GET_INFO, registration_pb2.InfoRequest, registration_pb2.PluginInfo
-            )
-            info = await get_info(registration_pb2.InfoRequest(), timeout=GET_INFO_S)
+            info = await _get_info(channel)
             try:
-                driver = _accept(info, known)
+                driver = _accept(info, known, health_apis)
             except PeerError as refusal:
                 await _notify(channel, registration_pb2.RegistrationStatus(error=str(refusal)))
                 raise
             await _notify(channel, registration_pb2.RegistrationStatus(plugin_registered=True))
             return driver
+
+
+async def _get_info(channel: Channel) -> registration_pb2.PluginInfo:
+    method = UnaryUnaryMethod(
+        channel, GET_INFO, registration_pb2.InfoRequest, registration_pb2.PluginInfo
+    )
+    return await method(registration_pb2.InfoRequest(), timeout=GET_INFO_S)
 
 
 async def _wait_listening(socket: Path) -> None:
@@ -103,7 +132,9 @@ async def _notify(channel: Channel, verdict: registration_pb2.RegistrationStatus
     await method(verdict, timeout=NOTIFY_S)
 
 
-def _accept(info: registration_pb2.PluginInfo, known: Sequence[DraApi]) -> RegisteredDriver:
+def _accept(
+    info: registration_pb2.PluginInfo, known: Sequence[DraApi], health_apis: Sequence[HealthApi]
+) -> RegisteredDriver:
     if info.type != PLUGIN_TYPE:
         raise PeerError(f"plugin {info.name!r} is a {info.type!r}, not a {PLUGIN_TYPE}")
     if not info.endpoint:
@@ -120,6 +151,7 @@ def _accept(info: registration_pb2.PluginInfo, known: Sequence[DraApi]) -> Regis
         endpoint=Path(info.endpoint),
         api=usable[0],
         supported_versions=tuple(info.supported_versions),
+        health_api=next((a for a in health_apis if a.version in info.supported_versions), None),
     )
 
 
@@ -160,19 +192,21 @@ class DraClient:
     async def watch_health(self) -> AsyncGenerator[tuple[DeviceHealth, ...], None]:
         """Each list of healths as it comes, until the driver ends the stream.
 
-        Wrap it in `contextlib.aclosing` when leaving earlier, so that the driver hears of it.
+        None comes from a driver that announced no health service. Wrap it in `contextlib.aclosing`
+        when leaving earlier, so that the driver hears of it.
         """
-        method = UnaryStreamMethod(
-            self._channel,
-            WATCH_RESOURCES,
-            dra_health_pb2.NodeWatchResourcesRequest,
-            dra_health_pb2.NodeWatchResourcesResponse,
+        api = self._driver.health_api
+        if api is None:
+            return
+        request = api.messages.NodeWatchResourcesRequest
+        method: UnaryStreamMethod[Any, Any] = UnaryStreamMethod(
+            self._channel, api.path, request, api.messages.NodeWatchResourcesResponse
         )
         with _call_errors(f"NodeWatchResources of {self._driver.name}"):
             async with method.open() as stream:
-                await stream.send_message(dra_health_pb2.NodeWatchResourcesRequest(), end=True)
+                await stream.send_message(request(), end=True)
                 async for message in stream:
-                    yield decode_healths(message)
+                    yield api.healths(message)
 
     async def _call(self, name: str, request: Any) -> Any:
         response_type = getattr(self._api.messages, f"{name}Response")

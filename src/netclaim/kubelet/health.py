@@ -1,4 +1,4 @@
-"""Device health for the pods' status: a stream of full lists to kubelet.
+"""Device health for the pods' status: a stream of full lists to kubelet, in each of its versions.
 
 Promise: a watcher gets the list at once, again after each change, and again before kubelet would
 take silence for ill health. Limit: health moves no pod; a taint on the device does that.
@@ -7,31 +7,29 @@ take silence for ill health. Limit: health moves no pod; a taint on the device d
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
+from types import ModuleType
 from typing import Any, Final, Protocol
 
 import msgspec
 from grpclib.const import Cardinality, Handler
 from grpclib.server import Stream
 
-from netclaim.kubelet import dra_health_pb2 as pb
+from netclaim.kubelet import dra_health_v1_pb2, dra_health_v1alpha1_pb2
 from netclaim.kubelet.server import receive
 
 __all__ = [
-    "HEALTH_VERSION",
+    "HEALTH_APIS",
     "RESEND_S",
-    "WATCH_RESOURCES",
     "DeviceHealth",
     "Health",
+    "HealthApi",
     "HealthBoard",
     "HealthService",
     "HealthSource",
-    "decode_healths",
 ]
-
-# The only service whose announced version is also its name on the wire.
-HEALTH_VERSION: Final = pb.DESCRIPTOR.services_by_name["DRAResourceHealth"].full_name
-WATCH_RESOURCES: Final = f"/{HEALTH_VERSION}/NodeWatchResources"
 
 RESEND_S: Final = 15.0  # half of the 30 s after which kubelet reports a silent device as unknown
 
@@ -55,6 +53,56 @@ class DeviceHealth(msgspec.Struct, frozen=True):
     device_name: str
     health: Health
     message: str = ""  # for people; kubelet keeps the first 1024 characters
+
+
+@dataclass(frozen=True, slots=True)
+class HealthApi:
+    """One version of kubelet's health service. The messages of all versions are alike."""
+
+    messages: ModuleType
+
+    @property
+    def version(self) -> str:
+        """The service's name, on the wire as in the announcement; of this service only."""
+        return str(self.messages.DESCRIPTOR.services_by_name["DRAResourceHealth"].full_name)
+
+    @property
+    def path(self) -> str:
+        """The name of its only method on the wire."""
+        return f"/{self.version}/NodeWatchResources"
+
+    def response(self, healths: Iterable[DeviceHealth], updated_s: int) -> Any:
+        """A NodeWatchResourcesResponse."""
+        pb = self.messages
+        return pb.NodeWatchResourcesResponse(
+            devices=[
+                pb.DeviceHealth(
+                    device=pb.DeviceIdentifier(
+                        pool_name=device.pool_name, device_name=device.device_name
+                    ),
+                    health=pb.HealthStatus.Name(device.health),
+                    last_updated_time=updated_s,
+                    message=device.message,
+                )
+                for device in healths
+            ]
+        )
+
+    def healths(self, response: Any) -> tuple[DeviceHealth, ...]:
+        """The reverse of `response`."""
+        return tuple(
+            DeviceHealth(
+                pool_name=health.device.pool_name,
+                device_name=health.device.device_name,
+                health=Health(health.health),
+                message=health.message,
+            )
+            for health in response.devices
+        )
+
+
+# In kubelet's order of preference: 1.37 watches by v1, those before it know only v1alpha1.
+HEALTH_APIS: Final = (HealthApi(dra_health_v1_pb2), HealthApi(dra_health_v1alpha1_pb2))
 
 
 class HealthSource(Protocol):
@@ -93,7 +141,7 @@ class HealthBoard:
 
 
 class HealthService:
-    """The DRAResourceHealth service."""
+    """The DRAResourceHealth service, in every version at once."""
 
     def __init__(
         self,
@@ -114,63 +162,33 @@ class HealthService:
 
     def __mapping__(self) -> Mapping[str, Handler]:
         return {
-            WATCH_RESOURCES: Handler(
-                self._watch,
+            api.path: Handler(
+                partial(self._watch, api),
                 Cardinality.UNARY_STREAM,
-                pb.NodeWatchResourcesRequest,
-                pb.NodeWatchResourcesResponse,
+                api.messages.NodeWatchResourcesRequest,
+                api.messages.NodeWatchResourcesResponse,
             )
+            for api in HEALTH_APIS
         }
 
-    async def _watch(self, stream: Stream[Any, pb.NodeWatchResourcesResponse]) -> None:
+    async def _watch(self, api: HealthApi, stream: Stream[Any, Any]) -> None:
         await receive(stream)
         try:
             async with asyncio.timeout(None) as until_ended:
                 self._streams.add(until_ended)
                 try:
-                    await self._send_lists(stream)
+                    await self._send_lists(api, stream)
                 finally:
                     self._streams.discard(until_ended)
         except TimeoutError:
             return
 
-    async def _send_lists(self, stream: Stream[Any, pb.NodeWatchResourcesResponse]) -> None:
+    async def _send_lists(self, api: HealthApi, stream: Stream[Any, Any]) -> None:
         while True:
             healths = self._source.latest()
-            await stream.send_message(_encode_healths(healths, int(self._clock())))
+            await stream.send_message(api.response(healths, int(self._clock())))
             try:
                 async with asyncio.timeout(self._resend_s):
                     await self._source.wait_changed(healths)
             except TimeoutError:
                 continue  # nothing changed; say so
-
-
-def _encode_healths(
-    healths: Iterable[DeviceHealth], updated_s: int
-) -> pb.NodeWatchResourcesResponse:
-    return pb.NodeWatchResourcesResponse(
-        devices=[
-            pb.DeviceHealth(
-                device=pb.DeviceIdentifier(
-                    pool_name=device.pool_name, device_name=device.device_name
-                ),
-                health=pb.HealthStatus.Name(device.health),
-                last_updated_time=updated_s,
-                message=device.message,
-            )
-            for device in healths
-        ]
-    )
-
-
-def decode_healths(response: pb.NodeWatchResourcesResponse) -> tuple[DeviceHealth, ...]:
-    """The list of one message, as the watching side reads it."""
-    return tuple(
-        DeviceHealth(
-            pool_name=health.device.pool_name,
-            device_name=health.device.device_name,
-            health=Health(health.health),
-            message=health.message,
-        )
-        for health in response.devices
-    )

@@ -17,7 +17,7 @@ from grpclib.server import Stream
 
 from netclaim.kubelet import registration_pb2 as pb
 from netclaim.kubelet.dra_api import DRA_APIS
-from netclaim.kubelet.health import HEALTH_VERSION
+from netclaim.kubelet.health import HEALTH_APIS
 from netclaim.kubelet.server import receive
 
 __all__ = [
@@ -34,7 +34,7 @@ GET_INFO: Final = f"/{SERVICE}/GetInfo"
 NOTIFY_STATUS: Final = f"/{SERVICE}/NotifyRegistrationStatus"
 
 PLUGIN_TYPE: Final = "DRAPlugin"
-SUPPORTED_VERSIONS: Final = (*(api.version for api in DRA_APIS), HEALTH_VERSION)
+SUPPORTED_VERSIONS: Final = tuple(api.version for api in (*DRA_APIS, *HEALTH_APIS))
 
 log = structlog.get_logger()
 

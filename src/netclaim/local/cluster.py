@@ -109,11 +109,14 @@ async def embedded_cluster(
     driver_names: Sequence[str],
     *,
     cni_bin_dirs: Sequence[Path] = (),
-    shared_links: Sequence[str] = (),
+    driver_flags: Sequence[str] = (),
     policy: Level = Level.BASELINE,
     pace: Pace | None = None,
 ) -> AsyncIterator[EmbeddedCluster]:
-    """Lend a cluster that is ready. The calling process must be alone in its namespaces."""
+    """Lend a cluster that is ready. The calling process must be alone in its namespaces.
+
+    `policy` is what the drivers' flags, or their file, make of it.
+    """
     host_pid = build_world()
     verbs = Verbs(Store(), Review(CelExpressions()))
     with ExitStack() as closing:
@@ -138,7 +141,7 @@ async def embedded_cluster(
                 running.append(tasks.create_task(node.kubelet.run()))
                 for name in driver_names:
                     options = DriverOptions(
-                        name, KUBECONFIG, tuple(cni_bin_dirs), tuple(shared_links), policy
+                        name, KUBECONFIG, tuple(cni_bin_dirs), tuple(driver_flags)
                     )
                     links = topology.all_links(node.place.name)
                     running.append(tasks.create_task(_run_driver(node, options, links)))

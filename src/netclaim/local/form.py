@@ -61,5 +61,5 @@ def whole_at(form: Mapping[str, Any], key: str, at: Path, low: int, high: int) -
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise FormError((*at, key), f"is not a whole number from {low} to {high}")
+        raise FormError((*at, key), f"must be a whole number from {low} to {high}")
     return value

@@ -26,13 +26,16 @@ async def wait_for_user(
     """
     pid = cluster.host_pid
     screen.title("The cluster is up")
-    screen.line("In another terminal, as the same user, enter it:")
+    screen.line("In another terminal, as the same user, look at it:")
+    look = [f"netclaim status --pid {pid}"]
+    if unschedulable is not None:
+        asked = f"pod/{unschedulable.name} -n {unschedulable.namespace}"
+        look.append(f"netclaim explain {asked} --pid {pid}    # why no node fits")
+    screen.block("\n".join(look), "bash")
+    screen.line("or enter it:")
     screen.block(f"nsenter --target {pid} --all --preserve-credentials --wd=/ bash", "bash")
     screen.line("and explore it from there:")
     lines = [f"kubectl --kubeconfig {KUBECONFIG} get pods,resourceclaims,resourceslices"]
-    if unschedulable is not None:
-        asked = f"pod/{unschedulable.name} -n {unschedulable.namespace}"
-        lines.append(f"netclaim explain {asked} --kubeconfig {KUBECONFIG}    # why no node fits")
     lines += [f"nsenter --net={NODES / node} ip -br addr" for node in cluster.topology.nodes[:2]]
     for pod in list(cluster.store.list(POD))[:PODS_SHOWN]:
         netns = cluster.netns_of(pod["metadata"]["uid"])

@@ -14,7 +14,7 @@ from netclaim.local.interfaces import Interface, interfaces_of
 from netclaim.local.multus import missing_networks
 from netclaim.local.node.pod_status import is_running
 from netclaim.model.claim import JsonObject
-from netclaim.schema.kinds import EVENT, POD, REPLICA_SET
+from netclaim.schema.kinds import EVENT, NODE, POD, REPLICA_SET
 
 __all__ = ["PodOutcome", "outcomes", "settled"]
 
@@ -62,6 +62,8 @@ def _outcome(
     meta, status = pod["metadata"], pod.get("status", {})
     interfaces, missing = interfaces_of(store, pod, drivers)
     stage, reason = _obstacle(pod, missing)
+    if lost := _lost(store, pod):
+        stage, reason = "schedule", lost
     if is_running(pod) and not stage:
         state: State = "ready"
     else:
@@ -110,6 +112,15 @@ def _obstacle(pod: JsonObject, missing: str) -> tuple[str, str]:
         if condition.get("reason") == UNSCHEDULABLE:
             return "schedule", condition.get("message", "")
     return "", ""
+
+
+def _lost(store: Store, pod: JsonObject) -> str:
+    """Say why no kubelet ever sees a pod, if it names its node and there is none."""
+    named = pod["spec"].get("nodeName", "")
+    nodes = [node["metadata"]["name"] for node in store.list(NODE)]
+    if not named or not nodes or named in nodes:
+        return ""
+    return f'nodeName is set to "{named}", but the nodes are {", ".join(nodes)}'
 
 
 def _tries(store: Store) -> dict[str, int]:

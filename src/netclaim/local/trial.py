@@ -41,7 +41,7 @@ class Trial:
     manifests: Manifests
     driver_names: tuple[str, ...]
     cni_bin_dirs: tuple[Path, ...] = ()
-    shared_links: tuple[str, ...] = ()
+    driver_flags: tuple[str, ...] = ()
     policy: Level = Level.BASELINE
     timeout_s: float = 60.0
     keep: bool = False
@@ -53,7 +53,7 @@ class Trial:
             self.topology,
             self.driver_names,
             cni_bin_dirs=self.cni_bin_dirs,
-            shared_links=self.shared_links,
+            driver_flags=self.driver_flags,
             policy=self.policy,
         )
 

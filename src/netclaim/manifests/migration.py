@@ -2,7 +2,7 @@
 
 A remark that is `lost` means that the result asks for less than the original did: the caller must
 not hide it. Limit: fields are judged by the newest schema of a version (v1alpha3 as of 1.33, the
-others as of 1.36); an older release of Kubernetes may know fewer.
+others as of 1.37); an older release of Kubernetes may know fewer.
 """
 
 from collections.abc import Iterator, Mapping
@@ -62,6 +62,8 @@ def _newer_in_claim(spec: str) -> tuple[_Rule, ...]:
     return (
         *_newer(f"{spec}.devices.requests.*.exactly.capacity"),
         *_newer(f"{spec}.devices.requests.*.firstAvailable.*.capacity"),
+        *_newer(f"{spec}.devices.requests.*.exactly.derivedAttributes"),
+        *_newer(f"{spec}.devices.requests.*.firstAvailable.*.derivedAttributes"),
         *_newer(f"{spec}.devices.constraints.*.distinctAttribute", around=1),
     )
 
@@ -77,6 +79,7 @@ NEWER: Final[Mapping[str, tuple[_Rule, ...]]] = {
             "status.allocation.devices.results.*.consumedCapacity",
             "status.allocation.devices.results.*.bindingConditions",
             "status.allocation.devices.results.*.bindingFailureConditions",
+            "status.allocation.devices.results.*.skipNodeOperations",
             "status.devices.*.shareID",
         ),
     ),
@@ -88,6 +91,10 @@ NEWER: Final[Mapping[str, tuple[_Rule, ...]]] = {
             "spec.devices.*.bindingConditions",
             "spec.devices.*.bindingFailureConditions",
             "spec.devices.*.nodeAllocatableResourceMappings",
+            "spec.devices.*.nodeAllocatableResources",
+            "spec.devices.*.consumesCounters.*.compatibilityGroups",
+            "spec.partitionTypeAttribute",
+            "spec.skipNodeOperations",
             "spec.devices.*.capacity.*.requestPolicy",
         ),
         *_newer(

@@ -16,7 +16,7 @@ try:
 except ImportError:  # a PyYAML built without libyaml: the same, a few dozen times slower
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
-__all__ = ["KubeDumper", "KubeLoader", "dump"]
+__all__ = ["KubeDumper", "KubeLoader", "dump", "load_value"]
 
 # Ends of lines to YAML 1.1 but not to 1.2: only escapes mean the same to all readers.
 ODD_BREAKS: Final = frozenset("\r\x85\u2028\u2029")
@@ -101,6 +101,14 @@ for _kind, _pattern in (("float", r"[-+]?[0-9]+[eE][-+]?[0-9]+"), ("bool", r"[yY
     KubeDumper.add_implicit_resolver(
         f"tag:yaml.org,2002:{_kind}", re.compile(rf"{_pattern}\Z"), list("-+0123456789yYnN")
     )
+
+
+def load_value(content: bytes) -> Any:
+    """Return what YAML that is no file says, such as a request's body; ValueError if it is none."""
+    try:
+        return yaml.load(content, Loader=KubeLoader)  # noqa: S506 - a safe loader
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error
 
 
 def dump(value: Any) -> str:

@@ -3,7 +3,8 @@
 Promise: reads the object of every served API version, since `status.allocation` has one JSON form
 in all of them, and tolerates what it does not know. Whose a claim is, is read from what the control
 plane wrote: metadata is whatever the claim's author put there, owners included. Limit: of the spec
-only the requests' names are kept; everything a driver acts on is in the allocation.
+only names of requests are kept: all of them, and those that each configuration was written for.
+Everything else that a driver acts on is in the allocation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ import msgspec
 
 from netclaim.errors import RequestError
 from netclaim.model.prepared import ClaimRef
+from netclaim.model.written import with_written_requests
 
 __all__ = [
     "AllocatedDevice",
@@ -57,7 +59,10 @@ class AllocatedDevice(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class OpaqueConfig(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Parameters for a driver, from the device class (an admin) or from the claim (a user)."""
+    """Parameters for a driver, from the device class (an admin) or from the claim (a user).
+
+    `requests` of a claim's are as in its spec, whatever the scheduler made of them.
+    """
 
     source: Literal["FromClass", "FromClaim"]
     driver: str
@@ -164,7 +169,11 @@ def _parse(obj: Mapping[str, Any]) -> Claim:
         allocated=allocation is not None,
         requests=tuple(r["name"] for r in spec_devices.get("requests") or ()),
         devices=tuple(_device(result) for result in devices.get("results") or ()),
-        configs=tuple(_config(c) for c in devices.get("config") or () if c.get("opaque")),
+        configs=tuple(
+            _config(config)
+            for config in with_written_requests(devices, spec_devices)
+            if config.get("opaque")
+        ),
         reserved_for=consumers,
         owner_pod_uid=_owner_pod_uid(meta.get("ownerReferences") or (), consumers),
         reported=tuple(r for r in map(_reported, status.get("devices") or ()) if r is not None),

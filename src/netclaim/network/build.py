@@ -14,13 +14,14 @@ from netclaim.network.gate import NetworkGate
 from netclaim.network.guard import Guard
 from netclaim.network.leftovers import Leftovers
 from netclaim.network.lent import LentDevices
+from netclaim.network.link_choice import LinkChoice
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.metrics import TimedPlugins
 from netclaim.network.node import NodeLinks
 from netclaim.network.plugin_checks import PluginChecks
 from netclaim.network.plugin_gc import PluginGc, result_names
 from netclaim.network.pod_namespaces import PodNamespaces
-from netclaim.network.settings import LinkSettings
+from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.plugins import PLUGIN_TYPES, in_process_plugins
 from netclaim.plugins.registry import lent_links
 
@@ -46,10 +47,11 @@ def link_driver(
         others = [path for path in beside if path.parent.parent != settings.state_dir]
         return result_names([settings.runtime_results, *others])
 
+    live = LiveSettings(settings)
     made = MadeBridges(settings.state_dir / "bridges")
     links = NodeLinks(
         PodNamespaces(settings.pod_netns),
-        settings.pod_networks,
+        lambda: live.now.pod_networks,
         made,
         trust_alias="host-device" not in own,
     )
@@ -70,12 +72,13 @@ def link_driver(
     )
     gate = NetworkGate()
     return LinkDriver(
-        settings,
+        live,
         links=links,
+        choice=LinkChoice(live),
         made=made,
         lent=lent,
         files=files,
-        guard=Guard(settings),
+        guard=Guard(live),
         chain=chain,
         gate=gate,
         leftovers=Leftovers(

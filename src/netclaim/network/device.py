@@ -15,13 +15,20 @@ from typing import Final
 from netclaim.kernel import Address, Link, SysfsFacts, uapi
 from netclaim.model.device import STRING_MAX, AttributeValue, Device, is_dns_label
 
-__all__ = ["device_name", "device_of", "find_by_device"]
+__all__ = ["ATTRIBUTES", "device_name", "device_of", "find_by_device"]
 
 PCIE_ROOT: Final = "resource.kubernetes.io/pcieRoot"  # the standard one, which GPUs have too
 NOT_IN_A_LABEL: Final = re.compile(r"[^a-z0-9]+")
 HASH_DIGITS: Final = 8  # 32 bits: enough among the links of one node
 READABLE_MAX: Final = 63 - 1 - HASH_DIGITS  # a DNS label has 63; an escaped name may exceed it
 SPEED_UNKNOWN: Final = 0  # so that `speed >= 25000` is false, rather than an error
+# All that a device can have, as `device_of` writes it down.
+ATTRIBUTES: Final = (
+    *("name", "ifName", "mac", "mtu", "state", "kind", "type", "speed", "virtual", "defaultRoute"),
+    *("sriov", "sriovVfs", "isSriovVf", "rdma"),
+    *("driver", "alias", "ipv4", "ipv6", "numaNode", "pciAddress", "pciVendor", "pciDevice"),
+    *("pfName", "rdmaDevice", PCIE_ROOT),
+)
 LINK_TYPES: Final = {uapi.ARPHRD_ETHER: "ethernet", uapi.ARPHRD_INFINIBAND: "infiniband"}
 
 

@@ -6,8 +6,7 @@ none. A link that a pod has taken stays a device as it was. Limit: what the kern
 """
 
 import asyncio
-import fnmatch
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Final, Protocol
 
 import msgspec
@@ -15,9 +14,10 @@ import msgspec
 from netclaim.kernel import Link, SysfsFacts
 from netclaim.model import Device
 from netclaim.network.device import device_of
+from netclaim.network.link_choice import LinkChoice, shareable
 from netclaim.network.node import Snapshot
 
-__all__ = ["GENERIC", "Links", "follow", "generic_device", "is_named", "list_devices"]
+__all__ = ["GENERIC", "Links", "follow", "generic_device", "list_devices"]
 
 QUIET_S: Final = 0.05  # making a link and setting it up takes several announcements, 1 ms apart
 GATHER_MAX_S: Final = 0.6  # a node that starts pods is never quiet; changes are due in a second
@@ -35,28 +35,47 @@ class Links(Protocol):
 
 
 async def follow(
-    announced: AsyncIterator[object], list_now: Callable[[], Awaitable[tuple[Device, ...]]]
+    announced: AsyncIterator[object],
+    list_now: Callable[[], Awaitable[tuple[Device, ...]]],
+    nudged: asyncio.Event | None = None,
 ) -> AsyncGenerator[tuple[Device, ...], None]:
-    """Yield the devices after each burst of announcements, if they are others than before."""
+    """Yield the devices after each burst of announcements, if they are others than before.
+
+    Whoever sets `nudged` has changed what is to be offered, and wants it listed now.
+    """
     last: tuple[Device, ...] | None = None
-    async for _ in changes(announced):
+    async for _ in changes(announced, nudged or asyncio.Event()):
         devices = await list_now()
         if devices != last:
             yield devices
             last = devices
 
 
-async def changes(announced: AsyncIterator[object]) -> AsyncIterator[None]:
-    """Yield once for each burst of announcements, and now and then without one."""
+async def changes(announced: AsyncIterator[object], nudged: asyncio.Event) -> AsyncIterator[None]:
+    """Yield once for each burst of announcements and each nudge, and now and then without one."""
     while True:
         try:
             async with asyncio.timeout(AFRESH_S):
-                await anext(announced)
+                await _first(announced, nudged)
             async with asyncio.timeout(GATHER_MAX_S):
                 await _until_quiet(announced)
         except TimeoutError:
             pass
+        nudged.clear()
         yield
+
+
+async def _first(announced: AsyncIterator[object], nudged: asyncio.Event) -> None:
+    """Wait for an announcement or a nudge. Losing one is no harm: a list follows in any case."""
+    waiting = [asyncio.ensure_future(anext(announced)), asyncio.ensure_future(nudged.wait())]
+    try:
+        done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waiting:
+            each.cancel()
+        await asyncio.wait(waiting)
+    for each in done:
+        each.result()
 
 
 async def _until_quiet(announced: AsyncIterator[object]) -> None:
@@ -69,28 +88,22 @@ async def _until_quiet(announced: AsyncIterator[object]) -> None:
 
 
 async def list_devices(
-    links: Links,
-    lent: Callable[[], tuple[Device, ...]],
-    *,
-    generic: bool,
-    shared: Collection[str] = (),
+    links: Links, lent: Callable[[], tuple[Device, ...]], choice: LinkChoice, *, generic: bool
 ) -> tuple[Device, ...]:
     """List everything there is to publish, in the order in which to offer it.
 
     The scheduler takes the first device that fits. The generic one comes first, so that a claim
-    that asks for no particular link does not take one away from those that do. `shared` are
-    patterns of the names of links that any number of claims may have.
+    that asks for no particular link does not take one away from those that do.
     """
     snapshot = await links.snapshot()
+    chosen = await choice.chosen(snapshot)
+    choice.log_hidden(snapshot, (link for link, _ in chosen))
     first = (generic_device(),) if generic else ()
-    taken = {device.name for device in first}
-    devices = list(first)
-    for device in (*await snapshot.describe(snapshot.offered), *lent()):
-        if device.name not in taken:
-            name = str(device.attributes.get("name", device.name))
-            devices.append(_shareable(device) if is_named(name, shared) else device)
-            taken.add(device.name)
-    return tuple(devices)
+    there = (device for _, device in chosen)
+    devices: dict[str, Device] = {}
+    for device in (*first, *there, *choice.filtered(lent())):
+        devices.setdefault(device.name, device)
+    return tuple(devices.values())
 
 
 def generic_device() -> Device:
@@ -102,13 +115,4 @@ def generic_device() -> Device:
     nothing = Link(index=0, name=GENERIC, arphrd=0, flags=0)
     device = device_of(nothing, (), SysfsFacts(virtual=True), default_route=False)
     attributes = {**device.attributes, "ifName": "", "kind": "generic"}
-    return _shareable(msgspec.structs.replace(device, attributes=attributes))
-
-
-def is_named(link: str, patterns: Collection[str]) -> bool:
-    """Whether one of the patterns is for this link."""
-    return any(fnmatch.fnmatchcase(link, pattern) for pattern in patterns)
-
-
-def _shareable(device: Device) -> Device:
-    return msgspec.structs.replace(device, allow_multiple_allocations=True)
+    return shareable(msgspec.structs.replace(device, attributes=attributes))

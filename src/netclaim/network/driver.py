@@ -6,8 +6,11 @@ then runs its plugins and nothing else; detach asks no permission. Limit: built 
 any driver is; it knows neither kubelet nor the runtime nor the API server.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import contextmanager
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Final
 
 import structlog
 from prometheus_client.registry import Collector
@@ -38,6 +41,7 @@ from netclaim.network.gate import NetworkGate
 from netclaim.network.guard import Guard
 from netclaim.network.leftovers import Leftovers
 from netclaim.network.lent import LentDevices
+from netclaim.network.link_choice import LinkChoice
 from netclaim.network.link_keys import moves_link, with_link, without_link
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.node import NodeLinks, Snapshot
@@ -47,13 +51,16 @@ from netclaim.network.plan import InterfacePlan, network_to_undo, planned_networ
 from netclaim.network.plugin_checks import PluginChecks
 from netclaim.network.plugin_gc import PluginGc
 from netclaim.network.policy import Level
-from netclaim.network.settings import LinkSettings
+from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.network.strict import config_faults
 from netclaim.network.wishes import with_wishes
 
 __all__ = ["LinkDriver"]
 
 log = structlog.get_logger(__name__)
+
+# A minute, as between two looks at what the kernel does not announce; a request each, of each node.
+LABELS_S: Final = 60.0
 
 
 class LinkDriver(NetworkDriver):
@@ -64,9 +71,10 @@ class LinkDriver(NetworkDriver):
 
     def __init__(
         self,
-        settings: LinkSettings,
+        settings: LiveSettings,
         *,
         links: NodeLinks,
+        choice: LinkChoice,
         made: MadeBridges,
         lent: LentDevices,
         files: PluginFiles,
@@ -81,9 +89,10 @@ class LinkDriver(NetworkDriver):
     ) -> None:
         """`now` is the time of day, in seconds since 1970."""
         self._now = now
-        self.name = settings.name
-        self._settings = settings
+        self.name = settings.now.name
+        self._live = settings
         self._links = links
+        self._choice = choice
         self._made = made
         self._lent = lent
         self._files = files
@@ -96,6 +105,17 @@ class LinkDriver(NetworkDriver):
         self._collectors = collectors
         self._dad = DadHold()
         self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
+        self._policy: tuple[object, ...] = ()  # that was logged last
+        self._nudge: Callable[[], object] | None = None  # has the devices listed; from any thread
+
+    @property
+    def _settings(self) -> LinkSettings:
+        return self._live.now
+
+    @property
+    def node_age_s(self) -> float | None:  # type: ignore[override]
+        """Labels of the node are followed where they decide what is offered."""
+        return LABELS_S if self._choice.reads_labels else None
 
     def collectors(self) -> Sequence[Collector]:
         """How long plugins take, and the addresses of networks."""
@@ -103,20 +123,50 @@ class LinkDriver(NetworkDriver):
 
     async def discover(self) -> AsyncGenerator[tuple[Device, ...], None]:
         """Yield all devices, and again all of them when a link changed in a way that shows."""
-        with Monitor() as monitor:
-            async for devices in follow(monitor, self._list_devices):
-                yield devices
+        nudged = asyncio.Event()
+        self._nudge = partial(asyncio.get_running_loop().call_soon_threadsafe, nudged.set)
+        try:
+            with Monitor() as monitor:
+                async for devices in follow(monitor, self._list_devices, nudged):
+                    yield devices
+        finally:
+            self._nudge = None
 
     def learn_node(self, node: NodeFacts) -> None:
-        """Know the node's addresses. Again: those."""
+        """Know the node's addresses and labels. Again: those, and what is offered by them."""
         self._links.learn_node(node)
-        log.info(
-            "policy",
-            level=str(self._settings.policy),
-            ceiling=str(self._settings.policy_ceiling),
-            claim_plugins=sorted(self._settings.claim_plugins),
-            shared_links=list(self._settings.shared_links),
-        )
+        self._choice.learn_node(node)
+        self._list_again()
+        self._log_policy()
+
+    def change(self, settings: LinkSettings) -> None:
+        """Work by these settings from now on, as far as they can change under a running driver.
+
+        May be called in any thread. A hook that runs meanwhile sees the old ones or the new ones.
+        Again: those.
+        """
+        self._live.now = settings
+        self._list_again()
+        self._log_policy()
+
+    def _list_again(self) -> None:
+        if self._nudge is not None:
+            with suppress(RuntimeError):  # the loop has ended, and discovery with it
+                self._nudge()
+
+    def _log_policy(self) -> None:
+        """Log it if it is another than was logged last."""
+        now = self._settings
+        policy = (now.policy, now.policy_ceiling, now.claim_plugins, now.shared_links)
+        if policy != self._policy:
+            log.info(
+                "policy",
+                default=str(now.policy),
+                ceiling=str(now.policy_ceiling),
+                claim_plugins=sorted(now.claim_plugins),
+                shared_links=list(now.shared_links),
+            )
+        self._policy = policy
 
     async def prepare(self, claim: Claim) -> Prepared:
         """Decide what each device of the claim becomes. Again: decides the same."""
@@ -129,7 +179,7 @@ class LinkDriver(NetworkDriver):
             with about(request.device.key):
                 link = self._allocated(request, snapshot)
                 if link is None:
-                    network, used = self._without_link(request, snapshot, level)
+                    network, used = await self._without_link(request, snapshot, level)
                 else:
                     shared = self._guard.is_shared(request.device, link.name)
                     network, used = with_link(request, link, shared=shared), (link,)
@@ -240,10 +290,7 @@ class LinkDriver(NetworkDriver):
 
     async def _list_devices(self) -> tuple[Device, ...]:
         return await list_devices(
-            self._links,
-            self._lent.devices,
-            generic=self._settings.generic_device,
-            shared=self._settings.shared_links,
+            self._links, self._lent.devices, self._choice, generic=self._settings.generic_device
         )
 
     def _faults(self, claim: Claim, request: InterfaceRequest) -> Sequence[RequestError]:
@@ -262,17 +309,14 @@ class LinkDriver(NetworkDriver):
             raise LinkGoneError(device)
         return link
 
-    def _without_link(
+    async def _without_link(
         self, request: InterfaceRequest, snapshot: Snapshot, level: Level
     ) -> tuple[NetworkList, tuple[Link, ...]]:
         """Put a network on the links that it names, as far as its author may know of them."""
-        sees_all = request.trusted or level is Level.PRIVILEGED
-        return without_link(
-            request,
-            snapshot.links,
-            snapshot.default,
-            withheld={} if sees_all else self._guard.unnameable(snapshot),
-        )
+        withheld: Mapping[int, str] = {}
+        if not request.trusted and level is not Level.PRIVILEGED:
+            withheld = self._guard.unnameable(await self._choice.applied(snapshot))
+        return without_link(request, snapshot.links, snapshot.default, withheld=withheld)
 
     def _plan(
         self,

@@ -16,7 +16,7 @@ from netclaim.errors import RequestError
 from netclaim.kernel import Link
 from netclaim.model import AllocatedDevice, Claim, Plan
 from netclaim.network.canonical import canonical
-from netclaim.network.discover import GENERIC, is_named
+from netclaim.network.discover import GENERIC
 from netclaim.network.errors import PlanRefusedError, PolicyError
 from netclaim.network.judge import judge
 from netclaim.network.link_keys import linked_names
@@ -25,7 +25,7 @@ from netclaim.network.parameters import InterfaceRequest
 from netclaim.network.permit import permit, wish_faults
 from netclaim.network.plan import InterfacePlan, planned_network
 from netclaim.network.policy import LABEL, LEVELS, Level
-from netclaim.network.settings import LinkSettings
+from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.network.standing import Standing
 from netclaim.paths import Key, Path
 
@@ -50,8 +50,12 @@ def level_named(name: str, *, path: Path = ()) -> Level:
 class Guard:
     """Holds claims and plans against the policy of this node."""
 
-    def __init__(self, settings: LinkSettings) -> None:
-        self._settings = settings
+    def __init__(self, settings: LiveSettings) -> None:
+        self._live = settings
+
+    @property
+    def _settings(self) -> LinkSettings:
+        return self._live.now
 
     def level_of(self, claim: Claim) -> Level:
         """Return the level of a claim's namespace, by its label or by default."""
@@ -66,7 +70,7 @@ class Guard:
         """Whether other claims may have the link, also where the cluster lets only one have it."""
         if device.share_id is not None or device.admin_access:
             return True
-        return self._is_generic(device) or is_named(link, self._settings.shared_links)
+        return self._is_generic(device) or self._settings.shares(link)
 
     def unnameable(self, snapshot: Snapshot) -> Mapping[int, str]:
         """The links that a claim of the generic device may not name: index, and the reason.
@@ -76,7 +80,7 @@ class Guard:
         """
         reasons = dict(snapshot.withheld)
         for link in snapshot.offered:
-            shared = is_named(link.name, self._settings.shared_links)
+            shared = self._settings.shares(link.name)
             if link.index not in snapshot.carriers and not shared:
                 reasons[link.index] = "it is for one claim alone, so select it in the request"
         return reasons

@@ -6,7 +6,7 @@ calling thread, which must be the node's.
 
 import asyncio
 import ipaddress
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from netclaim.kernel import (
@@ -29,7 +29,7 @@ from netclaim.network.carry import carriers, node_networks
 from netclaim.network.device import device_of
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.pod_namespaces import PodNamespaces
-from netclaim.network.withhold import NodeView, withheld
+from netclaim.network.withhold import NodeView, withheld, withheld_by_name
 
 __all__ = ["Network", "NodeLinks", "Snapshot"]
 
@@ -47,12 +47,18 @@ class Snapshot:
     carriers: Mapping[int, str]  # index and reason of those that the node depends on
     node_networks: tuple[Network, ...] = ()  # where the node lives, on the links that carry it
     with_vfs: frozenset[int] = frozenset()  # indices of cards whose functions are in use
+    by_name: frozenset[int] = frozenset()  # of `withheld`, those for which a name is the reason
 
     @property
     def offered(self) -> tuple[Link, ...]:
         """The links that pods may have, in the order of their indices."""
         there = sorted(self.links, key=lambda link: link.index)
         return tuple(link for link in there if link.index not in self.withheld)
+
+    @property
+    def named(self) -> tuple[Link, ...]:
+        """The links that are withheld for their name alone."""
+        return tuple(link for link in self.links if link.index in self.by_name)
 
     @property
     def default(self) -> Link | None:
@@ -88,7 +94,7 @@ class NodeLinks:
     def __init__(
         self,
         pods: PodNamespaces,
-        pod_networks: Iterable[Network],
+        pod_networks: Callable[[], tuple[Network, ...]],
         made: MadeBridges,
         *,
         trust_alias: bool = False,
@@ -99,7 +105,7 @@ class NodeLinks:
         """
         self._pods = pods
         self._trust_alias = trust_alias
-        self._pod_networks = tuple(pod_networks)
+        self._pod_networks = pod_networks
         self._made = made
         self._node = NodeFacts()
 
@@ -116,7 +122,7 @@ class NodeLinks:
             # After the list: the kernel gives namespaces their numbers when it describes a link.
             pods = await self._pods.numbers(rtnl)
         carrying = carriers(links, addresses, routes, self._node)
-        view = NodeView(pods, self._pod_networks, self._made.names())
+        view = NodeView(pods, self._pod_networks(), self._made.names())
         return Snapshot(
             links=links,
             addresses=addresses,
@@ -126,6 +132,7 @@ class NodeLinks:
                 if route.default and route.index and route.table == uapi.RT_TABLE_MAIN
             ),
             withheld=withheld(links, addresses, view),
+            by_name=withheld_by_name(links, addresses, view),
             carriers=carrying,
             node_networks=node_networks(carrying, addresses, routes, self._node),
             with_vfs=await _with_vfs(links),

@@ -14,9 +14,10 @@ from typing import Any, Final, TypeAlias
 from netclaim.cni import NetworkList, check_ifname, parse_network
 from netclaim.errors import RequestError
 from netclaim.network.canonical import canonical
-from netclaim.network.policy import Key, Level
+from netclaim.network.policy import NETWORK_KEYS, Key, Level
 from netclaim.network.wishes import read_ips, read_mac, read_mtu
 from netclaim.paths import Path
+from netclaim.plugins.guess import did_you_mean
 
 __all__ = [
     "ALLOWABLE",
@@ -38,6 +39,8 @@ KINDS: Final = ("CNI", "CNIConfig")
 TAKEN_IFNAMES: Final = ("lo", "eth0")
 # Names that mean every interface where the kernel's settings are addressed by name.
 COLLECTIVE_IFNAMES: Final = ("all", "default")
+
+KEY_SHOWN_MAX: Final = 64  # characters of an unknown key
 
 Parsed: TypeAlias = tuple[NetworkList, tuple[Path, ...]]  # a network, and where its plugins stand
 
@@ -91,10 +94,21 @@ def _read_ifname(value: object, path: Path) -> str:
 
 def _read_config(value: object, path: Path) -> Parsed:
     written = canonical(value, path=path)
+    if isinstance(written, dict) and "type" not in written:
+        _check_list_keys(written, path)
     network = parse_network(written, path=path)
     if isinstance(written, dict) and "plugins" not in written:
         return network, (path,)
     return network, tuple((*path, "plugins", index) for index in range(len(network.plugins)))
+
+
+def _check_list_keys(written: Mapping[str, object], path: Path) -> None:
+    """Refuse a key beside `plugins` that nothing reads; one with a domain is somebody else's."""
+    for key in written:
+        if key not in NETWORK_KEYS and "/" not in key:
+            shown = key[:KEY_SHOWN_MAX]
+            hint = did_you_mean(key, NETWORK_KEYS) or f"; known keys are {', '.join(NETWORK_KEYS)}"
+            raise RequestError(f'unknown key "{shown}"{hint}', path=(*path, shown))
 
 
 def _read_allow(value: object, path: Path) -> frozenset[str]:

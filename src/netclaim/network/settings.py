@@ -1,14 +1,45 @@
-"""What can be set about the network driver, with the reason for each default."""
+"""What can be set about the network driver, with the reason for each default.
 
-from dataclasses import dataclass
+A field with metadata is a setting, as `framework/setting.py` explains; the others follow from
+settings, or nobody has had to change them yet. Promise: a value that cannot be is refused by the
+reader beside it. Those that are `live` can change under a running driver.
+"""
+
+import fnmatch
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
+from netclaim.errors import RequestError
+from netclaim.framework.setting import Setting, about, declared_in, fill
+from netclaim.framework.setting_sources import Resolved
+from netclaim.framework.settings import declared as declared_of_every_driver
+from netclaim.framework.settings import seconds
 from netclaim.network.node import Network
 from netclaim.network.pod_namespaces import POD_NETNS
-from netclaim.network.policy import Level
+from netclaim.network.policy import LABEL, LEVELS, Level
+from netclaim.network.setting_readers import (
+    ALL,
+    read_claim_plugins,
+    read_driver_name,
+    read_link_expression,
+    read_link_patterns,
+    read_networks,
+    read_plugin_types,
+)
+from netclaim.plugins import PLUGIN_TYPES
 
-__all__ = ["DRIVER_NAME", "LinkSettings"]
+if TYPE_CHECKING:
+    from netclaim.network.link_filter import LinkExpression
+
+__all__ = [
+    "DRIVER_NAME",
+    "LinkSettings",
+    "LiveSettings",
+    "check_together",
+    "declared",
+    "link_settings",
+]
 
 DRIVER_NAME: Final = "cni.dra.networking.x-k8s.io"  # what manifests in the wild say
 
@@ -20,49 +51,176 @@ class LinkSettings:
     state_dir: Path
     """A directory of the driver's own that survives restarts: CNI results, devices lent to pods."""
 
-    lease_dir: Path = Path("/var/lib/cni/netclaim")
-    """Where plugins keep leases for claims, in a directory of the driver's name. Apart from the
-    state, so that addresses which pods have stay taken should that be lost; and apart from where
-    the primary network keeps its own."""
-
+    name: str = field(
+        default=DRIVER_NAME,
+        metadata=about(
+            "NETCLAIM_DRIVER_NAME",
+            "The driver's name, by which classes, claims and slices refer to it.",
+            option="--driver-name",
+            read=read_driver_name,
+        ),
+    )
+    # Apart from where the primary network keeps its own leases, too.
+    lease_dir: Path = field(
+        default=Path("/var/lib/cni/netclaim"),
+        metadata=about(
+            "NETCLAIM_LEASE_DIR",
+            "Where plugins record the addresses leased to claims, in a subdirectory named after "
+            "the driver. It must survive restarts and reboots. Keep it outside the state "
+            "directory, so that losing the state does not free addresses in use.",
+        ),
+    )
     runtime_results: Path = Path("/var/lib/cni/results")
     """Where runtimes keep the CNI results of their own networks. Plugins of a network whose name
     is among them are not told to collect garbage: they would take the runtime's for ours."""
 
-    name: str = DRIVER_NAME
-    """The driver's name, by which classes, claims and slices refer to it."""
-
-    cni_path: tuple[str, ...] = ("/opt/cni/bin",)
-    """Directories that hold CNI plugins, as runtimes have it."""
-
-    exec_plugins: tuple[str, ...] = ()
-    """Plugin types to execute as programs although we have them in process."""
-
-    generic_device: bool = True
-    """Whether to offer the device that is no particular link, for claims that ask for none."""
-
-    shared_links: tuple[str, ...] = ()
-    """Patterns of links' names that any number of claims may have at a time, each with something
-    of its own on the link. The others are for one claim at a time: a claim may take a link away."""
-
-    policy: Level = Level.BASELINE
-    """The policy level of namespaces that have no label for it."""
-
-    policy_ceiling: Level = Level.PRIVILEGED
-    """The highest policy level on this node, whatever a namespace's label says."""
-
-    claim_plugins: frozenset[str] = frozenset()
-    """Plugin types, programs of the node, that claims may name below `privileged`."""
-
-    pod_networks: tuple[Network, ...] = ()
-    """The addresses of this node's pods, if known: links that have one of them are not offered."""
-
+    cni_path: tuple[str, ...] = field(
+        default=("/opt/cni/bin",),
+        metadata=about(
+            "NETCLAIM_CNI_BIN_DIR",
+            "A directory of CNI plugins. May be given several times: the first that has a plugin "
+            "serves it.",
+            option="--cni-bin-dir",
+            form="repeated",
+            example="[/opt/cni/bin]",
+            read=tuple,
+            said=list,
+        ),
+    )
+    exec_plugins: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            "NETCLAIM_EXEC_PLUGINS",
+            "CNI plugin types to execute as programs although the driver has them in process: "
+            f"{', '.join(sorted(PLUGIN_TYPES))}; or `{ALL}`.",
+            form="commas",
+            metavar="TYPE,…",
+            example="[macvlan]",
+            read=read_plugin_types,
+            said=list,
+        ),
+    )
+    # The framework gives an attach 30 s; being stopped before that lets the error name the plugin.
+    # A DHCP server is asked for ten seconds at most.
+    add_s: float = field(
+        default=25.0,
+        metadata=about(
+            "NETCLAIM_CNI_TIMEOUT",
+            "How many seconds a CNI ADD may take. Keep it below --attach-timeout, so that the "
+            "error names the plugin.",
+            option="--cni-timeout",
+            live=True,
+            read=seconds,
+        ),
+    )
+    pod_networks: tuple[Network, ...] = field(
+        default=(),
+        metadata=about(
+            "NETCLAIM_POD_NETWORK",
+            "A range of the node's pod addresses: links that have one are not offered. May be "
+            "given several times.",
+            option="--pod-network",
+            form="repeated",
+            metavar="CIDR",
+            example="[10.244.0.0/16]",
+            live=True,
+            read=read_networks,
+            said=lambda networks: list(map(str, networks)),
+        ),
+    )
+    # The others are for one claim at a time: a claim may take a link away.
+    shared_links: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            "NETCLAIM_SHARED_LINK",
+            "A link by its kernel name, or a pattern such as `ens*`, that any number of claims "
+            "may have at a time: each puts a link of its own on it, as macvlan does. May be given "
+            "several times. Needs Kubernetes 1.36, or the feature DRAConsumableCapacity.",
+            option="--shared-link",
+            form="repeated",
+            metavar="NAME",
+            example="[eth1]",
+            live=True,
+            read=read_link_patterns,
+            said=list,
+        ),
+    )
+    link_filter: "LinkExpression | None" = field(
+        default=None,
+        metadata=about(
+            "NETCLAIM_LINK_FILTER",
+            "Offer only the links of which this CEL expression is true. It sees `device` as "
+            "selectors do, and `node.name` and `node.labels`. Empty: no filter.",
+            form="text",
+            metavar="EXPR",
+            live=True,
+            read=read_link_expression,
+            said=lambda _: "",
+        ),
+    )
+    show_links: "LinkExpression | None" = field(
+        default=None,
+        metadata=about(
+            "NETCLAIM_SHOW_LINKS",
+            "Also offer links of which this CEL expression is true, although their names are such "
+            "as pod networks use. Links that are withheld for other reasons stay withheld.",
+            form="text",
+            metavar="EXPR",
+            live=True,
+            read=read_link_expression,
+            said=lambda _: "",
+        ),
+    )
+    generic_device: bool = field(
+        default=True,
+        metadata=about(
+            "NETCLAIM_GENERIC_DEVICE",
+            "Offer a device `cni` that is no particular link, for claims that ask for none.",
+            live=True,
+        ),
+    )
+    policy: Level = field(
+        default=Level.BASELINE,
+        metadata=about(
+            "NETCLAIM_POLICY",
+            f"The policy level of namespaces without the label {LABEL}. It decides what a claim "
+            "may set by itself.",
+            form="choice",
+            choices=tuple(LEVELS),
+            live=True,
+            read=LEVELS.__getitem__,
+            said=str,
+        ),
+    )
+    policy_ceiling: Level = field(
+        default=Level.PRIVILEGED,
+        metadata=about(
+            "NETCLAIM_POLICY_CEILING",
+            "The highest policy level on this node, whatever a namespace's label says.",
+            form="choice",
+            choices=tuple(LEVELS),
+            live=True,
+            read=LEVELS.__getitem__,
+            said=str,
+        ),
+    )
+    claim_plugins: frozenset[str] = field(
+        default=frozenset(),
+        metadata=about(
+            "NETCLAIM_CLAIM_PLUGINS",
+            "CNI plugin types, beyond the driver's own, that claims may use below the policy "
+            "level `privileged`. They are programs on the node and run as root with the claim's "
+            "configuration.",
+            form="commas",
+            metavar="TYPE,…",
+            example="[sriov]",
+            live=True,
+            read=read_claim_plugins,
+            said=sorted,
+        ),
+    )
     pod_netns: tuple[str, ...] = POD_NETNS
     """Patterns of the paths of pods' namespaces: links that lead into one are not offered."""
-
-    add_s: float = 25.0
-    """How long a CNI ADD may take. The framework gives an attach 30 s; being stopped before that
-    lets the error name the plugin. A DHCP server is asked for ten seconds at most."""
 
     undo_s: float = 3.0
     """How long the DEL after a failed ADD may take at once: what is left of an attach's time. One
@@ -70,3 +228,42 @@ class LinkSettings:
 
     plugin_s: float = 30.0
     """How long one plugin may run where no hook waits for it: a DEL that is repeated."""
+
+    def shares(self, link: str) -> bool:
+        """Whether any number of claims may have the link of this name."""
+        return any(fnmatch.fnmatchcase(link, pattern) for pattern in self.shared_links)
+
+
+class LiveSettings:
+    """The settings in force. Replaced as a whole, by another thread too."""
+
+    def __init__(self, settings: LinkSettings) -> None:
+        self.now = settings
+
+
+def declared() -> tuple[Setting, ...]:
+    """All settings of the network driver, the framework's first."""
+    return (*declared_of_every_driver(), *declared_in(LinkSettings))
+
+
+def link_settings(resolved: Resolved, **others: Any) -> LinkSettings:
+    """The network driver's own among them; `others` are no settings."""
+    name = resolved["name"]
+    made: LinkSettings = fill(
+        LinkSettings, resolved.values, state_dir=resolved["state_dir"] / name, **others
+    )
+    return made
+
+
+def check_together(resolved: Resolved) -> None:
+    """Refuse settings that contradict each other."""
+    policy, ceiling = resolved["policy"], resolved["policy_ceiling"]
+    if policy > ceiling:
+        raise resolved.fault("policy", f"{policy} is higher than --policy-ceiling, {ceiling}")
+    for name in ("link_filter", "show_links"):
+        expression: LinkExpression | None = resolved[name]
+        if expression is not None:
+            try:
+                expression.check_attributes(resolved["name"])
+            except RequestError as error:
+                raise resolved.fault(name, str(error)) from error

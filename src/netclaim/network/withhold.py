@@ -14,7 +14,8 @@ A link is withheld if it
 Everything else is offered, the uplinks too. An uplink that is itself a veth, as in a node that is a
 container, is told from a pod's veth by rule 3: the namespace at its other end is no pod's.
 Promise: who uses a link now does not count, so attaching a pod never withdraws a device.
-Limit: rules 3 and 5 know what they are told; without it only the names of rule 6 are left.
+Limit: rules 3 and 5 know what they are told; without it only the names of rule 6 are left. Those
+are guesses, and the settings may show such a link after all; the other rules are facts.
 """
 
 import fnmatch
@@ -27,7 +28,7 @@ import msgspec
 from netclaim.kernel import Address, Link, uapi
 from netclaim.kernel.ip_requests import Network
 
-__all__ = ["NodeView", "withheld"]
+__all__ = ["NodeView", "withheld", "withheld_by_name"]
 
 USABLE_TYPES: Final = {uapi.ARPHRD_ETHER, uapi.ARPHRD_INFINIBAND}
 POD_NETWORK_NAMES: Final = (
@@ -50,6 +51,7 @@ POD_NETWORK_NAMES: Final = (
     "cbr0",
     "docker0",
 )
+BY_NAME: Final = "its name is one that pod networks use"
 
 
 class NodeView(msgspec.Struct, frozen=True):
@@ -64,14 +66,29 @@ def withheld(
     links: Collection[Link], addresses: Iterable[Address], node: NodeView
 ) -> Mapping[int, str]:
     """Say which links are not offered: index, and the reason in words."""
+    facts = _facts(links, addresses, node)
+    guesses = {link.index: BY_NAME for link in links if _has_pod_network_name(link)}
+    return {**guesses, **facts}
+
+
+def withheld_by_name(
+    links: Collection[Link], addresses: Iterable[Address], node: NodeView
+) -> frozenset[int]:
+    """Say which links are not offered for their name alone, which is a guess."""
+    named = frozenset(link.index for link in links if _has_pod_network_name(link))
+    return named - _facts(links, addresses, node).keys() if named else named
+
+
+def _facts(
+    links: Collection[Link], addresses: Iterable[Address], node: NodeView
+) -> Mapping[int, str]:
+    """All rules but the sixth."""
     names = {link.index: link.name for link in links}
     in_pod_network = {
         address.index for address in addresses if _is_within(address, node.pod_networks)
     }
     reasons = {
-        link.index: _reason(link, node)
-        or _reason_by_place(link, names, in_pod_network)
-        or _reason_by_name(link, node)
+        link.index: _reason(link, node) or _reason_by_place(link, names, in_pod_network)
         for link in links
     }
     return {index: reason for index, reason in reasons.items() if reason}
@@ -84,6 +101,8 @@ def _reason(link: Link, node: NodeView) -> str:
         return "links of this kind cannot be used"
     if link.parent_nsid in node.pod_nsids:
         return "it leads into a pod"
+    if link.name in node.made_bridges:
+        return "a plugin created it for a claim"
     return ""
 
 
@@ -95,11 +114,8 @@ def _reason_by_place(link: Link, names: Mapping[int, str], in_pod_network: Colle
     return ""
 
 
-def _reason_by_name(link: Link, node: NodeView) -> str:
-    if link.name in node.made_bridges:
-        return "a plugin created it for a claim"
-    known = any(fnmatch.fnmatchcase(link.name, pattern) for pattern in POD_NETWORK_NAMES)
-    return "its name is one that pod networks use" if known else ""
+def _has_pod_network_name(link: Link) -> bool:
+    return any(fnmatch.fnmatchcase(link.name, pattern) for pattern in POD_NETWORK_NAMES)
 
 
 def _is_within(address: Address, networks: Iterable[Network]) -> bool:

@@ -5,14 +5,15 @@ read is a mistake here. No I/O.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Final, get_origin
+from typing import Annotated, Any, Final, get_origin
 
 import msgspec
 
+from netclaim.cni import DNS, Route
 from netclaim.cni.folding import fold
 from netclaim.errors import NetclaimError, RequestError
 from netclaim.paths import Key, Path
-from netclaim.plugins.conf import Conf, lowered
+from netclaim.plugins.conf import Conf, lowered, read_cidr, read_ip
 from netclaim.plugins.errors import ConfError
 from netclaim.plugins.guess import nearest
 from netclaim.plugins.key_rules import Declared, KeyRule, item_of, known_keys
@@ -22,6 +23,32 @@ __all__ = ["object_faults"]
 UNKNOWN_MAX: Final = 5  # keys of one object that are listed
 SHOWN_MAX: Final = 64  # characters of a key or value
 ITEMS_MAX: Final = 64  # of one list that are looked at
+
+
+def _read_name_server(written: str) -> None:
+    """Read an address that may have a zone, as a resolver takes it."""
+    read_ip(written.partition("%")[0])
+
+
+# CNI's own objects: their classes are also those of results, and so carry no rules.
+CNI_KEYS: Final[Mapping[type[msgspec.Struct], Mapping[str, Declared]]] = {
+    Route: {
+        "dst": Declared(
+            "dst",
+            str,
+            KeyRule("", check=read_cidr, missing="for example 10.0.0.0/8"),
+            required=True,
+        ),
+        "gw": Declared("gw", str, KeyRule("", check=read_ip)),
+    },
+    DNS: {
+        "nameservers": Declared(
+            "nameservers",
+            tuple[Annotated[str, KeyRule("", check=_read_name_server)], ...],
+            KeyRule(""),
+        )
+    },
+}
 
 
 def object_faults(
@@ -151,7 +178,8 @@ def _struct_faults(
     if not isinstance(value, dict):
         yield RequestError("must be an object", path=path)
         return
-    faults = list(object_faults(known_keys(base), value, path, closed=closed))
+    known = {**known_keys(base), **CNI_KEYS.get(base, {})}
+    faults = list(object_faults(known, value, path, closed=closed))
     yield from faults
     if not faults:
         try:
@@ -159,6 +187,6 @@ def _struct_faults(
             if isinstance(read, Conf):
                 read.refuse()
         except msgspec.ValidationError as error:
-            yield RequestError(str(error).partition(" - at `$")[0], path=path)
+            yield RequestError(str(error), path=path)
         except ConfError as error:
             yield RequestError(str(error), path=(*path, *error.path))

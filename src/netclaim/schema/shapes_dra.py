@@ -1,4 +1,4 @@
-"""The shapes of resource.k8s.io: every field that Kubernetes 1.36 has there."""
+"""The shapes of resource.k8s.io: every field that Kubernetes 1.37 has there, or 1.36 had."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -40,6 +40,7 @@ ALTERNATIVE: Final[Mapping[str, Shape]] = {
     "count": WHOLE,
     "tolerations": TOLERATIONS,
     "capacity": Fields({"requests": MapOf(QUANTITY)}),
+    "derivedAttributes": ListOf(Fields({"name": TEXT, "expression": TEXT})),
 }
 EXACTLY: Final[Mapping[str, Shape]] = {**ALTERNATIVE, "adminAccess": FLAG}
 FIRST_AVAILABLE: Final = ListOf(Fields({"name": TEXT, **ALTERNATIVE}))
@@ -73,6 +74,7 @@ RESULT: Final = Fields(
         "bindingFailureConditions": TEXTS,
         "shareID": TEXT,
         "consumedCapacity": MapOf(QUANTITY),
+        "skipNodeOperations": TEXTS,
     }
 )
 CONDITION: Final = Fields(
@@ -137,11 +139,22 @@ ATTRIBUTE: Final = Fields(
     }
 )
 TAINT: Final = Fields({"key": TEXT, "value": TEXT, "effect": TEXT, "timeAdded": TIME})
-MAPPING: Final = Fields({"capacityKey": TEXT, "allocationMultiplier": QUANTITY})
+MAPPING: Final = Fields({"capacityKey": TEXT, "allocationMultiplier": QUANTITY})  # of 1.36 alone
+NODE_RESOURCE: Final = Fields(
+    {
+        "mapping": Fields(
+            {"capacityKey": TEXT, "capacityMultiplier": QUANTITY, "deviceMultiplier": QUANTITY}
+        ),
+        "overhead": Fields({"perPod": QUANTITY, "perContainer": QUANTITY}),
+    }
+)
+COUNTER_USE: Final = Fields(
+    {"counterSet": TEXT, "counters": COUNTERS, "compatibilityGroups": TEXTS}
+)
 DEVICE: Final[Mapping[str, Shape]] = {
     "attributes": MapOf(ATTRIBUTE),
     "capacity": MapOf(CAPACITY),
-    "consumesCounters": ListOf(Fields({"counterSet": TEXT, "counters": COUNTERS})),
+    "consumesCounters": ListOf(COUNTER_USE),
     "nodeName": TEXT,
     "nodeSelector": NODE_SELECTOR,
     "allNodes": FLAG,
@@ -151,6 +164,7 @@ DEVICE: Final[Mapping[str, Shape]] = {
     "bindingFailureConditions": TEXTS,
     "allowMultipleAllocations": FLAG,
     "nodeAllocatableResourceMappings": MapOf(MAPPING),
+    "nodeAllocatableResources": MapOf(NODE_RESOURCE),
 }
 
 
@@ -167,6 +181,8 @@ def slice_spec(*, flat: bool) -> Fields:
             "devices": ListOf(Fields({"name": TEXT, **inner})),
             "perDeviceNodeSelection": FLAG,
             "sharedCounters": ListOf(Fields({"name": TEXT, "counters": COUNTERS})),
+            "partitionTypeAttribute": TEXT,
+            "skipNodeOperations": TEXTS,
         }
     )
 

@@ -1,6 +1,6 @@
 """The screen of a terminal, by rich."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -21,6 +21,11 @@ STATES = {
     "Ready": "green",
     "Pending": "yellow",
     "Error": "red",
+    "NotReady": "red",
+    "Waiting": "yellow",
+    "Reserved": "yellow",
+    "tainted": "red",
+    "unavailable": "red",
     "UP": "green",
     "DOWN": "dim",
 }
@@ -29,8 +34,8 @@ STATES = {
 class RichScreen:
     """Colour and tables."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._console = Console(file=stream, highlight=False)
+    def __init__(self, stream: TextIO, console: Console | None = None) -> None:
+        self._console = console or Console(file=stream, highlight=False)
 
     def title(self, text: str) -> None:
         """A rule with the title in it."""
@@ -41,11 +46,18 @@ class RichScreen:
         """As one would type it."""
         self._console.print(Text(f"$ {text}", style="bold"))
 
-    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    @property
+    def width(self) -> int:
+        """The terminal's."""
+        return self._console.width
+
+    def table(
+        self, header: Sequence[str], rows: Sequence[Sequence[str]], *, wraps: Collection[str] = ()
+    ) -> None:
         """Columns under a header; states in their colour."""
         table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
         for name in header:
-            table.add_column(name, overflow="fold")
+            table.add_column(name, overflow="fold", no_wrap=bool(wraps) and name not in wraps)
         for row in rows:
             table.add_row(*(Text(cell, style=STATES.get(cell, "")) for cell in row))
         self._console.print(table)

@@ -4,7 +4,7 @@ Promise: the same words in both; in a pipe no control characters and no wrapped 
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TextIO
 
@@ -14,6 +14,11 @@ __all__ = ["PlainScreen", "Screen", "screen_for"]
 class Screen(Protocol):
     """Where a command shows what it does."""
 
+    @property
+    def width(self) -> int | None:
+        """How many characters a line can have; None in a pipe, where nothing is too long."""
+        ...
+
     def title(self, text: str) -> None:
         """A new part begins."""
         ...
@@ -22,8 +27,13 @@ class Screen(Protocol):
         """What one would type on a real cluster to see what follows."""
         ...
 
-    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Rows under a header."""
+    def table(
+        self, header: Sequence[str], rows: Sequence[Sequence[str]], *, wraps: Collection[str] = ()
+    ) -> None:
+        """Rows under a header; where there is no room, only the columns in `wraps` are folded.
+
+        With none in it, all of them are.
+        """
         ...
 
     def block(self, text: str, language: str = "") -> None:
@@ -52,6 +62,8 @@ def screen_for(stream: TextIO) -> Screen:
 class PlainScreen:
     """Plain text."""
 
+    width = None
+
     def __init__(self, stream: TextIO = sys.stdout) -> None:
         self._stream = stream
 
@@ -63,7 +75,13 @@ class PlainScreen:
         """After a dollar, as in a transcript."""
         self._write("", f"$ {text}")
 
-    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    def table(
+        self,
+        header: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        *,
+        wraps: Collection[str] = (),  # noqa: ARG002 - nothing is folded
+    ) -> None:
         """Columns as wide as their widest cell, as kubectl prints them."""
         lines = [tuple(header), *(tuple(row) for row in rows)]
         widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]

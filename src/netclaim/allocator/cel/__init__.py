@@ -6,6 +6,7 @@
     values, amount, semver, regex      what it works on
     operators, fold, compile           the tree into closures
     selector, device                   asked for one device after the other
+    on_node                            a driver's own expressions, which know their node too
     trace                              clause by clause, with the values that were read
 
 Own rather than a library: `netclaim explain` has to say which clause was false with which values,
@@ -20,6 +21,7 @@ from netclaim.allocator.cel.errors import (
     UndefinedFieldError,
     UnsupportedError,
 )
+from netclaim.allocator.cel.on_node import NodeSelector, compile_on_node
 from netclaim.allocator.cel.selector import Selector, compile_selector
 
 __all__ = [
@@ -27,9 +29,11 @@ __all__ = [
     "CompileError",
     "DeviceView",
     "EvaluationError",
+    "NodeSelector",
     "Selector",
     "UndefinedFieldError",
     "UnsupportedError",
+    "compile_on_node",
     "compile_selector",
     "device_view",
 ]

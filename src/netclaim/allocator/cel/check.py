@@ -11,7 +11,7 @@ from typing import Any
 
 from netclaim.allocator.cel import ast
 from netclaim.allocator.cel.constants import check_constants
-from netclaim.allocator.cel.environment import DEVICE, DEVICE_TYPE, FIELDS, TYPE_NAMES
+from netclaim.allocator.cel.environment import OBJECTS, TYPE_NAMES, VARIABLES
 from netclaim.allocator.cel.errors import CompileError, UndefinedFieldError, UnsupportedError
 from netclaim.allocator.cel.function import Function, Overload
 from netclaim.allocator.cel.library import FUNCTIONS, UNSUPPORTED
@@ -30,9 +30,9 @@ class Checked:
     operands: Mapping[ast.Call, tuple[ast.Node, ...]]  # the arguments, the target first if any
 
 
-def check(root: ast.Node, expression: str) -> Checked:
+def check(root: ast.Node, expression: str, variables: Mapping[str, Type] = VARIABLES) -> Checked:
     """Check a selector; a CompileError says what does not fit."""
-    checker = _Checker(expression)
+    checker = _Checker(expression, variables)
     result = checker.final(checker.type_of(root))
     checker.check_literals()
     if result not in (BOOL, ANY):
@@ -45,12 +45,12 @@ def check(root: ast.Node, expression: str) -> Checked:
 class _Checker:
     """One pass over a tree."""
 
-    def __init__(self, expression: str) -> None:
+    def __init__(self, expression: str, variables: Mapping[str, Type]) -> None:
         self.overloads: dict[ast.Call, tuple[Overload, ...]] = {}
         self.operands: dict[ast.Call, tuple[ast.Node, ...]] = {}
         self._expression = expression
         self._unifier = Unifier()
-        self._scope: dict[str, Type] = {DEVICE: DEVICE_TYPE}
+        self._scope: dict[str, Type] = dict(variables)
         self._types: dict[ast.Node, Type] = {}
         self._literals: list[tuple[Sequence[ast.Node], frozenset[int]]] = []
         self._rules: Mapping[type[ast.Node], Callable[[Any], Type]] = {
@@ -128,11 +128,12 @@ class _Checker:
     def _field(self, node: ast.Select, owner: Type) -> Type:
         if owner.name == "map":
             return self._unifier.resolve(owner.parameters[1])
-        if owner == DEVICE_TYPE and node.field in FIELDS:
-            return FIELDS[node.field]
+        fields = OBJECTS.get(owner, {})
+        if node.field in fields:
+            return fields[node.field]
         if owner.variable:
             self._unifier.assignable([DYN], [owner])
-        elif owner.nullable and owner.name.startswith("kubernetes."):
+        elif fields or (owner.nullable and owner.name.startswith("kubernetes.")):
             raise UndefinedFieldError(node.field, self._expression, node.at)
         elif not owner.wildcard:
             raise self._error(f"type '{owner}' does not support field selection", node)

@@ -31,14 +31,20 @@ __all__ = ["Program", "compile_node", "device_keys"]
 
 Program: TypeAlias = Callable[[Value], Value]  # from a device to a value
 
+NO_CONSTANTS: Final[Mapping[str, Value]] = {}
 UNSET: Final = object()  # a bound value that nothing has asked for yet
 FAST_PATH: Final = 3  # keys: attributes or capacity, the domain, the name
 SELECTIONS: Final = {"value": select, "optional": select_optional, "presence": presence}
 
 
-def compile_node(checked: Checked, root: ast.Node) -> Program:
-    """Return a function from a device to the value of a part of the expression."""
-    compiler = _Compiler(checked)
+def compile_node(
+    checked: Checked, root: ast.Node, constants: Mapping[str, Value] = NO_CONSTANTS
+) -> Program:
+    """Return a function from a device to the value of a part of the expression.
+
+    `constants` are the values of variables other than the device.
+    """
+    compiler = _Compiler(checked, constants)
     run = compiler.run(root)
     blank = [None] * compiler.variables
     return lambda device: run([device, *blank])
@@ -62,12 +68,17 @@ def _device(frame: Frame) -> Value:
     return frame[0]
 
 
+def _always(value: Value) -> Run:
+    return lambda _: value
+
+
 class _Compiler:
     """One pass over a tree, from the root."""
 
-    def __init__(self, checked: Checked) -> None:
+    def __init__(self, checked: Checked, constants: Mapping[str, Value]) -> None:
         self._checked = checked
-        self._scope: Mapping[str, Run] = {DEVICE: _device}
+        known = {name: _always(value) for name, value in constants.items()}
+        self._scope: Mapping[str, Run] = {DEVICE: _device, **known}
         self.variables = 0
         self._rules: Mapping[type[ast.Node], Callable[[Any], Run]] = {
             ast.Constant: self._constant,
@@ -89,8 +100,7 @@ class _Compiler:
         return device_path(keys, slowly)
 
     def _constant(self, node: ast.Constant) -> Run:
-        value = node.value
-        return lambda _: value
+        return _always(node.value)
 
     def _ident(self, node: ast.Ident) -> Run:
         return self._scope[node.name] if node.name in self._scope else _type_value(node.name)

@@ -4,6 +4,8 @@ Promise: for each device the answer of kube-scheduler's selector: true, false, o
 fails the pod. Limit: the scheduler also bounds an expression's cost; nothing is bounded here.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from netclaim.allocator.cel.check import Checked, check
@@ -13,7 +15,7 @@ from netclaim.allocator.cel.errors import CompileError, EvaluationError
 from netclaim.allocator.cel.parser import parse
 from netclaim.allocator.cel.values import type_name
 
-__all__ = ["Selector", "compile_selector"]
+__all__ = ["Selector", "bounded", "compile_selector"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,15 @@ class Selector:
 
 def compile_selector(expression: str) -> Selector:
     """Compile an expression; a CompileError says what is wrong with it, and where."""
-    try:
+    with bounded(expression):
         checked = check(parse(expression), expression)
         return Selector(expression, checked, compile_node(checked, checked.root))
+
+
+@contextmanager
+def bounded(expression: str) -> Iterator[None]:
+    """Make what is nested too deeply for us a CompileError."""
+    try:
+        yield
     except RecursionError as error:
         raise CompileError("nested too deeply", expression, 0) from error

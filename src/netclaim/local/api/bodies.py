@@ -7,11 +7,10 @@ not have are left out, or refused where the client asks for strictness, as kubec
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from netclaim.local.api.forms import served, stored
 from netclaim.local.api.target import Target
-from netclaim.manifests.yaml_dialect import KubeLoader
+from netclaim.manifests.yaml_dialect import load_value
 from netclaim.model.claim import JsonObject
 from netclaim.paths import show
 from netclaim.schema.kinds import Kind
@@ -29,9 +28,9 @@ def parse(content: bytes, media_type: str, *, yaml_too: bool = False) -> Any:
     """Decode a body that says of itself what it is."""
     if media_type in (YAML, "application/apply-patch+yaml") or yaml_too:
         try:
-            return yaml.load(content, Loader=KubeLoader)
-        except (yaml.YAMLError, ValueError) as error:
-            raise bad_request(f"error decoding YAML: {' '.join(str(error).split())}") from error
+            return load_value(content)
+        except ValueError as error:
+            raise bad_request(f"error decoding YAML: {error}") from error
     if media_type not in (JSON, "") and not media_type.endswith("+json"):
         raise RefusedError(
             415,

@@ -57,8 +57,8 @@ def _documents() -> dict[str, JsonObject]:
     groups = list(dict.fromkeys(address.group for address in _ADDRESSES if address.group))
     head = {"apiVersion": "v1"}
     return {
-        # The rules are those of 1.36; clients that compare versions find one that they know.
-        "/version": {"major": "1", "minor": "36", "gitVersion": f"v1.36.0+netclaim-{__version__}"},
+        # The rules are those of 1.37; clients that compare versions find one that they know.
+        "/version": {"major": "1", "minor": "37", "gitVersion": f"v1.37.0+netclaim-{__version__}"},
         "/api": {"kind": "APIVersions", "versions": ["v1"]},
         "/apis": {"kind": "APIGroupList", **head, "groups": [_group(name) for name in groups]},
         **{f"/apis/{name}": {"kind": "APIGroup", **head, **_group(name)} for name in groups},

@@ -73,6 +73,8 @@ class _Handler:
         self, content: bytes, request: web.Request, target: Target
     ) -> tuple[JsonObject, int]:
         """Carry out a write; returns the stored object and the code of the answer."""
+        if "dryRun" in request.query and request.method != "POST":
+            raise bad_request("this server knows dry runs of POST only")
         match request.method, bool(target.name):
             case "POST", False if target.namespace or not target.kind.namespaced:
                 return self._create(content, request, target), 201
@@ -99,6 +101,7 @@ class _Handler:
             manager=_manager(request),
             namespace=target.namespace,
             core=not target.address.group,
+            dry_run="dryRun" in request.query,
         )
 
     def _update(self, content: bytes, request: web.Request, target: Target) -> JsonObject:

@@ -76,10 +76,15 @@ class Verbs:
         manager: str,
         namespace: str = "",
         core: bool = False,
+        dry_run: bool = False,
     ) -> JsonObject:
-        """Make an object; `core` says that an event came by the older group."""
+        """Make an object; `core` says that an event came by the older group.
+
+        A dry run does all but store it.
+        """
         made = self._made(kind, body, namespace, core=core)
-        return self.store.put(kind, written(made, {}, self._writer(kind, manager, "Update")))
+        complete = written(made, {}, self._writer(kind, manager, "Update"))
+        return complete if dry_run else self.store.put(kind, complete)
 
     def update(
         self, kind: Kind, body: JsonObject, *, manager: str, subresource: str = ""

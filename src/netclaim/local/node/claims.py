@@ -29,6 +29,12 @@ __all__ = [
 
 EXTENDED: Final = "extended resources"  # with a blank, which the name of a claim cannot have
 
+# The scheduler reserves claims before it chooses a node, so somebody else must have chosen it.
+UNRESERVED: Final = (
+    "not reserved; a pod with nodeName bypasses the scheduler, which reserves claims;"
+    " use nodeSelector or node affinity instead"
+)
+
 
 class ClaimNotReadyError(PeerError):
     """A claim is not yet what a pod needs it to be."""
@@ -123,7 +129,7 @@ class NodeClaims:
             raise ClaimNotReadyError(f"claim {name} does not exist")
         status = claim.get("status", {})
         if not any(user.get("uid") == meta["uid"] for user in status.get("reservedFor", ())):
-            raise ClaimNotReadyError(f"pod {meta['name']} may not use claim {name}: not reserved")
+            raise ClaimNotReadyError(f"pod {meta['name']} may not use claim {name}: {UNRESERVED}")
         if "allocation" not in status:
             raise ClaimNotReadyError(f"claim {name} is not allocated")
         ref = ClaimRef(claim["metadata"]["uid"], meta["namespace"], name)

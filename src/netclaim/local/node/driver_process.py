@@ -16,7 +16,6 @@ from typing import Final
 from netclaim.errors import PeerError
 from netclaim.local.machine import NodePlace, enter_node
 from netclaim.local.topology import Link
-from netclaim.network.policy import Level
 
 __all__ = ["DriverEndedError", "DriverOptions", "driver_process"]
 
@@ -35,8 +34,7 @@ class DriverOptions:
     name: str
     kubeconfig: Path
     cni_bin_dirs: tuple[Path, ...] = ()
-    shared_links: tuple[str, ...] = ()
-    policy: Level = Level.BASELINE
+    flags: tuple[str, ...] = ()  # further ones
 
     def command(self, place: NodePlace, pod_subnets: Sequence[str]) -> list[str]:
         """The driver's command line on a node."""
@@ -53,11 +51,10 @@ class DriverOptions:
             f"--run-dir={directory / 'run'}",
             f"--cni-conf-dir={directory / 'net.d'}",
             "--runtime-hook=nri",  # the embedded runtime has no network configuration of its own
-            f"--policy={self.policy}",
             "--log-format=text",
             *(f"--pod-network={subnet}" for subnet in pod_subnets),
             *(f"--cni-bin-dir={directory}" for directory in self.cni_bin_dirs),
-            *(f"--shared-link={link}" for link in self.shared_links),
+            *self.flags,
         ]  # fmt: skip
 
 

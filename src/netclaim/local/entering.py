@@ -1,0 +1,90 @@
+"""Find the embedded cluster that runs on this machine, and enter its network to talk to it.
+
+Promise: finds what `netclaim try --keep` and `netclaim demo --keep` run, of the same user or, as
+root, of any; changes nothing there. Limit: this process stays in that network until it ends. Must
+be called before a process has threads: the kernel moves no more than one into a user namespace.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from netclaim.errors import HostError, RequestError
+from netclaim.kube import Cluster, load_cluster
+from netclaim.local.cluster import KUBECONFIG
+from netclaim.local.machine.syscalls import CLONE_NEWNET, CLONE_NEWUSER, setns
+
+__all__ = ["enter_cluster"]
+
+PROC: Final = Path("/proc")
+NONE: Final = (
+    "no embedded cluster of this user is running; start one with `netclaim try -f FILE --keep`"
+    " or `netclaim demo --keep`"
+)
+
+
+def enter_cluster(pid: int = 0) -> Cluster:
+    """Enter the embedded cluster of a process, or the only one that is running."""
+    pids = sorted(_first_processes())
+    if not pids:
+        raise RequestError(NONE)
+    running = ", ".join(map(str, pids))
+    if pid and pid not in pids:
+        raise RequestError(f"process {pid} is no embedded cluster; those are {running}")
+    if not pid and len(pids) > 1:
+        raise RequestError(
+            f"several embedded clusters are running: use --pid with one of {running}"
+        )
+    pid = pid or pids[0]
+    cluster = load_cluster(str(_kubeconfig(pid)))
+    try:
+        _enter(pid)
+    except OSError as error:
+        raise HostError(
+            f"cannot enter the network of process {pid}: {error.strerror}; run this as the same"
+            " user, or as root"
+        ) from error
+    return cluster
+
+
+def _first_processes() -> Iterator[int]:
+    """Yield process 1 of each embedded cluster, by its number here."""
+    for entry in PROC.iterdir():
+        if entry.name.isdigit() and _is_first(entry):
+            pid = int(entry.name)
+            if os.access(_kubeconfig(pid), os.R_OK) and not _is_here(entry):
+                yield pid
+
+
+def _is_first(entry: Path) -> bool:
+    """Whether it is process 1 of a PID namespace that is not ours."""
+    try:
+        text = (entry / "status").read_text()
+    except OSError:
+        return False  # it has ended meanwhile
+    numbers = next((line.split()[1:] for line in text.splitlines() if line[:5] == "NSpid"), [])
+    return len(numbers) > 1 and numbers[-1] == "1"
+
+
+def _is_here(entry: Path) -> bool:
+    """Whether its files are also ours: then the kubeconfig there is none of an embedded cluster."""
+    try:
+        return (entry / "ns" / "mnt").readlink() == (PROC / "self" / "ns" / "mnt").readlink()
+    except OSError:
+        return True
+
+
+def _kubeconfig(pid: int) -> Path:
+    return PROC / str(pid) / "root" / KUBECONFIG.relative_to("/")
+
+
+def _enter(pid: int) -> None:
+    there, here = PROC / str(pid) / "ns", PROC / "self" / "ns"
+    for name, kind in (("user", CLONE_NEWUSER), ("net", CLONE_NEWNET)):
+        if (there / name).readlink() != (here / name).readlink():
+            descriptor = os.open(there / name, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                setns(descriptor, kind)
+            finally:
+                os.close(descriptor)

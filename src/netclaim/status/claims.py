@@ -1,0 +1,79 @@
+"""Claims as their drivers report them.
+
+Promise: a claim is Ready when every device of a driver that reports is, and NotReady as soon as one
+is not. Devices of a driver that has reported nothing leave a claim Reserved. No I/O.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from netclaim.status.devices import DeviceId
+from netclaim.status.dra_objects import Allocated, Claim, DeviceStatus
+from netclaim.status.values import ClaimDevice, ClaimState, ClaimStatus
+
+__all__ = ["claim_statuses"]
+
+
+def claim_statuses(
+    claims: Iterable[Claim], nodes: Mapping[DeviceId, str]
+) -> tuple[ClaimStatus, ...]:
+    """Return claims by namespace and name; `nodes` says where devices are."""
+    found = [_status(claim, nodes) for claim in claims]
+    return tuple(sorted(found, key=lambda one: (one.namespace, one.name)))
+
+
+def _status(claim: Claim, nodes: Mapping[DeviceId, str]) -> ClaimStatus:
+    status = claim.status
+    reported = {(one.driver, one.pool, one.device, one.share_id): one for one in status.devices}
+    given = status.allocation.devices.results if status.allocation is not None else ()
+    devices = tuple(
+        _device(one, reported.get((one.driver, one.pool, one.device, one.share_id)), nodes)
+        for one in given
+    )
+    worst = next((one for one in devices if one.ready is False), None)
+    return ClaimStatus(
+        namespace=claim.metadata.namespace,
+        name=claim.metadata.name,
+        state=_state(claim, devices),
+        deleting=claim.metadata.deletion_timestamp is not None,
+        classes=claim.classes,
+        message=worst.message if worst is not None else "",
+        since=max((one.since for one in ((worst,) if worst else devices)), default=""),
+        devices=devices,
+        pods=tuple(
+            one.name for one in status.reserved_for if one.resource == "pods" and not one.api_group
+        ),
+    )
+
+
+def _device(
+    given: Allocated, reported: DeviceStatus | None, nodes: Mapping[DeviceId, str]
+) -> ClaimDevice:
+    ready = reported.ready if reported is not None else None
+    network = reported.network_data if reported is not None else None
+    return ClaimDevice(
+        driver=given.driver,
+        pool=given.pool,
+        device=given.device,
+        request=given.request,
+        share_id=given.share_id,
+        admin_access=given.admin_access,
+        node=nodes.get(DeviceId(given.driver, given.pool, given.device), ""),
+        ready=ready.status == "True" if ready is not None else None,
+        reason=ready.reason if ready is not None else "",
+        message=ready.message if ready is not None else "",
+        since=(ready.last_transition_time or "") if ready is not None else "",
+        interface=network.interface_name if network is not None else "",
+        mac=network.hardware_address if network is not None else "",
+        ips=network.ips if network is not None else (),
+    )
+
+
+def _state(claim: Claim, devices: tuple[ClaimDevice, ...]) -> ClaimState:
+    if claim.status.allocation is None:
+        return "Pending"
+    verdicts = [one.ready for one in devices]
+    if False in verdicts:
+        return "NotReady"
+    if verdicts and None not in verdicts:
+        return "Ready"
+    return "Reserved" if claim.status.reserved_for else "Allocated"

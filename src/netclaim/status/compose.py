@@ -1,0 +1,114 @@
+"""A status put together from objects.
+
+Promise: of the drivers that were asked for, everything; a claim that has no devices yet counts if
+one of its classes is theirs, or may be. No I/O. Limit: whose a class is, is read from what its
+selectors compare `device.driver` with.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from netclaim.status.claims import claim_statuses
+from netclaim.status.devices import DeviceId, devices_of, pool_states, uses_of
+from netclaim.status.dra_objects import Claim, Class
+from netclaim.status.nodes import driver_views, node_views
+from netclaim.status.objects import Pod, read_objects
+from netclaim.status.pods import claim_names, pod_views
+from netclaim.status.problems import find_problems
+from netclaim.status.values import Status
+
+__all__ = ["compose"]
+
+DRIVER: Final = re.compile(r"""device\.driver\s*==\s*["']([^"']+)["']""")
+
+
+def compose(
+    found: Iterable[Mapping[str, Any]],
+    drivers: frozenset[str],
+    *,
+    every_driver: bool = False,
+    notes: tuple[str, ...] = (),
+) -> Status:
+    """Put a status together from objects of v1.
+
+    `drivers` report what became of each device; with `every_driver`, others are shown too.
+    """
+    there = read_objects(found)
+    classes = _classes(there.classes)
+    slices = [one for one in there.slices if every_driver or one.spec.driver in drivers]
+    raw = {
+        (one.metadata.namespace, one.metadata.name): one
+        for one in there.claims
+        if every_driver or _concerns(one, drivers, classes)
+    }
+    pools = pool_states(slices)
+    devices = devices_of(pools, uses_of(raw.values()))
+    nodes = {DeviceId(one.driver, one.pool, one.name): one.node for one in devices}
+    claims = claim_statuses(raw.values(), nodes)
+    reporting = drivers | {
+        one.driver for claim in raw.values() for one in claim.status.devices if one.ready
+    }
+    by_name = {(one.namespace, one.name): one for one in claims}
+    there_names = {(one.metadata.namespace, one.metadata.name) for one in there.claims}
+    concerned = [pod for pod in there.pods if _uses(pod, set(raw), there_names)]
+    pods = pod_views(concerned, by_name, raw, reporting)
+    names = {one.driver for one in devices} | (drivers - _absent(drivers, classes, devices))
+    views = driver_views(names, devices, claims, _by_driver(classes))
+    node_list = node_views(there.nodes, devices, claims, pods)
+    return Status(
+        problems=find_problems(
+            drivers=views,
+            nodes=node_list,
+            pools=pools,
+            devices=devices,
+            claims=claims,
+            pods=pods,
+            reporting=reporting,
+        ),
+        notes=(*notes, *there.unread),
+        drivers=views,
+        nodes=node_list,
+        devices=devices,
+        claims=claims,
+        pods=pods,
+    )
+
+
+def _classes(classes: Iterable[Class]) -> Mapping[str, frozenset[str]]:
+    """Return the drivers that each class names."""
+    return {
+        one.metadata.name: frozenset(
+            name for text in one.expressions for name in DRIVER.findall(text)
+        )
+        for one in classes
+    }
+
+
+def _by_driver(classes: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, drivers in sorted(classes.items()):
+        for driver in drivers:
+            found.setdefault(driver, []).append(name)
+    return found
+
+
+def _absent(
+    drivers: frozenset[str], classes: Mapping[str, frozenset[str]], devices: Iterable[Any]
+) -> frozenset[str]:
+    """Return the drivers of which the cluster has nothing at all."""
+    known = {name for names in classes.values() for name in names}
+    return drivers - known - {one.driver for one in devices}
+
+
+def _concerns(claim: Claim, drivers: frozenset[str], classes: Mapping[str, frozenset[str]]) -> bool:
+    if claim.status.allocation is not None:
+        return any(one.driver in drivers for one in claim.status.allocation.devices.results)
+    asked = [classes.get(name, frozenset()) for name in claim.classes]
+    return not asked or any(not names or names & drivers for names in asked)
+
+
+def _uses(pod: Pod, ours: set[tuple[str, str]], there: set[tuple[str, str]]) -> bool:
+    """Whether a pod uses a claim of ours, or one that is not there and may become one."""
+    keys = [(pod.metadata.namespace, name) for _, name, _ in claim_names(pod)]
+    return any(key in ours or key not in there for key in keys)

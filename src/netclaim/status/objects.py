@@ -1,0 +1,144 @@
+"""The API's objects, as far as `netclaim status` reads them, by kind.
+
+Promise: fields that are missing or null have their empty value; fields that nobody asks for are
+ignored. An object that is not what its kind says is left out, and named. No I/O.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from netclaim.status.dra_objects import Base, Claim, Class, Condition, Meta, Slice
+
+__all__ = ["Node", "Objects", "Pod", "read_objects"]
+
+T = TypeVar("T")
+
+
+class PodClaim(Base, frozen=True):
+    """How a pod names a claim."""
+
+    name: str
+    resource_claim_name: str = ""
+    resource_claim_template_name: str = ""
+
+
+class Container(Base, frozen=True):
+    """A container, which may name claims of its pod."""
+
+    name: str = ""
+    resources: Mapping[str, Any] = {}
+
+
+class PodSpec(Base, frozen=True):
+    """What a pod asks for."""
+
+    node_name: str = ""
+    containers: tuple[Container, ...] = ()
+    resource_claims: tuple[PodClaim, ...] = ()
+
+
+class Extended(Base, frozen=True):
+    """The claim that the scheduler made of a pod's extended resources."""
+
+    resource_claim_name: str = ""
+
+
+class PodStatus(Base, frozen=True):
+    """What became of a pod."""
+
+    phase: str = ""
+    conditions: tuple[Condition, ...] = ()
+    resource_claim_statuses: tuple[PodClaim, ...] = ()
+    extended_resource_claim_status: Extended = Extended()
+
+
+class Pod(Base, frozen=True):
+    """A pod."""
+
+    metadata: Meta
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+class NodeSpec(Base, frozen=True):
+    """What is set of a node."""
+
+    unschedulable: bool = False
+
+
+class NodeStatus(Base, frozen=True):
+    """What a node says of itself."""
+
+    conditions: tuple[Condition, ...] = ()
+
+
+class Node(Base, frozen=True):
+    """A node."""
+
+    metadata: Meta
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+    @property
+    def ready(self) -> bool | None:
+        """Whether it is Ready; None if it does not say."""
+        found = (one for one in self.status.conditions if one.type == "Ready")
+        return next((one.status == "True" for one in found), None)
+
+
+class Objects(msgspec.Struct, frozen=True):
+    """All objects by kind, and lines about those that could not be read."""
+
+    nodes: tuple[Node, ...] = ()
+    slices: tuple[Slice, ...] = ()
+    classes: tuple[Class, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    pods: tuple[Pod, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+def read_objects(found: Iterable[Mapping[str, Any]]) -> Objects:
+    """Read objects of v1; kinds that we do not show are ignored."""
+    by_kind: dict[str, list[Mapping[str, Any]]] = {}
+    for one in found:
+        by_kind.setdefault(str(one.get("kind")), []).append(one)
+    unread: list[str] = []
+
+    def read(kind: str, form: type[T]) -> tuple[T, ...]:
+        return tuple(_read(by_kind.get(kind, ()), kind, form, unread))
+
+    return Objects(
+        nodes=read("Node", Node),
+        slices=read("ResourceSlice", Slice),
+        classes=read("DeviceClass", Class),
+        claims=read("ResourceClaim", Claim),
+        pods=read("Pod", Pod),
+        unread=tuple(unread),
+    )
+
+
+def _read(
+    found: Iterable[Mapping[str, Any]], kind: str, form: type[T], unread: list[str]
+) -> Iterable[T]:
+    for one in found:
+        try:
+            yield msgspec.convert(one, form)
+        except msgspec.ValidationError:
+            try:
+                yield msgspec.convert(_without_nulls(one), form)
+            except msgspec.ValidationError as error:
+                unread.append(f"{kind} {_name(one)} cannot be read: {error}")
+
+
+def _without_nulls(value: Any) -> Any:
+    """Leave out keys whose value is null, which means the same."""
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
+    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+
+
+def _name(found: Mapping[str, Any]) -> str:
+    meta = found.get("metadata")
+    return str(meta.get("name")) if isinstance(meta, Mapping) else "without a name"

@@ -1,0 +1,210 @@
+"""What `netclaim status` shows, as values; as JSON and YAML they are its stable output.
+
+The names of fields become camelCase in JSON. docs/status.md describes every field, and a test
+compares the two.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+__all__ = [
+    "Capacity",
+    "ClaimDevice",
+    "ClaimState",
+    "ClaimStatus",
+    "ClaimUse",
+    "Device",
+    "DeviceState",
+    "Driver",
+    "Interface",
+    "Node",
+    "Pod",
+    "PodClaim",
+    "PodState",
+    "Problem",
+    "Severity",
+    "Status",
+    "Taint",
+]
+
+DeviceState: TypeAlias = Literal["free", "used", "shared", "tainted", "unavailable"]
+ClaimState: TypeAlias = Literal["Pending", "Allocated", "Reserved", "Ready", "NotReady"]
+PodState: TypeAlias = Literal["Ready", "Waiting", "NotReady", "Ended"]
+Severity: TypeAlias = Literal["error", "warning"]
+
+
+class _Value(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    pass
+
+
+class Driver(_Value, frozen=True, kw_only=True):
+    """A driver, and how much of what it publishes is in use."""
+
+    name: str
+    nodes: int
+    devices: int
+    free: int
+    used: int
+    shared: int
+    tainted: int
+    unavailable: int
+    claims: int
+    classes: tuple[str, ...] = ()
+
+
+class Node(_Value, frozen=True, kw_only=True):
+    """A node, and how much of what it has is in use."""
+
+    name: str
+    ready: bool | None
+    cordoned: bool = False
+    drivers: tuple[str, ...] = ()
+    devices: int = 0
+    free: int = 0
+    used: int = 0
+    shared: int = 0
+    tainted: int = 0
+    unavailable: int = 0
+    claims: int = 0
+    pods: int = 0
+
+
+class Taint(_Value, frozen=True, kw_only=True):
+    """What keeps claims from a device."""
+
+    key: str
+    value: str
+    effect: str
+
+
+class Capacity(_Value, frozen=True, kw_only=True):
+    """How much there is of something, and how much of it claims have."""
+
+    name: str
+    total: str
+    used: str
+
+
+class ClaimUse(_Value, frozen=True, kw_only=True):
+    """A claim that has a device, and the pods that the claim is reserved for."""
+
+    namespace: str
+    claim: str
+    request: str
+    pods: tuple[str, ...] = ()
+    share_id: str = msgspec.field(default="", name="shareID")
+    admin_access: bool = False
+    consumed_capacity: Mapping[str, str] = {}
+
+
+class Device(_Value, frozen=True, kw_only=True):
+    """A published device."""
+
+    driver: str
+    pool: str
+    name: str
+    node: str
+    state: DeviceState
+    shareable: bool = False
+    attributes: Mapping[str, str | int | bool] = {}
+    capacity: tuple[Capacity, ...] = ()
+    taints: tuple[Taint, ...] = ()
+    used_by: tuple[ClaimUse, ...] = ()
+
+
+class Interface(_Value, frozen=True, kw_only=True):
+    """An interface in a pod."""
+
+    name: str
+    ips: tuple[str, ...] = ()
+    mac: str = ""
+    claim: str = ""
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+
+
+class ClaimDevice(_Value, frozen=True, kw_only=True):
+    """A device that a claim has, with what its driver reports; `ready` is None before it does."""
+
+    driver: str
+    pool: str
+    device: str
+    request: str
+    share_id: str = msgspec.field(default="", name="shareID")
+    admin_access: bool = False
+    node: str = ""
+    ready: bool | None = None
+    reason: str = ""
+    message: str = ""
+    since: str = ""
+    interface: str = ""
+    mac: str = ""
+    ips: tuple[str, ...] = ()
+
+
+class ClaimStatus(_Value, frozen=True, kw_only=True):
+    """A claim."""
+
+    namespace: str
+    name: str
+    state: ClaimState
+    deleting: bool = False
+    classes: tuple[str, ...] = ()
+    message: str = ""
+    since: str = ""
+    devices: tuple[ClaimDevice, ...] = ()
+    pods: tuple[str, ...] = ()
+
+
+class PodClaim(_Value, frozen=True, kw_only=True):
+    """A claim that a pod uses; without a name if it is not made yet."""
+
+    entry: str
+    claim: str
+    template: str
+    state: ClaimState | Literal["Missing"]
+
+
+class Pod(_Value, frozen=True, kw_only=True):
+    """A pod that uses claims."""
+
+    namespace: str
+    name: str
+    node: str
+    phase: str
+    state: PodState
+    waiting: str = ""
+    interfaces: tuple[Interface, ...] = ()
+    claims: tuple[PodClaim, ...] = ()
+
+
+class Problem(_Value, frozen=True, kw_only=True):
+    """Something that is not as it should be, and what to do about it."""
+
+    severity: Severity
+    kind: str
+    namespace: str
+    name: str
+    message: str
+    hint: str = ""
+
+    @property
+    def about(self) -> str:
+        """What it is about, such as `claim default/nic`."""
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind.removeprefix('Resource').lower()} {name}"
+
+
+class Status(_Value, frozen=True, kw_only=True):
+    """Everything that was asked for; lists that were not asked for are empty."""
+
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    drivers: tuple[Driver, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    devices: tuple[Device, ...] = ()
+    claims: tuple[ClaimStatus, ...] = ()
+    pods: tuple[Pod, ...] = ()

@@ -1,0 +1,112 @@
+"""List objects of a cluster: whatever version it serves, in v1's form.
+
+Promise: only looks. `look` goes on without the kinds that the user may not list, and says which
+they are; of a kind that may be listed in one namespace only, it lists that. `read_cluster` needs
+all that decides about claims, and raises. Limit: each list is of one moment, not all of the same.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from netclaim.kube import (
+    NODES,
+    PODS,
+    Client,
+    Cluster,
+    ForbiddenError,
+    Resource,
+    Selection,
+    connect,
+    dra_resource,
+    negotiate,
+)
+from netclaim.manifests.conversion import Version, to_v1
+from netclaim.manifests.objects import Object
+
+__all__ = ["Found", "Wanted", "in_v1", "look", "read_cluster", "selection_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A kind to list, in one namespace or in all; if all are refused, `at_least` in this one."""
+
+    kind: str
+    namespace: str = ""
+    at_least: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was listed, and what could not be: one line each, for the user."""
+
+    objects: tuple[Object, ...]
+    listed: tuple[Selection, ...]
+    refused: tuple[str, ...] = ()
+
+
+async def look(client: Client, wanted: Sequence[Wanted], version: Version) -> Found:
+    """List some kinds; what the user may not list is left out and named."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_look(client, one, version)) for one in wanted]
+    parts = [task.result() for task in tasks]
+    return Found(
+        tuple(found for part in parts for found in part.objects),
+        tuple(selection for part in parts for selection in part.listed),
+        tuple(line for part in parts for line in part.refused),
+    )
+
+
+async def _look(client: Client, wanted: Wanted, version: Version) -> Found:
+    selection = selection_of(wanted.kind, version, wanted.namespace)
+    try:
+        return Found(tuple(await _list(client, selection, version)), (selection,))
+    except ForbiddenError as error:
+        if selection.namespace or not wanted.at_least or not selection.resource.namespaced:
+            return Found((), (), (f"{selection.resource.plural} cannot be listed: {error}",))
+    less = await _look(client, Wanted(wanted.kind, wanted.at_least), version)
+    only = (
+        f"{selection.resource.plural} of other namespaces than {wanted.at_least} cannot be listed"
+    )
+    return Found(less.objects, less.listed, (*less.refused, *((only,) if less.listed else ())))
+
+
+async def read_cluster(cluster: Cluster, namespace: str) -> tuple[Object, ...]:
+    """List everything that decides about the claims of a namespace.
+
+    Claims are listed in all namespaces, since they say which devices are taken; pods and templates
+    only in the one that was asked about.
+    """
+    async with connect(cluster) as client:
+        version = await negotiate(client)
+        wanted = [
+            selection_of(kind, version)
+            for kind in ("Node", "ResourceSlice", "DeviceClass", "ResourceClaim")
+        ]
+        wanted += [
+            selection_of(kind, version, namespace) for kind in ("ResourceClaimTemplate", "Pod")
+        ]
+        async with asyncio.TaskGroup() as group:
+            lists = [group.create_task(_list(client, one, version)) for one in wanted]
+    return tuple(found for task in lists for found in task.result())
+
+
+def selection_of(kind: str, version: Version, namespace: str = "") -> Selection:
+    """Return where a kind is listed, in a namespace if it has one."""
+    core = {one.kind: one for one in (NODES, PODS)}
+    resource = core.get(kind) or dra_resource(kind, version)
+    return Selection(resource, namespace if resource.namespaced else "")
+
+
+def in_v1(resource: Resource, item: dict[str, Any], version: Version) -> dict[str, Any]:
+    """Return an object in v1's form with its kind, which lists leave out."""
+    if resource in (NODES, PODS):
+        return {**item, "apiVersion": resource.api_version, "kind": resource.kind}
+    return to_v1(item, resource.kind, version)
+
+
+async def _list(client: Client, selection: Selection, version: Version) -> list[Object]:
+    listing = await client.list(selection)
+    found = [in_v1(selection.resource, item, version) for item in listing.items]
+    return [Object(one, one) for one in found]
