@@ -346,7 +346,7 @@ ROWS: Final = (
                         "{{node}} {{loop}}",
                     ),
                 ),
-                width=6,
+                width=8,
             ),
             Panel(
                 "Event loop stalls and failures of parts",
@@ -363,7 +363,7 @@ ROWS: Final = (
                         "part {{part}}",
                     ),
                 ),
-                width=6,
+                width=8,
             ),
             Panel(
                 "Garbage collection",
@@ -387,7 +387,20 @@ ROWS: Final = (
                         "dropped events",
                     ),
                 ),
-                width=6,
+                width=8,
+            ),
+            Panel(
+                "Memory",
+                "What the driver's process has in memory, for each node.",
+                "bytes",
+                (
+                    Query(
+                        "sum by (node) (process_resident_memory_bytes "
+                        f"and on (job, instance) netclaim_build_info{{{OF}}})",
+                        "{{node}}",
+                    ),
+                ),
+                width=8,
             ),
             Panel(
                 "Settings",
@@ -397,7 +410,7 @@ ROWS: Final = (
                     Query(f"sum(netclaim_settings_valid{{{OF}}} == bool 0)", "file not valid"),
                     Query(gauge("netclaim_settings_restart_needed"), "restart needed"),
                 ),
-                width=6,
+                width=8,
             ),
             Panel(
                 "Versions",
@@ -409,7 +422,7 @@ ROWS: Final = (
                         "{{version}}, Python {{python}}",
                     ),
                 ),
-                width=6,
+                width=8,
             ),
         ),
     ),

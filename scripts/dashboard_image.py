@@ -23,6 +23,7 @@ COLOURS: Final = (
 )  # fmt: skip
 LEGEND_ROWS: Final = 2
 TICKS: Final = 4
+MIB: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ def _ceiling(highest: float, unit: str) -> float:
         return 1.0 if highest > 0.2 else 0.2
     if highest <= 0:
         return 1.0
-    step = 1e-6
+    step = MIB if unit == "bytes" else 1e-6
     while True:
         for factor in (1, 2, 4, 8):
             if step * factor >= highest * 1.05:
@@ -183,6 +184,8 @@ def _amount(value: float, unit: str) -> str:
             return f"{value * 1000:g} ms" if value < 1 else f"{value:g} s"
         case "ops" | "reqps":
             return f"{value:g} /s"
+        case "bytes":
+            return f"{value / MIB:g} MiB"
     return f"{value:g}"
 
 
