@@ -15,7 +15,6 @@ from typing import Annotated, Final, NamedTuple
 
 import typer
 
-from netclaim.cli.driver import LINK_DEFAULTS, CniBinDir, DriverName, LeaseDir, driver_name_of
 from netclaim.cli.setting_options import takes_settings
 from netclaim.doctor.cluster_sight import Account, ClusterSight
 from netclaim.doctor.examine import examine
@@ -25,6 +24,8 @@ from netclaim.doctor.show import as_json, show
 from netclaim.doctor.support import STDOUT, SUFFIXES, collect, refuse_existing, write_archive
 from netclaim.errors import RequestError
 from netclaim.framework import Settings
+from netclaim.framework.setting_flags import settings_of
+from netclaim.framework.setting_sources import Followed
 from netclaim.framework.settings import host_name
 from netclaim.kube import Client, Cluster, KubeConfigError, connect, load_cluster
 from netclaim.screen import screen_for
@@ -59,9 +60,12 @@ class Outputs(NamedTuple):
     "runtime_socket",
     "cdi_dir",
     "http_address",
+    "name",
+    "lease_dir",
+    "cni_path",
 )
 def command(
-    settings: Settings,
+    followed: Followed,
     *,
     cluster: Annotated[
         bool, typer.Option("--cluster", help="Look at the cluster of the kubeconfig.")
@@ -100,9 +104,6 @@ def command(
     service_account: Annotated[
         str, typer.Option(help="The driver's service account, if it has no DaemonSet.")
     ] = ACCOUNT.name,
-    driver_name: DriverName = LINK_DEFAULTS.name,
-    lease_dir: LeaseDir = LINK_DEFAULTS.lease_dir,
-    cni_bin_dir: CniBinDir = None,
 ) -> None:
     r"""Find out what is wrong with a cluster or a node, and what to do.
 
@@ -120,7 +121,8 @@ def command(
       kubectl -n netclaim-system exec POD -- netclaim doctor --node
     """
     outputs = _outputs(output or ())
-    name = driver_name_of(driver_name)
+    said = followed.started
+    settings, name = settings_of(said), said["name"]
     if outputs.archive is not None:
         refuse_existing(outputs.archive, force=force)
     there = _cluster(kubeconfig, context, asked=cluster, node=node)
@@ -128,8 +130,8 @@ def command(
         NodeSight(
             settings,
             name,
-            lease_dir,
-            tuple(map(Path, cni_bin_dir or LINK_DEFAULTS.cni_path)),
+            said["lease_dir"],
+            tuple(map(Path, said["cni_path"])),
             in_pod="KUBERNETES_SERVICE_HOST" in os.environ,
         )
         if node or (not cluster and _is_node(settings))

@@ -13,11 +13,12 @@ import msgspec
 import typer
 
 from netclaim.cli.cluster_options import Context
-from netclaim.cli.driver import LINK_DEFAULTS, DriverName, driver_name_of
 from netclaim.cli.setting_options import takes_settings
 from netclaim.errors import HostError, NetclaimError, RequestError, faults_in
 from netclaim.framework import Settings
 from netclaim.framework.peek import Glimpse, peek
+from netclaim.framework.setting_flags import settings_of
+from netclaim.framework.setting_sources import Followed
 from netclaim.kube import Cluster, connect, load_cluster, negotiate
 from netclaim.kubelet.pod_resources import list_pod_resources, socket_below
 from netclaim.manifests.yaml_dialect import dump
@@ -34,12 +35,11 @@ DIFFERENT: Final = 1
 FORMS: Final = ("text", "json", "yaml")
 
 
-@takes_settings("node_name", "kubelet_dir", "state_dir", "kubeconfig")
+@takes_settings("node_name", "kubelet_dir", "state_dir", "kubeconfig", "name")
 def command(
-    settings: Settings,
+    followed: Followed,
     *,
     context: Context = "",
-    driver_name: DriverName = LINK_DEFAULTS.name,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="text|json|yaml", help="Output format.")
     ] = "text",
@@ -56,7 +56,8 @@ def command(
     if output not in FORMS:
         known = ", ".join(FORMS)
         raise RequestError(f'unknown format "{output}"; write one of {known}', path=("--output",))
-    view = asyncio.run(_look(settings, context, driver_name_of(driver_name)))
+    said = followed.started
+    view = asyncio.run(_look(settings_of(said), context, said["name"]))
     if output == "json":
         print(msgspec.json.format(msgspec.json.encode(view)).decode())
     elif output == "yaml":
