@@ -16,17 +16,19 @@ import msgspec
 import structlog
 
 from netclaim.chained import OK, TRY_AGAIN_LATER, Answer, Command, Listing, Refusal, Request
-from netclaim.errors import NetclaimError, RequestError
+from netclaim.errors import NetclaimError, RequestError, reason_of
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.attaching import Attaching
 from netclaim.framework.collect import Collected, Collector
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.journal import Journal
+from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import HasNetns
 from netclaim.framework.records import pods_of
 from netclaim.framework.repair import Repairer
 from netclaim.framework.retire import Retirement, holdings
+from netclaim.framework.subject import claims_fields, pod_fields
 from netclaim.model.pod import PodSandbox
 
 __all__ = ["ChainedCalls"]
@@ -51,6 +53,7 @@ class ChainedCalls:
         journal: Journal,
         collector: Collector,
         retirement: Retirement,
+        metrics: Metrics,
         has_netns: HasNetns,
     ) -> None:
         self._attacher = attacher
@@ -61,6 +64,7 @@ class ChainedCalls:
         self._journal = journal
         self._collector = collector
         self._retirement = retirement
+        self._metrics = metrics
         self._has_netns = has_netns
 
     async def __call__(self, request: Request) -> Answer:
@@ -95,7 +99,9 @@ class ChainedCalls:
         try:
             await self._attaching.wait(attempt)
         except Exception as error:
-            log.warning("attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error))
+            names = {**pod_fields(pod), **claims_fields(self._attacher.claims_of(pod))}
+            log.warning("attach.refused", **names, error=str(error))
+            self._metrics.note_refusal("sandbox", reason_of(error))
             raise
 
     async def _delete(self, pod: PodSandbox) -> None:
@@ -110,11 +116,16 @@ class ChainedCalls:
             if pod is not None and self._attacher.is_complete(pod):
                 return
             if pod is None:
+                self._metrics.note_refusal("container", "request")
                 raise NotAttachedError
             # The driver was started anew while the container was held.
             adopt = self._adopter.take_over
             attempt = self._attaching.begin(pod, adopt, roll_back=False, hooked=False)
-        await self._attaching.wait(attempt)
+        try:
+            await self._attaching.wait(attempt)
+        except Exception as error:
+            self._metrics.note_refusal("container", reason_of(error))
+            raise
 
     def _release_unlisted(self, config: bytes) -> None:
         """Release the sandboxes that the runtime does not list, unless their namespaces live."""
