@@ -4,7 +4,7 @@ PY := .venv/bin/python
 
 NATIVE := src/netclaim/chained/netclaim-attach
 
-.PHONY: help setup native parts lint test soak demo lab-demo bench faults lab-up lab-down lock proto clean
+.PHONY: help setup native parts lint test soak demo docs lab-demo bench faults lab-up lab-down lock proto clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ soak: setup ## start and end 2,000 pods, and check that the driver does not grow
 demo: setup ## the demo of the KubeCon talk, on an embedded cluster
 	@.venv/bin/netclaim demo
 
+docs: setup ## the documentation as a site, in .site/
+	@$(PY) scripts/site.py
+
 lab-demo: parts ## the same on a real Kubernetes, which is removed afterwards (root)
 	@$(PY) -m lab demo
 
@@ -64,4 +67,4 @@ proto: setup ## generate the protobuf modules from the .proto files
 	$(PY) scripts/gen_proto.py
 
 clean: ## remove .venv and caches of this checkout
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist $(NATIVE)
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .site dist $(NATIVE)
