@@ -63,7 +63,13 @@ async def test_address_that_cannot_be(address: str, error: type[Exception]) -> N
     metrics = Metrics("d", clock)
     with pytest.raises(error, match=address.partition(":")[0]):
         async with http_serving(
-            address, metrics, lambda: "", unhealthy=lambda: "", asked_for=True, clock=clock
+            address,
+            metrics,
+            lambda: "",
+            unhealthy=lambda: "",
+            refresh=lambda: None,
+            asked_for=True,
+            clock=clock,
         ):
             pass
 

@@ -229,6 +229,22 @@ class Settings:
             read=_address,
         ),
     )
+    health_socket: str = field(
+        default="",
+        metadata=about(
+            "NETCLAIM_HEALTH_SOCKET",
+            "A Unix socket that serves /healthz and /readyz as well, for probes of this process: "
+            "the port may be another process's during an update. Empty: none.",
+        ),
+    )
+    daemon_set: str = field(
+        default="",
+        metadata=about(
+            "NETCLAIM_DAEMON_SET",
+            "The DaemonSet that runs the driver, as NAMESPACE/NAME. `netclaim driver retire` asks "
+            "the API server whether it still exists. Empty: nothing is asked.",
+        ),
+    )
     prepare_budget_s: float = field(
         default=40.0,
         metadata=about(
