@@ -15,7 +15,16 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from netclaim.chained import OK, TRY_AGAIN_LATER, Answer, Command, Listing, Refusal, Request
+from netclaim.chained import (
+    AGAIN,
+    OK,
+    TRY_AGAIN_LATER,
+    Answer,
+    Command,
+    Listing,
+    Refusal,
+    Request,
+)
 from netclaim.errors import NetclaimError, RequestError
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
@@ -51,6 +60,7 @@ class ChainedCalls:
         journal: Journal,
         collector: Collector,
         retirement: Retirement,
+        instance: str,
         has_netns: HasNetns,
     ) -> None:
         self._attacher = attacher
@@ -61,6 +71,7 @@ class ChainedCalls:
         self._journal = journal
         self._collector = collector
         self._retirement = retirement
+        self._instance = instance
         self._has_netns = has_netns
 
     async def __call__(self, request: Request) -> Answer:
@@ -81,9 +92,7 @@ class ChainedCalls:
                     collected = await self._collector.collect(dry_run=request.dry_run)
                     return Listing(_lines(collected, dry_run=request.dry_run))
                 case Command.RETIRE:
-                    held = holdings(self._journal.bookings.values(), self._journal.leases.values())
-                    self._retirement.begin(held)
-                    return Listing(held)
+                    return self._retire(request.instance)
         except RequestError as error:
             return Refusal(str(error), INVALID_CONFIG)
         except NetclaimError as error:
@@ -115,6 +124,14 @@ class ChainedCalls:
             adopt = self._adopter.take_over
             attempt = self._attaching.begin(pod, adopt, roll_back=False, hooked=False)
         await self._attaching.wait(attempt)
+
+    def _retire(self, instance: str) -> Answer:
+        """What is held, or `again` if another process is meant, which does not work any more."""
+        if instance != self._instance:
+            return AGAIN
+        held = holdings(self._journal.bookings.values(), self._journal.leases.values())
+        self._retirement.begin(held)
+        return Listing(held)
 
     def _release_unlisted(self, config: bytes) -> None:
         """Release the sandboxes that the runtime does not list, unless their namespaces live."""

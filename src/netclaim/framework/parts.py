@@ -307,6 +307,7 @@ def _network(
         journal=journal,
         collector=collector,
         retirement=ground.retirement,
+        instance=ground.settings.instance,
         has_netns=has_netns,
     )
     return Network(attaching, repairer, hooks, calls, runtime), collector
