@@ -122,12 +122,12 @@ AUTHORS = [
     ("--nri-socket", "/var/run/nri/nri.sock"),
     ("--nri-index", "50"),
     ("--runtime-socket", "/run/containerd/containerd.sock"),
-    ("--attach-timeout-s", "30.0"),
+    ("--attach-timeout", "30.0"),
     ("--cdi-dir", "/var/run/cdi"),
     ("--http-address", "127.0.0.1:9178"),
     ("--health-socket", ""),
     ("--daemon-set", ""),
-    ("--prepare-budget-s", "40.0"),
+    ("--prepare-budget", "40.0"),
     ("--log-format", "json"),
     ("--log-level", "info"),
 ]
@@ -158,7 +158,7 @@ def test_options(module: str, expected: list[tuple[str, str | None, str]]) -> No
 
 
 def test_an_authors_flags() -> None:
-    """A driver built on the framework has the flags and defaults that it always had."""
+    """A driver built on the framework has the flags and defaults of `netclaim driver`."""
     parser = argparse.ArgumentParser(add_help=False)
     add_flags(parser)
     flags = {

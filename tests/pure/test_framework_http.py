@@ -48,6 +48,7 @@ class Process:
             Metrics("a.example.com", self.clock),
             lambda: self.missing,
             unhealthy=lambda: self.illness,
+            refresh=lambda: None,
             asked_for=asked_for,
             clock=self.clock,
             socket=socket,

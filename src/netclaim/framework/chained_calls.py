@@ -25,17 +25,19 @@ from netclaim.chained import (
     Refusal,
     Request,
 )
-from netclaim.errors import NetclaimError, RequestError
+from netclaim.errors import NetclaimError, RequestError, reason_of
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.attaching import Attaching
 from netclaim.framework.collect import Collected, Collector
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.journal import Journal
+from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import HasNetns
 from netclaim.framework.records import pods_of
 from netclaim.framework.repair import Repairer
 from netclaim.framework.retire import Retirement, holdings
+from netclaim.framework.subject import claims_fields, pod_fields
 from netclaim.model.pod import PodSandbox
 
 __all__ = ["ChainedCalls"]
@@ -61,6 +63,7 @@ class ChainedCalls:
         collector: Collector,
         retirement: Retirement,
         instance: str,
+        metrics: Metrics,
         has_netns: HasNetns,
     ) -> None:
         self._attacher = attacher
@@ -72,6 +75,7 @@ class ChainedCalls:
         self._collector = collector
         self._retirement = retirement
         self._instance = instance
+        self._metrics = metrics
         self._has_netns = has_netns
 
     async def __call__(self, request: Request) -> Answer:
@@ -104,7 +108,9 @@ class ChainedCalls:
         try:
             await self._attaching.wait(attempt)
         except Exception as error:
-            log.warning("attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error))
+            names = {**pod_fields(pod), **claims_fields(self._attacher.claims_of(pod))}
+            log.warning("attach.refused", **names, error=str(error))
+            self._metrics.note_refusal("sandbox", reason_of(error))
             raise
 
     async def _delete(self, pod: PodSandbox) -> None:
@@ -119,11 +125,16 @@ class ChainedCalls:
             if pod is not None and self._attacher.is_complete(pod):
                 return
             if pod is None:
+                self._metrics.note_refusal("container", "request")
                 raise NotAttachedError
             # The driver was started anew while the container was held.
             adopt = self._adopter.take_over
             attempt = self._attaching.begin(pod, adopt, roll_back=False, hooked=False)
-        await self._attaching.wait(attempt)
+        try:
+            await self._attaching.wait(attempt)
+        except Exception as error:
+            self._metrics.note_refusal("container", reason_of(error))
+            raise
 
     def _retire(self, instance: str) -> Answer:
         """What is held, or `again` if another process is meant, which does not work any more."""

@@ -4,9 +4,10 @@
     /readyz     503 with what is missing, or does not work for now
     /metrics    numbers, in Prometheus' text form
 
-Promise: a port that another process has does not keep the driver from its work. Two instances of a
-driver share a node's port while one takes over from the other, and several drivers have the same
-default; it is tried again until it is free, with one line in the log.
+Promise: a scrape holds up no event loop: its text is made in a thread, one at a time. A port that
+another process has does not keep the driver from its work. Two instances of a driver share a node's
+port while one takes over from the other, and several drivers have the same default; it is tried
+again until it is free, with one line in the log.
 A Unix socket can be served as well, which no other process shares: for probes of this one.
 Limit: an address that was asked for and cannot be listened on for another reason is an error.
 """
@@ -43,16 +44,18 @@ async def http_serving(
     not_ready: Callable[[], str],
     *,
     unhealthy: Callable[[], str],
+    refresh: Callable[[], None],
     asked_for: bool,
     clock: Clock,
     socket: str = "",
 ) -> AsyncIterator[None]:
     """Serve while the block runs. `not_ready` says what is still missing; nothing means ready.
 
-    `unhealthy` says why the process should be restarted. An address that nobody `asked_for` need
-    not be one that this node has. An empty one serves nothing, and so does an empty `socket`.
+    `unhealthy` says why the process should be restarted. `refresh` brings the metrics in line with
+    the state of the process. An address that nobody `asked_for` need not be one that this node has.
+    An empty one serves nothing, and so does an empty `socket`.
     """
-    application = _application(metrics, not_ready, unhealthy)
+    application = _application(metrics, not_ready, unhealthy, refresh)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=SHUTDOWN_S)
     await runner.setup()
     try:
@@ -118,7 +121,10 @@ async def _until_free(listen: Callable[[], Awaitable[None]], clock: Clock) -> No
 
 
 def _application(
-    metrics: Metrics, not_ready: Callable[[], str], unhealthy: Callable[[], str]
+    metrics: Metrics,
+    not_ready: Callable[[], str],
+    unhealthy: Callable[[], str],
+    refresh: Callable[[], None],
 ) -> web.Application:
     async def healthz(_request: web.Request) -> web.Response:
         return _answer(unhealthy())
@@ -126,9 +132,14 @@ def _application(
     async def readyz(_request: web.Request) -> web.Response:
         return _answer(not_ready())
 
+    scraping = asyncio.Lock()
+
     async def exposition(_request: web.Request) -> web.Response:
         headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-        return web.Response(body=metrics.exposition(), headers=headers)
+        async with scraping:  # a disk that does not answer keeps one thread, not all of them
+            refresh()
+            body = await asyncio.to_thread(metrics.exposition)
+        return web.Response(body=body, headers=headers)
 
     application = web.Application()
     application.router.add_get("/healthz", healthz)

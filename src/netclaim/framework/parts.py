@@ -192,7 +192,13 @@ def build(
     if attached is None:
         network = None
         collector = Collector(
-            driver, journal, look=None, bookings=preparer, files=files, clock=clock
+            driver,
+            journal,
+            look=None,
+            bookings=preparer,
+            files=files,
+            metrics=metrics,
+            clock=clock,
         )
     else:
         network, collector = _network(ground, attached, preparer, files)
@@ -287,6 +293,7 @@ def _network(
         repairer,
         hold=attached.hold,
         hook_time=hook_time,
+        metrics=ground.metrics,
         clock=clock,
     )
     state = NodeState(
@@ -297,7 +304,15 @@ def _network(
         release=repairer.note_gone,
     )
     look = LivingLook(journal, state, ground.claims, ground.pods, clock)
-    collector = Collector(driver, journal, look=look, bookings=preparer, files=files, clock=clock)
+    collector = Collector(
+        driver,
+        journal,
+        look=look,
+        bookings=preparer,
+        files=files,
+        metrics=ground.metrics,
+        clock=clock,
+    )
     calls = ChainedCalls(
         attacher,
         adopter,
@@ -308,6 +323,7 @@ def _network(
         collector=collector,
         retirement=ground.retirement,
         instance=ground.settings.instance,
+        metrics=ground.metrics,
         has_netns=has_netns,
     )
     return Network(attaching, repairer, hooks, calls, runtime), collector

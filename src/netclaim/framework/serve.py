@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Final
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from netclaim.chained import PlanFiles
 from netclaim.errors import NetclaimError, exit_code, faults_in
@@ -47,9 +48,10 @@ from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.setting_flags import followed_from_command_line, settings_of
 from netclaim.framework.setting_sources import Followed, Resolved
 from netclaim.framework.settings import HTTP_ADDRESS, Settings
+from netclaim.framework.tracer import traced
 from netclaim.framework.turn import Turns
 from netclaim.framework.watchdog import Watchdog, Watched, this_loop, watching
-from netclaim.kube import connect, load_cluster
+from netclaim.kube import Answered, connect, load_cluster
 from netclaim.kubelet import HealthBoard, PluginSockets, RegistrationVerdict, serve_plugin
 from netclaim.model.pod import PodSandbox
 from netclaim.nri import Plugin
@@ -104,8 +106,24 @@ async def run_driver(
     retirement: Retirement | None = None,
 ) -> None:
     """Run a driver until cancelled."""
-    clock = clock or SystemClock()
-    retirement = retirement or Retirement()
+    async with traced(driver.name, settings.node_name):
+        with bound_contextvars(driver=driver.name, node=settings.node_name):
+            await _run_driver(
+                driver,
+                settings,
+                followed,
+                clock or SystemClock(),
+                retirement or Retirement(),
+            )
+
+
+async def _run_driver(
+    driver: Driver,
+    settings: Settings,
+    followed: Followed | None,
+    clock: Clock,
+    retirement: Retirement,
+) -> None:
     sockets = PluginSockets.under(settings.kubelet_dir, driver.name, settings.instance)
     cluster = load_cluster(settings.kubeconfig)
     hooks = RelayedHooks(partial(_concerns, RuntimePlaces.of(settings, driver.name).plans))
@@ -116,9 +134,9 @@ async def run_driver(
             own = await stack.enter_async_context(own_loop("hooks"))
             driver = hooks_on(own, driver)
             loops.append(Watched("hooks", own.loop, own.thread.ident or 0))
-        metrics = Metrics(driver.name, clock)
+        metrics = Metrics(driver.name, clock, driver.collectors())
         watchdog = await stack.enter_async_context(watching(loops, metrics, clock))
-        client = await stack.enter_async_context(connect(cluster))
+        client = await stack.enter_async_context(connect(cluster, partial(_note_request, metrics)))
         turns = Turns(
             driver,
             settings,
@@ -139,6 +157,7 @@ async def run_driver(
                 metrics,
                 state.not_ready,
                 unhealthy=state.unhealthy,
+                refresh=partial(state.refresh, metrics),
                 asked_for=settings.http_address != HTTP_ADDRESS,
                 clock=clock,
                 socket=settings.health_socket,
@@ -208,6 +227,18 @@ class _State:
             return "not registered with kubelet"
         return "; ".join(filter(None, (self._turns.standing.text(), self._watchdog.late())))
 
+    def refresh(self, metrics: Metrics) -> None:
+        """Bring the metrics in line with what is so now."""
+        metrics.ready.set(not self.not_ready())
+        metrics.seat_held.set(self._turns.leading)
+        metrics.registered.set(self.registered)
+        metrics.parts_failing.set(self._turns.standing.count())
+        if self._plugin is not None:
+            metrics.note_hooked("nri", hooked=self._plugin.runtime is not None)
+        installer = self._turns.installer
+        if installer is not None and self._turns.settings.runtime_hook != "nri":
+            metrics.note_hooked("cni", hooked=installer.installed)
+
     def unhealthy(self) -> str:
         """Why the process should be started again; nothing if there is no reason."""
         ended = [task.get_name() for task in self._turns.running if task.done()]
@@ -224,6 +255,10 @@ def _plugin(driver: Driver, settings: Settings, hooks: RelayedHooks) -> Plugin |
 
 def _concerns(plans: Path, pod: PodSandbox) -> bool:
     return PlanFiles(plans).concerns(pod.uid, pod.namespace)
+
+
+def _note_request(metrics: Metrics, answered: Answered) -> None:
+    metrics.note_api(answered.verb, answered.resource, answered.code, answered.took_s)
 
 
 async def _never_mind() -> None:

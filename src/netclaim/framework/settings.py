@@ -2,8 +2,7 @@
 
 A setting is a field of `Settings`; see `framework/setting.py` for what its metadata says.
 Promise: nothing about a setting is said anywhere else; a value that cannot be is refused by the
-reader beside it, whoever said it. Limit: an author's flags are named after the fields
-(`--attach-timeout-s`); `netclaim driver` and the file leave out the unit.
+reader beside it, whoever said it. Flags, variables and the keys of the file leave out the unit.
 """
 
 import math

@@ -193,6 +193,7 @@ class Turns:
             lambda: stack.enter_async_context(open_journal(self._journal_path, boot_id)),
             backoff=STARTING,
             clock=self.clock,
+            metrics=self.metrics,
             retried=(JournalError, JournalBusyError) if worked else (JournalBusyError,),
         )
 
@@ -201,7 +202,9 @@ class Turns:
         if journal.node is not None:
             return journal.node
         self.waits_for = f"waiting for the API server at {self.server}"
-        node = await retry("node", self._ask_node, backoff=STARTING, clock=self.clock)
+        node = await retry(
+            "node", self._ask_node, backoff=STARTING, clock=self.clock, metrics=self.metrics
+        )
         await journal.put_node(node)
         return node
 
@@ -263,6 +266,7 @@ class Turns:
             part,
             backoff=Backoff(),
             clock=self.clock,
+            metrics=self.metrics,
             retried=PASSING,
             standing=self.standing,
         )
@@ -323,7 +327,12 @@ class Turns:
         known = node
         while True:
             now = await retry(
-                "node", self._ask_node, backoff=Backoff(), clock=self.clock, retried=PASSING
+                "node",
+                self._ask_node,
+                backoff=Backoff(),
+                clock=self.clock,
+                metrics=self.metrics,
+                retried=PASSING,
             )
             if now != known:
                 await self._learn_node(journal, now)
