@@ -84,6 +84,12 @@ def test_a_release_from_install_to_uninstall(charted: Lab) -> None:
     check_free_nodes_are_clean(charted, before)
     assert burst_addresses(burst) == seen
     check_others_start(burst)
+    helm.install()
+    wait_no_driver_leaves(charted)
+    assert driver_nodes(charted) == Counter(NODES)
+
+    helm.uninstall()
+    assert burst_addresses(burst) == seen
     wait_no_slices(admin)
     end_burst(admin)
     check_all_clean(charted, before)
@@ -189,6 +195,16 @@ def check_others_start(burst: Kubectl) -> None:
     burst.apply(deployment("plain", 6))
     burst.wait("deployment/plain", "jsonpath={.status.availableReplicas}=6")
     burst("delete", "deployment/plain", "--cascade=foreground", "--timeout=180s")
+
+
+def wait_no_driver_leaves(lab: Lab) -> None:
+    """A driver that was leaving ends when a new one has taken over."""
+    kubectl = lab.kubectl(CHART_NAMESPACE)
+    eventually(
+        lambda: [p for p in kubectl.items("pods") if "deletionTimestamp" in p["metadata"]],
+        lambda leaving: leaving == [],
+        "no driver that leaves",
+    )
 
 
 def wait_no_slices(admin: Kubectl) -> None:
