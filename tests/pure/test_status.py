@@ -173,6 +173,11 @@ PREEMPTION = (
             "error: pod default/p: runs without its interface: no address",
         ),
         (
+            claim("c", "eth0", pods=("p",)),
+            pod("p", "c", on="one"),
+            "warning: pod default/p: runs, but the driver on one has not reported eth0 yet",
+        ),
+        (
             claim("c", "eth0", ready=False, message="no address"),
             pod("ended", "c", on="one", phase="Succeeded"),
             "error: claim default/c: not ready: no address",
@@ -206,8 +211,8 @@ def test_problems_of_devices() -> None:
     taint = {"key": "k", "value": "v", "effect": "NoExecute"}
     published = links("one", link("eth0"), link("eth1", taints=[taint]))
     assert problems(published, claim("a", "eth0"), claim("b", "eth0")) == [
-        "error: device one/eth0: is allocated to several claims: default/a and default/b",
-        "warning: device one/eth1: is tainted: k=v:NoExecute",
+        "error: device one/eth0: allocated to several claims: default/a and default/b",
+        "warning: device one/eth1: tainted: k=v:NoExecute",
     ]
 
 
@@ -227,6 +232,11 @@ def test_a_driver_that_publishes_nothing() -> None:
     ]
     assert problems(ready_node("one")) == []
     assert status(ready_node("one")).drivers == ()
+    assert status(ready_node("one")).notes == (f"there are no devices of {DRIVER}",)
+    gpus = links("one", link("gpu0"))
+    gpus["spec"]["driver"] = "gpu.example.com"
+    (note,) = status(ready_node("one"), gpus).notes
+    assert note.endswith("; --all-drivers shows those of gpu.example.com")
 
 
 def test_other_drivers() -> None:

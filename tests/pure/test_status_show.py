@@ -312,6 +312,15 @@ def test_dumps(
         assert capsys.readouterr().out == wanted
 
 
+def test_a_dump_that_is_too_large(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """YAML of a large cluster takes minutes to read: the user is told what takes seconds."""
+    path = tmp_path / "dump.yaml"
+    path.write_text("# " + "x" * (4 << 20))
+    assert run("-f", str(path)) == 2
+    said = f"netclaim: {path}: YAML of more than 4 MiB; save it as JSON, with -o json\n"
+    assert capsys.readouterr().err == said
+
+
 def test_what_a_server_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A list as the API server sends it, whose items do not say their kind, is read too."""
     published = links("one", link("eth0"))

@@ -73,9 +73,7 @@ def command(
     ] = False,
     output: Annotated[
         str,
-        typer.Option(
-            "-o", "--output", metavar="text|wide|json|yaml", help="Output format. Default: text."
-        ),
+        typer.Option("-o", "--output", metavar="text|wide|json|yaml", help="Output format."),
     ] = "text",
     follow: Annotated[
         bool, typer.Option("-w", "--watch", help="Show it again whenever something changes.")

@@ -3,7 +3,8 @@
 Promise: ADD attaches all of a pod's devices or fails with the reason, and the runtime does not make
 the sandbox; there is no deadline but our own, and no other pod waits. DEL undoes what it can in its
 time, and never fails: the rest goes on in the background. WAIT is how a held container is let go.
-COLLECT is `netclaim driver gc`: a round of garbage collection, and what it did.
+COLLECT is `netclaim driver gc`: a round of garbage collection, and what it did. RETIRE is `netclaim
+driver retire`: see `retire`.
 Limit: CNI says nothing of a pod but its name and UID.
 """
 
@@ -26,6 +27,7 @@ from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import HasNetns
 from netclaim.framework.records import pods_of
 from netclaim.framework.repair import Repairer
+from netclaim.framework.retire import Retirement, holdings
 from netclaim.framework.subject import claims_fields, pod_fields
 from netclaim.model.pod import PodSandbox
 
@@ -50,6 +52,7 @@ class ChainedCalls:
         hooks: RuntimeHooks,
         journal: Journal,
         collector: Collector,
+        retirement: Retirement,
         metrics: Metrics,
         has_netns: HasNetns,
     ) -> None:
@@ -60,6 +63,7 @@ class ChainedCalls:
         self._hooks = hooks
         self._journal = journal
         self._collector = collector
+        self._retirement = retirement
         self._metrics = metrics
         self._has_netns = has_netns
 
@@ -80,6 +84,10 @@ class ChainedCalls:
                 case Command.COLLECT:
                     collected = await self._collector.collect(dry_run=request.dry_run)
                     return Listing(_lines(collected, dry_run=request.dry_run))
+                case Command.RETIRE:
+                    held = holdings(self._journal.bookings.values(), self._journal.leases.values())
+                    self._retirement.begin(held)
+                    return Listing(held)
         except RequestError as error:
             return Refusal(str(error), INVALID_CONFIG)
         except NetclaimError as error:

@@ -45,6 +45,7 @@ from netclaim.framework.prepare import Preparer
 from netclaim.framework.publish import Publisher
 from netclaim.framework.repair import Repairer
 from netclaim.framework.report import Reporter
+from netclaim.framework.retire import Retirement
 from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.settings import Settings
 from netclaim.framework.slices import Pool
@@ -111,6 +112,7 @@ class _Ground:
     pods: KubePods
     reporter: Reporter
     released: ReleasedLately
+    retirement: Retirement
     limits: Limits
     metrics: Metrics
     clock: Clock
@@ -137,6 +139,7 @@ def build(
     metrics: Metrics,
     healths: HealthBoard,
     hooked: Callable[[], Awaitable[None]],
+    retirement: Retirement,
     clock: Clock,
 ) -> Parts:
     """Put the parts together. `hooked` waits until the runtime would tell us of a pod."""
@@ -157,6 +160,7 @@ def build(
         pods=KubePods(api),
         reporter=reporter,
         released=ReleasedLately(clock),
+        retirement=retirement,
         limits=Limits(),
         metrics=metrics,
         clock=clock,
@@ -182,6 +186,7 @@ def build(
         released=ground.released,
         metrics=metrics,
         limits=ground.limits,
+        refusal=retirement.refusal,
     )
     preparer.count()
     if attached is None:
@@ -316,6 +321,7 @@ def _network(
         hooks=hooks,
         journal=journal,
         collector=collector,
+        retirement=ground.retirement,
         metrics=ground.metrics,
         has_netns=has_netns,
     )

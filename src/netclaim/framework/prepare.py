@@ -109,8 +109,12 @@ class Preparer:
         released: ReleasedLately,
         metrics: Metrics,
         limits: Limits,
+        refusal: Callable[[], str] = str,
     ) -> None:
-        """`hooked` waits until a pod that starts would be noticed; else it would start without."""
+        """`hooked` waits until a pod that starts would be noticed; else it would start without.
+
+        `refusal` says why no new claim is prepared; nothing if one is.
+        """
         self._driver = driver
         self._journal = journal
         self._claims = claims
@@ -123,12 +127,15 @@ class Preparer:
         self._released = released
         self._metrics = metrics
         self._limits = limits
+        self._refusal = refusal
         self._locks = KeyedLock()
         self._booking = asyncio.Lock()
         self._looked_up = 0
 
     async def prepare(self, ref: ClaimRef) -> PrepareAnswer:
         """Plan the claim, write the plan down, answer. Again: the saved plan."""
+        if ref.uid not in self._journal.bookings and (why := self._refusal()):
+            raise RequestError(why)
         await self._hooked()
         async with self._working_on(ref):
             try:

@@ -19,6 +19,7 @@ need no such part are served meanwhile. What concerns one claim or pod fails tha
 """
 
 import asyncio
+import faulthandler
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -42,6 +43,7 @@ from netclaim.framework.metrics import Metrics
 from netclaim.framework.own_loop import hooks_on, own_loop
 from netclaim.framework.relay import RelayedHooks
 from netclaim.framework.reload import Following
+from netclaim.framework.retire import AWAY_S, Retirement
 from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.setting_flags import followed_from_command_line, settings_of
 from netclaim.framework.setting_sources import Followed, Resolved
@@ -62,14 +64,18 @@ log = structlog.get_logger()
 # long after each of its system calls while the event loop has much to do.
 SWITCH_S: Final = 0.0005
 HOOKS_S: Final = 2.5  # the runtime waits two seconds for a hook
+# From the signal. A pod of the driver may have a long grace period (see `retire`), which is not for
+# a process that hangs; calls of kubelet have 20 s, attaches and hooks ten.
+END_S: Final = 60.0
 
 
 def serve(
     driver: Driver, settings: Settings | None = None, followed: Followed | None = None
-) -> None:
+) -> bool:
     """Run a driver as this process. Without settings: those of the command line.
 
-    The file of `followed` is looked at while the driver runs.
+    The file of `followed` is looked at while the driver runs. Returns whether it was retired and
+    has released everything, so that nothing of it need stay.
     """
     if settings is None:
         followed = followed_from_command_line(f"The DRA driver {driver.name}.")
@@ -79,14 +85,16 @@ def serve(
         followed = replace(followed, change=partial(_with_logs, followed.change))
     sys.setswitchinterval(SWITCH_S)
     faults: list[NetclaimError] = []
+    retirement = Retirement()
     try:
-        asyncio.run(_until_signalled(driver, settings, followed))
+        asyncio.run(_until_signalled(driver, settings, followed, retirement))
     except* NetclaimError as group:
         faults = faults_in(group)
     for fault in faults:
         sys.stderr.write(f"{driver.name}: {' '.join(str(fault).split())}\n")
     if faults:
         sys.exit(exit_code(faults))
+    return retirement.done
 
 
 async def run_driver(
@@ -95,15 +103,26 @@ async def run_driver(
     *,
     followed: Followed | None = None,
     clock: Clock | None = None,
+    retirement: Retirement | None = None,
 ) -> None:
     """Run a driver until cancelled."""
     async with traced(driver.name, settings.node_name):
         with bound_contextvars(driver=driver.name, node=settings.node_name):
-            await _run_driver(driver, settings, followed, clock or SystemClock())
+            await _run_driver(
+                driver,
+                settings,
+                followed,
+                clock or SystemClock(),
+                retirement or Retirement(),
+            )
 
 
 async def _run_driver(
-    driver: Driver, settings: Settings, followed: Followed | None, clock: Clock
+    driver: Driver,
+    settings: Settings,
+    followed: Followed | None,
+    clock: Clock,
+    retirement: Retirement,
 ) -> None:
     sockets = PluginSockets.under(settings.kubelet_dir, driver.name, settings.instance)
     cluster = load_cluster(settings.kubeconfig)
@@ -129,6 +148,7 @@ async def _run_driver(
             hooked=_never_mind if plugin is None else plugin.wait_connected,
             own_socket=sockets.dra.absolute(),
             hooks=hooks,
+            retirement=retirement,
         )
         state = _State(turns, plugin, watchdog)
         await stack.enter_async_context(
@@ -140,6 +160,7 @@ async def _run_driver(
                 refresh=partial(state.refresh, metrics),
                 asked_for=settings.http_address != HTTP_ADDRESS,
                 clock=clock,
+                socket=settings.health_socket,
             )
         )
         group = await stack.enter_async_context(asyncio.TaskGroup())
@@ -160,11 +181,15 @@ async def _run_driver(
             if verdict.registered:
                 turns.note_callable()
 
-        async with serve_plugin(driver.name, sockets, turns.claims, turns.healths, observe):
-            try:
-                await asyncio.Event().wait()  # until cancelled
-            finally:
-                await turns.linger()
+        while True:
+            async with serve_plugin(driver.name, sockets, turns.claims, turns.healths, observe):
+                try:
+                    await retirement.wait_to_leave()
+                finally:
+                    await turns.linger()
+            state.registered = False
+            await clock.sleep(AWAY_S)
+            retirement.away = True
 
 
 def _with_logs(change: Callable[[Resolved], None], resolved: Resolved) -> None:
@@ -259,13 +284,18 @@ async def _run(part: Callable[[], Awaitable[object]]) -> None:
     await part()
 
 
-async def _until_signalled(driver: Driver, settings: Settings, followed: Followed | None) -> None:
+async def _until_signalled(
+    driver: Driver, settings: Settings, followed: Followed | None, retirement: Retirement
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(run_driver(driver, settings, followed=followed))
+        running = group.create_task(
+            run_driver(driver, settings, followed=followed, retirement=retirement)
+        )
         await stop.wait()
         log.info("serve.stopping", driver=driver.name)
+        faulthandler.dump_traceback_later(END_S, exit=True)
         running.cancel()

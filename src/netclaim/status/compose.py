@@ -6,17 +6,17 @@ selectors compare `device.driver` with.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from netclaim.status.claims import claim_statuses
 from netclaim.status.devices import DeviceId, devices_of, pool_states, uses_of
 from netclaim.status.dra_objects import Claim, Class
 from netclaim.status.nodes import driver_views, node_views
-from netclaim.status.objects import Pod, read_objects
+from netclaim.status.objects import Objects, Pod, read_objects
 from netclaim.status.pods import claim_names, pod_views
 from netclaim.status.problems import find_problems
-from netclaim.status.values import Status
+from netclaim.status.values import Driver, Status
 
 __all__ = ["compose"]
 
@@ -51,7 +51,7 @@ def compose(
     }
     by_name = {(one.namespace, one.name): one for one in claims}
     there_names = {(one.metadata.namespace, one.metadata.name) for one in there.claims}
-    concerned = [pod for pod in there.pods if _uses(pod, set(raw), there_names)]
+    concerned = [pod for pod in there.pods if _uses(pod, raw.keys(), there_names)]
     pods = pod_views(concerned, by_name, raw, reporting)
     names = {one.driver for one in devices} | (drivers - _absent(drivers, classes, devices))
     views = driver_views(names, devices, claims, _by_driver(classes))
@@ -66,13 +66,22 @@ def compose(
             pods=pods,
             reporting=reporting,
         ),
-        notes=(*notes, *there.unread),
+        notes=(*notes, *_strangers(there, drivers, views), *there.unread),
         drivers=views,
         nodes=node_list,
         devices=devices,
         claims=claims,
         pods=pods,
     )
+
+
+def _strangers(there: Objects, drivers: frozenset[str], views: Sequence[Driver]) -> tuple[str, ...]:
+    """Say that a cluster has nothing of the drivers that were asked for, and whose it has."""
+    if views or not there.nodes:
+        return ()
+    others = sorted({one.spec.driver for one in there.slices})
+    more = f"; --all-drivers shows those of {', '.join(others)}" if others else ""
+    return (f"there are no devices of {', '.join(sorted(drivers))}{more}",)
 
 
 def _classes(classes: Iterable[Class]) -> Mapping[str, frozenset[str]]:
@@ -108,7 +117,7 @@ def _concerns(claim: Claim, drivers: frozenset[str], classes: Mapping[str, froze
     return not asked or any(not names or names & drivers for names in asked)
 
 
-def _uses(pod: Pod, ours: set[tuple[str, str]], there: set[tuple[str, str]]) -> bool:
+def _uses(pod: Pod, ours: Collection[tuple[str, str]], there: Collection[tuple[str, str]]) -> bool:
     """Whether a pod uses a claim of ours, or one that is not there and may become one."""
     keys = [(pod.metadata.namespace, name) for _, name, _ in claim_names(pod)]
     return any(key in ours or key not in there for key in keys)

@@ -48,13 +48,13 @@ def _of_pods(pods: Iterable[Pod]) -> Iterator[Problem]:
         explain = f"netclaim explain pod/{pod.name} -n {pod.namespace}"
         describe = f"kubectl describe pod {pod.name} -n {pod.namespace}"
         starting = states <= {"Reserved", "Ready", "Allocated"}
-        running = "runs without its interface: " if pod.state == "NotReady" else "waits: "
+        runs = "runs, but " if starting else "runs without its interface: "
         yield Problem(
             severity="warning" if starting else "error",
             kind="Pod",
             namespace=pod.namespace,
             name=pod.name,
-            message=f"{running}{pod.waiting}",
+            message=f"{runs if pod.state == 'NotReady' else 'waits: '}{pod.waiting}",
             hint=explain if lacks_device else describe,
         )
 
@@ -142,7 +142,7 @@ def _of_devices(devices: Iterable[Device]) -> Iterator[Problem]:
                 kind="Device",
                 namespace="",
                 name=f"{device.pool}/{device.name}",
-                message=f"is tainted: {said}",
+                message=f"tainted: {said}",
                 hint="new claims get it only if they tolerate the taint",
             )
         owners = [one for one in device.used_by if not one.admin_access]
@@ -153,7 +153,7 @@ def _of_devices(devices: Iterable[Device]) -> Iterator[Problem]:
                 kind="Device",
                 namespace="",
                 name=f"{device.pool}/{device.name}",
-                message=f"is allocated to several claims: {names}",
+                message=f"allocated to several claims: {names}",
                 hint="delete the pod of one of them",
             )
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from netclaim.errors import RequestError
+from netclaim.manifests.documents import SIZE_MAX
 from netclaim.manifests.fields import ShapeError
 from netclaim.manifests.files import STDIN, ManifestFile, parse_file, raise_faults, read_files
 from netclaim.manifests.migration import migrate
@@ -41,6 +42,8 @@ def read_dump(
     for source in dict.fromkeys(sources):
         content = _content(source)
         found = _decoded(content) if content is not None else None
+        if found is None:
+            _check_size(source, content)
         if found is not None:
             quick += [_named(one, source).in_namespace(namespace) for one in found]
         elif source == STDIN and content is not None:
@@ -76,6 +79,17 @@ def _content(source: str) -> bytes | None:
             return stream.read(DUMP_MAX) if stream.read(1) == b"{" and not stream.seek(0) else None
     except OSError:
         return None
+
+
+def _check_size(source: str, content: bytes | None) -> None:
+    """Refuse YAML that takes too long to read, and say what is read quickly."""
+    path = Path(source)
+    size = len(content) if content is not None else path.stat().st_size if path.is_file() else 0
+    if size > SIZE_MAX:
+        name = "stdin" if source == STDIN else source
+        raise RequestError(
+            f"{name}: YAML of more than {SIZE_MAX >> 20} MiB; save it as JSON, with -o json"
+        )
 
 
 def _decoded(content: bytes) -> list[dict[str, Any]] | None:

@@ -1,0 +1,52 @@
+"""Finding the embedded cluster that runs on this machine: what is said where it is not clear."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from netclaim.errors import RequestError
+from netclaim.local import entering
+from netclaim.local.entering import enter_cluster
+
+
+def processes(directory: Path, *numbers: tuple[int, str, bool]) -> Path:
+    """A /proc with processes: their numbers here, those that they have, and who has a cluster."""
+    (directory / "self" / "ns").mkdir(parents=True)
+    (directory / "self" / "ns" / "mnt").symlink_to("mnt:[1]")
+    for pid, known_as, has_cluster in numbers:
+        place = directory / str(pid)
+        (place / "ns").mkdir(parents=True)
+        (place / "ns" / "mnt").symlink_to("mnt:[2]")
+        (place / "status").write_text(f"Name:\tx\nNSpid:\t{known_as}\nThreads:\t1\n")
+        (place / "root" / "run").mkdir(parents=True)
+        if has_cluster:
+            (place / "root" / "run" / "kubeconfig").write_text("{}")
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("numbers", "pid", "said"),
+    [
+        ((), 0, "no embedded cluster of this user is running; "),
+        (((7, "7", True), (8, "8\t2", True), (9, "9\t1", False)), 0, "no embedded cluster "),
+        (((7, "7\t1", True),), 8, "process 8 is no embedded cluster; those are 7"),
+        (
+            ((7, "7\t1", True), (8, "8\t3\t1", True)),
+            0,
+            "several embedded clusters are running: use --pid with one of 7, 8",
+        ),
+    ],
+)
+def test_which_cluster(
+    numbers: Sequence[tuple[int, str, bool]],
+    pid: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Only process 1 of other namespaces with a kubeconfig is one; of several, one is named."""
+    monkeypatch.setattr(entering, "PROC", processes(tmp_path, *numbers))
+    with pytest.raises(RequestError) as caught:
+        enter_cluster(pid)
+    assert str(caught.value).startswith(said)
