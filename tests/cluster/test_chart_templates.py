@@ -263,7 +263,10 @@ def test_metrics_are_served_to_others_only_on_demand(render: Render) -> None:
     assert environment(objects)["NETCLAIM_HTTP_ADDRESS"] == "$(HOST_IP):9999"
     assert environment(objects)["HOST_IP"] == "status.hostIP"
     assert ("ServiceMonitor", "netclaim") in objects
-    assert ("PrometheusRule", "netclaim") in objects
+    groups = objects["PrometheusRule", "netclaim"]["spec"]["groups"]
+    links = [rule["annotations"]["runbook_url"] for group in groups for rule in group["rules"]]
+    assert links
+    assert all(link.startswith("docs/runbooks.md#netclaim") for link in links)
     assert ("ConfigMap", "netclaim-dashboard") in objects
     assert objects["Service", "netclaim-metrics"]["spec"]["ports"][0]["port"] == 9999
 
