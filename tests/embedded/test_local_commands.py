@@ -11,6 +11,7 @@ import sysconfig
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -202,11 +203,14 @@ def test_failing_pod_is_told_and_counts() -> None:
 
 def test_driver_that_cannot_run_is_quoted() -> None:
     """A driver that ends by itself ends the trial, with its own last words."""
-    done = netclaim("try", "-f", str(EXAMPLES / "poc-demo-a.yaml"), "--driver-name", "BAD_NAME")
+    with TemporaryDirectory(dir="/run") as hidden:  # nodes have a /run of their own
+        file = Path(hidden, "config.yaml")
+        file.write_text("policy: baseline")
+        done = netclaim("try", "-f", str(EXAMPLES / "poc-demo-a.yaml"), "--config", str(file))
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert re.match(r"netclaim: the driver on kind-\S+ ended with code 2: ", last)
-    assert "--driver-name: 'BAD_NAME' is not a name" in last
+    assert last.endswith(f"{file}: cannot be read: No such file or directory")
 
 
 @pytest.mark.parametrize("last", ["# Environment", "Ctrl-C to stop it"])

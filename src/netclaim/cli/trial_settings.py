@@ -5,6 +5,7 @@ nothing else, so that the order among options and file is theirs too. Limit: the
 not count: a variable that is set on this machine may be meant for a real cluster.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -25,11 +26,13 @@ class TrialSettings:
     show_links: str | None = None
     policy: str | None = None
 
-    def policy_level(self, driver_name: str) -> Level:
-        """Check everything for a driver; the policy level of namespaces without a label."""
-        given = {**self._given(), "name": driver_name}
-        sources = Sources(declared(), given, self.config, check=check_together)
-        level: Level = sources.read()["policy"]
+    def policy_level(self, driver_names: Sequence[str]) -> Level:
+        """Check everything for each driver; the policy level of namespaces without a label."""
+        level = Level.BASELINE
+        for name in driver_names:
+            given = {**self._given(), "name": name}
+            sources = Sources(declared(), given, self.config, check=check_together)
+            level = sources.read()["policy"]
         return level
 
     def flags(self) -> tuple[str, ...]:

@@ -130,7 +130,7 @@ def command(
     )
     manifests = read_manifests(named(files, more_files), recursive=recursive)
     drivers = tuple(driver_name or driver_names(manifests.items))
-    level = settings.policy_level(drivers[0])
+    level = settings.policy_level(drivers)
     for note in (*manifests.notes, *unserved(manifests.items, drivers)):
         print(note, file=sys.stderr)
     trial = Trial(
