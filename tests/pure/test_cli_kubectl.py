@@ -71,7 +71,7 @@ def test_a_command_that_does_not_exist(
 ) -> None:
     """A misspelt command is not taken for something to show."""
     assert exit_code(monkeypatch, "exlpain") == 2
-    assert "No such command 'exlpain'" in capsys.readouterr().err
+    assert 'unknown command "exlpain"' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

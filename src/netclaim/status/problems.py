@@ -104,7 +104,7 @@ def _of_drivers(drivers: Iterable[Driver]) -> Iterator[Problem]:
                 namespace="",
                 name=driver.name,
                 message=f"publishes no devices, but class {', '.join(driver.classes)} selects them",
-                hint="is the driver running? `kubectl get pods -A -o wide` shows where",
+                hint="`netclaim doctor` shows whether the driver runs, and why not",
             )
 
 
@@ -167,7 +167,7 @@ def _of_nodes(nodes: Sequence[Node], reporting: Collection[str]) -> Iterator[Pro
         without = [one.name for one in nodes if one.ready and driver not in one.drivers]
         yield from (
             [_node_problem(without, f"no devices of {driver} are published",
-                           "if the driver should run there, look at its log")]
+                           "if the driver should run there, run `netclaim doctor --node` on the node")]
             if without else []
         )  # fmt: skip
 
