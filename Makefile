@@ -43,6 +43,9 @@ soak: setup ## start and end 2,000 pods, and check that the driver does not grow
 demo: setup ## the demo of the KubeCon talk, on an embedded cluster
 	@.venv/bin/netclaim demo
 
+docs: setup ## the documentation as a site, in .site/
+	@$(PY) scripts/site.py
+
 lab-demo: parts ## the same on a real Kubernetes, which is removed afterwards (root)
 	@$(PY) -m lab demo
 
@@ -71,11 +74,15 @@ LOCK := .venv/bin/uv pip compile --quiet pyproject.toml --generate-hashes --univ
 
 lock: setup ## generate the lock files from pyproject.toml
 	$(PY) -m pip install --quiet uv
-	$(LOCK) --group dev --output-file requirements.lock
+	$(LOCK) --group dev --extra otel --output-file requirements.lock
 	$(LOCK) --constraint requirements.lock --no-annotate --output-file requirements-runtime.lock
+
+chart: setup ## make the chart's README and schema, and the manifests in deploy/
+	$(PY) scripts/policy_files.py
+	$(PY) scripts/chart_files.py
 
 proto: setup ## generate the protobuf modules from the .proto files
 	$(PY) scripts/gen_proto.py
 
 clean: ## remove .venv and caches of this checkout
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist $(NATIVE)
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .site dist $(NATIVE)

@@ -56,6 +56,23 @@ SUPERFLUOUS = (
     f"usr/lib/{PYTHON}/lib-dynload/readline*",
 )  # fmt: skip
 
+# Beside what the machine has set, such as a proxy; its hooks are for its own apt.
+APT_CONF = """
+Dir::Etc::sourcelist "/dev/null";
+Dir::Etc::sourceparts "{work}/etc";
+Dir::State::lists "{work}/lists";
+Dir::State::status "{work}/status";
+Dir::Cache "{work}/cache";
+APT::Sandbox::User "";
+Acquire::Languages "none";
+Acquire::Retries "3";
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+"""
+
+NEEDS = {"system": (), "packages": ("system", "lock"), "netclaim": ("system", "wheel")}  # options
+
 LAUNCHER = f"""#!/usr/bin/{PYTHON}
 import sys
 
@@ -100,13 +117,8 @@ def _download(work: Path) -> list[Path]:
         (work / directory).mkdir(parents=True)
     (work / "status").touch()
     (work / "etc" / "image.sources").write_text("\n".join(_sources()))
-    apt = [
-        "apt-get", "--quiet",
-        f"-oDir::Etc::sourceparts={work}/etc", "-oDir::Etc::sourcelist=/dev/null",
-        f"-oDir::State::lists={work}/lists", f"-oDir::State::status={work}/status",
-        f"-oDir::Cache={work}/cache", "-oAPT::Sandbox::User=", "-oAcquire::Languages=none",
-        "-oAcquire::Retries=3",
-    ]  # fmt: skip
+    (work / "apt.conf").write_text(APT_CONF.format(work=work))
+    apt = ["apt-get", "--quiet", f"--config-file={work}/apt.conf"]
     _run(*apt, "update", "--error-on=any")
     _run(*apt, "download", *PACKAGES, cwd=work / "packages")
     found = {path.name.partition("_")[0]: path for path in (work / "packages").iterdir()}
@@ -198,14 +210,19 @@ def _run(*command: str, cwd: Path | None = None, env: dict[str, str] | None = No
 def main() -> None:
     """Lay out one layer."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("layer", choices=("system", "packages", "netclaim"))
+    parser.add_argument("layer", choices=tuple(NEEDS))
     parser.add_argument("directory", type=Path, help="Where to; made anew.")
     parser.add_argument("--system", type=Path, help="The layer `system`, whose Python compiles.")
     parser.add_argument("--lock", type=Path, help="The packages, with hashes.")
     parser.add_argument("--wheel", type=Path, help="Netclaim's wheel.")
     options = parser.parse_args()
+    for name in NEEDS[options.layer]:
+        if getattr(options, name) is None:
+            parser.error(f"{options.layer} needs --{name}")
     os.umask(0o022)
     target = options.directory.absolute()
+    if target.exists():
+        parser.error(f"{options.directory} exists already; name a new directory")
     target.mkdir(parents=True)
     if options.layer == "system":
         system(target)

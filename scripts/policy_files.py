@@ -7,8 +7,8 @@
 `docs/security.md` shows the policy's table (`netclaim.network.policy`) between two marks, and
 `docs/parameters.md` that of the parameters (`netclaim.network.parameter_keys`);
 `docs/plugin-keys.md` lists the keys of the plugins' configuration classes;
-`deploy/claim-admission.yaml` says the policy to the API server, so that tenants hear it when they
-apply a claim.
+the chart's `claim-admission.yaml` says the policy to the API server, so that tenants hear it when
+they apply a claim; `scripts/chart_files.py` makes deploy/claim-admission.yaml of it.
 Promise: the tables are the one source. Limit: of the admission policy's expressions see `_policy`:
 they let pass what only the driver can know.
 """
@@ -31,7 +31,6 @@ from netclaim.network.policy import (
     Level,
     Type,
 )
-from netclaim.network.settings import DRIVER_NAME
 from netclaim.plugins.key_rules import Declared, declared, keys_within
 from netclaim.plugins.registry import IPAM_CLASSES, PLUGIN_CLASSES
 from netclaim.plugins.strict import CommonConf, ipam_keys, own_keys
@@ -42,7 +41,7 @@ PARAMETERS_PAGE = ROOT / "docs" / "parameters.md"
 PLUGIN_KEYS_PAGE = ROOT / "docs" / "plugin-keys.md"
 SMALL = 1 << 16  # bounds beyond are those of the type, and no news
 KEY_HEAD = ("Key", "Type", "What it is")
-MANIFEST = ROOT / "deploy" / "claim-admission.yaml"
+MANIFEST = ROOT / "charts" / "netclaim" / "templates" / "claim-admission.yaml"
 BEGIN, END = "<!-- the policy's table: begin -->\n", "<!-- the policy's table: end -->\n"
 BEGIN_KEYS, END_KEYS = "<!-- the keys: begin -->\n", "<!-- the keys: end -->\n"
 
@@ -159,19 +158,27 @@ def manifest() -> str:
     return HEAD + _policy() + BINDING
 
 
+# Helm fills in what is between double braces; CEL has none.
+NAME = '{{ include "netclaim.fullname" . }}'
+LABELS = """\
+  labels:
+    {{- include "netclaim.labels" . | nindent 4 }}
+"""
+SETTINGS = ".Values.settings"
 HEAD = f"""\
+{{{{- if .Values.admission.claims }}}}
 # Reports at `kubectl apply` what a claim may not set (docs/security.md). Made from the driver's
 # own table by scripts/policy_files.py. The drivers check every claim themselves and do not rely on
 # this: only they know which link a claim gets, what its class allows, and what a configuration
 # written as a string contains.
 #
-# If the drivers have another name, another default level (--policy) or further programs for claims
-# (--claim-plugins), set the first three variables accordingly.
+# The first three variables are the drivers' names, their default level (--policy) and the further
+# programs for claims (--claim-plugins).
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata:
-  name: netclaim-claims
-spec:
+  name: {NAME}-claims
+{LABELS}spec:
   failurePolicy: Ignore # what cannot be evaluated is left to the driver
   matchConstraints:
     resourceRules:
@@ -181,11 +188,11 @@ spec:
       resources: [resourceclaims, resourceclaimtemplates]
   variables:
   - name: drivers
-    expression: "['{DRIVER_NAME}']"
+    expression: "['{{{{ .Values.driverName }}}}']"
   - name: defaultLevel
-    expression: "'{Level.BASELINE}'"
+    expression: "'{{{{ default "{Level.BASELINE}" {SETTINGS}.policy }}}}'"
   - name: claimPlugins
-    expression: "[]"
+    expression: {{{{ toJson (default list {SETTINGS}.claimPlugins) | quote }}}}
 """
 
 BINDING = f"""\
@@ -193,17 +200,17 @@ BINDING = f"""\
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata:
-  name: netclaim-claims
-spec:
-  policyName: netclaim-claims
+  name: {NAME}-claims
+{LABELS}spec:
+  policyName: {NAME}-claims
   validationActions: [Deny]
 ---
 # A label with an invalid level would stop all claims of its namespace: report it where it is set.
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata:
-  name: netclaim-namespaces
-spec:
+  name: {NAME}-namespaces
+{LABELS}spec:
   failurePolicy: Ignore
   matchConstraints:
     resourceRules:
@@ -224,10 +231,11 @@ spec:
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata:
-  name: netclaim-namespaces
-spec:
-  policyName: netclaim-namespaces
+  name: {NAME}-namespaces
+{LABELS}spec:
+  policyName: {NAME}-namespaces
   validationActions: [Deny]
+{{{{- end }}}}
 """
 
 GRANT = (

@@ -1,5 +1,6 @@
 """A driver that is given up leaves a node on which every pod starts."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -31,6 +32,17 @@ def settings_in(root: Path) -> Settings:
     )
 
 
+def leases_in(settings: Settings) -> Path:
+    """Where address leases are kept."""
+    return settings.state_dir.with_name("leases")
+
+
+async def make_journal(settings: Settings) -> None:
+    """A journal that lists nothing."""
+    async with open_journal(settings.state_dir / NAME / "journal.db", "boot"):
+        pass
+
+
 def install(settings: Settings) -> Path:
     """What a driver leaves when it ends; the runtime's list."""
     settings.cni_conf_dir.mkdir()
@@ -51,6 +63,7 @@ def uninstall(settings: Settings, capsys: pytest.CaptureFixture[str]) -> tuple[i
     """Run the command; its exit code and what it prints."""
     options = ("run_dir", "state_dir", "kubelet_dir", "cni_conf_dir", "cni_program_dir", "cdi_dir")
     words = [f"--{each.replace('_', '-')}={getattr(settings, each)}" for each in options]
+    words.append(f"--lease-dir={leases_in(settings)}")
     with pytest.raises(SystemExit) as ended:
         main(["driver", "uninstall", *words])
     said = capsys.readouterr()
@@ -82,6 +95,38 @@ def test_what_containers_restart_with_stays(
     program = RuntimePlaces.of(settings, NAME).program
     assert (code, len(lines), program.exists()) == (0, 4, True)
     assert lines[-1] == f"kept {program}: pods still use 1 claim and need it to restart"
+
+
+def test_the_journal_goes_when_nothing_is_attached(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An empty journal is removed, and with it what host-local keeps beside its leases."""
+    settings = settings_in(tmp_path)
+    install(settings)
+    (settings.state_dir / NAME).mkdir(parents=True)
+    asyncio.run(make_journal(settings))
+    network = leases_in(settings) / NAME / "class" / "leases" / "net"
+    network.mkdir(parents=True)
+    (network / "lock").touch()
+    (network / "last_reserved_ip.0").write_text("10.0.0.1")
+    code, lines = uninstall(settings, capsys)
+    assert (code, lines[-2:]) == (
+        0,
+        [f"removed {settings.state_dir / NAME}", f"removed {leases_in(settings) / NAME}"],
+    )
+    assert not (settings.state_dir / NAME).exists()
+
+
+def test_a_lease_keeps_its_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An address that somebody may still have is not given away."""
+    settings = settings_in(tmp_path)
+    install(settings)
+    lease = leases_in(settings) / NAME / "class" / "leases" / "net" / "10.0.0.1"
+    lease.parent.mkdir(parents=True)
+    lease.touch()
+    code, lines = uninstall(settings, capsys)
+    assert (code, lease.exists()) == (0, True)
+    assert lines[-1] == f"kept {leases_in(settings) / NAME}: {lease} is still there"
 
 
 @pytest.mark.asyncio

@@ -76,6 +76,7 @@ class Node:
             self.repairer,
             hold=HOLD,
             hook_time=stage.hook_time,
+            metrics=stage.metrics,
             clock=stage.clock,
         )
 

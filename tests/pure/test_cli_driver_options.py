@@ -37,6 +37,8 @@ OTHER = {
     "nri_index": "51",
     "attach_timeout_s": "31.0",
     "http_address": "127.0.0.1:1",
+    "health_socket": "/run/health.sock",
+    "daemon_set": "a/b",
     "prepare_budget_s": "41.0",
     "log_format": "text",
     "log_level": "debug",
@@ -73,6 +75,8 @@ DRIVER = [
     ("--policy-ceiling", "NETCLAIM_POLICY_CEILING", "privileged"),
     ("--claim-plugins", "NETCLAIM_CLAIM_PLUGINS", ""),
     ("--http-address --metrics-address", "NETCLAIM_HTTP_ADDRESS", "127.0.0.1:9178"),
+    ("--health-socket", "NETCLAIM_HEALTH_SOCKET", ""),
+    ("--daemon-set", "NETCLAIM_DAEMON_SET", ""),
     ("--prepare-budget", "NETCLAIM_PREPARE_BUDGET", "40.0"),
     ("--log-format", "NETCLAIM_LOG_FORMAT", "json"),
     ("--log-level", "NETCLAIM_LOG_LEVEL", "info"),
@@ -92,6 +96,15 @@ UNINSTALL = [
     ("--cni-conf-dir", "NETCLAIM_CNI_CONF_DIR", "/etc/cni/net.d"),
     ("--cni-program-dir", "NETCLAIM_CNI_PROGRAM_DIR", "/opt/cni/bin"),
     ("--cdi-dir", "NETCLAIM_CDI_DIR", "/var/run/cdi"),
+    ("--lease-dir", "NETCLAIM_LEASE_DIR", "/var/lib/cni/netclaim"),
+]
+RETIRE = [
+    ("--config", "NETCLAIM_CONFIG", ""),
+    ("--driver-name", "NETCLAIM_DRIVER_NAME", "cni.dra.networking.x-k8s.io"),
+    ("--node-name", "NODE_NAME", ""),
+    ("--kubeconfig", "NETCLAIM_KUBECONFIG", ""),
+    ("--run-dir", "NETCLAIM_RUN_DIR", "/run/netclaim"),
+    ("--daemon-set", "NETCLAIM_DAEMON_SET", ""),
 ]
 # Of a driver that is built on the framework.
 AUTHORS = [
@@ -108,17 +121,25 @@ AUTHORS = [
     ("--nri-socket", "/var/run/nri/nri.sock"),
     ("--nri-index", "50"),
     ("--runtime-socket", "/run/containerd/containerd.sock"),
-    ("--attach-timeout-s", "30.0"),
+    ("--attach-timeout", "30.0"),
     ("--cdi-dir", "/var/run/cdi"),
     ("--http-address", "127.0.0.1:9178"),
-    ("--prepare-budget-s", "40.0"),
+    ("--health-socket", ""),
+    ("--daemon-set", ""),
+    ("--prepare-budget", "40.0"),
     ("--log-format", "json"),
     ("--log-level", "info"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("module", "expected"), [("driver", DRIVER), ("driver_gc", GC), ("driver_uninstall", UNINSTALL)]
+    ("module", "expected"),
+    [
+        ("driver", DRIVER),
+        ("driver_gc", GC),
+        ("driver_retire", RETIRE),
+        ("driver_uninstall", UNINSTALL),
+    ],
 )
 def test_options(module: str, expected: list[tuple[str, str | None, str]]) -> None:
     """Each option has the flags, the variable and the default that it always had."""
@@ -136,7 +157,7 @@ def test_options(module: str, expected: list[tuple[str, str | None, str]]) -> No
 
 
 def test_an_authors_flags() -> None:
-    """A driver built on the framework has the flags and defaults that it always had."""
+    """A driver built on the framework has the flags and defaults of `netclaim driver`."""
     parser = argparse.ArgumentParser(add_help=False)
     add_flags(parser)
     flags = {

@@ -135,6 +135,7 @@ async def node_site() -> AsyncIterator[Site]:
                     Metrics(DRIVER, clock),
                     lambda: site.not_ready,
                     unhealthy=lambda: site.unhealthy,
+                    refresh=lambda: None,
                     asked_for=True,
                     clock=clock,
                 )

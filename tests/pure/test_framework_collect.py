@@ -76,6 +76,7 @@ class Site:
             look=look,
             bookings=stage.preparer,
             files=self.cdi,
+            metrics=stage.metrics,
             clock=stage.clock,
         )
 

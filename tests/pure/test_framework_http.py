@@ -4,11 +4,13 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from pathlib import Path
 
 import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
+from netclaim import probe
 from netclaim.framework.clock import SystemClock
 from netclaim.framework.http import http_serving
 from netclaim.framework.metrics import Metrics
@@ -37,15 +39,19 @@ class Process:
         self.clock = Retries()
 
     @asynccontextmanager
-    async def serving(self, address: str, *, asked_for: bool = True) -> AsyncIterator[None]:
-        """Serve at an address."""
+    async def serving(
+        self, address: str, *, asked_for: bool = True, socket: str = ""
+    ) -> AsyncIterator[None]:
+        """Serve at an address, and on a socket."""
         async with http_serving(
             address,
             Metrics("a.example.com", self.clock),
             lambda: self.missing,
             unhealthy=lambda: self.illness,
+            refresh=lambda: None,
             asked_for=asked_for,
             clock=self.clock,
+            socket=socket,
         ):
             yield
 
@@ -129,3 +135,43 @@ async def test_default_that_the_node_does_not_have() -> None:
     process = Process()
     async with process.serving(address, asked_for=False):
         await process.clock.waiting.get()
+
+
+@pytest.mark.asyncio
+async def test_a_socket_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probes of a process reach it while another one has the port, and see what it says."""
+    path, process = tmp_path / "health.sock", Process()
+    monkeypatch.setenv("NETCLAIM_HEALTH_SOCKET", str(path))
+    with closing(taken_port()) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        async with process.serving(address, socket=str(path)):
+            assert await asyncio.to_thread(probe.main, ["healthz"]) == 0
+            assert await asyncio.to_thread(probe.main, ["readyz"]) == 0
+            process.missing = "not registered with kubelet"
+            assert await asyncio.to_thread(probe.main, ["readyz"]) == 1
+            assert await asyncio.to_thread(probe.main, ["healthz"]) == 0
+    assert probe.main(["healthz"]) == 1
+
+
+def test_probe_without_a_driver(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is missing is said in a line, which kubelet shows."""
+    monkeypatch.setenv("NETCLAIM_HEALTH_SOCKET", "/nowhere/health.sock")
+    assert probe.main(["readyz"]) == 1
+    assert "does not answer at /nowhere/health.sock" in capsys.readouterr().out
+    monkeypatch.delenv("NETCLAIM_HEALTH_SOCKET")
+    assert probe.main(["readyz"]) == 1
+    assert probe.main([]) == 2
+
+
+def test_gateway_behind_an_interface() -> None:
+    """The kernel's table has addresses in its own byte order."""
+    routes = (
+        "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n"
+        "eth0 00000000 0101F40A 0003 0 0 0 00000000 0 0 0\n"
+        "test0 0100C612 00000000 0005 0 0 0 FFFFFFFF 0 0 0\n"
+        "test0 00FF12C6 01FF12C6 0003 0 0 0 FCFFFFFF 0 0 0\n"
+    )
+    assert probe.gateway_of("test0", routes) == "198.18.255.1"
+    assert probe.gateway_of("net1", routes) == ""

@@ -7,10 +7,12 @@ from typing import get_args
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from netclaim.framework import metrics as metrics_module
-from netclaim.framework.metrics import METRICS, SECONDS, Declared, Metrics, Verb
+from netclaim.framework import metric_table
+from netclaim.framework.metric_table import METRICS, SECONDS, Declared, Verb
+from netclaim.framework.metrics import Metrics
 from netclaim.framework.testing import FakeClock
 from tests.pure.doc_pages import same_names
+from tests.pure.metric_list import ALL, PROCESS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "driver.md"
@@ -20,9 +22,11 @@ SERIES = re.compile(r"_(?:bucket|count|sum|created)$")
 
 def test_what_is_declared_is_in_the_list() -> None:
     """METRICS has every metric that the module declares."""
-    declared = {each.name for each in vars(metrics_module).values() if isinstance(each, Declared)}
+    declared = {each.name for each in vars(metric_table).values() if isinstance(each, Declared)}
     declared |= {each.name for each in SECONDS.values()}
-    same_names((each.name for each in METRICS), declared, place="METRICS in framework/metrics.py")
+    same_names(
+        (each.name for each in METRICS), declared, place="METRICS in framework/metric_table.py"
+    )
 
 
 def test_what_is_declared_is_exposed() -> None:
@@ -31,7 +35,7 @@ def test_what_is_declared_is_exposed() -> None:
     exposed = {
         (family.name, family.type, family.documentation)
         for family in text_string_to_metric_families(text)
-        if not family.name.endswith("_created")
+        if not family.name.endswith("_created") and not family.name.startswith("process_")
     }
     declared = {(each.name.removesuffix("_total"), each.kind, each.text) for each in METRICS}
     names, made = {name for name, _, _ in declared}, {name for name, _, _ in exposed}
@@ -60,7 +64,7 @@ def test_every_verb_is_timed() -> None:
 def test_the_page_lists_every_metric() -> None:
     """docs/driver.md has a row for each declared metric, in its words, and no others."""
     rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| `netclaim_")]
-    wanted = [row(each) for each in METRICS]
+    wanted = [row(each) for each in ALL]
     assert not (new := [each for each in wanted if each not in rows]), "\n".join(
         ['add to docs/driver.md, "Metrics":', *new]
     )
@@ -69,16 +73,26 @@ def test_the_page_lists_every_metric() -> None:
 
 def row(each: Declared) -> str:
     """A metric as the page shows it."""
-    values = (
-        f"`{label}`: {', '.join(f'`{value}`' for value in values)}"
-        for label, values in each.labels.items()
-    )
-    return f"| `{each.name}` | {each.kind} | {'; '.join(values)} | {each.text} |"
+    labels = (f"`{label}`: {shown(values)}" for label, values in each.labels.items())
+    return f"| `{each.name}` | {each.kind} | {'; '.join(labels)} | {each.text} |"
+
+
+def shown(values: tuple[str, ...] | str) -> str:
+    """The values of a label, or what bounds them."""
+    return values if isinstance(values, str) else ", ".join(f"`{value}`" for value in values)
+
+
+def test_the_page_lists_the_process() -> None:
+    """docs/driver.md names what there is about the process itself, and no more."""
+    text = Metrics("a.example.com", FakeClock()).exposition().decode()
+    exposed = set(re.findall(r"^# TYPE (process_\w+)", text, re.MULTILINE))
+    assert exposed == set(PROCESS)
+    assert set(re.findall(r"`(process_\w+)`", PAGE.read_text())) == exposed
 
 
 def test_no_page_names_a_metric_that_there_is_not() -> None:
     """Every metric that a page or the changelog speaks of is declared."""
-    names = {each.name for each in METRICS}
+    names = {each.name for each in ALL}
     pages = [*ROOT.glob("docs/**/*.md"), *ROOT.glob("changelog.d/*.md"), ROOT / "README.md"]
     found = {name for page in pages for name in re.findall(r"netclaim_\w+", page.read_text())}
     assert {SERIES.sub("", name) for name in found} <= names

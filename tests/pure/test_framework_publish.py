@@ -164,7 +164,12 @@ async def test_supervised_publisher_survives_what_the_owner_must_change() -> Non
     b.server.faults = [HostError("cannot read the token")] * 2
     b.publisher.offer((ETH0,))
     kept = supervise(
-        "publish", b.publisher.run, backoff=Backoff(), clock=b.clock, standing=standing
+        "publish",
+        b.publisher.run,
+        backoff=Backoff(),
+        clock=b.clock,
+        metrics=b.metrics,
+        standing=standing,
     )
     async with asyncio.TaskGroup() as group:
         running = group.create_task(kept)

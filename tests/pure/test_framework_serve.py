@@ -264,6 +264,31 @@ async def test_health_and_metrics(root: Path) -> None:
             assert [(h.device_name, h.health) for h in healths] == [("eth1", Health.HEALTHY)]
 
 
+@pytest.mark.asyncio
+async def test_state_as_metrics(root: Path) -> None:
+    """Metrics say by which ways the runtime calls, and whether this process works; by way too."""
+    async with api_server() as api, aiohttp.ClientSession() as http:
+        url = f"127.0.0.1:{free_port()}"
+        settings = settings_in(root, api, http_address=url)
+
+        async def state() -> dict[str, str]:
+            async with http.get(f"http://{url}/metrics") as response:
+                lines = (await response.text()).splitlines()
+            shown = [line.replace(f'driver="{DRIVER}"', "").rpartition(" ") for line in lines]
+            return {series.replace("{}", ""): value for series, _, value in shown}
+
+        async with served(ScriptedDriver(), settings):
+            away = await state()
+            assert away["netclaim_ready"] == "0.0", "nobody listens on the NRI socket"
+            assert away['netclaim_runtime_hooked{,hook="nri"}'] == "0.0"
+            assert away['netclaim_runtime_hooked{,hook="cni"}'] == "1.0"
+            assert away["netclaim_seat_held"] == away["netclaim_registered"] == "1.0"
+        async with runtime_at(settings), served(ScriptedDriver(), settings):
+            here = await state()
+            assert here["netclaim_ready"] == here['netclaim_runtime_hooked{,hook="nri"}'] == "1.0"
+            assert here["netclaim_parts_failing"] == "0.0"
+
+
 async def first_health(kubelet: DraClient) -> tuple[DeviceHealth, ...]:
     """The first list of healths that has a device."""
     async for healths in kubelet.watch_health():

@@ -1,6 +1,5 @@
 """Settings are one list: of fields, of flags, of explanations."""
 
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from netclaim.framework import Settings, settings_from_command_line
 from netclaim.framework.discover import device_healths
 from netclaim.framework.http import http_serving
 from netclaim.framework.metrics import Metrics
+from netclaim.framework.settings import declared
 from netclaim.framework.testing import FakeClock
 from netclaim.kubelet import Health
 from netclaim.model import Device, Taint
@@ -30,7 +30,7 @@ def test_node_name() -> None:
 
 def test_types() -> None:
     """A flag's text becomes the field's type."""
-    argv = ["--state-dir=/s", "--prepare-budget-s=3.5", "--log-format=text"]
+    argv = ["--state-dir=/s", "--prepare-budget=3.5", "--log-format=text"]
     given = settings_from_command_line("x", argv, {})
     assert (given.state_dir, given.prepare_budget_s, given.log_format) == (Path("/s"), 3.5, "text")
 
@@ -47,9 +47,9 @@ def test_every_setting_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         settings_from_command_line("x", ["--help"], {})
     text = " ".join(capsys.readouterr().out.split())
-    for setting in fields(Settings):
-        assert f"--{setting.name.replace('_', '-')}" in text
-        assert setting.metadata["text"].split(".")[0] in text
+    for setting in declared():
+        assert setting.option in text
+        assert setting.text.split(".")[0] in text
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,13 @@ async def test_address_that_cannot_be(address: str, error: type[Exception]) -> N
     metrics = Metrics("d", clock)
     with pytest.raises(error, match=address.partition(":")[0]):
         async with http_serving(
-            address, metrics, lambda: "", unhealthy=lambda: "", asked_for=True, clock=clock
+            address,
+            metrics,
+            lambda: "",
+            unhealthy=lambda: "",
+            refresh=lambda: None,
+            asked_for=True,
+            clock=clock,
         ):
             pass
 

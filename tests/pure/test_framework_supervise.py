@@ -8,6 +8,7 @@ import pytest
 from netclaim.errors import HostError, PeerError, RequestError
 from netclaim.framework.clock import SystemClock
 from netclaim.framework.locks import KeyedLock
+from netclaim.framework.metrics import Metrics
 from netclaim.framework.supervise import Backoff, Standing, retry, supervise
 from netclaim.framework.testing import FakeClock
 from tests.pure.framework_parts import UNREACHABLE
@@ -43,7 +44,13 @@ def test_delays() -> None:
 async def test_retry() -> None:
     """A call is repeated until it succeeds."""
     clock = FakeClock()
-    await retry("x", Flaky(clock, UNREACHABLE, TimeoutError()), backoff=Backoff(), clock=clock)
+    await retry(
+        "node",
+        Flaky(clock, UNREACHABLE, TimeoutError()),
+        backoff=Backoff(),
+        clock=clock,
+        metrics=Metrics("d", clock),
+    )
     assert clock.slept_s == [0.5, 1.0]
 
 
@@ -53,7 +60,9 @@ async def test_retry_does_not_help(error: Exception) -> None:
     """What trying again does not help against goes to the caller at once."""
     clock = FakeClock()
     with pytest.raises(type(error)):
-        await retry("x", Flaky(clock, error), backoff=Backoff(), clock=clock)
+        await retry(
+            "node", Flaky(clock, error), backoff=Backoff(), clock=clock, metrics=Metrics("d", clock)
+        )
     assert clock.slept_s == []
 
 
@@ -62,7 +71,7 @@ async def test_supervise() -> None:
     """A part is started again after each failure, and ends when it returns."""
     clock = FakeClock()
     part = Flaky(clock, UNREACHABLE, HostError("not yet"), OSError("gone"))
-    await supervise("x", part, backoff=Backoff(), clock=clock)
+    await supervise("x", part, backoff=Backoff(), clock=clock, metrics=Metrics("d", clock))
     assert clock.slept_s == [0.5, 1.0, 2.0]
 
 
@@ -71,7 +80,7 @@ async def test_healthy_part_starts_with_the_shortest_delay() -> None:
     """A part that ran for long before it failed is not made to wait for its earlier failures."""
     clock = FakeClock()
     part = Flaky(clock, *[PeerError("x")] * 3, lasts_s=60.0)
-    await supervise("x", part, backoff=Backoff(), clock=clock)
+    await supervise("x", part, backoff=Backoff(), clock=clock, metrics=Metrics("d", clock))
     assert clock.slept_s == [0.5, 0.5, 0.5]
 
 
@@ -80,7 +89,13 @@ async def test_bug_ends_a_part() -> None:
     """A bug is not supervised away."""
     clock = FakeClock()
     with pytest.raises(ZeroDivisionError):
-        await supervise("x", Flaky(clock, ZeroDivisionError()), backoff=Backoff(), clock=clock)
+        await supervise(
+            "x",
+            Flaky(clock, ZeroDivisionError()),
+            backoff=Backoff(),
+            clock=clock,
+            metrics=Metrics("d", clock),
+        )
 
 
 @pytest.mark.asyncio
@@ -88,11 +103,15 @@ async def test_part_of_several_tasks() -> None:
     """A part that fails of what may pass in each of its tasks is started again; else it is not."""
     clock = FakeClock()
     passing = ExceptionGroup("x", [HostError("no disk"), ExceptionGroup("y", [UNREACHABLE])])
-    await supervise("x", Flaky(clock, passing), backoff=Backoff(), clock=clock)
+    await supervise(
+        "x", Flaky(clock, passing), backoff=Backoff(), clock=clock, metrics=Metrics("d", clock)
+    )
     assert clock.slept_s == [0.5]
     bug = ExceptionGroup("x", [HostError("no disk"), ZeroDivisionError()])
     with pytest.raises(ExceptionGroup):
-        await supervise("x", Flaky(clock, bug), backoff=Backoff(), clock=clock)
+        await supervise(
+            "x", Flaky(clock, bug), backoff=Backoff(), clock=clock, metrics=Metrics("d", clock)
+        )
 
 
 @pytest.mark.asyncio
@@ -100,7 +119,14 @@ async def test_what_a_caller_lets_pass() -> None:
     """A part is started again after other errors where its caller says so."""
     clock = FakeClock()
     part = Flaky(clock, RequestError("refused"))
-    await supervise("x", part, backoff=Backoff(), clock=clock, retried=(RequestError,))
+    await supervise(
+        "x",
+        part,
+        backoff=Backoff(),
+        clock=clock,
+        metrics=Metrics("d", clock),
+        retried=(RequestError,),
+    )
     assert clock.slept_s == [0.5]
 
 
@@ -138,7 +164,9 @@ async def test_supervised_part_has_a_standing() -> None:
         await clock.sleep(6)
         seen.append(standing.text())
 
-    await supervise("x", part, backoff=Backoff(), clock=clock, standing=standing)
+    await supervise(
+        "x", part, backoff=Backoff(), clock=clock, metrics=Metrics("d", clock), standing=standing
+    )
     assert seen == ["", "x: failure 1", "x: failure 2", ""]
 
 

@@ -8,7 +8,8 @@ import pytest
 import structlog
 from structlog.typing import EventDict
 
-from netclaim.framework.metrics import Loop, Metrics
+from netclaim.framework.metric_table import Loop
+from netclaim.framework.metrics import Metrics
 from netclaim.framework.own_loop import own_loop
 from netclaim.framework.testing import FakeClock
 from netclaim.framework.watchdog import Watched, this_loop, watching

@@ -60,8 +60,10 @@ def test_the_context_of_the_dockerfile() -> None:
     """What the first stage builds from is not ignored, and nothing else is sent."""
     ignored = (CHECKOUT / ".dockerignore").read_text().splitlines()
     sent = {line[1:] for line in ignored if line.startswith("!")}
-    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+    settings = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
+    project, wheel = settings["project"], settings["tool"]["hatch"]["build"]["targets"]["wheel"]
     needed = {project["readme"], *project["license-files"], "pyproject.toml", "Makefile"}
+    needed |= {path.split("/")[0] for path in wheel["force-include"]}
     needed |= {"src", "native", "scripts", "requirements-runtime.lock", ".gitignore"}
     assert sent == needed
     assert all((CHECKOUT / name).exists() for name in sent)
@@ -128,6 +130,28 @@ def test_the_archive_on_another_machine(
         ["URIs: file:/mirror/debian", "Suites: trixie-updates"],
         ["URIs: file:/mirror/debian-security", "Suites: trixie-security"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["packages", "new", "--system", "."], "packages needs --lock"),
+        (["system", "."], ". exists already"),
+        (["kernel", "new"], "invalid choice: 'kernel'"),
+    ],
+)
+def test_wrong_arguments(
+    script: ModuleType,
+    arguments: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What is wrong is said before anything is fetched or written."""
+    monkeypatch.setattr("sys.argv", ["image_tree.py", *arguments])
+    with pytest.raises(SystemExit, match="2"):
+        script.main()
+    assert said in capsys.readouterr().err
 
 
 def test_sizes(tmp_path: Path) -> None:

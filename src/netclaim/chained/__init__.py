@@ -23,6 +23,7 @@ from netclaim.chained.protocol import (
     decode_answer,
     encode_answer,
     encode_collect,
+    encode_retire,
 )
 from netclaim.chained.server import AttachServer
 
@@ -47,6 +48,7 @@ __all__ = [
     "decode_answer",
     "encode_answer",
     "encode_collect",
+    "encode_retire",
     "program_path",
     "with_plugin",
     "without_plugin",

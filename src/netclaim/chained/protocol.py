@@ -2,7 +2,8 @@
 
 A request is `netclaim/1 COMMAND`, lines of `key=value`, `length=N`, an empty line, and N bytes:
 what the program got on its standard input. An answer is `ok`, `again`, or `error
-CODE` and a message. COLLECT is for people (`netclaim driver gc`): its `ok` is followed by lines.
+CODE` and a message. COLLECT and RETIRE are for people (`netclaim driver gc`, `retire`): their `ok`
+is followed by lines.
 
 Promise: whatever bytes are fed, only MalformedRequestError comes out, and of an answer
 MalformedAnswerError. No I/O.
@@ -33,6 +34,7 @@ __all__ = [
     "decode_answer",
     "encode_answer",
     "encode_collect",
+    "encode_retire",
 ]
 
 HEAD_MAX: Final = 64 * 1024  # bytes; CNI_ARGS are the longest part, and those are a few hundred
@@ -56,6 +58,7 @@ class Command(enum.StrEnum):
     """What may be asked: CNI's commands, and some of our own.
 
     WAIT: a container waits for its pod. COLLECT: somebody wants leftovers removed, or listed.
+    RETIRE: no other driver will come; what has to be released before this one may leave is listed.
     """
 
     ADD = "ADD"
@@ -64,6 +67,7 @@ class Command(enum.StrEnum):
     GC = "GC"
     WAIT = "WAIT"
     COLLECT = "COLLECT"
+    RETIRE = "RETIRE"
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -105,7 +109,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """What was asked for is done; the answer to COLLECT, for people."""
+    """What was asked for is done; the answer to COLLECT and RETIRE, for people."""
 
     lines: tuple[str, ...] = ()
 
@@ -200,6 +204,11 @@ def encode_collect(*, dry_run: bool) -> bytes:
     """The bytes of a COLLECT."""
     option = "dry-run=1\n" if dry_run else ""
     return f"{VERSION} {Command.COLLECT}\n{option}length=0\n\n".encode()
+
+
+def encode_retire() -> bytes:
+    """The bytes of a RETIRE."""
+    return f"{VERSION} {Command.RETIRE}\nlength=0\n\n".encode()
 
 
 def decode_answer(received: bytes) -> Answer:

@@ -38,6 +38,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 # Commands of two words, each with its module: the first one's own help names them.
 FURTHER: Final[Mapping[tuple[str, str], str]] = {
     ("driver", "gc"): "driver_gc",
+    ("driver", "retire"): "driver_retire",
     ("driver", "uninstall"): "driver_uninstall",
     ("status", "kubelet"): "status_kubelet",
 }

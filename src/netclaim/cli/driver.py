@@ -5,12 +5,15 @@ line in the file. Limit: only puts together; what each setting means, its defaul
 stand with the settings.
 """
 
+import asyncio
 from dataclasses import replace
 
 from netclaim.cli.setting_options import takes_settings
+from netclaim.cli.uninstalling import remove_traces
 from netclaim.framework import serve
 from netclaim.framework.setting_flags import settings_of
 from netclaim.framework.setting_sources import Followed, Resolved
+from netclaim.kernel.proc_sys import make_sysctls_writable
 from netclaim.network import LinkDriver, link_driver
 from netclaim.network.settings import link_settings
 
@@ -30,11 +33,16 @@ def command(followed: Followed) -> None:
     The driver picks up changes of the file while it runs, and logs which of them need a restart.
 
     `netclaim driver gc` has the running driver remove what is left over on the node; `netclaim
-    driver uninstall` removes what a retired driver left there.
+    driver retire` is for the end of its pod; `netclaim driver uninstall` removes what a retired
+    driver left there.
     """
-    driver = link_driver(link_settings(followed.started))
+    own, settings = link_settings(followed.started), settings_of(followed.started)
+    make_sysctls_writable()
+    driver = link_driver(own)
     following = replace(followed, change=lambda resolved: _change(driver, resolved))
-    serve(driver, settings_of(followed.started), following)
+    if serve(driver, settings, following):
+        for line in asyncio.run(remove_traces(settings, own.name, own.lease_dir)):
+            print(line)
 
 
 def _change(driver: LinkDriver, resolved: Resolved) -> None:

@@ -4,23 +4,20 @@ Promise: one line for each thing, exit code 0; if no driver answers, one line an
 Limit: only asks; the running driver decides, as it does by itself every ten minutes.
 """
 
-import socket
 import time
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
 import typer
 
-from netclaim.chained import AGAIN, Listing, Refusal, decode_answer, encode_collect
+from netclaim.chained import AGAIN, Listing, Refusal, encode_collect
+from netclaim.cli.asking import ask_driver
 from netclaim.cli.setting_options import takes_settings
 from netclaim.errors import PeerError
 from netclaim.framework.setting_sources import Followed
 
 __all__ = ["command"]
 
-ANSWER_S: Final = (
-    300.0  # a round asks the API server for each claim, ten a second, and runs plugins
-)
 AGAIN_S: Final = 0.5  # a driver that is leaving has a successor within seconds
 AGAIN_TIMES: Final = 20
 
@@ -28,10 +25,6 @@ DryRun: TypeAlias = Annotated[
     bool,
     typer.Option("--dry-run", help="Only list what would be removed."),
 ]
-
-
-class NoDriverError(PeerError):
-    """No driver of that name answers on this node."""
 
 
 @takes_settings("name", "run_dir")
@@ -50,7 +43,7 @@ def command(followed: Followed, *, dry_run: DryRun = False) -> None:
 
 def _ask(path: Path, *, dry_run: bool) -> tuple[str, ...]:
     for _ in range(AGAIN_TIMES):
-        answer = decode_answer(_exchange(path, encode_collect(dry_run=dry_run)))
+        answer = ask_driver(path, encode_collect(dry_run=dry_run))
         if isinstance(answer, Listing):
             return answer.lines
         if isinstance(answer, Refusal):
@@ -59,17 +52,3 @@ def _ask(path: Path, *, dry_run: bool) -> tuple[str, ...]:
             break
         time.sleep(AGAIN_S)
     raise PeerError("the driver did not answer; try again")
-
-
-def _exchange(path: Path, request: bytes) -> bytes:
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(ANSWER_S)
-            connection.connect(bytes(path))
-            connection.sendall(request)
-            with connection.makefile("rb") as answer:
-                return answer.read()
-    except TimeoutError as error:
-        raise PeerError(f"the driver did not answer within {ANSWER_S:g} s") from error
-    except OSError as error:
-        raise NoDriverError(f"no driver answers at {path}: {error.strerror}") from error

@@ -15,7 +15,7 @@ everything, so a kind of OTHER proves nothing.
 import enum
 from collections.abc import Sequence
 
-from netclaim.errors import HostError, PeerError
+from netclaim.errors import HostError, PeerError, Reason
 
 NO_CODE = 0  # the plugin failed without a CNI error; no plugin may use it
 INCOMPATIBLE_VERSION = 1  # the plugin does not speak the CNI version of its configuration
@@ -48,6 +48,8 @@ _KINDS = {
 class CniError(PeerError):
     """A plugin failed; `code`, `msg` and `details` are its own words."""
 
+    why: Reason = "plugin"
+
     def __init__(
         self, msg: str, *, code: int = NO_CODE, details: str = "", plugin: str, command: str
     ) -> None:
@@ -76,12 +78,16 @@ class PluginBusyError(CniDeadlineError):
 class CniGroupError(PeerError, ExceptionGroup[Exception]):
     """Several failures of one operation; a PeerError, so that who catches those misses none."""
 
+    why: Reason = "plugin"
+
     def __str__(self) -> str:
         return self.message  # without a count of exceptions, which means nothing to a user
 
 
 class BadResultError(PeerError):
     """What should be a CNI result is none."""
+
+    why: Reason = "plugin"
 
 
 class PluginMissingError(HostError):

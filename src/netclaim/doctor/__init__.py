@@ -7,7 +7,6 @@
     cluster_*          the checks of a cluster
     node_sight         what the checks of a node look at
     node_*             the checks of a node
-    journal_reading    the driver's journal, read beside the driver
     network_types      which CNI plugins networks name
     shipped            the rights and policies that belong to this version
     show               findings for people and for programs

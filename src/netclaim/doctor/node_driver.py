@@ -2,16 +2,14 @@
 
 import asyncio
 import os
-import sqlite3
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from netclaim.doctor.finding import Finding, check, counted, error, ok, skipped, unknown, warning
-from netclaim.doctor.journal_reading import JournalCopy, read_journal
 from netclaim.doctor.node_sight import NodeSight
-from netclaim.framework.store import SCHEMA_VERSION
+from netclaim.framework.peek import Glimpse, peek
+from netclaim.framework.store import JournalError
+from netclaim.model.attachment import AttachmentKey
 
 __all__ = ["driver_live", "driver_ready", "driver_socket", "journal", "state_disk"]
 
@@ -97,20 +95,16 @@ async def journal(node: NodeSight) -> Finding:
     if not await asyncio.to_thread(node.journal.exists):
         return skipped(f"{node.journal} does not exist: the driver has not run here yet")
     try:
-        found = await asyncio.to_thread(read_journal, node.journal)
+        found = await asyncio.to_thread(peek, node.journal)
         stuck = _undone(found)
         if stuck:
             await asyncio.sleep(UNDO_S)
-            stuck &= _undone(await asyncio.to_thread(read_journal, node.journal))
-    except (sqlite3.Error, msgspec.MsgspecError) as fault:
+            stuck &= _undone(await asyncio.to_thread(peek, node.journal))
+    except JournalError as fault:
         return error(
-            f"{node.journal} cannot be read: {fault}",
-            "drain the node, move the file away and start the driver again",
-        )
-    if found.schema != SCHEMA_VERSION:
-        return error(
-            f"{node.journal} has schema {found.schema}, but this version knows {SCHEMA_VERSION}",
-            "run the version of the driver that wrote it, or drain the node and move the file away",
+            str(fault),
+            "run the version of the driver that wrote it; if it is damaged, drain the node, move"
+            " the file away and start the driver again",
         )
     if stuck:
         return warning(
@@ -118,15 +112,13 @@ async def journal(node: NodeSight) -> Finding:
             "look for detach.failed in the driver's log; `netclaim driver gc --dry-run` lists what"
             " is left over",
         )
-    attached = sum(each["state"] == "attached" for each in found.leases)
     claims = counted(len(found.bookings), "claim")
-    return ok(f"{claims}, {counted(attached, 'attachment')}")
+    return ok(f"{claims}, {counted(sum(each.done for each in found.leases), 'attachment')}")
 
 
-def _undone(found: JournalCopy) -> set[bytes]:
+def _undone(found: Glimpse) -> set[AttachmentKey]:
     """Return the attachments that are to be undone."""
-    undone = (each for each in found.leases if each["state"] == "detaching")
-    return {msgspec.json.encode(each["attachment"]) for each in undone}
+    return {each.attachment.key for each in found.leases if each.state == "detaching"}
 
 
 @check(

@@ -3,22 +3,20 @@
 import asyncio
 import json
 import os
-import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from netclaim.chained import program_path
 from netclaim.chained.conflist import PLUGIN_TYPE
 from netclaim.chained.files import conf_files
 from netclaim.doctor.finding import Finding, check, error, listed, ok, skipped, unknown, warning
-from netclaim.doctor.journal_reading import read_journal
 from netclaim.doctor.network_types import types_in, types_of_claims
 from netclaim.doctor.node_sight import NodeSight
 from netclaim.errors import HostError, NetclaimError
+from netclaim.framework.peek import peek
+from netclaim.framework.store import JournalError
 from netclaim.plugins import PLUGIN_TYPES
 
 __all__ = ["claim_programs", "cni_list", "cni_program", "cni_programs"]
@@ -155,10 +153,10 @@ async def claim_programs(node: NodeSight) -> Finding:
 
 def _types_in_journal(path: Path) -> Iterator[str]:
     """Yield the types in the plans of prepared claims; a journal that cannot be read has none."""
-    with suppress(sqlite3.Error, msgspec.MsgspecError):
-        for booking in read_journal(path).bookings:
-            for plan in (booking.get("prepared") or {}).get("plans") or ():
-                yield from types_in((plan.get("network") or {}).get("config"))
+    with suppress(JournalError):
+        for booking in peek(path).bookings:
+            for plan in booking.prepared.plans if booking.prepared else ():
+                yield from types_in((plan.network or {}).get("config"))
 
 
 async def _used_by_runtime(node: NodeSight) -> Path | None:

@@ -23,6 +23,8 @@ PARAMETER_KEY: Final = re.compile(rf"{SENSITIVE}|key$", re.IGNORECASE)
 PARAMETERS: Final = ("parameters", "config", "configuration")  # within these, keys are plugins'
 PUBLIC_ANNOTATIONS: Final = re.compile(r"^(?:[\w.-]+\.)?(?:kubernetes|k8s)\.io/")
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+# From where a word begins, and not far: a line may be a megabyte of one word.
+NAME: Final = rf"[\w.-]{{0,64}}?(?:{SENSITIVE})[\w.-]{{0,64}}"
 # By what they look like, wherever they are.
 SHAPES: Final = (
     (re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|\Z)", re.DOTALL), REMOVED),
@@ -31,7 +33,7 @@ SHAPES: Final = (
     (re.compile(r"://[^/\s@\"']+@"), f"://{REMOVED}@"),  # the user of a URL
     (
         re.compile(
-            rf"([\w.-]*(?:{SENSITIVE})[\w.-]*\\?[\"']?\s*[:=]\s*|--[\w-]*(?:{SENSITIVE})[\w-]*\s+)"
+            rf"(\b{NAME}\\?[\"']?\s*[:=]\s*|(?<!\S)--{NAME}\s+)"
             r"(\\?\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,;}\"']+)",
             re.IGNORECASE,
         ),

@@ -6,7 +6,6 @@ credentials, and nobody needs the rest.
 
 import asyncio
 import platform
-import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +13,9 @@ from typing import Any, Final
 import msgspec
 
 from netclaim.chained.files import conf_files
-from netclaim.doctor.journal_reading import read_journal
 from netclaim.doctor.node_sight import NodeSight
 from netclaim.doctor.support_gather import Gathered
+from netclaim.framework.peek import peek
 from netclaim.kernel import Rtnl, list_addresses, list_links, list_routes
 from netclaim.manifests.documents import read_documents
 
@@ -116,11 +115,8 @@ async def _links(_node: NodeSight, gathered: Gathered) -> None:
 
 
 async def _journal(node: NodeSight, gathered: Gathered) -> None:
-    try:
-        rows = (await asyncio.to_thread(read_journal, node.journal))._asdict()
-    except sqlite3.Error as error:
-        raise OSError(f"{node.journal}: {error}") from error
-    about = "the driver's journal: claims, attachments, reports"
+    rows = msgspec.to_builtins(await asyncio.to_thread(peek, node.journal))
+    about = "the driver's journal: claims and attachments"
     gathered.put_object("node/journal.json", about, rows, parameters=True)
 
 

@@ -10,6 +10,8 @@
     fairness     hooks that failed slowly          places    whose turn it is to be prepared
     limits       what a claim may take              rates     how often something may happen
     own_loop     hooks that may block              watchdog  whether the event loops come round
+    metrics      what is counted                   traces    a claim's way, for a collector
+    subject      whom a log line is about
     settings     what can be set, each once        reload    their file, when it changes
 
 `serve(MyDriver())` is a whole program. docs/framework.md lists what is public, and what stays.

@@ -26,6 +26,7 @@ from netclaim.framework.locks import KeyedLock
 from netclaim.framework.logs import explain
 from netclaim.framework.pod_plans import PODS_KEPT, Claims, Pods, ReleasedLately
 from netclaim.framework.records import Booking, DeviceReport, Report
+from netclaim.framework.subject import claim_fields, pod_fields
 from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.claim import Claim, DeviceKey, ReportedDevice
 from netclaim.model.plan import Plan
@@ -167,7 +168,7 @@ class Adopter:
 
     async def _planned(self, claim: Claim, pod: PodSandbox, *, hooked: bool) -> Booking | None:
         """Plan a running pod's claim; one that cannot be planned any more is told."""
-        at = {"claim": claim.name, "namespace": claim.namespace, "pod": pod.name}
+        at = claim_fields(claim.ref) | pod_fields(pod)
         try:
             await self._plan_for(pod, claim, hooked=hooked)
         except (RequestError, NotBegunError) as error:

@@ -9,13 +9,14 @@ does it know whether a failure is rolled back; whoever does calls `tell_failure`
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import msgspec
 import structlog
 
-from netclaim.errors import NetclaimError, PeerError, RequestError
+from netclaim.errors import NetclaimError, PeerError, RequestError, worst_reason
 from netclaim.framework.contract import NetworkDriver, NotBegunError
 from netclaim.framework.detach import Detacher, DetachError, Reports
 from netclaim.framework.fairness import HookTime, NotYetError
@@ -28,10 +29,18 @@ from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import HasNetns
 from netclaim.framework.pod_plans import NotPreparedError, PodPlans
 from netclaim.framework.records import Lease, pods_of
+from netclaim.framework.subject import (
+    claim_fields,
+    claims_fields,
+    concerning,
+    doing,
+    pod_fields,
+)
 from netclaim.model.attachment import Attachment, AttachmentKey
 from netclaim.model.claim import DeviceKey
 from netclaim.model.plan import Plan
 from netclaim.model.pod import PodSandbox
+from netclaim.model.prepared import ClaimRef
 
 __all__ = ["AttachError", "Attacher", "NoNamespaceError"]
 
@@ -44,6 +53,7 @@ class AttachError(PeerError):
     def __init__(self, errors: Mapping[AttachmentKey, Exception], text: str) -> None:
         super().__init__(text)
         self.errors = errors
+        self.why = worst_reason(errors.values())
 
 
 class NoNamespaceError(RequestError):
@@ -124,7 +134,7 @@ class Attacher:
         NotYetError. Raises AttachError with the devices that succeeded still attached;
         `release_sandbox` rolls them back, and `tell_failure` shows the reason on the claims.
         """
-        async with self._locks.hold(pod.uid):
+        async with self._at(pod):
             plans = await self._plans.of(pod)
             attempt = _Attempt([plan for plan in plans if not self._is_attached(plan, pod)])
             if attempt.missing:
@@ -175,13 +185,13 @@ class Attacher:
 
     async def release_sandbox(self, pod: PodSandbox) -> None:
         """Detach everything of a sandbox. Again, or for an unknown one: nothing."""
-        async with self._locks.hold(pod.uid):
+        async with self._at(pod):
             await self._detacher.undo(self._journal.leases_of_sandbox(pod.id))
 
     async def release_claim(self, claim_uid: str) -> None:
         """Detach everything of a claim. Again, or for an unknown one: nothing."""
         for pod in pods_of(self._journal.leases_of_claim(claim_uid)):
-            async with self._locks.hold(pod.uid):
+            async with self._at(pod):
                 here = self._journal.leases_of_sandbox(pod.id)
                 mine = [le for le in here if le.attachment.plan.claim.uid == claim_uid]
                 await self._detacher.undo(mine)
@@ -201,14 +211,15 @@ class Attacher:
 
         The next attach of the sandbox, or `finish`, undoes what is left of them.
         """
-        async with self._locks.hold(pod.uid):
+        async with self._at(pod):
             lost = await self._lost(pod)
             await self._journal.put_leases(Lease(each, "detaching") for each in lost)
             if lost:
                 self._marks.note_incomplete(pod.id)
         for each in lost:
             device = each.plan.device
-            log.warning("attach.lost", pod=each.pod.name, at=each.plan.where)
+            fields = claim_fields(each.plan.claim) | pod_fields(pod)
+            log.warning("attach.lost", **fields, at=each.plan.where)
             text = f"the interface on {device.device} is no longer in the pod"
             self._reports.touch(each.plan.claim.uid, {device.key: text})
         return bool(lost)
@@ -218,7 +229,7 @@ class Attacher:
 
         Again: looks again.
         """
-        async with self._locks.hold(pod.uid):
+        async with self._at(pod):
             plans = await self._plans.of(pod)
             errors: dict[AttachmentKey, Exception] = {
                 (plan.claim.uid, pod.id, plan.device.key): PeerError(
@@ -244,7 +255,7 @@ class Attacher:
 
         Of `unreported` plans only the driver itself can know whether they were carried out.
         """
-        async with self._locks.hold(pod.uid):
+        async with self._at(pod):
             asked = [await self._driver.recall(plan, pod) for plan in unreported]
             recalled = [each for each in asked if each is not None]
             unknown = [a for a in (*attachments, *recalled) if a.key not in self._journal.leases]
@@ -265,12 +276,24 @@ class Attacher:
 
         Raises DetachError if something is left. What is under way is waited for first.
         """
-        async with self._locks.hold(pod.uid):
+        async with self._at(pod):
             await self._detacher.undo(self._unfinished(pod.id))
 
     def count(self) -> None:
         """Bring the metrics in line with the journal."""
         self._detacher.count()
+
+    def claims_of(self, pod: PodSandbox) -> tuple[ClaimRef, ...]:
+        """The claims that are known to be a pod's, for messages."""
+        bookings = self._journal.bookings.values()
+        return tuple(booking.claim for booking in bookings if pod.uid in booking.pods)
+
+    @asynccontextmanager
+    async def _at(self, pod: PodSandbox) -> AsyncIterator[None]:
+        """Be alone with a pod, which what is logged names."""
+        with concerning(pod=pod):
+            async with self._locks.hold(pod.uid):
+                yield
 
     async def _lost(self, pod: PodSandbox) -> list[Attachment]:
         """What a sandbox had and does not have any more."""
@@ -316,7 +339,7 @@ class Attacher:
         except DetachError as error:
             if any(le.attachment.interface and self._is_known(le) for le in earlier):
                 raise
-            log.warning("detach.postponed", pod=pod.name, error=str(error))
+            log.warning("detach.postponed", error=str(error))
 
     async def _attach_all(self, attempt: _Attempt, pod: PodSandbox) -> None:
         self._marks.note_begun(pod.id)
@@ -336,7 +359,8 @@ class Attacher:
             failed = [(a.plan, errors[a.key]) for a in begun if a.key in errors]
             text = brief("; ".join(f"{plan.where}: {error}" for plan, error in failed))
             raise AttachError(errors, text) from ExceptionGroup(text, list(errors.values()))
-        log.info("attach.done", pod=pod.name, namespace=pod.namespace, devices=len(done))
+        claims = {each.plan.claim.uid: each.plan.claim for each in done}
+        log.info("attach.done", **claims_fields(claims.values()), devices=len(done))
 
     async def _attach_one(
         self,
@@ -346,9 +370,10 @@ class Attacher:
     ) -> None:
         plan, pod = begun.plan, begun.pod
         try:
-            attachment = await self._driver.attach(plan, pod)
+            with doing("attach", plan.claim, pod):
+                attachment = await self._driver.attach(plan, pod)
         except Exception as error:  # noqa: BLE001 (the driver's code; told and undone)
-            explain("attach.failed", error, pod=pod.name, at=plan.where)
+            explain("attach.failed", error, **claim_fields(plan.claim), at=plan.where)
             errors[begun.key] = error
         else:
             # Plan and pod are ours: what is undone later is what was begun.

@@ -18,13 +18,14 @@ from typing import Final, Self
 
 import structlog
 
-from netclaim.errors import PeerError
+from netclaim.errors import PeerError, Reason
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.clock import Clock
 from netclaim.framework.fairness import HookTime, NotYetError
 from netclaim.framework.places import Places
 from netclaim.framework.repair import Repairer
+from netclaim.framework.subject import concerning
 from netclaim.model.pod import PodSandbox
 from netclaim.nri.tasks import TaskScope
 
@@ -42,6 +43,8 @@ CUT_OFF: Final = "interrupted before it finished"
 
 class AttachTimeoutError(PeerError):
     """A pod's devices were not attached in time; kubelet tries again."""
+
+    why: Reason = "timeout"
 
 
 @dataclass(slots=True, eq=False)
@@ -164,6 +167,17 @@ class Attaching:
         roll_back: bool,
         hooked: bool,
     ) -> None:
+        with concerning(pod=attempt.pod):
+            await self._work_named(attempt, adopt, roll_back=roll_back, hooked=hooked)
+
+    async def _work_named(
+        self,
+        attempt: Attempt,
+        adopt: Callable[[PodSandbox], Awaitable[object]],
+        *,
+        roll_back: bool,
+        hooked: bool,
+    ) -> None:
         pod = attempt.pod
         try:
             if hooked:
@@ -232,5 +246,5 @@ class Attaching:
             async with asyncio.timeout(ROLLBACK_S):
                 await self._attacher.release_sandbox(pod)
         except Exception as error:  # noqa: BLE001 (also a group of them; it is tried again)
-            log.warning("detach.postponed", pod=pod.name, sandbox=pod.id, error=str(error))
+            log.warning("detach.postponed", error=str(error))
             self._repairer.wake()

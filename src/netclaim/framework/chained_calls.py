@@ -3,7 +3,8 @@
 Promise: ADD attaches all of a pod's devices or fails with the reason, and the runtime does not make
 the sandbox; there is no deadline but our own, and no other pod waits. DEL undoes what it can in its
 time, and never fails: the rest goes on in the background. WAIT is how a held container is let go.
-COLLECT is `netclaim driver gc`: a round of garbage collection, and what it did.
+COLLECT is `netclaim driver gc`: a round of garbage collection, and what it did. RETIRE is `netclaim
+driver retire`: see `retire`.
 Limit: CNI says nothing of a pod but its name and UID.
 """
 
@@ -15,16 +16,19 @@ import msgspec
 import structlog
 
 from netclaim.chained import OK, TRY_AGAIN_LATER, Answer, Command, Listing, Refusal, Request
-from netclaim.errors import NetclaimError, RequestError
+from netclaim.errors import NetclaimError, RequestError, reason_of
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
 from netclaim.framework.attaching import Attaching
 from netclaim.framework.collect import Collected, Collector
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.journal import Journal
+from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import HasNetns
 from netclaim.framework.records import pods_of
 from netclaim.framework.repair import Repairer
+from netclaim.framework.retire import Retirement, holdings
+from netclaim.framework.subject import claims_fields, pod_fields
 from netclaim.model.pod import PodSandbox
 
 __all__ = ["ChainedCalls"]
@@ -48,6 +52,8 @@ class ChainedCalls:
         hooks: RuntimeHooks,
         journal: Journal,
         collector: Collector,
+        retirement: Retirement,
+        metrics: Metrics,
         has_netns: HasNetns,
     ) -> None:
         self._attacher = attacher
@@ -57,6 +63,8 @@ class ChainedCalls:
         self._hooks = hooks
         self._journal = journal
         self._collector = collector
+        self._retirement = retirement
+        self._metrics = metrics
         self._has_netns = has_netns
 
     async def __call__(self, request: Request) -> Answer:
@@ -76,6 +84,10 @@ class ChainedCalls:
                 case Command.COLLECT:
                     collected = await self._collector.collect(dry_run=request.dry_run)
                     return Listing(_lines(collected, dry_run=request.dry_run))
+                case Command.RETIRE:
+                    held = holdings(self._journal.bookings.values(), self._journal.leases.values())
+                    self._retirement.begin(held)
+                    return Listing(held)
         except RequestError as error:
             return Refusal(str(error), INVALID_CONFIG)
         except NetclaimError as error:
@@ -87,7 +99,9 @@ class ChainedCalls:
         try:
             await self._attaching.wait(attempt)
         except Exception as error:
-            log.warning("attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error))
+            names = {**pod_fields(pod), **claims_fields(self._attacher.claims_of(pod))}
+            log.warning("attach.refused", **names, error=str(error))
+            self._metrics.note_refusal("sandbox", reason_of(error))
             raise
 
     async def _delete(self, pod: PodSandbox) -> None:
@@ -102,11 +116,16 @@ class ChainedCalls:
             if pod is not None and self._attacher.is_complete(pod):
                 return
             if pod is None:
+                self._metrics.note_refusal("container", "request")
                 raise NotAttachedError
             # The driver was started anew while the container was held.
             adopt = self._adopter.take_over
             attempt = self._attaching.begin(pod, adopt, roll_back=False, hooked=False)
-        await self._attaching.wait(attempt)
+        try:
+            await self._attaching.wait(attempt)
+        except Exception as error:
+            self._metrics.note_refusal("container", reason_of(error))
+            raise
 
     def _release_unlisted(self, config: bytes) -> None:
         """Release the sandboxes that the runtime does not list, unless their namespaces live."""

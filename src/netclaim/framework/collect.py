@@ -28,6 +28,7 @@ from netclaim.framework.contract import Driver
 from netclaim.framework.journal import Journal
 from netclaim.framework.living import ASK_S, LivingLook, UnknownError
 from netclaim.framework.logs import explain
+from netclaim.framework.metrics import Metrics
 from netclaim.framework.records import pods_of
 from netclaim.model.leftover import Leftover, Living
 from netclaim.model.pod import PodSandbox
@@ -121,6 +122,7 @@ class Collector:
         look: LivingLook | None,
         bookings: Bookings,
         files: Files,
+        metrics: Metrics,
         clock: Clock,
     ) -> None:
         """Without `look`, for a driver that attaches nothing, only claims are looked at."""
@@ -129,6 +131,7 @@ class Collector:
         self._look = look
         self._bookings = bookings
         self._files = files
+        self._metrics = metrics
         self._clock = clock
         self._round = asyncio.Lock()
 
@@ -182,12 +185,15 @@ class Collector:
                 try:
                     if await self._remove(item):
                         removed.append(leftover)
+                        self._metrics.note_collected(leftover.kind, "removed")
                         log.info("collect.removed", kind=leftover.kind, what=leftover.what)
                 except Exception as error:  # noqa: BLE001 (the driver's code, too; tried again)
                     text = explain("collect.failed", error, what=leftover.what)
                     failed.append((leftover, text))
+                    self._metrics.note_collected(leftover.kind, "failed")
             if living is not None:
                 await self._tell(living)
+            self._metrics.note_round("partial" if failed or skipped else "complete")
             return Collected(tuple(removed), tuple(failed), skipped)
 
     async def _search(self, search: _Search) -> Living | None:

@@ -34,6 +34,8 @@ done; each says what that second call must do.
 import abc
 from collections.abc import AsyncIterator, Sequence
 
+from prometheus_client.registry import Collector
+
 from netclaim.errors import NetclaimError, PeerError
 from netclaim.model.attachment import Attachment
 from netclaim.model.claim import Claim
@@ -87,6 +89,13 @@ class Driver(abc.ABC):
         Again: after each start of the driver, and when something of it has changed; how soon, is
         for `node_age_s` to say.
         """
+
+    def collectors(self) -> Sequence[Collector]:
+        """Metrics of the driver's own, by prometheus_client, to be served beside the framework's.
+
+        Called once, before anything runs; they are collected in a thread, at each scrape.
+        """
+        return ()
 
     @abc.abstractmethod
     def discover(self) -> AsyncIterator[tuple[Device, ...]]:

@@ -24,6 +24,7 @@ from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import HasNetns
 from netclaim.framework.records import Lease, pods_of
 from netclaim.framework.store import JournalError
+from netclaim.framework.subject import concerning, doing
 from netclaim.model.attachment import Attachment, AttachmentKey
 from netclaim.model.claim import DeviceKey
 from netclaim.model.prepared import ClaimRef
@@ -125,10 +126,14 @@ class Detacher:
         self._metrics.pending_detaches.set(states.count("detaching"))
 
     async def _detach(self, attachment: Attachment, errors: list[Exception]) -> None:
-        at = {"pod": attachment.pod.name, "at": attachment.plan.where}
+        with concerning(attachment.plan.claim, attachment.pod):
+            await self._detach_named(attachment, errors)
+
+    async def _detach_named(self, attachment: Attachment, errors: list[Exception]) -> None:
+        at = {"at": attachment.plan.where}
         started_s = self._clock.monotonic()
         try:
-            with self._metrics.timed("detach"):
+            with self._metrics.timed("detach"), doing("detach", attachment.plan.claim):
                 await self._driver.detach(attachment)
             await self._journal.drop_lease(attachment.key)
         except Exception as error:  # noqa: BLE001 (the driver's code; told and tried again)
@@ -140,6 +145,7 @@ class Detacher:
                 given_up = False
             if not given_up:
                 errors.append(error)
+                self._metrics.note_retry("detach")
         except asyncio.CancelledError:
             if self._clock.monotonic() - started_s >= HUNG_S:
                 self._count_failure(attachment.key)
@@ -162,7 +168,7 @@ class Detacher:
         self._metrics.given_up_detaches.inc()
         pod, device = attachment.pod, attachment.plan.device.device
         message = f"gave up releasing {device} of pod {pod.name} after {tries} attempts: {text}"
-        log.error("detach.given_up", pod=pod.name, at=attachment.plan.where, error=text)
+        log.error("detach.given_up", at=attachment.plan.where, error=text)
         self._reports.give_up(attachment.plan.claim, message)
         return True
 

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from netclaim.errors import PeerError
+from netclaim.errors import PeerError, Reason
 from netclaim.framework.clock import Clock
 from netclaim.framework.logs import cut
 from netclaim.framework.rates import Buckets, Rate
@@ -47,6 +47,8 @@ class NotYetError(PeerError):
 
     `wait_s` says in how long.
     """
+
+    why: Reason = "pace"
 
     def __init__(self, wait_s: float, text: str) -> None:
         whole_s = max(1, math.ceil(wait_s - 0.001))  # a clock's rounding is not a second

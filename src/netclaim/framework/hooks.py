@@ -11,20 +11,22 @@ for a while, and what can be done later does not hold up anybody where that has 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
 import structlog
 
-from netclaim.errors import NetclaimError, PeerError
+from netclaim.errors import NetclaimError, PeerError, reason_of
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher, NoNamespaceError
 from netclaim.framework.attaching import Attaching, Attempt
 from netclaim.framework.clock import Clock
 from netclaim.framework.fairness import HookTime
 from netclaim.framework.hold import Hold
+from netclaim.framework.metrics import Metrics
 from netclaim.framework.repair import Repairer
+from netclaim.framework.subject import claims_fields, pod_fields
 from netclaim.model.pod import PodSandbox
 from netclaim.nri import Container, ContainerHook, RuntimeInfo
 
@@ -62,6 +64,7 @@ class RuntimeHooks:
         *,
         hold: Hold,
         hook_time: HookTime,
+        metrics: Metrics,
         clock: Clock,
     ) -> None:
         self._attacher = attacher
@@ -70,6 +73,7 @@ class RuntimeHooks:
         self._repairer = repairer
         self._hold = hold
         self._hook_time = hook_time
+        self._metrics = metrics
         self._clock = clock
 
     async def configure(self, runtime: RuntimeInfo) -> None:
@@ -103,9 +107,10 @@ class RuntimeHooks:
         attempt = self._attaching.begin(pod, self._adopter.book, roll_back=True, hooked=True)
         try:
             if not await self._attached(attempt, deadline_s):
-                log.info("attach.goes_on", pod=pod.name, namespace=pod.namespace)
+                log.info("attach.goes_on", **self._names(pod))
         except Exception as error:
-            log.warning("attach.refused", pod=pod.name, namespace=pod.namespace, error=str(error))
+            log.warning("attach.refused", **self._names(pod), error=str(error))
+            self._metrics.note_refusal("sandbox", reason_of(error))
             raise
 
     async def create_container(
@@ -123,17 +128,19 @@ class RuntimeHooks:
                 return None
         except NoNamespaceError as error:
             if await self._repairer.is_on_host(pod):
+                self._metrics.note_refusal("container", error.why)
                 raise
             self._repairer.note_lost(pod)
+            self._metrics.note_refusal("container", "peer")
             raise SandboxLostError from error
         except Exception as error:
             log.warning(
                 "attach.container_refused",
-                pod=pod.name,
-                namespace=pod.namespace,
+                **self._names(pod),
                 container=container.name,
                 error=str(error),
             )
+            self._metrics.note_refusal("container", reason_of(error))
             raise
         return self._hold.hook(pod)
 
@@ -157,13 +164,16 @@ class RuntimeHooks:
                 await self._attaching.cancel(pod.id)
                 await self._attacher.release_sandbox(pod)
         except (NetclaimError, TimeoutError) as error:
-            log.warning("detach.postponed", sandbox=pod.id, error=str(error))
+            log.warning("detach.postponed", **self._names(pod), error=str(error))
             self._repairer.note_gone(pod)
             self._hook_time.draw(pod.namespace, self._clock.monotonic() - started_s)
         except BaseException:  # the runtime hung up
             self._repairer.note_gone(pod)
             raise
         self._repairer.note_ended()
+
+    def _names(self, pod: PodSandbox) -> Mapping[str, str | list[str]]:
+        return {**pod_fields(pod), **claims_fields(self._attacher.claims_of(pod))}
 
     async def _attached(self, attempt: Attempt, deadline_s: float) -> bool:
         """Wait for an attach as long as the node's other pods can; whether it is done."""

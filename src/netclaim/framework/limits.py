@@ -9,7 +9,7 @@ I/O.
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from netclaim.errors import RequestError
+from netclaim.errors import Reason, RequestError
 from netclaim.framework.records import Booking
 from netclaim.model.claim import AllocatedDevice, Claim
 from netclaim.model.pod import PodSandbox
@@ -20,9 +20,13 @@ __all__ = ["Limits", "NamespaceFullError", "PodFullError", "holder"]
 class PodFullError(RequestError):
     """A pod would have more devices than a pod may."""
 
+    why: Reason = "limit"
+
 
 class NamespaceFullError(RequestError):
     """A namespace has as many claims on the node as it may."""
+
+    why: Reason = "limit"
 
 
 @dataclass(frozen=True, slots=True)

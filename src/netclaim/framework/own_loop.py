@@ -19,6 +19,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, TypeVar
 
 import structlog
+from prometheus_client.registry import Collector
 
 from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.framework.locks import KeyedLock
@@ -156,6 +157,10 @@ class _Driver(Driver):
     def learn_node(self, node: NodeFacts) -> None:
         """Called before any hook; later calls replace one value, and hooks see either."""
         self._driver.learn_node(node)
+
+    def collectors(self) -> Sequence[Collector]:
+        """The driver's; they are collected in a thread of their own."""
+        return self._driver.collectors()
 
     async def discover(self) -> AsyncIterator[tuple[Device, ...]]:
         """Yield what the driver yields on its own loop."""

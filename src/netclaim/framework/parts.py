@@ -45,6 +45,7 @@ from netclaim.framework.prepare import Preparer
 from netclaim.framework.publish import Publisher
 from netclaim.framework.repair import Repairer
 from netclaim.framework.report import Reporter
+from netclaim.framework.retire import Retirement
 from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.settings import Settings
 from netclaim.framework.slices import Pool
@@ -111,6 +112,7 @@ class _Ground:
     pods: KubePods
     reporter: Reporter
     released: ReleasedLately
+    retirement: Retirement
     limits: Limits
     metrics: Metrics
     clock: Clock
@@ -137,6 +139,7 @@ def build(
     metrics: Metrics,
     healths: HealthBoard,
     hooked: Callable[[], Awaitable[None]],
+    retirement: Retirement,
     clock: Clock,
 ) -> Parts:
     """Put the parts together. `hooked` waits until the runtime would tell us of a pod."""
@@ -157,6 +160,7 @@ def build(
         pods=KubePods(api),
         reporter=reporter,
         released=ReleasedLately(clock),
+        retirement=retirement,
         limits=Limits(),
         metrics=metrics,
         clock=clock,
@@ -182,12 +186,19 @@ def build(
         released=ground.released,
         metrics=metrics,
         limits=ground.limits,
+        refusal=retirement.refusal,
     )
     preparer.count()
     if attached is None:
         network = None
         collector = Collector(
-            driver, journal, look=None, bookings=preparer, files=files, clock=clock
+            driver,
+            journal,
+            look=None,
+            bookings=preparer,
+            files=files,
+            metrics=metrics,
+            clock=clock,
         )
     else:
         network, collector = _network(ground, attached, preparer, files)
@@ -282,6 +293,7 @@ def _network(
         repairer,
         hold=attached.hold,
         hook_time=hook_time,
+        metrics=ground.metrics,
         clock=clock,
     )
     state = NodeState(
@@ -292,7 +304,15 @@ def _network(
         release=repairer.note_gone,
     )
     look = LivingLook(journal, state, ground.claims, ground.pods, clock)
-    collector = Collector(driver, journal, look=look, bookings=preparer, files=files, clock=clock)
+    collector = Collector(
+        driver,
+        journal,
+        look=look,
+        bookings=preparer,
+        files=files,
+        metrics=ground.metrics,
+        clock=clock,
+    )
     calls = ChainedCalls(
         attacher,
         adopter,
@@ -301,6 +321,8 @@ def _network(
         hooks=hooks,
         journal=journal,
         collector=collector,
+        retirement=ground.retirement,
+        metrics=ground.metrics,
         has_netns=has_netns,
     )
     return Network(attaching, repairer, hooks, calls, runtime), collector

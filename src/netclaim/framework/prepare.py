@@ -10,13 +10,14 @@ under a pod that still runs it is put off until the pod has ended. Limit: one at
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Final, Protocol
 
 import msgspec
 import structlog
 
-from netclaim.errors import NetclaimError, PeerError, RequestError
+from netclaim.errors import NetclaimError, PeerError, Reason, RequestError
 from netclaim.framework.contract import Driver, LaterError, NetworkDriver
 from netclaim.framework.detach import Reports
 from netclaim.framework.journal import Journal
@@ -26,6 +27,7 @@ from netclaim.framework.marks import PlanMarks
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.pod_plans import Claims, ReleasedLately
 from netclaim.framework.records import Booking
+from netclaim.framework.subject import claim_fields, concerning
 from netclaim.model.claim import AllocatedDevice, Claim, DeviceKey
 from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox
@@ -82,6 +84,8 @@ class ContainerFiles(Protocol):
 class DeviceBusyError(PeerError):
     """Another claim holds the device; it may be about to be released."""
 
+    why: Reason = "device"
+
 
 class DriverError(NetclaimError):
     """The driver broke its contract; its author acts."""
@@ -105,8 +109,12 @@ class Preparer:
         released: ReleasedLately,
         metrics: Metrics,
         limits: Limits,
+        refusal: Callable[[], str] = str,
     ) -> None:
-        """`hooked` waits until a pod that starts would be noticed; else it would start without."""
+        """`hooked` waits until a pod that starts would be noticed; else it would start without.
+
+        `refusal` says why no new claim is prepared; nothing if one is.
+        """
         self._driver = driver
         self._journal = journal
         self._claims = claims
@@ -119,14 +127,17 @@ class Preparer:
         self._released = released
         self._metrics = metrics
         self._limits = limits
+        self._refusal = refusal
         self._locks = KeyedLock()
         self._booking = asyncio.Lock()
         self._looked_up = 0
 
     async def prepare(self, ref: ClaimRef) -> PrepareAnswer:
         """Plan the claim, write the plan down, answer. Again: the saved plan."""
+        if ref.uid not in self._journal.bookings and (why := self._refusal()):
+            raise RequestError(why)
         await self._hooked()
-        async with self._locks.hold(ref.uid):
+        async with self._working_on(ref):
             try:
                 return await self._prepare(ref, ending=False)
             except LaterError as error:
@@ -139,7 +150,7 @@ class Preparer:
 
         `ending`: unless it is known, kubelet has released it already, and will not again.
         """
-        async with self._locks.hold(ref.uid):
+        async with self._working_on(ref):
             known = self._journal.bookings.get(ref.uid)
             try:
                 await self._prepare(ref, ending=ending if known is None else known.ending)
@@ -160,7 +171,7 @@ class Preparer:
             log.warning("recall.unknown")
         passing: list[NetclaimError] = []
         for ref in on_record or ():
-            async with self._locks.hold(ref.uid):
+            async with self._working_on(ref):
                 booking = self._journal.bookings.get(ref.uid)
                 if booking is None or not (booking.ready or booking.owed):
                     try:
@@ -171,19 +182,18 @@ class Preparer:
             raise passing[0]
 
     async def _recall(self, ref: ClaimRef) -> None:
-        at = {"claim": ref.name, "namespace": ref.namespace}
         try:
             await self._prepare(ref, ending=False)
-            log.info("recall.done", **at)
+            log.info("recall.done")
         except LaterError as error:
             await self._owe(ref, error)
         except RequestError as error:
             self.report_failure(ref, str(error), error.device)
-            log.warning("recall.failed", error=str(error), **at)
+            log.warning("recall.failed", error=str(error))
 
     async def settle(self, ref: ClaimRef) -> None:
         """Plan a claim that is owed, or raise why it cannot be. Again: nothing."""
-        async with self._locks.hold(ref.uid):
+        async with self._working_on(ref):
             booking = self._journal.bookings.get(ref.uid)
             if booking is None or not booking.owed:
                 return
@@ -199,7 +209,7 @@ class Preparer:
         Kubelet asks for it once a pod has ended, also when the claim is another pod's by then: one
         that named the same claim and took the ended pod's place. That one keeps its interface.
         """
-        async with self._locks.hold(ref.uid):
+        async with self._working_on(ref):
             booking = self._journal.bookings.get(ref.uid)
             if booking is None:
                 return
@@ -208,23 +218,21 @@ class Preparer:
                 return
             if users:
                 names = [pod.name for pod in users]
-                log.warning(
-                    "unprepare.postponed", claim=ref.name, namespace=ref.namespace, pods=names
-                )
+                log.warning("unprepare.postponed", pods=names)
                 await self._journal.put_booking(booking.put_off())
                 return
             if booking.sole_pod_uid is None:
                 self._released.note(ref.namespace, ref.uid)
             await self._release(booking)
-            log.info("unprepare.done", claim=ref.name, namespace=ref.namespace)
+            log.info("unprepare.done")
 
     async def release_ended(self, ref: ClaimRef) -> None:
         """Undo a claim whose release was put off, if that is still wanted. Again: nothing."""
-        async with self._locks.hold(ref.uid):
+        async with self._working_on(ref):
             booking = self._journal.bookings.get(ref.uid)
             if booking is not None and booking.ending and not self._attachments.users(ref.uid):
                 await self._release(booking)
-                log.info("unprepare.done", claim=ref.name, namespace=ref.namespace)
+                log.info("unprepare.done")
 
     async def is_stale(self, ref: ClaimRef) -> bool:
         """Whether a claim is gone, replaced or no longer allocated, and kubelet forgot it."""
@@ -234,7 +242,7 @@ class Preparer:
     async def release_if_stale(self, ref: ClaimRef) -> None:
         """Undo a claim that kubelet forgot. Again, or for one that is not stale: nothing."""
         if await self.is_stale(ref):
-            log.warning("unprepare.stale", claim=ref.name, namespace=ref.namespace, uid=ref.uid)
+            log.warning("unprepare.stale", **claim_fields(ref))
             await self.unprepare(ref)
 
     async def unless_booked(self, uid: str, work: Callable[[], Awaitable[None]]) -> bool:
@@ -258,6 +266,13 @@ class Preparer:
         texts = {key: message if key == device else others for key in keys}
         self._reports.touch(ref.uid, texts)
 
+    @asynccontextmanager
+    async def _working_on(self, ref: ClaimRef) -> AsyncIterator[None]:
+        """Be alone with a claim, which what is logged names."""
+        with concerning(ref):
+            async with self._locks.hold(ref.uid):
+                yield
+
     async def _prepare(self, ref: ClaimRef, *, ending: bool) -> PrepareAnswer:
         claim = await self._read(ref)
         saved = self._journal.bookings.get(claim.uid)
@@ -276,9 +291,8 @@ class Preparer:
         self._marks.note_plans(self._journal)  # before kubelet hears of it
         self.count()
         self._reports.touch(claim.uid, {})
-        log.info(
-            "prepare.done", claim=ref.name, namespace=ref.namespace, devices=len(prepared.plans)
-        )
+        pods = [f"{claim.namespace}/{pod.name}" for pod in claim.reserved_for if pod.is_pod]
+        log.info("prepare.done", pods=pods, devices=len(prepared.plans))
         return _answer(prepared, ids)
 
     async def _owe(self, ref: ClaimRef, error: LaterError) -> PrepareAnswer:
@@ -290,7 +304,7 @@ class Preparer:
             await self._journal.put_booking(booking.owing())
         self._marks.note_plans(self._journal)
         self.report_failure(ref, str(error), error.device)
-        log.warning("prepare.owed", claim=ref.name, namespace=ref.namespace, error=str(error))
+        log.warning("prepare.owed", error=str(error))
         return _answer(bare, ids)
 
     async def _read(self, ref: ClaimRef) -> Claim:

@@ -93,7 +93,13 @@ class Publisher:
         """Watch and write until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(
-                supervise("publish.watch", self._follow, backoff=Backoff(), clock=self._clock)
+                supervise(
+                    "publish.watch",
+                    self._follow,
+                    backoff=Backoff(),
+                    clock=self._clock,
+                    metrics=self._metrics,
+                )
             )
             group.create_task(self._write_rounds())
 
@@ -109,7 +115,13 @@ class Publisher:
             self._wake.clear()
             if self._planned():
                 await (repairs if self._devices == self._written else changes).keep()
-            await retry("publish", self._round, backoff=Backoff(), clock=self._clock)
+            await retry(
+                "publish",
+                self._round,
+                backoff=Backoff(),
+                clock=self._clock,
+                metrics=self._metrics,
+            )
 
     def _planned(self) -> Sequence[Operation]:
         """What there is to write, as far as is known now."""

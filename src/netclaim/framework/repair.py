@@ -27,6 +27,7 @@ from netclaim.framework.netns import HasNetns
 from netclaim.framework.places import Places
 from netclaim.framework.pod_plans import PodGoneError
 from netclaim.framework.records import pods_of
+from netclaim.framework.subject import pod_fields
 from netclaim.framework.supervise import Backoff
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
@@ -274,7 +275,7 @@ class Repairer:
     ) -> bool:
         at = {"namespace": namespace}
         if pod is not None:
-            at |= {"pod": pod.name, "sandbox": pod.id}
+            at |= pod_fields(pod)
         try:
             async with self._places.hold(namespace), asyncio.timeout(STEP_S):
                 await work()
@@ -308,10 +309,10 @@ class Repairer:
         try:
             status = await self._sandboxes.status(pod.id)
         except NoRuntimeError as error:
-            log.warning("repair.not_replaced", pod=pod.name, sandbox=pod.id, error=str(error))
+            log.warning("repair.not_replaced", **pod_fields(pod), error=str(error))
             status = None
         if status is not None and status.ready and not status.on_host_network:
-            log.warning("repair.replaced", pod=pod.name, namespace=pod.namespace, sandbox=pod.id)
+            log.warning("repair.replaced", **pod_fields(pod))
             await self._sandboxes.stop(pod.id)
         self._lost.pop(pod.id, None)
 
@@ -339,7 +340,8 @@ class Repairer:
                 if pod.id in self._running:
                     await self._attacher.attach(pod)
             except PodGoneError as error:
-                log.info("repair.pod_gone", pod=pod.name, error=str(error))  # it is about to stop
+                # It is about to stop.
+                log.info("repair.pod_gone", **pod_fields(pod), error=str(error))
             finally:
                 self._adopter.pop_failed(pod.id)
                 self._attacher.tell_failure(pod.id)

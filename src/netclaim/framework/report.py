@@ -23,8 +23,9 @@ from netclaim.framework.locks import KeyedLock
 from netclaim.framework.logs import brief, explain
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.rates import Buckets, Rate
-from netclaim.framework.records import DeviceReport, Report
+from netclaim.framework.records import DeviceReport, Report, pods_of
 from netclaim.framework.status import compose, device_statuses
+from netclaim.framework.subject import claim_fields, concerning, doing
 from netclaim.framework.supervise import TRANSIENT, Backoff, retry
 from netclaim.model.claim import DeviceKey, JsonObject
 from netclaim.model.prepared import ClaimRef
@@ -124,25 +125,32 @@ class Reporter:
             await self._leave_event(claim, f"{self._subject}NotReleased", text)
 
     async def _deliver(self, claim_uid: str) -> None:
-        wait_s = 0.0
         async with self._locks.hold(claim_uid):
             self._dirty.discard(claim_uid)  # from here on a change is another delivery
-            try:
-                wait_s = await retry(
-                    "report",
-                    lambda: self._attempt(claim_uid),
-                    backoff=RETRIES,
-                    clock=self._clock,
-                    retried=(*TRANSIENT, HostError),
-                )
-            except Exception as error:  # noqa: BLE001 (the driver's data, say; the others go on)
-                explain("report.failed", error, uid=claim_uid)
+            booking = self._journal.bookings.get(claim_uid)
+            with concerning(booking.claim if booking else None):
+                wait_s = await self._write_until_done(claim_uid)
             self._metrics.pending_reports.set(len(self._dirty))
         if wait_s and claim_uid not in self._postponed:
             self._postponed.add(claim_uid)
             await self._clock.sleep(wait_s)
             self._postponed.discard(claim_uid)
             self.look_again(claim_uid)
+
+    async def _write_until_done(self, claim_uid: str) -> float:
+        """Write the claim's status, or say in how long that may be done; fail without a sound."""
+        try:
+            return await retry(
+                "report",
+                lambda: self._attempt(claim_uid),
+                backoff=RETRIES,
+                clock=self._clock,
+                metrics=self._metrics,
+                retried=(*TRANSIENT, HostError),
+            )
+        except Exception as error:  # noqa: BLE001 (the driver's data, say; the others go on)
+            explain("report.failed", error, claim_uid=claim_uid)
+            return 0.0
 
     async def _attempt(self, claim_uid: str) -> float:
         """Write the claim's status as it should be now, or say in how long that may be done."""
@@ -168,15 +176,20 @@ class Reporter:
                 return WORDS_S - since_s
         await self._journal.put_report(report)  # keeps its transition times if we are killed
         async with self._writes:
-            with self._metrics.timed("report"):
+            with self._metrics.timed("report"), doing("report", booking.claim):
                 if not await self._statuses.apply(
                     booking.claim, device_statuses(report, self._subject)
                 ):
-                    log.info("report.gone", claim=booking.claim.name, uid=claim_uid)
+                    log.info("report.gone")
                     return 0.0
         self._written_s[claim_uid] = self._clock.monotonic()
         await self._journal.put_report(written)
-        log.info("report.done", claim=booking.claim.name, namespace=booking.claim.namespace)
+        pods = pods_of(self._journal.leases_of_claim(claim_uid))
+        log.info(
+            "report.done",
+            pods=[f"{pod.namespace}/{pod.name}" for pod in pods],
+            ready=all(device.ready for device in report.devices),
+        )
         await self._warn(booking.claim, report, previous)
         return 0.0
 
@@ -193,7 +206,7 @@ class Reporter:
         try:
             await self._statuses.warn(claim, reason, message)
         except NetclaimError as error:
-            log.warning("report.event_failed", claim=claim.name, error=str(error))
+            log.warning("report.event_failed", **claim_fields(claim), error=str(error))
 
     def _may_warn(self, claim: ClaimRef) -> bool:
         """Whether neither the claim nor its namespace has had too many events; counts this one."""

@@ -19,6 +19,7 @@ need no such part are served meanwhile. What concerns one claim or pod fails tha
 """
 
 import asyncio
+import faulthandler
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -29,6 +30,7 @@ from pathlib import Path
 from typing import Final
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from netclaim.chained import PlanFiles
 from netclaim.errors import NetclaimError, exit_code, faults_in
@@ -41,13 +43,15 @@ from netclaim.framework.metrics import Metrics
 from netclaim.framework.own_loop import hooks_on, own_loop
 from netclaim.framework.relay import RelayedHooks
 from netclaim.framework.reload import Following
+from netclaim.framework.retire import AWAY_S, Retirement
 from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.setting_flags import followed_from_command_line, settings_of
 from netclaim.framework.setting_sources import Followed, Resolved
 from netclaim.framework.settings import HTTP_ADDRESS, Settings
+from netclaim.framework.tracer import traced
 from netclaim.framework.turn import Turns
 from netclaim.framework.watchdog import Watchdog, Watched, this_loop, watching
-from netclaim.kube import connect, load_cluster
+from netclaim.kube import Answered, connect, load_cluster
 from netclaim.kubelet import HealthBoard, PluginSockets, RegistrationVerdict, serve_plugin
 from netclaim.model.pod import PodSandbox
 from netclaim.nri import Plugin
@@ -60,14 +64,18 @@ log = structlog.get_logger()
 # long after each of its system calls while the event loop has much to do.
 SWITCH_S: Final = 0.0005
 HOOKS_S: Final = 2.5  # the runtime waits two seconds for a hook
+# From the signal. A pod of the driver may have a long grace period (see `retire`), which is not for
+# a process that hangs; calls of kubelet have 20 s, attaches and hooks ten.
+END_S: Final = 60.0
 
 
 def serve(
     driver: Driver, settings: Settings | None = None, followed: Followed | None = None
-) -> None:
+) -> bool:
     """Run a driver as this process. Without settings: those of the command line.
 
-    The file of `followed` is looked at while the driver runs.
+    The file of `followed` is looked at while the driver runs. Returns whether it was retired and
+    has released everything, so that nothing of it need stay.
     """
     if settings is None:
         followed = followed_from_command_line(f"The DRA driver {driver.name}.")
@@ -77,14 +85,16 @@ def serve(
         followed = replace(followed, change=partial(_with_logs, followed.change))
     sys.setswitchinterval(SWITCH_S)
     faults: list[NetclaimError] = []
+    retirement = Retirement()
     try:
-        asyncio.run(_until_signalled(driver, settings, followed))
+        asyncio.run(_until_signalled(driver, settings, followed, retirement))
     except* NetclaimError as group:
         faults = faults_in(group)
     for fault in faults:
         sys.stderr.write(f"{driver.name}: {' '.join(str(fault).split())}\n")
     if faults:
         sys.exit(exit_code(faults))
+    return retirement.done
 
 
 async def run_driver(
@@ -93,9 +103,27 @@ async def run_driver(
     *,
     followed: Followed | None = None,
     clock: Clock | None = None,
+    retirement: Retirement | None = None,
 ) -> None:
     """Run a driver until cancelled."""
-    clock = clock or SystemClock()
+    async with traced(driver.name, settings.node_name):
+        with bound_contextvars(driver=driver.name, node=settings.node_name):
+            await _run_driver(
+                driver,
+                settings,
+                followed,
+                clock or SystemClock(),
+                retirement or Retirement(),
+            )
+
+
+async def _run_driver(
+    driver: Driver,
+    settings: Settings,
+    followed: Followed | None,
+    clock: Clock,
+    retirement: Retirement,
+) -> None:
     sockets = PluginSockets.under(settings.kubelet_dir, driver.name, settings.instance)
     cluster = load_cluster(settings.kubeconfig)
     hooks = RelayedHooks(partial(_concerns, RuntimePlaces.of(settings, driver.name).plans))
@@ -106,9 +134,9 @@ async def run_driver(
             own = await stack.enter_async_context(own_loop("hooks"))
             driver = hooks_on(own, driver)
             loops.append(Watched("hooks", own.loop, own.thread.ident or 0))
-        metrics = Metrics(driver.name, clock)
+        metrics = Metrics(driver.name, clock, driver.collectors())
         watchdog = await stack.enter_async_context(watching(loops, metrics, clock))
-        client = await stack.enter_async_context(connect(cluster))
+        client = await stack.enter_async_context(connect(cluster, partial(_note_request, metrics)))
         turns = Turns(
             driver,
             settings,
@@ -120,6 +148,7 @@ async def run_driver(
             hooked=_never_mind if plugin is None else plugin.wait_connected,
             own_socket=sockets.dra.absolute(),
             hooks=hooks,
+            retirement=retirement,
         )
         state = _State(turns, plugin, watchdog)
         await stack.enter_async_context(
@@ -128,8 +157,10 @@ async def run_driver(
                 metrics,
                 state.not_ready,
                 unhealthy=state.unhealthy,
+                refresh=partial(state.refresh, metrics),
                 asked_for=settings.http_address != HTTP_ADDRESS,
                 clock=clock,
+                socket=settings.health_socket,
             )
         )
         group = await stack.enter_async_context(asyncio.TaskGroup())
@@ -150,11 +181,15 @@ async def run_driver(
             if verdict.registered:
                 turns.note_callable()
 
-        async with serve_plugin(driver.name, sockets, turns.claims, turns.healths, observe):
-            try:
-                await asyncio.Event().wait()  # until cancelled
-            finally:
-                await turns.linger()
+        while True:
+            async with serve_plugin(driver.name, sockets, turns.claims, turns.healths, observe):
+                try:
+                    await retirement.wait_to_leave()
+                finally:
+                    await turns.linger()
+            state.registered = False
+            await clock.sleep(AWAY_S)
+            retirement.away = True
 
 
 def _with_logs(change: Callable[[Resolved], None], resolved: Resolved) -> None:
@@ -192,6 +227,18 @@ class _State:
             return "not registered with kubelet"
         return "; ".join(filter(None, (self._turns.standing.text(), self._watchdog.late())))
 
+    def refresh(self, metrics: Metrics) -> None:
+        """Bring the metrics in line with what is so now."""
+        metrics.ready.set(not self.not_ready())
+        metrics.seat_held.set(self._turns.leading)
+        metrics.registered.set(self.registered)
+        metrics.parts_failing.set(self._turns.standing.count())
+        if self._plugin is not None:
+            metrics.note_hooked("nri", hooked=self._plugin.runtime is not None)
+        installer = self._turns.installer
+        if installer is not None and self._turns.settings.runtime_hook != "nri":
+            metrics.note_hooked("cni", hooked=installer.installed)
+
     def unhealthy(self) -> str:
         """Why the process should be started again; nothing if there is no reason."""
         ended = [task.get_name() for task in self._turns.running if task.done()]
@@ -208,6 +255,10 @@ def _plugin(driver: Driver, settings: Settings, hooks: RelayedHooks) -> Plugin |
 
 def _concerns(plans: Path, pod: PodSandbox) -> bool:
     return PlanFiles(plans).concerns(pod.uid, pod.namespace)
+
+
+def _note_request(metrics: Metrics, answered: Answered) -> None:
+    metrics.note_api(answered.verb, answered.resource, answered.code, answered.took_s)
 
 
 async def _never_mind() -> None:
@@ -233,13 +284,18 @@ async def _run(part: Callable[[], Awaitable[object]]) -> None:
     await part()
 
 
-async def _until_signalled(driver: Driver, settings: Settings, followed: Followed | None) -> None:
+async def _until_signalled(
+    driver: Driver, settings: Settings, followed: Followed | None, retirement: Retirement
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(run_driver(driver, settings, followed=followed))
+        running = group.create_task(
+            run_driver(driver, settings, followed=followed, retirement=retirement)
+        )
         await stop.wait()
         log.info("serve.stopping", driver=driver.name)
+        faulthandler.dump_traceback_later(END_S, exit=True)
         running.cancel()

@@ -39,7 +39,7 @@ class Setting:
     required: bool
     variable: str  # of the environment
     text: str
-    option: str  # of `netclaim driver`
+    option: str  # its flag, without the unit
     also: tuple[str, ...]  # further names of the option
     metavar: str
     choices: tuple[str, ...]
@@ -48,11 +48,6 @@ class Setting:
     never_in_file: str  # why, in words; nothing if it may be
     live: bool  # whether a change of the file is taken over while the driver runs
     read: Callable[[Any], Any]  # from what was said to the field's value; RequestError
-
-    @property
-    def flag(self) -> str:
-        """Of a driver that is built on the framework."""
-        return f"--{self.name.replace('_', '-')}"
 
 
 def about(

@@ -1,7 +1,7 @@
 """The settings of a driver that an author builds on the framework: flags, variables and a file.
 
-Promise: `add_flags` gives every setting a flag of its field's name, and a program what `netclaim
-driver` has: an environment variable for each, a file (`--config`), and the same order among them.
+Promise: a program has what `netclaim driver` has: the same flag and environment variable for each
+setting, a file (`--config`), and the same order among them.
 Limit: an author's own flags have neither; the file knows only the framework's settings.
 """
 
@@ -59,7 +59,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     for each in declared():
         parser.add_argument(
-            each.flag,
+            each.option,
+            dest=each.name,
+            metavar=None if each.choices else each.name.removesuffix("_s").upper(),
             action=_Note,
             type=float if each.form == "seconds" else Path if each.form == "path" else str,
             choices=each.choices or None,
@@ -78,7 +80,7 @@ def sources_from(options: argparse.Namespace, environ: Mapping[str, str] = os.en
     }
     given |= {name: getattr(options, name) for name in getattr(options, GIVEN, ())}
     named = options.config or environ.get(CONFIG_VARIABLE)
-    return Sources(declared(), given, Path(named) if named else None, lambda each: each.flag)
+    return Sources(declared(), given, Path(named) if named else None, lambda each: each.option)
 
 
 def settings_from(options: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> Settings:

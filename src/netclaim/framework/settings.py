@@ -2,8 +2,7 @@
 
 A setting is a field of `Settings`; see `framework/setting.py` for what its metadata says.
 Promise: nothing about a setting is said anywhere else; a value that cannot be is refused by the
-reader beside it, whoever said it. Limit: an author's flags are named after the fields
-(`--attach-timeout-s`); `netclaim driver` and the file leave out the unit.
+reader beside it, whoever said it. Flags, variables and the keys of the file leave out the unit.
 """
 
 import math
@@ -228,6 +227,22 @@ class Settings:
             "While another process has the port, the driver works without it and retries.",
             also=("--metrics-address",),
             read=_address,
+        ),
+    )
+    health_socket: str = field(
+        default="",
+        metadata=about(
+            "NETCLAIM_HEALTH_SOCKET",
+            "A Unix socket that serves /healthz and /readyz as well, for probes of this process: "
+            "the port may be another process's during an update. Empty: none.",
+        ),
+    )
+    daemon_set: str = field(
+        default="",
+        metadata=about(
+            "NETCLAIM_DAEMON_SET",
+            "The DaemonSet that runs the driver, as NAMESPACE/NAME. `netclaim driver retire` asks "
+            "the API server whether it still exists. Empty: nothing is asked.",
         ),
     )
     prepare_budget_s: float = field(

@@ -9,12 +9,13 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from netclaim.errors import HostError, PeerError
 
-__all__ = ["JournalBusyError", "JournalError", "Statement", "Store", "is_locked"]
+__all__ = ["JournalBusyError", "JournalError", "Statement", "Store", "count_held", "is_locked"]
 
 SCHEMA_VERSION: Final = 1
 SCHEMA: Final = f"""
@@ -111,6 +112,18 @@ def is_locked(path: Path) -> bool:
     except JournalBusyError:
         return True
     return False
+
+
+def count_held(path: Path) -> int:
+    """How many claims and attachments a journal that nobody has open still lists."""
+    if not path.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            counts = "SELECT (SELECT count(*) FROM bookings) + (SELECT count(*) FROM leases)"
+            return int(database.execute(counts).fetchone()[0])
+    except sqlite3.Error as error:
+        raise JournalError(f"{path} cannot be read: {error}") from error
 
 
 def _lock(path: Path) -> int:

@@ -16,6 +16,8 @@ import structlog
 
 from netclaim.errors import HostError, PeerError
 from netclaim.framework.clock import Clock
+from netclaim.framework.metric_table import Retried
+from netclaim.framework.metrics import Metrics
 
 __all__ = ["TRANSIENT", "Backoff", "Standing", "retry", "supervise"]
 
@@ -45,11 +47,12 @@ class Backoff:
 
 
 async def retry(
-    name: str,
+    name: Retried,
     call: Callable[[], Awaitable[T]],
     *,
     backoff: Backoff,
     clock: Clock,
+    metrics: Metrics,
     retried: tuple[type[Exception], ...] = TRANSIENT,
 ) -> T:
     """Call until it succeeds. Ends early only by another error, or by being cancelled."""
@@ -58,6 +61,7 @@ async def retry(
             return await call()
         except retried as error:
             log.warning("retry", what=name, error=str(error), delay_s=round(delay_s, 2))
+            metrics.note_retry(name)
         await clock.sleep(delay_s)
     raise AssertionError("delays never end")
 
@@ -92,6 +96,13 @@ class Standing:
 
     def text(self) -> str:
         """What is wrong, in words; empty: nothing."""
+        return "; ".join(f"{part}: {fault.text}" for part, fault in self._current().items())
+
+    def count(self) -> int:
+        """How many parts something is wrong with."""
+        return len(self._current())
+
+    def _current(self) -> dict[str, _Fault]:
         now_s = self._clock.monotonic()
         steady = [
             part
@@ -100,7 +111,7 @@ class Standing:
         ]
         for part in steady:
             self.well(part)
-        return "; ".join(f"{part}: {fault.text}" for part, fault in self._faults.items())
+        return self._faults
 
 
 async def supervise(
@@ -109,6 +120,7 @@ async def supervise(
     *,
     backoff: Backoff,
     clock: Clock,
+    metrics: Metrics,
     retried: tuple[type[Exception], ...] = (*TRANSIENT, HostError, OSError),
     standing: Standing | None = None,
 ) -> None:
@@ -130,6 +142,7 @@ async def supervise(
                 text = "; ".join(map(str, _leaves(error)))
                 log.warning("supervise.failed", part=name, error=text)
                 standing.failed(name, text)
+                metrics.note_part_failure(name)
             else:
                 return
             await clock.sleep(delay_s)

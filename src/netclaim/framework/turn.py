@@ -32,6 +32,7 @@ from netclaim.framework.metrics import Metrics
 from netclaim.framework.parts import Network, Parts, build
 from netclaim.framework.records import KnownNode
 from netclaim.framework.relay import RelayedCalls, RelayedClaims, RelayedHooks
+from netclaim.framework.retire import Retirement
 from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.seat import Seat, ask_for_seat
 from netclaim.framework.settings import Settings
@@ -73,6 +74,7 @@ class Turns:
     hooked: Callable[[], Awaitable[None]]  # whether the runtime's plugin interface has us
     own_socket: Path  # where this process serves kubelet
     hooks: RelayedHooks
+    retirement: Retirement = field(default_factory=Retirement)
     claims: RelayedClaims = field(init=False)
     calls: RelayedCalls = field(default_factory=RelayedCalls)
     installer: Installer | None = field(init=False)
@@ -123,6 +125,7 @@ class Turns:
             seat.give()
         if successor is not None:
             self._gave_s = self.clock.monotonic()
+            self.retirement.cancel()
             log.info("seat.given", successor=str(successor))
             await self._let_sit()
 
@@ -190,6 +193,7 @@ class Turns:
             lambda: stack.enter_async_context(open_journal(self._journal_path, boot_id)),
             backoff=STARTING,
             clock=self.clock,
+            metrics=self.metrics,
             retried=(JournalError, JournalBusyError) if worked else (JournalBusyError,),
         )
 
@@ -198,7 +202,9 @@ class Turns:
         if journal.node is not None:
             return journal.node
         self.waits_for = f"waiting for the API server at {self.server}"
-        node = await retry("node", self._ask_node, backoff=STARTING, clock=self.clock)
+        node = await retry(
+            "node", self._ask_node, backoff=STARTING, clock=self.clock, metrics=self.metrics
+        )
         await journal.put_node(node)
         return node
 
@@ -220,13 +226,14 @@ class Turns:
             metrics=self.metrics,
             healths=self.healths,
             hooked=self.wait_hooked,
+            retirement=self.retirement,
             clock=self.clock,
         )
         async with AsyncExitStack() as stack:
             group = await stack.enter_async_context(asyncio.TaskGroup())
             self._keep(group, "journal", journal.run)
             self._keep(group, "report", parts.reporter.run)
-            self._keep(group, "publish", parts.publisher.run)
+            self._keep(group, "publish", partial(self._publish, parts))
             self._keep(group, "discover", partial(self._discover, parts))
             self._keep(group, "collect", parts.collector.run)
             if parts.network is not None:
@@ -244,6 +251,7 @@ class Turns:
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 await self._disengage(parts, seat.successor, server)
+                self.retirement.end(journal.bookings, journal.leases)
                 for task in (*self.running, *ends):
                     task.cancel()
                 self.running.clear()
@@ -258,10 +266,25 @@ class Turns:
             part,
             backoff=Backoff(),
             clock=self.clock,
+            metrics=self.metrics,
             retried=PASSING,
             standing=self.standing,
         )
         self.running.append(group.create_task(kept, name=name))
+
+    async def _publish(self, parts: Parts) -> None:
+        """Publish until the driver retires; then kubelet removes the slices."""
+        ended = asyncio.ensure_future(parts.publisher.run())
+        retired = asyncio.ensure_future(self.retirement.wait())
+        try:
+            await asyncio.wait({ended, retired}, return_when=asyncio.FIRST_COMPLETED)
+            if ended.done():
+                ended.result()
+            await asyncio.Event().wait()
+        finally:
+            for task in (ended, retired):
+                task.cancel()
+            await asyncio.wait({ended, retired})
 
     async def _discover(self, parts: Parts) -> None:
         await follow_devices(self.driver, parts.offer, self.clock, self.standing)
@@ -304,7 +327,12 @@ class Turns:
         known = node
         while True:
             now = await retry(
-                "node", self._ask_node, backoff=Backoff(), clock=self.clock, retried=PASSING
+                "node",
+                self._ask_node,
+                backoff=Backoff(),
+                clock=self.clock,
+                metrics=self.metrics,
+                retried=PASSING,
             )
             if now != known:
                 await self._learn_node(journal, now)

@@ -12,6 +12,7 @@ Python's threads from running is reported only afterwards.
 """
 
 import asyncio
+import contextvars
 import sys
 import threading
 import time
@@ -24,7 +25,8 @@ from typing import Final
 import structlog
 
 from netclaim.framework.clock import Clock
-from netclaim.framework.metrics import Loop, Metrics
+from netclaim.framework.metric_table import Loop
+from netclaim.framework.metrics import Metrics
 
 __all__ = ["MAIN", "Watchdog", "Watched", "this_loop", "watching"]
 
@@ -161,7 +163,9 @@ async def watching(
         while not over.wait(EVERY_S):
             watchdog.look()
 
-    thread = threading.Thread(target=watch, name="watchdog", daemon=True)
+    # With what log lines of ours carry: a thread begins without.
+    run = contextvars.copy_context().run
+    thread = threading.Thread(target=run, args=(watch,), name="watchdog", daemon=True)
     thread.start()
     try:
         yield watchdog

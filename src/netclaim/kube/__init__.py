@@ -26,6 +26,7 @@ from netclaim.kube.errors import (
     UnauthorizedError,
     UnreachableError,
 )
+from netclaim.kube.observe import Answered
 from netclaim.kube.resource import EVENTS, NAMESPACES, NODES, PODS, Listing, Resource, Selection
 from netclaim.kube.versions import dra_resource, negotiate
 from netclaim.kube.watch import Added, Change, Deleted, Modified, Pace, Reflector, Synced
@@ -37,6 +38,7 @@ __all__ = [
     "PODS",
     "Added",
     "AlreadyExistsError",
+    "Answered",
     "ApiError",
     "Cause",
     "Change",

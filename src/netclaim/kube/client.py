@@ -16,6 +16,7 @@ import msgspec
 
 from netclaim.kube.cluster import Cluster
 from netclaim.kube.errors import GoneError, MalformedReplyError
+from netclaim.kube.observe import Observe, unobserved
 from netclaim.kube.resource import Listing, Resource, Selection
 from netclaim.kube.transport import LineStream, Transport
 from netclaim.model.claim import JsonObject
@@ -204,10 +205,13 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(cluster: Cluster) -> AsyncIterator[Client]:
-    """Lend a client for one cluster; its connections close at the end."""
+async def connect(cluster: Cluster, observe: Observe = unobserved) -> AsyncIterator[Client]:
+    """Lend a client for one cluster; its connections close at the end.
+
+    `observe` is called for each request when it is over.
+    """
     async with aiohttp.ClientSession() as session:
-        yield Client(Transport(cluster, session))
+        yield Client(Transport(cluster, session, observe))
 
 
 def _object_path(resource: Resource, body: JsonObject, subresource: str) -> str:

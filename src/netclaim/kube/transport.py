@@ -9,6 +9,7 @@ import asyncio
 import os
 import socket
 import ssl
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from netclaim.kube.cluster import Cluster
 from netclaim.kube.credentials import Identity
 from netclaim.kube.errors import UnreachableError, error_of_reply
 from netclaim.kube.lines import LineSplitter
+from netclaim.kube.observe import NO_ANSWER, Answered, Observe, describe, unobserved
 from netclaim.kube.tls import tls_context
 
 __all__ = ["LineStream", "Transport"]
@@ -47,14 +49,26 @@ class _Request:
     content: bytes
     media_type: str
     timeout: aiohttp.ClientTimeout
+    watch: bool = False
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What is known so far of how a request ends."""
+
+    code: str = NO_ANSWER
 
 
 class Transport:
     """Sends requests to one cluster through one session."""
 
-    def __init__(self, cluster: Cluster, session: aiohttp.ClientSession) -> None:
+    def __init__(
+        self, cluster: Cluster, session: aiohttp.ClientSession, observe: Observe = unobserved
+    ) -> None:
+        """`observe` is called for each request when it is over."""
         self._cluster = cluster
         self._session = session
+        self._observe = observe
         self._tls: tuple[Identity, ssl.SSLContext] | None = None
 
     async def call(
@@ -68,15 +82,17 @@ class Transport:
     ) -> bytes:
         """Send one request and return the body of its success."""
         request = _Request(method, path, query or {}, content, media_type, CALL_TIMEOUT)
-        async with await self._answer(request) as response:
-            with _translated(self._cluster.server):
-                return await response.read()
+        with self._observed(request) as seen:
+            async with await self._answer(request, seen) as response:
+                with _translated(self._cluster.server):
+                    return await response.read()
 
     async def header(self, path: str, name: str) -> str:
         """Return a header of a GET's success; empty if there is none of that name."""
         request = _Request("GET", path, {}, b"", "", CALL_TIMEOUT)
-        async with await self._answer(request) as response:
-            return response.headers.get(name, "")
+        with self._observed(request) as seen:
+            async with await self._answer(request, seen) as response:
+                return response.headers.get(name, "")
 
     @asynccontextmanager
     async def stream(
@@ -84,21 +100,32 @@ class Transport:
     ) -> AsyncIterator["LineStream"]:
         """Open a GET that does not end by itself; silence of `idle_s` counts as a dead peer."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=5, sock_read=idle_s)
-        request = _Request("GET", path, query, b"", "", timeout)
-        with _translated(self._cluster.server):
+        request = _Request("GET", path, query, b"", "", timeout, watch=True)
+        with self._observed(request) as seen, _translated(self._cluster.server):
             async with asyncio.timeout(ANSWER_S):
-                response = await self._answer(request)
+                response = await self._answer(request, seen)
         async with response:
             _keep_alive(response)
             yield LineStream(response, self._cluster.server)
 
-    async def _answer(self, request: _Request) -> aiohttp.ClientResponse:
+    @contextmanager
+    def _observed(self, request: _Request) -> Iterator[_Seen]:
+        """Say when the block is over how the request ended."""
+        seen, started_s = _Seen(), time.monotonic()
+        try:
+            yield seen
+        finally:
+            verb, resource = describe(request.method, request.path, watch=request.watch)
+            self._observe(Answered(verb, resource, seen.code, time.monotonic() - started_s))
+
+    async def _answer(self, request: _Request, seen: _Seen) -> aiohttp.ClientResponse:
         """Send; once more if the token was refused and another may be had; raise any refusal."""
         with _translated(self._cluster.server):
             response = await self._send(request)
             if response.status == 401 and await self._cluster.credentials.renew():
                 response.release()
                 response = await self._send(request)
+            seen.code = str(response.status)
             if response.status < 400:
                 return response
             async with response:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache
 from netclaim.kernel import is_live
+from netclaim.network.addresses import AddressCollector
 from netclaim.network.driver import LinkDriver
 from netclaim.network.files import PluginFiles
 from netclaim.network.gate import NetworkGate
@@ -15,12 +16,13 @@ from netclaim.network.leftovers import Leftovers
 from netclaim.network.lent import LentDevices
 from netclaim.network.link_choice import LinkChoice
 from netclaim.network.made_bridges import MadeBridges
+from netclaim.network.metrics import TimedPlugins
 from netclaim.network.node import NodeLinks
 from netclaim.network.plugin_checks import PluginChecks
 from netclaim.network.plugin_gc import PluginGc, result_names
 from netclaim.network.pod_namespaces import PodNamespaces
 from netclaim.network.settings import LinkSettings, LiveSettings
-from netclaim.plugins import in_process_plugins
+from netclaim.plugins import PLUGIN_TYPES, in_process_plugins
 from netclaim.plugins.registry import lent_links
 
 __all__ = ["link_driver"]
@@ -55,9 +57,16 @@ def link_driver(
     )
     lent = LentDevices(settings.state_dir / "lent")
     files = PluginFiles(settings.lease_dir / settings.name)
+    timed = TimedPlugins(
+        PluginsByType(own, otherwise=programs),
+        settings.name,
+        in_process=PLUGIN_TYPES & own.keys(),
+        monotonic=time.monotonic,
+    )
+    cache = ResultCache(settings.state_dir / "cni")
     chain = Chain(
-        plugins=PluginsByType(own, otherwise=programs),
-        cache=ResultCache(settings.state_dir / "cni"),
+        plugins=timed,
+        cache=cache,
         path=settings.cni_path,
         netns_alive=is_live,
     )
@@ -83,5 +92,9 @@ def link_driver(
         ),
         plugin_gc=PluginGc(chain, gate, others_results),
         plugin_checks=PluginChecks(chain, in_process=frozenset(own)),
+        collectors=(
+            timed.seconds,
+            AddressCollector(settings.name, files, cache.entries, time.monotonic),
+        ),
         now=time.time,
     )

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final
 
 import structlog
+from prometheus_client.registry import Collector
 
 from netclaim.cni import Chain, Endpoint, NetworkList, Result, pod_args
 from netclaim.cni.errors import PluginBusyError
@@ -83,6 +84,7 @@ class LinkDriver(NetworkDriver):
         leftovers: Leftovers,
         plugin_gc: PluginGc,
         plugin_checks: PluginChecks,
+        collectors: Sequence[Collector],
         now: Callable[[], float],
     ) -> None:
         """`now` is the time of day, in seconds since 1970."""
@@ -100,6 +102,7 @@ class LinkDriver(NetworkDriver):
         self._leftovers = leftovers
         self._plugin_gc = plugin_gc
         self._plugin_checks = plugin_checks
+        self._collectors = collectors
         self._dad = DadHold()
         self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
         self._policy: tuple[object, ...] = ()  # that was logged last
@@ -113,6 +116,10 @@ class LinkDriver(NetworkDriver):
     def node_age_s(self) -> float | None:  # type: ignore[override]
         """Labels of the node are followed where they decide what is offered."""
         return LABELS_S if self._choice.reads_labels else None
+
+    def collectors(self) -> Sequence[Collector]:
+        """How long plugins take, and the addresses of networks."""
+        return self._collectors
 
     async def discover(self) -> AsyncGenerator[tuple[Device, ...], None]:
         """Yield all devices, and again all of them when a link changed in a way that shows."""

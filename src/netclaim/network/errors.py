@@ -15,7 +15,7 @@ CniError, and goes to the user in the plugin's own words.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from netclaim.errors import NetclaimError, PeerError, RequestError
+from netclaim.errors import NetclaimError, PeerError, Reason, RequestError, worst_reason
 from netclaim.framework.contract import LaterError, NotBegunError
 from netclaim.model.claim import DeviceKey
 
@@ -37,14 +37,19 @@ class ParametersError(RequestError):
     def __init__(self, faults: Sequence[RequestError]) -> None:
         super().__init__("; ".join(map(str, faults)))
         self.faults = tuple(faults)
+        self.why = worst_reason(faults)
 
 
 class PolicyError(RequestError):
     """A claim asks for what an admin has not allowed it."""
 
+    why: Reason = "policy"
+
 
 class PlanRefusedError(NotBegunError, RequestError):
     """A plan that was made before asks for more than is allowed now."""
+
+    why: Reason = "policy"
 
 
 @contextmanager
@@ -86,6 +91,8 @@ class NotUndoneError(NotBegunError, PeerError):
 
 class LinkGoneError(NotBegunError, LaterError, PeerError):
     """A link that was allocated is not in the node's namespace."""
+
+    why: Reason = "device"
 
     def __init__(self, link: str) -> None:
         super().__init__(

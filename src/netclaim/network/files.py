@@ -43,6 +43,12 @@ class PluginFiles:
         """The directories of networks that have, or had, leases."""
         return tuple(each for kept in self._kept("leases") for each in _directories(kept))
 
+    def network_of(self, store: Path) -> str:
+        """What the network of a store is called: NAMESPACE/NETWORK, or NETWORK for a class's."""
+        owner = store.parent.parent
+        trusted = owner == self._root / "class"
+        return store.name if trusted else f"{owner.name}/{store.name}"
+
     def tunings(self) -> tuple[Path, ...]:
         """The directories in which links' earlier settings are."""
         return self._kept("tuning")

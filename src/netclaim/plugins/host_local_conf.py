@@ -23,6 +23,7 @@ __all__ = [
     "IpamKeys",
     "StoreConf",
     "address_faults",
+    "configured_ranges",
     "read_host_local",
     "refuse_ranges",
 ]
@@ -111,6 +112,13 @@ def read_host_local(invocation: Invocation) -> HostLocalConf:
     endpoint = invocation.call.endpoint
     by_argument = read_args(endpoint.args, {"IP"}).get("IP", "") if endpoint is not None else ""
     return _read(invocation.call.config, invocation.version, by_argument)
+
+
+def configured_ranges(config: bytes, version: str) -> HostLocalConf:
+    """Read what the configuration of a plugin with addresses says, whatever a call asks for."""
+    if conf_of(config, Written).ipam is None:
+        raise ConfError("ipam is missing")
+    return _read(config, version, "")
 
 
 def refuse_ranges(raw: Mapping[str, Any], version: str) -> None:

@@ -1,0 +1,93 @@
+{{- define "netclaim.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "netclaim.selectorLabels" -}}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "netclaim.labels" -}}
+{{ include "netclaim.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "netclaim.serviceAccountName" -}}
+{{- if .Values.serviceAccount.name -}}
+{{- .Values.serviceAccount.name -}}
+{{- else if .Values.serviceAccount.create -}}
+{{- include "netclaim.fullname" . }}-driver
+{{- else -}}
+default
+{{- end -}}
+{{- end -}}
+
+{{- define "netclaim.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{- printf "%s@%s" .repository .digest -}}
+{{- else -}}
+{{- printf "%s:%s" .repository (default $.Chart.AppVersion .tag) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The newest version of resource.k8s.io that the cluster serves. */}}
+{{- define "netclaim.resourceApi" -}}
+{{- if .Capabilities.APIVersions.Has "resource.k8s.io/v1" -}}
+resource.k8s.io/v1
+{{- else if .Capabilities.APIVersions.Has "resource.k8s.io/v1beta2" -}}
+resource.k8s.io/v1beta2
+{{- else -}}
+resource.k8s.io/v1beta1
+{{- end -}}
+{{- end -}}
+
+{{/* The settings file: nothing but .Values.settings, so that most changes reach a running driver. */}}
+{{- define "netclaim.config" -}}
+{{- if .Values.settings -}}
+{{ toYaml .Values.settings }}
+{{- end -}}
+{{- end -}}
+
+{{/* The settings that a running driver does not pick up: when they change, it is restarted. */}}
+{{- define "netclaim.fixedSettings" -}}
+{{- $known := dig "properties" dict ((.Files.Get "files/settings.schema.json" | default "{}") | fromJson) -}}
+{{- $fixed := dict -}}
+{{- range $key, $value := .Values.settings -}}
+{{- if not (dig $key "x-netclaim-live" false $known) -}}
+{{- $_ := set $fixed $key $value -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $fixed -}}
+{{- end -}}
+
+{{/* handover or replace. */}}
+{{- define "netclaim.updateMode" -}}
+{{- if ne .Values.update.mode "auto" -}}
+{{- .Values.update.mode -}}
+{{- else -}}
+{{- $versions := list .Capabilities.KubeVersion.Version -}}
+{{- range (lookup "v1" "Node" "" "").items -}}
+{{- $versions = append $versions .status.nodeInfo.kubeletVersion -}}
+{{- end -}}
+{{- $mode := "handover" -}}
+{{- range $versions -}}
+{{- if semverCompare "<1.33.0-0" . -}}
+{{- $mode = "replace" -}}
+{{- end -}}
+{{- end -}}
+{{- $mode -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,91 @@
+"""Whether a driver is to come back, as the API server's answers say."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from netclaim.cli.driver_retire import reason_to_retire
+from netclaim.kube import Client, ForbiddenError, UnreachableError
+from tests.pure.kube_stub import Reply, StubServer, client_of, serve_stub, status
+
+DAEMON_SET = "/apis/apps/v1/namespaces/netclaim-system/daemonsets/netclaim"
+NODE = "/api/v1/nodes/node-1"
+
+
+@pytest_asyncio.fixture
+async def stub() -> AsyncIterator[StubServer]:
+    """A server that answers from a script."""
+    async with serve_stub() as server:
+        yield server
+
+
+@pytest_asyncio.fixture
+async def client(stub: StubServer) -> AsyncIterator[Client]:
+    """A client of it."""
+    async with client_of(stub) as made:
+        yield made
+
+
+def refused(code: int, reason: str) -> Reply:
+    """An answer that is no success."""
+    return Reply(status(code, reason), code)
+
+
+async def reason(client: Client) -> str:
+    """What the API server's answer means."""
+    return await reason_to_retire(client, "node-1", "netclaim-system/netclaim")
+
+
+@pytest.mark.asyncio
+async def test_daemon_set_is_there(stub: StubServer, client: Client) -> None:
+    """An update, an eviction, a deleted pod: the driver comes back."""
+    stub.on("GET", DAEMON_SET, Reply({"metadata": {"name": "netclaim"}}))
+    assert await reason(client) == ""
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (refused(404, "NotFound"), "was deleted"),
+        (Reply({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}), "is being deleted"),
+    ],
+)
+async def test_daemon_set_goes(stub: StubServer, client: Client, reply: Reply, said: str) -> None:
+    """It is gone, or waits for its pods to go first."""
+    stub.on("GET", DAEMON_SET, reply)
+    assert said in await reason(client)
+
+
+@pytest.mark.asyncio
+async def test_account_is_gone(stub: StubServer, client: Client) -> None:
+    """An uninstall deletes the account, whose tokens are worthless from then on."""
+    stub.on("GET", DAEMON_SET, refused(401, "Unauthorized"), refused(401, "Unauthorized"))
+    assert "service account" in await reason(client)
+
+
+@pytest.mark.asyncio
+async def test_roles_are_gone(stub: StubServer, client: Client) -> None:
+    """A driver that may not even read its own node has lost all roles."""
+    stub.on("GET", DAEMON_SET, refused(403, "Forbidden"))
+    stub.on("GET", NODE, refused(403, "Forbidden"))
+    assert "roles were deleted" in await reason(client)
+
+
+@pytest.mark.asyncio
+async def test_one_right_is_missing(stub: StubServer, client: Client) -> None:
+    """Somebody who grants the rights by hand forgot this one: nobody can say."""
+    stub.on("GET", DAEMON_SET, refused(403, "Forbidden"))
+    stub.on("GET", NODE, Reply({"metadata": {"name": "node-1"}}))
+    with pytest.raises(ForbiddenError):
+        await reason(client)
+
+
+@pytest.mark.asyncio
+async def test_no_answer(stub: StubServer, client: Client) -> None:
+    """An API server that is away says nothing about the driver."""
+    stub.url = "http://127.0.0.1:9"
+    async with client_of(stub) as nobody:
+        with pytest.raises(UnreachableError):
+            await reason(nobody)
