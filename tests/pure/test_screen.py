@@ -47,6 +47,35 @@ def test_pipe_gets_plain_text() -> None:
     ]
 
 
+HOSTILE = "eth0\x1b]0;mine\x07\x9b2J\u202e"
+SHOWN = r"eth0\x1b]0;mine\x07\x9b2J\u202e"
+
+
+def play_hostile(screen: Screen) -> None:
+    """Show somebody else's text in every place."""
+    screen.title(HOSTILE)
+    screen.command(HOSTILE)
+    screen.table(("NAME",), [(HOSTILE,)])
+    screen.block(f"{HOSTILE}\r\n\tmore")
+    screen.block(HOSTILE, "yaml")
+    screen.line(HOSTILE)
+    with screen.working(HOSTILE):
+        pass
+
+
+def test_text_of_others_controls_nothing() -> None:
+    """An escape sequence in an object's text is seen, and not obeyed."""
+    pipe, terminal = io.StringIO(), Terminal()
+    play_hostile(screen_for(pipe))
+    play_hostile(screen_for(terminal))
+    assert pipe.getvalue().count(SHOWN) == 6
+    assert terminal.getvalue().count(SHOWN) == 7
+    for shown in (pipe.getvalue(), terminal.getvalue()):
+        assert not set("\x07\x9b\u202e") & set(shown)
+        assert "\x1b]" not in shown
+        assert "more" in shown
+
+
 def test_terminal_gets_colour() -> None:
     """The same words, with escape sequences around them; the progress line is erased."""
     stream = Terminal()

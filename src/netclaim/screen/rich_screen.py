@@ -13,6 +13,8 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from netclaim.screen.printable import printable
+
 __all__ = ["RichScreen"]
 
 COLOURS = {None: "", True: "green", False: "red"}
@@ -40,11 +42,11 @@ class RichScreen:
     def title(self, text: str) -> None:
         """A rule with the title in it."""
         self._console.print()
-        self._console.rule(Text(text, style="bold cyan"), align="left", style="cyan")
+        self._console.rule(Text(printable(text), style="bold cyan"), align="left", style="cyan")
 
     def command(self, text: str) -> None:
         """As one would type it."""
-        self._console.print(Text(f"$ {text}", style="bold"))
+        self._console.print(Text(f"$ {printable(text)}", style="bold"))
 
     @property
     def width(self) -> int:
@@ -59,11 +61,12 @@ class RichScreen:
         for name in header:
             table.add_column(name, overflow="fold", no_wrap=bool(wraps) and name not in wraps)
         for row in rows:
-            table.add_row(*(Text(cell, style=STATES.get(cell, "")) for cell in row))
+            table.add_row(*(Text(printable(cell), style=STATES.get(cell, "")) for cell in row))
         self._console.print(table)
 
     def block(self, text: str, language: str = "") -> None:
         """Highlighted, and a little further in."""
+        text = printable(text)
         shown: Syntax | Text = (
             Syntax(text, language, background_color="default", word_wrap=True)
             if language
@@ -73,12 +76,12 @@ class RichScreen:
 
     def line(self, text: str, *, good: bool | None = None) -> None:
         """Green for good news, red for bad."""
-        self._console.print(Text(text, style=COLOURS[good]))
+        self._console.print(Text(printable(text), style=COLOURS[good]))
 
     @contextmanager
     def working(self, text: str) -> Iterator[None]:
         """A line, gone when it is done; no spinner, since its thread and forks do not mix."""
-        self._console.print(Text(f"{text} …", style="dim"), end="\r")
+        self._console.print(Text(f"{printable(text)} …", style="dim"), end="\r")
         try:
             yield
         finally:

@@ -1,12 +1,15 @@
 """What people see of an embedded cluster: tables and colour on a terminal, plain text in a pipe.
 
-Promise: the same words in both; in a pipe no control characters and no wrapped lines.
+Promise: the same words in both; in a pipe no wrapped lines. What is shown controls no terminal, be
+it somebody else's text (see `printable`).
 """
 
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TextIO
+
+from netclaim.screen.printable import printable
 
 __all__ = ["PlainScreen", "Screen", "screen_for"]
 
@@ -104,5 +107,5 @@ class PlainScreen:
 
     def _write(self, *lines: str) -> None:
         for line in lines:
-            self._stream.write(f"{line}\n")
+            self._stream.write(f"{printable(line)}\n")
         self._stream.flush()
