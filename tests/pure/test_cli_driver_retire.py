@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from netclaim.cli.driver_retire import reason_to_retire
+from netclaim.chained import AGAIN, OK, Answer, Listing
+from netclaim.cli.asking import NoDriverError
+from netclaim.cli.driver_retire import LOOKS_UNTIL_ASKED, reason_to_retire, wait_for_pods
 from netclaim.kube import Client, ForbiddenError, UnreachableError
 from tests.pure.kube_stub import Reply, StubServer, client_of, serve_stub, status
 
@@ -89,3 +91,34 @@ async def test_no_answer(stub: StubServer, client: Client) -> None:
     async with client_of(stub) as nobody:
         with pytest.raises(UnreachableError):
             await reason(nobody)
+
+
+HELD = Listing(("claim default/red",))
+
+
+def test_daemon_set_is_there_after_all() -> None:
+    """A refusal that was of the moment keeps a node waiting for a minute, not for a day."""
+    asked: list[int] = []
+    looks: list[None] = []
+
+    def came_back() -> bool:
+        asked.append(len(looks))
+        return len(asked) == 2
+
+    wait_for_pods(lambda: HELD, came_back=came_back, pause=lambda: looks.append(None))
+    assert asked == [LOOKS_UNTIL_ASKED, 2 * LOOKS_UNTIL_ASKED]
+
+
+@pytest.mark.parametrize("last", [OK, AGAIN, NoDriverError("no driver")])
+def test_nothing_is_left_to_wait_for(last: Answer | NoDriverError) -> None:
+    """Everything is released, another process works, or there is no driver."""
+    answers: list[Answer | NoDriverError] = [HELD, HELD, last]
+
+    def ask() -> Answer:
+        answer = answers.pop(0)
+        if isinstance(answer, NoDriverError):
+            raise answer
+        return answer
+
+    wait_for_pods(ask, came_back=lambda: False, pause=lambda: None)
+    assert answers == []

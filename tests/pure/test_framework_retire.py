@@ -12,6 +12,8 @@ from netclaim.cli.asking import ask_driver
 from netclaim.framework import Settings, run_driver
 from netclaim.framework.clock import SystemClock
 from netclaim.framework.retire import AWAY_S, Retirement
+from netclaim.framework.runtime_places import RuntimePlaces
+from netclaim.framework.seat import ask_for_seat
 from netclaim.kubelet import DraClient, PluginSockets, register
 from netclaim.model import Device
 from tests.pure.framework_cluster import api_server, runtime_at, settings_in
@@ -104,6 +106,32 @@ async def test_who_still_holds_something_is_not_done(root: Path) -> None:
             assert await retire(settings) == Listing(("claim default/red",))
             running.cancel()
     assert retirement.begun
+    assert not retirement.done
+
+
+@pytest.mark.asyncio
+async def test_a_newer_process_asks_while_it_ends(root: Path) -> None:
+    """What the newer one has by then is not to be removed by the older one."""
+    driver, retirement = ScriptedDriver(), Retirement()
+    driver.devices.put_nowait((Device(name="eth1"),))
+    hanging = driver.hang("attach eth1")
+    async with api_server() as api:
+        settings = settings_in(root, api)
+        sockets = PluginSockets.under(settings.kubelet_dir, DRIVER)
+        api.put_claim(RED)
+        async with runtime_at(settings) as runtime, asyncio.TaskGroup() as group:
+            running = group.create_task(run_driver(driver, settings, retirement=retirement))
+            async with DraClient(await register(sockets.registration)) as kubelet:
+                await kubelet.prepare([RED.ref])
+            starting = asyncio.ensure_future(runtime.run_pod_sandbox(POD))
+            await hanging.wait()
+            assert await retire(settings) != OK
+            running.cancel()  # the hook is given time to end; meanwhile the seat is offered
+            while sockets.registration.exists():  # noqa: ASYNC110 (nobody tells of it)
+                await asyncio.sleep(0.01)
+            assert await ask_for_seat(RuntimePlaces.of(settings, DRIVER).seat, root / "newer")
+            await asyncio.gather(starting, return_exceptions=True)
+    assert not retirement.begun
     assert not retirement.done
 
 

@@ -9,7 +9,7 @@ import asyncio
 from dataclasses import replace
 
 from netclaim.cli.setting_options import takes_settings
-from netclaim.cli.uninstalling import remove_traces
+from netclaim.cli.uninstalling import leave
 from netclaim.framework import serve
 from netclaim.framework.setting_flags import settings_of
 from netclaim.framework.setting_sources import Followed, Resolved
@@ -41,7 +41,7 @@ def command(followed: Followed) -> None:
     driver = link_driver(own)
     following = replace(followed, change=lambda resolved: _change(driver, resolved))
     if serve(driver, settings, following):
-        for line in asyncio.run(remove_traces(settings, own.name, own.lease_dir)):
+        for line in asyncio.run(leave(settings, own.name, own.lease_dir)):
             print(line)
 
 

@@ -1,15 +1,18 @@
 """`netclaim driver retire`: before a driver's pod ends, find out whether it is to come back.
 
 Run by the pod's preStop hook. Promise: ends at once if the driver's DaemonSet exists, or if nobody
-can say; otherwise the driver is told, and this ends when no pod uses its interfaces any more: until
-then kubelet lets the driver run. Limit: kubelet ends both after the pod's grace period.
+can say; otherwise the driver is told, and this ends when no pod uses its interfaces any more, or
+when the DaemonSet is there after all: until then kubelet lets the driver run, and the DaemonSet's
+controller starts no other one. Limit: kubelet ends both after the pod's grace period.
 """
 
 import asyncio
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
-from netclaim.chained import AGAIN, OK, Listing, encode_retire
+from netclaim.chained import AGAIN, OK, Answer, Listing, encode_retire
 from netclaim.cli.asking import NoDriverError, ask_driver
 from netclaim.cli.setting_options import takes_settings
 from netclaim.errors import NetclaimError, RequestError
@@ -27,10 +30,12 @@ from netclaim.kube import (
 )
 from netclaim.kube.resource import NODES
 
-__all__ = ["command", "reason_to_retire"]
+__all__ = ["command", "reason_to_retire", "wait_for_pods"]
 
 DAEMON_SETS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet", namespaced=True)
 LOOK_S: Final = 2.0  # between looks at what is still in use
+# So many looks make a minute. An API server that starts refuses everybody for a moment.
+LOOKS_UNTIL_ASKED: Final = 30
 ASK_S: Final = 20.0  # for the API server; a driver that ends for an update must not wait for it
 
 
@@ -49,11 +54,23 @@ def command(followed: Followed) -> None:
         print("the driver is to come back: nothing to do")
         return
     print(f"the driver retires: {why}")
-    path = settings.run_dir / name / "attach.sock"
+    ask = partial(ask_driver, settings.run_dir / name / "attach.sock")
+    wait_for_pods(
+        lambda: ask(encode_retire(settings.instance)),
+        came_back=lambda: asyncio.run(_find_out(settings)) == "",
+        pause=lambda: time.sleep(LOOK_S),
+    )
+
+
+def wait_for_pods(
+    ask: Callable[[], Answer], *, came_back: Callable[[], bool], pause: Callable[[], None]
+) -> None:
+    """Return when the driver holds nothing any more, or need not be the last one."""
     before: tuple[str, ...] = ()
+    looks = 0
     while True:
         try:
-            answer = ask_driver(path, encode_retire(settings.instance))
+            answer = ask()
         except NoDriverError:
             print("no driver answers any more")
             return
@@ -63,11 +80,15 @@ def command(followed: Followed) -> None:
         if held != before:
             print(f"waiting for: {', '.join(held)}", flush=True)
             before = held
-        time.sleep(LOOK_S)
+        pause()
+        looks += 1
+        if looks % LOOKS_UNTIL_ASKED == 0 and came_back():
+            print("the driver is to come back after all")
+            return
 
 
-async def _find_out(settings: Settings) -> str:
-    """Why the driver will not come back; nothing if it will, or if that cannot be found out."""
+async def _find_out(settings: Settings) -> str | None:
+    """Why the driver will not come back; "" if it will, None if that cannot be found out."""
     namespace, _, name = settings.daemon_set.partition("/")
     if not namespace or not name:
         raise RequestError(
@@ -79,7 +100,7 @@ async def _find_out(settings: Settings) -> str:
             return await reason_to_retire(client, settings.node_name, settings.daemon_set)
     except (NetclaimError, TimeoutError) as error:
         print(f"cannot find out whether {settings.daemon_set} exists: {str(error) or 'no answer'}")
-        return ""
+        return None
 
 
 async def reason_to_retire(client: Client, node: str, daemon_set: str) -> str:

@@ -14,12 +14,24 @@ from netclaim.chained import Installer, program_path
 from netclaim.errors import HostError
 from netclaim.framework import Settings
 from netclaim.framework.runtime_places import RuntimePlaces
-from netclaim.framework.store import count_held
+from netclaim.framework.store import JournalBusyError, count_held, locked
 
-__all__ = ["remove_traces"]
+__all__ = ["leave", "remove_traces"]
 
 # What host-local keeps beside its leases; it means nothing once there are none.
 BESIDE_LEASES: Final = ("lock", "last_reserved_ip.")
+
+
+async def leave(settings: Settings, name: str, lease_dir: Path) -> list[str]:
+    """Remove the traces of a driver that has just ended, unless there is a next one by now.
+
+    One that starts meanwhile waits: what it made would be removed under it.
+    """
+    try:
+        with locked(settings.state_dir / name / "journal.db"):
+            return await remove_traces(settings, name, lease_dir)
+    except JournalBusyError:
+        return ["kept everything: another process of the driver has taken over"]
 
 
 async def remove_traces(settings: Settings, name: str, lease_dir: Path) -> list[str]:

@@ -8,14 +8,22 @@ Limit: rows are bytes here; the journal knows what they mean.
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from netclaim.errors import HostError, PeerError
 
-__all__ = ["JournalBusyError", "JournalError", "Statement", "Store", "count_held", "is_locked"]
+__all__ = [
+    "JournalBusyError",
+    "JournalError",
+    "Statement",
+    "Store",
+    "count_held",
+    "is_locked",
+    "locked",
+]
 
 SCHEMA_VERSION: Final = 1
 SCHEMA: Final = f"""
@@ -108,10 +116,20 @@ def _set_up(database: sqlite3.Connection) -> int:
 def is_locked(path: Path) -> bool:
     """Whether another process has this journal open."""
     try:
-        os.close(_lock(path.with_suffix(".lock")))
+        with locked(path):
+            return False
     except JournalBusyError:
         return True
-    return False
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keep every process from this journal; JournalBusyError if one has it."""
+    descriptor = _lock(path.with_suffix(".lock"))
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def count_held(path: Path) -> int:
@@ -137,4 +155,7 @@ def _lock(path: Path) -> int:
     except OSError as error:
         os.close(descriptor)
         raise JournalBusyError(f"another process of this driver holds {path}") from error
+    if not os.fstat(descriptor).st_nlink:  # removed before we had it: it locks nobody out
+        os.close(descriptor)
+        raise JournalBusyError(f"another process of this driver has just removed {path}")
     return descriptor

@@ -122,10 +122,11 @@ class Turns:
                     successor = await self._work(journal, node, seat, server)
         finally:
             self.leading = False
+            if seat.successor is not None:  # it may have asked while this process was ending
+                self.retirement.cancel()
             seat.give()
         if successor is not None:
             self._gave_s = self.clock.monotonic()
-            self.retirement.cancel()
             log.info("seat.given", successor=str(successor))
             await self._let_sit()
 
