@@ -1,13 +1,18 @@
 """Finding the embedded cluster that runs on this machine: what is said where it is not clear."""
 
+import asyncio
+import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from netclaim.errors import RequestError
+from netclaim.kube.credentials import Identity
 from netclaim.local import entering
 from netclaim.local.entering import enter_cluster
+from netclaim.local.machine.syscalls import CLONE_NEWNET, CLONE_NEWUSER
 
 
 def processes(directory: Path, *numbers: tuple[int, str, bool]) -> Path:
@@ -50,3 +55,52 @@ def test_which_cluster(
     with pytest.raises(RequestError) as caught:
         enter_cluster(pid)
     assert str(caught.value).startswith(said)
+
+
+TRAP = {
+    "current-context": "c",
+    "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "mine"}}],
+    "clusters": [
+        {"name": "c", "cluster": {"server": "http://192.0.2.1", "proxy-url": "http://192.0.2.2"}}
+    ],
+    "users": [
+        {
+            "name": "u",
+            "user": {
+                "tokenFile": "/etc/shadow",
+                "exec": {
+                    "apiVersion": "client.authentication.k8s.io/v1",
+                    "command": "sh",
+                    "interactiveMode": "Never",
+                },
+            },
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("uid", "entered"),
+    [
+        (os.geteuid(), [CLONE_NEWUSER, CLONE_NEWNET]),
+        (os.geteuid() + 1, [CLONE_NEWNET]),  # who rules in its user namespace could take us over
+    ],
+)
+def test_a_trap(
+    uid: int, entered: Sequence[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any container can have a file at that place: nothing is run, read or sent for it."""
+    proc = processes(tmp_path, (7, "7\t1", True))
+    (proc / "7" / "root" / "run" / "kubeconfig").write_text(json.dumps(TRAP))
+    with (proc / "7" / "status").open("a") as status:
+        status.write(f"Uid:\t{uid}\t0\t0\t0\n")
+    for name in ("user", "net"):
+        (proc / "self" / "ns" / name).symlink_to("/dev/null")
+        (proc / "7" / "ns" / name).symlink_to("/dev/zero")
+    monkeypatch.setattr(entering, "PROC", proc)
+    seen: list[int] = []
+    monkeypatch.setattr(entering, "setns", lambda _descriptor, kind: seen.append(kind))
+    cluster = enter_cluster()
+    assert (cluster.server, cluster.proxy) == ("http://192.0.2.1", "")
+    assert asyncio.run(cluster.credentials.identity()) == Identity()
+    assert seen == entered

@@ -1,8 +1,11 @@
 """Find the embedded cluster that runs on this machine, and enter its network to talk to it.
 
 Promise: finds what `netclaim try --keep` and `netclaim demo --keep` run, of the same user or, as
-root, of any; changes nothing there. Limit: this process stays in that network until it ends. Must
-be called before a process has threads: the kernel moves no more than one into a user namespace.
+root, of any; changes nothing there. What a process has at that place may be somebody's trap: of its
+kubeconfig only the server counts, so that no program is run and no file sent for it; and of another
+user's user namespace root stays out, since who rules there can take over who enters.
+Limit: this process stays in that network until it ends. Must be called before a process has
+threads: the kernel moves no more than one into a user namespace.
 """
 
 import os
@@ -11,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from netclaim.errors import HostError, RequestError
-from netclaim.kube import Cluster, load_cluster
+from netclaim.kube import Cluster, StoredSecrets, load_cluster
 from netclaim.local.cluster import KUBECONFIG
 from netclaim.local.machine.syscalls import CLONE_NEWNET, CLONE_NEWUSER, setns
 
@@ -37,7 +40,7 @@ def enter_cluster(pid: int = 0) -> Cluster:
             f"several embedded clusters are running: use --pid with one of {running}"
         )
     pid = pid or pids[0]
-    cluster = load_cluster(str(_kubeconfig(pid)))
+    server = load_cluster(str(_kubeconfig(pid))).server
     try:
         _enter(pid)
     except OSError as error:
@@ -45,7 +48,7 @@ def enter_cluster(pid: int = 0) -> Cluster:
             f"cannot enter the network of process {pid}: {error.strerror}; run this as the same"
             " user, or as root"
         ) from error
-    return cluster
+    return Cluster(server, StoredSecrets())
 
 
 def _first_processes() -> Iterator[int]:
@@ -63,8 +66,18 @@ def _is_first(entry: Path) -> bool:
         text = (entry / "status").read_text()
     except OSError:
         return False  # it has ended meanwhile
-    numbers = next((line.split()[1:] for line in text.splitlines() if line[:5] == "NSpid"), [])
+    numbers = _numbers(text, "NSpid:")
     return len(numbers) > 1 and numbers[-1] == "1"
+
+
+def _uid(pid: int) -> int:
+    """Whose process it is; the owner of its directory may be another."""
+    return int(_numbers((PROC / str(pid) / "status").read_text(), "Uid:")[0])
+
+
+def _numbers(status: str, field: str) -> list[str]:
+    lines = (line.split() for line in status.splitlines())
+    return next((numbers for name, *numbers in lines if name == field), [])
 
 
 def _is_here(entry: Path) -> bool:
@@ -81,7 +94,8 @@ def _kubeconfig(pid: int) -> Path:
 
 def _enter(pid: int) -> None:
     there, here = PROC / str(pid) / "ns", PROC / "self" / "ns"
-    for name, kind in (("user", CLONE_NEWUSER), ("net", CLONE_NEWNET)):
+    kinds = {"user": CLONE_NEWUSER} if _uid(pid) == os.geteuid() else {}
+    for name, kind in {**kinds, "net": CLONE_NEWNET}.items():
         if (there / name).readlink() != (here / name).readlink():
             descriptor = os.open(there / name, os.O_RDONLY | os.O_CLOEXEC)
             try:
