@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from netclaim import __version__
-from netclaim.doctor.cluster_sight import ClusterSight
+from netclaim.doctor.cluster_sight import Account, ClusterSight
 from netclaim.doctor.examine import examine
 from netclaim.doctor.finding import Outcome, Result
 from netclaim.errors import HostError
@@ -163,6 +163,8 @@ AHEAD = "2026-11-17T03:05:00.000000Z"
         (daemon_set(tag="0.0.9"), {"driver-version": "warning"}, "the driver is 0.0.9"),
         (daemon_set(account="other"), {"policies-node": "error"},
          "another account than the driver's"),
+        (daemon_set(account="netclaim"), {"policies-node": "error"},
+         "another account than the driver's"),
         ({**daemon_set(), SLICES: [links("one", link("eth1"))]}, {"slices-nodes": "error"},
          "1 of 2 nodes have none: two"),
         ({"/api/v1/nodes": FORBIDDEN},
@@ -267,3 +269,23 @@ async def test_healthy_daemon_set() -> None:
     found = await found_in(daemon_set())
     assert not_ok(found) == {}
     assert {each.finding.outcome for each in found.values()} == {Outcome.OK}
+
+
+@pytest.mark.asyncio
+async def test_whose_daemon_set() -> None:
+    """One that a tenant labels like the driver's, or of another driver, is not taken for it."""
+
+    def made(space: str, account: str, driver: str) -> Any:
+        env = [{"name": "NETCLAIM_DRIVER_NAME", "value": driver}]
+        spec = {"serviceAccountName": account, "containers": [{"name": "driver", "env": env}]}
+        metadata = {"name": "netclaim", "namespace": space}
+        return {"metadata": metadata, "spec": {"template": {"spec": spec}}}
+
+    tenants, other = made("a-tenant", "fake", DRIVER), made(SPACE, "second", "other.example.com")
+    own = made(SPACE, "first", DRIVER)
+    everywhere, there = "/apis/apps/v1/daemonsets", f"/apis/apps/v1/namespaces/{SPACE}/daemonsets"
+    async with cluster_with({everywhere: [tenants, other, own], there: [other, own]}) as cluster:
+        assert await cluster.account() == Account(SPACE, "first")
+    elsewhere = made("infra", "first", DRIVER)
+    async with cluster_with({everywhere: [elsewhere, other], there: [other]}) as cluster:
+        assert await cluster.account() == Account("infra", "first")

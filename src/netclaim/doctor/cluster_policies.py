@@ -143,11 +143,16 @@ def _comparable(found: JsonObject) -> JsonObject:
 def _misses(policy: JsonObject, driver: str, user: str) -> Iterator[str]:
     """Yield how a policy is for other drivers or accounts than those that are there."""
     variables = {each["name"]: each["expression"] for each in policy["spec"].get("variables") or ()}
-    if driver not in variables.get("drivers", driver):
+    if "drivers" in variables and not _is_quoted(driver, variables["drivers"]):
         yield f"does not name the driver {driver} in its variable drivers"
     for condition in policy["spec"].get("matchConditions") or ():
-        if condition["name"] == WHOSE and user and user not in condition["expression"]:
+        if condition["name"] == WHOSE and user and not _is_quoted(user, condition["expression"]):
             yield f"is for another account than the driver's {user}"
+
+
+def _is_quoted(text: str, expression: str) -> bool:
+    """Whether an expression has the whole of a text as a string; a part of one is another name."""
+    return any(f"{quote}{text}{quote}" in expression for quote in "'\"")
 
 
 def _count(file: str) -> int:

@@ -50,6 +50,7 @@ BINDINGS: Final = Resource(
 PENDING: Final = Selection(PODS, fields="status.phase=Pending")
 NODE_LEASES: Final = Selection(LEASES, namespace="kube-node-lease")
 OURS: Final = "app.kubernetes.io/name=netclaim"  # how the driver's DaemonSet is labelled
+DRIVER_NAME: Final = "NETCLAIM_DRIVER_NAME"  # the variable that says which driver it runs
 GATE: Final = re.compile(r'^kubernetes_feature_enabled\{name="(\w+)"[^}]*\} ([01])$', re.MULTILINE)
 NUMBER: Final = re.compile(r"v?(\d+)\.(\d+)")
 
@@ -170,13 +171,16 @@ class ClusterSight:
         return tuple(each for each in found if each["spec"].get("driver") == self.driver)
 
     async def daemon_set(self) -> JsonObject | None:
-        """Return the driver's DaemonSet, if it has one that we may see."""
-        spaces = [self._namespace] if self._namespace else ["", self._usual_account.namespace]
+        """Return the driver's DaemonSet, if it has one that we may see.
+
+        The usual namespace comes first: in others, anybody may have one that is labelled like it.
+        """
+        spaces = [self._namespace] if self._namespace else [self._usual_account.namespace, ""]
         for space in spaces:
             with suppress(NotFoundError, ForbiddenError):
-                found = await self.list(Selection(DAEMON_SETS, namespace=space, labels=OURS))
-                if found:
-                    return found[0]
+                for each in await self.list(Selection(DAEMON_SETS, namespace=space, labels=OURS)):
+                    if _driver_of(each) in ("", self.driver):
+                        return each
         return None
 
     async def namespace(self) -> str:
@@ -199,3 +203,10 @@ class ClusterSight:
         """Return the API server's feature gates, by its own metrics."""
         text = await self.once("metrics", lambda: self.client.get_text("/metrics"))
         return {name: on == "1" for name, on in GATE.findall(text)}
+
+
+def _driver_of(daemon_set: JsonObject) -> str:
+    """Return the name of the driver that a DaemonSet runs; empty if it does not say."""
+    containers = daemon_set["spec"]["template"]["spec"].get("containers") or ()
+    said = (each for one in containers for each in one.get("env") or ())
+    return next((each.get("value", "") for each in said if each["name"] == DRIVER_NAME), "")
