@@ -75,7 +75,8 @@ LOCK := .venv/bin/uv pip compile --quiet pyproject.toml --generate-hashes --univ
 lock: setup ## generate the lock files from pyproject.toml
 	$(PY) -m pip install --quiet uv
 	$(LOCK) --group dev --extra otel --output-file requirements.lock
-	$(LOCK) --constraint requirements.lock --no-annotate --output-file requirements-runtime.lock
+	$(LOCK) --extra otel --constraint requirements.lock --no-annotate \
+	  --output-file requirements-runtime.lock
 
 chart: setup ## make the chart's README and schema, and the manifests in deploy/
 	$(PY) scripts/policy_files.py

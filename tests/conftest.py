@@ -12,6 +12,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+import structlog
 
 from lab.binaries import CNI_PLUGINS, Binaries
 from lab.cluster import Lab
@@ -26,6 +27,14 @@ hypothesis.settings.load_profile("netclaim")
 
 CLUSTER_TEST_S = 900  # several waits of up to three minutes each, and perhaps the boot
 ROOT_RUNGS = ("embedded", "reference", "cluster")
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before() -> Iterator[None]:
+    """Commands quieten the logs of their process, which here is that of the next tests as well."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,7 +3,10 @@
 The driver runs as pods from its image. One test, since each step begins where the last one ended.
 """
 
+import json
 import secrets
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -57,6 +60,7 @@ def test_a_release_from_install_to_uninstall(charted: Lab) -> None:
 
     helm.install()
     assert driver_nodes(charted) == Counter(NODES)
+    check_doctor(charted)
     assert helm.test().count("Phase:          Succeeded") == 3  # a class, a template and the pod
     with applied_demo(admin):
         check_demo(charted, admin, DEFAULT_DRIVER)
@@ -80,9 +84,33 @@ def test_a_release_from_install_to_uninstall(charted: Lab) -> None:
     check_free_nodes_are_clean(charted, before)
     assert burst_addresses(burst) == seen
     check_others_start(burst)
+    helm.install()
+    wait_no_driver_leaves(charted)
+    assert driver_nodes(charted) == Counter(NODES)
+
+    helm.uninstall()
+    assert burst_addresses(burst) == seen
     wait_no_slices(admin)
     end_burst(admin)
     check_all_clean(charted, before)
+
+
+def check_doctor(lab: Lab) -> None:
+    """The doctor has nothing to say of a fresh install, nor of a node from its driver's container.
+
+    The kinds of links and the clock are the machine's own.
+    """
+    command = [sys.executable, "-m", "netclaim", "doctor", "--cluster", "--strict", "-o", "json"]
+    kubeconfig = f"--kubeconfig={lab.state.kubeconfig}"
+    done = subprocess.run([*command, kubeconfig], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    name = driver_pod(lab, "kind-worker")
+    said = lab.kubectl(CHART_NAMESPACE)(
+        "exec", name, "--", "netclaim", "doctor", "--node", "-o", "json"
+    )
+    checks = json.loads(said)["checks"]
+    bad = {each["id"] for each in checks if each["outcome"] not in ("ok", "skipped")}
+    assert bad <= {"kernel-links", "clock-synchronised"}, checks
 
 
 def driver_nodes(lab: Lab) -> Counter[str]:
@@ -167,6 +195,16 @@ def check_others_start(burst: Kubectl) -> None:
     burst.apply(deployment("plain", 6))
     burst.wait("deployment/plain", "jsonpath={.status.availableReplicas}=6")
     burst("delete", "deployment/plain", "--cascade=foreground", "--timeout=180s")
+
+
+def wait_no_driver_leaves(lab: Lab) -> None:
+    """A driver that was leaving ends when a new one has taken over."""
+    kubectl = lab.kubectl(CHART_NAMESPACE)
+    eventually(
+        lambda: [p for p in kubectl.items("pods") if "deletionTimestamp" in p["metadata"]],
+        lambda leaving: leaving == [],
+        "no driver that leaves",
+    )
 
 
 def wait_no_slices(admin: Kubectl) -> None:

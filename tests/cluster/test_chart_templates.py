@@ -259,12 +259,16 @@ def test_metrics_are_served_to_others_only_on_demand(render: Render) -> None:
     assert environment(render())["NETCLAIM_HTTP_ADDRESS"] == "127.0.0.1:9178"
     assert not {"Service", "ServiceMonitor", "PrometheusRule"} & {kind for kind, _ in render()}
     every = ["enabled", "serviceMonitor.enabled", "prometheusRule.enabled", "dashboard.enabled"]
-    objects = render(*(f"metrics.{each}=true" for each in every), "metrics.port=9999")
+    runbooks = "metrics.prometheusRule.runbooksUrl=https://runbooks.example/"
+    objects = render(*(f"metrics.{each}=true" for each in every), "metrics.port=9999", runbooks)
     assert environment(objects)["NETCLAIM_HTTP_ADDRESS"] == "$(HOST_IP):9999"
     assert environment(objects)["HOST_IP"] == "status.hostIP"
     assert ("ServiceMonitor", "netclaim") in objects
-    assert ("PrometheusRule", "netclaim") in objects
-    assert ("ConfigMap", "netclaim-dashboard") in objects
+    alerts = (CHART / "files" / "alerts.yaml").read_text()
+    groups = yaml.safe_load(alerts.replace("RUNBOOKS_URL", "https://runbooks.example/"))
+    assert objects["PrometheusRule", "netclaim"]["spec"]["groups"] == groups
+    dashboard = objects["ConfigMap", "netclaim-dashboard"]["data"]["netclaim.json"]
+    assert json.loads(dashboard) == json.loads((CHART / "files" / "dashboard.json").read_text())
     assert objects["Service", "netclaim-metrics"]["spec"]["ports"][0]["port"] == 9999
 
 

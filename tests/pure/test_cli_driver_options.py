@@ -104,6 +104,7 @@ RETIRE = [
     ("--node-name", "NODE_NAME", ""),
     ("--kubeconfig", "NETCLAIM_KUBECONFIG", ""),
     ("--run-dir", "NETCLAIM_RUN_DIR", "/run/netclaim"),
+    ("--instance", "NETCLAIM_INSTANCE", ""),
     ("--daemon-set", "NETCLAIM_DAEMON_SET", ""),
 ]
 # Of a driver that is built on the framework.

@@ -71,7 +71,8 @@ def test_a_command_that_does_not_exist(
 ) -> None:
     """A misspelt command is not taken for something to show."""
     assert exit_code(monkeypatch, "exlpain") == 2
-    assert "No such command 'exlpain'" in capsys.readouterr().err
+    told = 'netclaim: unknown command "exlpain"; did you mean "explain"?\n'
+    assert capsys.readouterr().err == told
 
 
 @pytest.mark.parametrize(

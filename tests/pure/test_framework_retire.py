@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from netclaim.chained import OK, Answer, Listing, encode_retire
+from netclaim.chained import AGAIN, OK, Answer, Listing, encode_retire
 from netclaim.cli.asking import ask_driver
 from netclaim.framework import Settings, run_driver
 from netclaim.framework.clock import SystemClock
@@ -44,10 +44,10 @@ def root() -> Iterator[Path]:
         yield Path(directory)
 
 
-async def retire(settings: Settings) -> Answer:
+async def retire(settings: Settings, instance: str = "") -> Answer:
     """What `netclaim driver retire` asks."""
     path = settings.run_dir / DRIVER / "attach.sock"
-    return await asyncio.to_thread(ask_driver, path, encode_retire())
+    return await asyncio.to_thread(ask_driver, path, encode_retire(instance))
 
 
 @pytest.mark.asyncio
@@ -99,6 +99,8 @@ async def test_who_still_holds_something_is_not_done(root: Path) -> None:
             running = group.create_task(run_driver(driver, settings, retirement=retirement))
             async with DraClient(await register(sockets.registration)) as kubelet:
                 await kubelet.prepare([RED.ref])
+            assert await retire(settings, "an-older-one") == AGAIN
+            assert retirement.refusal() == ""
             assert await retire(settings) == Listing(("claim default/red",))
             running.cancel()
     assert retirement.begun

@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 import structlog
 from opentelemetry.sdk.trace.sampling import Decision, TraceIdRatioBased
-from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
 from netclaim.errors import PeerError
 from netclaim.framework.own_loop import own_loop
-from netclaim.framework.subject import concerning, doing
+from netclaim.framework.subject import concerning, doing, with_subject
 from netclaim.framework.tracer import traced
 from netclaim.framework.traces import span, trace_id_of, tracing
 from netclaim.model import ClaimRef
@@ -50,7 +49,7 @@ def lines() -> Iterator[Lines]:
     """What is logged while the test runs."""
     kept = Lines()
     with capture_logs():  # which puts the processors back at the end
-        structlog.get_config()["processors"][:] = [merge_contextvars, kept]
+        structlog.get_config()["processors"][:] = [with_subject, kept]
         yield kept
 
 

@@ -36,5 +36,6 @@ def test_contributors_are_sent_to_places_that_exist() -> None:
     named = re.findall(r"`([\w/.-]+\.(?:py|md))`", rest.partition("\n## ")[0])
     assert len(named) > 20
     for name in named:
-        places = (ROOT, ROOT / "src" / "netclaim", ROOT / "tests" / "pure")
+        tests = ROOT / "tests"
+        places = (ROOT, ROOT / "src" / "netclaim", tests / "pure", tests / "cluster")
         assert any((place / name).exists() for place in places), name

@@ -81,6 +81,7 @@ class Request(msgspec.Struct, frozen=True):
     uid: str = ""  # the pod's; only WAIT says it here, the others in `args`
     stdin: bytes = b""
     dry_run: bool = False  # COLLECT is only to say what it would do
+    instance: str = ""  # which of a driver's processes is to RETIRE
 
     @property
     def pod_uid(self) -> str:
@@ -149,6 +150,7 @@ class RequestDecoder:
             uid=fields.get("uid", ""),
             stdin=body,
             dry_run=fields.get("dry-run", "") == "1",
+            instance=fields.get("instance", ""),
         )
 
 
@@ -206,9 +208,9 @@ def encode_collect(*, dry_run: bool) -> bytes:
     return f"{VERSION} {Command.COLLECT}\n{option}length=0\n\n".encode()
 
 
-def encode_retire() -> bytes:
-    """The bytes of a RETIRE."""
-    return f"{VERSION} {Command.RETIRE}\nlength=0\n\n".encode()
+def encode_retire(instance: str) -> bytes:
+    """The bytes of a RETIRE, for this one of the driver's processes."""
+    return f"{VERSION} {Command.RETIRE}\ninstance={instance}\nlength=0\n\n".encode()
 
 
 def decode_answer(received: bytes) -> Answer:

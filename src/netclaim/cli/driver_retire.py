@@ -34,7 +34,7 @@ LOOK_S: Final = 2.0  # between looks at what is still in use
 ASK_S: Final = 20.0  # for the API server; a driver that ends for an update must not wait for it
 
 
-@takes_settings("name", "run_dir", "kubeconfig", "node_name", "daemon_set")
+@takes_settings("name", "run_dir", "kubeconfig", "node_name", "instance", "daemon_set")
 def command(followed: Followed) -> None:
     """Tell the driver on this node that it will not come back, if that is so.
 
@@ -53,11 +53,11 @@ def command(followed: Followed) -> None:
     before: tuple[str, ...] = ()
     while True:
         try:
-            answer = ask_driver(path, encode_retire())
+            answer = ask_driver(path, encode_retire(settings.instance))
         except NoDriverError:
             print("no driver answers any more")
             return
-        if answer in {OK, AGAIN}:
+        if answer in {OK, AGAIN}:  # nothing is left; or a newer process does the work
             return
         held = answer.lines if isinstance(answer, Listing) else (str(answer),)
         if held != before:

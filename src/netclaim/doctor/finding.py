@@ -29,7 +29,7 @@ __all__ = [
 S = TypeVar("S")
 
 Scope: TypeAlias = Literal["cluster", "node"]
-SECONDS: Final = 15.0  # of a check; the slowest one on a healthy cluster takes one
+SECONDS: Final = 30.0  # of a check; calls have shorter limits: 20 s for the API server's
 NAMES_SHOWN: Final = 5  # of objects that have the same problem: enough to know them by
 
 

@@ -15,7 +15,16 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from netclaim.chained import OK, TRY_AGAIN_LATER, Answer, Command, Listing, Refusal, Request
+from netclaim.chained import (
+    AGAIN,
+    OK,
+    TRY_AGAIN_LATER,
+    Answer,
+    Command,
+    Listing,
+    Refusal,
+    Request,
+)
 from netclaim.errors import NetclaimError, RequestError, reason_of
 from netclaim.framework.adopt import Adopter
 from netclaim.framework.attach import Attacher
@@ -53,6 +62,7 @@ class ChainedCalls:
         journal: Journal,
         collector: Collector,
         retirement: Retirement,
+        instance: str,
         metrics: Metrics,
         has_netns: HasNetns,
     ) -> None:
@@ -64,6 +74,7 @@ class ChainedCalls:
         self._journal = journal
         self._collector = collector
         self._retirement = retirement
+        self._instance = instance
         self._metrics = metrics
         self._has_netns = has_netns
 
@@ -85,9 +96,7 @@ class ChainedCalls:
                     collected = await self._collector.collect(dry_run=request.dry_run)
                     return Listing(_lines(collected, dry_run=request.dry_run))
                 case Command.RETIRE:
-                    held = holdings(self._journal.bookings.values(), self._journal.leases.values())
-                    self._retirement.begin(held)
-                    return Listing(held)
+                    return self._retire(request.instance)
         except RequestError as error:
             return Refusal(str(error), INVALID_CONFIG)
         except NetclaimError as error:
@@ -126,6 +135,14 @@ class ChainedCalls:
         except Exception as error:
             self._metrics.note_refusal("container", reason_of(error))
             raise
+
+    def _retire(self, instance: str) -> Answer:
+        """What is held, or `again` if another process is meant, which does not work any more."""
+        if instance != self._instance:
+            return AGAIN
+        held = holdings(self._journal.bookings.values(), self._journal.leases.values())
+        self._retirement.begin(held)
+        return Listing(held)
 
     def _release_unlisted(self, config: bytes) -> None:
         """Release the sandboxes that the runtime does not list, unless their namespaces live."""

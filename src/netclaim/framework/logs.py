@@ -1,7 +1,7 @@
 """How the driver logs, and how it puts a failure into words.
 
-Promise: one event a line, named `<verb>.<what>`, to standard error. However long an error's text
-is, what is kept, logged and shown of it is not.
+Promise: one event a line, named `<verb>.<what>`, to standard error, with whom it is about. However
+long an error's text is, what is kept, logged and shown of it is not.
 """
 
 import sys
@@ -11,6 +11,7 @@ import msgspec
 import structlog
 
 from netclaim.errors import NetclaimError
+from netclaim.framework.subject import with_subject
 
 __all__ = ["TEXT_MAX", "brief", "configure_logs", "cut", "explain"]
 
@@ -25,6 +26,7 @@ def configure_logs(form: Literal["json", "text"], level: str = "info") -> None:
     """Set up structlog for the process; a library that serves drivers does not call this."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
+        with_subject,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]

@@ -322,6 +322,7 @@ def _network(
         journal=journal,
         collector=collector,
         retirement=ground.retirement,
+        instance=ground.settings.instance,
         metrics=ground.metrics,
         has_netns=has_netns,
     )

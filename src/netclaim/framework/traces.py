@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import Final, Protocol
 
-__all__ = ["Tracer", "span", "trace_id_of", "tracing"]
+__all__ = ["Tracer", "current_tracer", "span", "trace_id_of", "tracing"]
 
 KEPT: Final = 1024  # claims of a busy node; a hash takes a microsecond
 
@@ -27,7 +27,7 @@ class Tracer(Protocol):
     def span(
         self, name: str, trace_id: str, attributes: Mapping[str, str]
     ) -> AbstractContextManager[None]:
-        """Make the block a span: below the one around it, or the first one of a trace."""
+        """Make the block a span: below the one around it, or with an id the first of its trace."""
         ...
 
 
@@ -44,13 +44,15 @@ def trace_id_of(claim_uid: str) -> str:
     return hashlib.sha256(claim_uid.encode()).hexdigest()[:32]
 
 
-def span(name: str, trace_id: str = "", **attributes: str) -> AbstractContextManager[None]:
-    """Make the block a span, if there is a tracer.
+def current_tracer() -> Tracer | None:
+    """Return who makes spans here; None if nobody does."""
+    return _TRACER.get()
 
-    With a `trace_id` it is the first one of its branch; without, it is below the span around it.
-    """
+
+def span(name: str, **attributes: str) -> AbstractContextManager[None]:
+    """Make the block a span below the one around it, if there is a tracer."""
     tracer = _TRACER.get()
-    return _NOTHING if tracer is None else tracer.span(name, trace_id, attributes)
+    return _NOTHING if tracer is None else tracer.span(name, "", attributes)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from netclaim.status.values import ClaimStatus, Device, Driver, Node, Pod, Probl
 __all__ = ["find_problems"]
 
 NAMES_SHOWN: Final = 5  # of nodes in one line
+ON_THE_NODE: Final = "run `netclaim doctor --node` on the node"
 
 
 def find_problems(
@@ -104,7 +105,7 @@ def _of_drivers(drivers: Iterable[Driver]) -> Iterator[Problem]:
                 namespace="",
                 name=driver.name,
                 message=f"publishes no devices, but class {', '.join(driver.classes)} selects them",
-                hint="is the driver running? `kubectl get pods -A -o wide` shows where",
+                hint="`netclaim doctor` shows whether the driver runs, and why not",
             )
 
 
@@ -165,11 +166,9 @@ def _of_nodes(nodes: Sequence[Node], reporting: Collection[str]) -> Iterator[Pro
     expected = {name for one in nodes for name in one.drivers} & set(reporting)
     for driver in sorted(expected):
         without = [one.name for one in nodes if one.ready and driver not in one.drivers]
-        yield from (
-            [_node_problem(without, f"no devices of {driver} are published",
-                           "if the driver should run there, look at its log")]
-            if without else []
-        )  # fmt: skip
+        if without:
+            message = f"no devices of {driver} are published"
+            yield _node_problem(without, message, f"if the driver should run there, {ON_THE_NODE}")
 
 
 def _node_problem(names: Sequence[str], message: str, hint: str) -> Problem:
