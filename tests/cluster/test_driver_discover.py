@@ -113,7 +113,7 @@ def test_pod_that_loses_its_link_gets_its_interface_back(
     lab.unplug("kind-worker2", plugged)
     lost = wait_claim(kubectl, "card", "False")
     gone = wait_health(kubectl, "hardy", "Unhealthy")
-    assert gone["message"] == "the device is no longer on the node"
+    assert gone["message"] == "the device is gone from the node, or hidden"
     assert "networkData" not in lost["status"]["devices"][0]
     assert reserved_addresses(lab, "kind-worker2", "card") == set()
     lab.plug("kind-worker2", plugged)
