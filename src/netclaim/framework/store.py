@@ -155,7 +155,14 @@ def _lock(path: Path) -> int:
     except OSError as error:
         os.close(descriptor)
         raise JournalBusyError(f"another process of this driver holds {path}") from error
-    if not os.fstat(descriptor).st_nlink:  # removed before we had it: it locks nobody out
+    if not _is_at(path, descriptor):  # removed before we had it: it locks nobody out
         os.close(descriptor)
         raise JournalBusyError(f"another process of this driver has just removed {path}")
     return descriptor
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
