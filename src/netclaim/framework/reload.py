@@ -16,7 +16,7 @@ from typing import Final
 
 import structlog
 
-from netclaim.errors import RequestError, faults_in
+from netclaim.errors import NetclaimError, RequestError, faults_in
 from netclaim.framework.clock import Clock
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.setting_sources import Followed, Resolved
@@ -51,17 +51,15 @@ class Following:
     async def look(self) -> None:
         """Look once, and take over what is new. Again: no change."""
         sources = self._followed.sources
-        faults: list[RequestError] = []
+        faults: list[NetclaimError] = []
         seen, self._content = self._content, None  # it is new when it is back, if it is gone
         try:
             self._content = await asyncio.to_thread(sources.content)
             if self._content == seen:
                 return
             resolved = sources.read(self._content)
-        except RequestError as error:
-            faults = [error]
-        except ExceptionGroup as group:
-            faults = [fault for fault in faults_in(group) if isinstance(fault, RequestError)]
+        except* RequestError as group:
+            faults = list(faults_in(group))
         if faults:
             self._refuse("; ".join(map(str, faults)))
         else:
