@@ -280,6 +280,8 @@ def test_metrics_are_served_to_others_only_on_demand(render: Render) -> None:
         (("update.mode=handover",), "1.32.5", "update.mode=handover needs kubelet 1.33"),
         (("serviceAccount.create=false",), "1.36.0", "set serviceAccount.name"),
         (("paths.kubelet=var/lib/kubelet",), "1.36.0", "does not match pattern"),
+        (("nameOverride=Net_Claim",), "1.36.0", "at '/nameOverride': .* does not match pattern"),
+        (("serviceAccount.name=a b",), "1.36.0", "at '/serviceAccount/name': .* does not match"),
         (("settings.kubeletDir=/x",), "1.36.0", "additional properties 'kubeletDir'"),
         (("settings.policy=lax",), "1.36.0", "at '/settings/policy': value must be one of"),
         (("imagePullPolicy=Never",), "1.36.0", "additional properties 'imagePullPolicy'"),
