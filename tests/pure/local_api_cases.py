@@ -3,7 +3,7 @@
 A case is a list of steps in a namespace of its own. `NS` in a path or a body stands for that
 namespace, `ID` for a word that no other case uses, for objects that have no namespace.
 
-`ANSWERS` holds what a real server of Kubernetes 1.36 refuses of them; the cluster rung compares it
+`ANSWERS` holds what a real server of Kubernetes 1.37 refuses of them; the cluster rung compares it
 with a running one.
 """
 
@@ -177,6 +177,7 @@ CLAIM_METAS: dict[str, dict[str, Any]] = {
     "bad annotation": {"annotations": {"a b": "c"}},
     "long annotations": {"annotations": {"a": "b" * (256 << 10)}},
     "half an owner": {"ownerReferences": [{"apiVersion": "v1"}]},
+    "the other half": {"ownerReferences": [{"kind": "Pod", "name": "p", "uid": "u"}]},
     "two controllers": {
         "ownerReferences": [
             {"apiVersion": "v1", "kind": "Pod", "name": n, "uid": n, "controller": True}

@@ -62,9 +62,9 @@ def _check_range(default: Quantity, span: JsonObject, whole: Quantity, at: Path)
     if least > whole:
         yield invalid((*at, "min"), span["min"], f"is larger than the capacity, {whole}")
     if default < least:
-        yield invalid((*at, "min"), str(default), f"the default is less than {least}")
+        yield invalid((*at, "default"), str(default), f"is less than the minimum, {least}")
     if most is not None:
-        yield from _check_max(default, least, most, whole, (*at, "max"))
+        yield from _check_max(default, least, most, whole, at)
     if "step" in span:
         yield from _check_step(span, [default, *([] if most is None else [most])], whole, at)
 
@@ -73,11 +73,11 @@ def _check_max(
     default: Quantity, least: Quantity, most: Quantity, whole: Quantity, at: Path
 ) -> Iterator[Fault]:
     if least > most:
-        yield invalid(at, str(least), f"the minimum is larger than {most}")
+        yield invalid((*at, "max"), str(least), f"the minimum is larger than {most}")
     if most > whole:
-        yield invalid(at, str(most), f"is larger than the capacity, {whole}")
+        yield invalid((*at, "max"), str(most), f"is larger than the capacity, {whole}")
     if default > most:
-        yield invalid(at, str(default), f"the default is more than {most}")
+        yield invalid((*at, "default"), str(default), f"is more than the maximum, {most}")
 
 
 def _check_step(

@@ -81,10 +81,10 @@ def check_labels(meta: JsonObject, at: Path) -> Iterator[Fault]:
 
 
 def _check_owners(owners: Any, at: Path) -> Iterator[Fault]:
-    for owner in owners:
+    for index, owner in enumerate(owners):
         for key in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(key):
-                yield invalid((*at, key), "", "must not be empty")
+                yield missing((*at, index, key), "must not be empty")
     if sum(bool(owner.get("controller")) for owner in owners) > 1:
         yield invalid(at, "", "only one reference can have controller set to true")
 

@@ -182,15 +182,20 @@ def _check_conditions(conditions: Sequence[JsonObject], at: Path) -> Iterator[Fa
         where = (*at, index)
         kind = condition.get("type", "")
         if kind in seen:
-            yield duplicate((*where, "type"), kind)
+            yield duplicate(where, kind)
         seen.add(kind)
         yield from _check_condition(condition, where)
 
 
 def _check_condition(condition: JsonObject, at: Path) -> Iterator[Fault]:
-    yield from check_label_key(condition.get("type", ""), (*at, "type"))
+    if kind := condition.get("type"):
+        yield from check_label_key(kind, (*at, "type"))
+    else:
+        yield missing((*at, "type"), "must be set")
     status = condition.get("status", "")
-    if status not in ("True", "False", "Unknown"):
+    if not status:
+        yield missing((*at, "status"), "must be set")
+    elif status not in ("True", "False", "Unknown"):
         yield unsupported((*at, "status"), status, ("False", "True", "Unknown"))
     if not condition.get("lastTransitionTime"):
         yield missing((*at, "lastTransitionTime"), "must be set")
