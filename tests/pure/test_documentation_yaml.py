@@ -12,7 +12,9 @@ from typing import Any, Final, NamedTuple
 import pytest
 import yaml
 
+from netclaim.framework.setting_sources import Sources
 from netclaim.local.topology_file import load_topology
+from netclaim.network.settings import check_together, declared
 from scripts import shown_output
 from tests.pure.doc_pages import ROOT
 
@@ -97,6 +99,11 @@ def test_each_is_accounted_for(block: Block, tmp_path: Path) -> None:
         case ["status", "of", "a", "claim"]:
             (entry,) = documents[0]["status"]["devices"]
             assert set(entry) == {"driver", "pool", "device", "conditions", "data", "networkData"}
+        case ["values", "of", "the", "chart"]:
+            assert list(documents[0]) == ["settings"]
+            file = tmp_path / "config.yaml"
+            file.write_text(yaml.safe_dump(documents[0]["settings"]))
+            assert Sources(declared(), {}, file, check=check_together).read().in_file
         case ["for", "kind"]:
             assert documents[0]["apiVersion"] == "kind.x-k8s.io/v1alpha4"
         case _:

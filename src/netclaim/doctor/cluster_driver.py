@@ -41,8 +41,8 @@ async def daemon_set(cluster: ClusterSight) -> Finding:
     space = await cluster.namespace()
     if found is None:
         return skipped(
-            "no DaemonSet has the label app.kubernetes.io/name=netclaim; the driver runs in another"
-            " way, or not at all"
+            "no DaemonSet that you may see has the label app.kubernetes.io/name=netclaim; the"
+            " driver runs in another way, or not at all"
         )
     status = found.get("status") or {}
     wanted, ready = status.get("desiredNumberScheduled", 0), status.get("numberReady", 0)
@@ -80,7 +80,7 @@ async def driver_version(cluster: ClusterSight) -> Finding:
     """Compare the tag of the driver's image with the version of this command."""
     found = await cluster.daemon_set()
     if found is None:
-        return skipped("the driver has no DaemonSet")
+        return skipped("no DaemonSet of the driver is visible")
     image = str(found["spec"]["template"]["spec"]["containers"][0].get("image", ""))
     _, colon, tag = image.rpartition("/")[2].partition(":")
     if not colon or "@" in tag:
@@ -88,8 +88,8 @@ async def driver_version(cluster: ClusterSight) -> Finding:
     if tag != __version__:
         return warning(
             f"the driver is {tag}, this command is {__version__}",
-            f"use the command of the same version, for example by kubectl -n"
-            f" {await cluster.namespace()} exec POD -- netclaim doctor",
+            f"install version {tag} of this command; the one in the driver's container has the"
+            " driver's rights, and sees little of the cluster",
         )
     return ok(tag)
 
