@@ -133,3 +133,5 @@ def test_tenants_hear_the_policy_at_apply(served: Lab) -> None:
         assert refusal("macvlan") == ""
     finally:
         admin("delete", "--filename", str(ADMISSION))
+        # The API server goes on refusing for some seconds, and other tests use this cluster.
+        eventually(lambda: refusal("bridge"), lambda said: not said, "the policy out of effect")

@@ -198,12 +198,15 @@ def test_a_forged_owner_does_not_lead_an_interface_into_another_pod(
 
 @pytest.fixture
 def admission(admin: Kubectl) -> Iterator[None]:
-    """The admission policy for claims, as it is shipped."""
+    """The admission policy for claims, as it is shipped; no later test meets it."""
     documents = list(yaml.safe_load_all((DEPLOY / "claim-admission.yaml").read_text()))
     admin.apply(*documents)
     yield
     path = str(DEPLOY / "claim-admission.yaml")
     admin("delete", "--filename", path, "--ignore-not-found")
+    # The API server goes on refusing for some seconds.
+    refused = asked("forbidden", "eth1", REFUSED["key"][0])
+    eventually(lambda: refusal(admin, refused), lambda said: not said, "the policy out of effect")
 
 
 # what is wrong, and what the API server says of it
