@@ -20,7 +20,7 @@ from netclaim.framework.attach import AttachError
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.prepare import DeviceBusyError
 from netclaim.framework.testing import FakeClock
-from netclaim.model import Leftover
+from netclaim.model import ClaimRef, Leftover
 from netclaim.network.errors import LinkGoneError, ParametersError, PolicyError
 from tests.pure.framework_node import RED, TWO, node_in
 from tests.pure.framework_parts import UNREACHABLE, pod_of
@@ -42,6 +42,18 @@ def counted(metrics: Metrics, name: str) -> dict[str, float]:
                 value
             )
     return found
+
+
+class Refusing(Work):
+    """Fails every time, however fast the machine gets through the attempts."""
+
+    def __init__(self, fault: NetclaimError) -> None:
+        super().__init__()
+        self.fault = fault
+
+    async def unprepare(self, ref: ClaimRef) -> None:
+        """Fail."""
+        raise self.fault
 
 
 @pytest.mark.parametrize(
@@ -81,7 +93,7 @@ async def test_a_claim_that_is_not_prepared(fault: NetclaimError, reason: str) -
     """A refused claim is counted by its reason, also if time ran out over trying it again."""
     clock = FakeClock()
     metrics = Metrics("d", clock)
-    service = ClaimAnswers(Work(red=[fault] * 1000), clock, metrics, budget_s=0.05)
+    service = ClaimAnswers(Refusing(fault), clock, metrics, budget_s=0.05)
     answer = await service.prepare([REF])
     assert answer["uid-red"].error
     expected = {f'reason="{reason}" what="claim"': 1.0}
