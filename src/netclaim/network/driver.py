@@ -142,8 +142,8 @@ class LinkDriver(NetworkDriver):
     def change(self, settings: LinkSettings) -> None:
         """Work by these settings from now on, as far as they can change under a running driver.
 
-        May be called in any thread. A hook that runs meanwhile sees the old ones or the new ones.
-        Again: those.
+        May be called in any thread. A hook that runs meanwhile may see the old ones in one step and
+        the new ones in the next. Again: those.
         """
         self._live.now = settings
         self._list_again()

@@ -37,7 +37,7 @@ ADDRESSES: Final = Declared(
     "Addresses of a network that `host-local` has leased on this node, or could still lease.",
     {
         "network": "`NAMESPACE/NETWORK` for a claim's network, `NETWORK` for a class's; "
-        "`(other)` for all but the 64 that have most leases",
+        "`(other)` for all beyond 16 of a namespace, or 64",
         "family": ("ipv4", "ipv6"),
         "state": ("used", "free"),
     },
