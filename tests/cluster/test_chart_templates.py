@@ -279,6 +279,16 @@ def test_metrics_are_served_to_others_only_on_demand(render: Render) -> None:
         (("metrics.serviceMonitor.enabled=true",), "1.36.0", "needs metrics.enabled=true"),
         (("update.mode=handover",), "1.32.5", "update.mode=handover needs kubelet 1.33"),
         (("serviceAccount.create=false",), "1.36.0", "set serviceAccount.name"),
+        (
+            ("serviceAccount.create=false", "admission.nodes=false"),
+            "1.36.0",
+            "needs a service account of its own",
+        ),
+        (
+            ("serviceAccount.create=false", "serviceAccount.name=default"),
+            "1.36.0",
+            "needs a service account of its own",
+        ),
         (("paths.kubelet=var/lib/kubelet",), "1.36.0", "does not match pattern"),
         (("nameOverride=Net_Claim",), "1.36.0", "at '/nameOverride': .* does not match pattern"),
         (("serviceAccount.name=a b",), "1.36.0", "at '/serviceAccount/name': .* does not match"),
