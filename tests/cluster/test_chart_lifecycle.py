@@ -144,7 +144,7 @@ def rollout(lab: Lab) -> None:
 def check_second_release_is_refused(helm: Helm) -> None:
     """Two drivers of one name would take the node's journal from each other; nothing is made."""
     more = "--set=deviceClasses.cni\\.networking\\.x-k8s\\.io=null"
-    with pytest.raises(HelmError, match="netclaim-system/netclaim runs the driver .* already"):
+    with pytest.raises(HelmError, match=r"netclaim-system/netclaim runs the driver .* already"):
         helm("install", "second", str(CHART), more)
     assert "second" not in helm("list", "--all", "--short")
     helm("install", "second", str(CHART), more, "--set=driverName=x.example", "--dry-run=server")
