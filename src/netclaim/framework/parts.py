@@ -97,6 +97,8 @@ class Parts:
         self.publisher.offer(devices)
         if self.network is not None:
             self.network.repairer.note_offered(device.name for device in devices)
+        self.reporter.note_taints(devices)
+        self.metrics.note_taints(taint.effect for each in devices for taint in each.taints)
         bookings = self.journal.bookings.values()
         self.healths.post(device_healths(self.pool.node, devices, bookings))
 
