@@ -249,17 +249,12 @@ def test_taint_time_is_the_servers() -> None:
 def partitioned(gpus: int, parts: int) -> tuple[Device | CounterSet, ...]:
     """GPUs with so many partitions each, which share the GPU's counter."""
     one = Quantity.parse("1")
-    return tuple(
-        each
-        for gpu in range(gpus)
-        for each in (
-            CounterSet(f"gpu-{gpu}", {"slots": Quantity.parse(str(parts))}),
-            *(
-                Device(f"gpu-{gpu}-{part}", consumes=(CounterUse(f"gpu-{gpu}", {"slots": one}),))
-                for part in range(parts)
-            ),
-        )
-    )
+    offered: list[Device | CounterSet] = []
+    for gpu in range(gpus):
+        offered.append(CounterSet(f"gpu-{gpu}", {"slots": Quantity.parse(str(parts))}))
+        use = CounterUse(f"gpu-{gpu}", {"slots": one})
+        offered += [Device(f"gpu-{gpu}-{part}", consumes=(use,)) for part in range(parts)]
+    return tuple(offered)
 
 
 def test_counters_are_in_slices_of_their_own() -> None:
