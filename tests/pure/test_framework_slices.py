@@ -6,10 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netclaim.framework.device_json import device_json, dropped_fields, without_server_fields
+from netclaim.framework.device_json import (
+    counter_set_json,
+    device_json,
+    dropped_fields,
+    without_server_fields,
+)
 from netclaim.framework.slices import Accepted, Create, Delete, Operation, Pool, Update, plan_slices
 from netclaim.model import (
     Capacity,
+    CounterSet,
+    CounterUse,
     Device,
     JsonObject,
     Quantity,
@@ -34,12 +41,12 @@ def numbered(count: int, **facts: bool) -> tuple[Device, ...]:
     return devices_of(*(f"d{number}" for number in range(count)), **facts)
 
 
-def plan(server: SliceServer, devices: Sequence[Device]) -> tuple[Operation, ...]:
+def plan(server: SliceServer, devices: Sequence[Device | CounterSet]) -> tuple[Operation, ...]:
     """What there is to do."""
     return plan_slices(POOL, devices, server.objects.values(), accepted={})
 
 
-def settle(server: SliceServer, devices: Sequence[Device]) -> tuple[Operation, ...]:
+def settle(server: SliceServer, devices: Sequence[Device | CounterSet]) -> tuple[Operation, ...]:
     """Do it."""
     operations = plan(server, devices)
     for operation in operations:
@@ -215,7 +222,8 @@ def test_servers_decision_is_accepted() -> None:
     settle(server, devices_of("eth0"))
     (name, obj), *_ = server.objects.items()
     sent = [device_json(device) for device in devices_of("eth0")]
-    accepted = {name: Accepted(sent=sent, returned=obj["spec"]["devices"])}
+    returned = {"devices": obj["spec"]["devices"]}
+    accepted = {name: Accepted(sent={"devices": sent}, returned=returned)}
     assert plan_slices(POOL, devices_of("eth0"), [obj], accepted=accepted) == ()
     assert len(plan_slices(POOL, devices_of("eth1"), [obj], accepted=accepted)) == 1
 
@@ -236,6 +244,44 @@ def test_taint_time_is_the_servers() -> None:
     assert isinstance(operation, Update)
     taints = [device["taints"][0] for device in operation.obj["spec"]["devices"]]
     assert ["timeAdded" in taint for taint in taints] == [True, False]
+
+
+def partitioned(gpus: int, parts: int) -> tuple[Device | CounterSet, ...]:
+    """GPUs with so many partitions each, which share the GPU's counter."""
+    one = Quantity.parse("1")
+    offered: list[Device | CounterSet] = []
+    for gpu in range(gpus):
+        offered.append(CounterSet(f"gpu-{gpu}", {"slots": Quantity.parse(str(parts))}))
+        use = CounterUse(f"gpu-{gpu}", {"slots": one})
+        offered += [Device(f"gpu-{gpu}-{part}", consumes=(use,)) for part in range(parts)]
+    return tuple(offered)
+
+
+def test_counters_are_in_slices_of_their_own() -> None:
+    """A slice has devices or at most 8 counter sets; 64 devices that use counters are a slice."""
+    server = SliceServer()
+    settle(server, partitioned(gpus=17, parts=4))
+    specs = [server.objects[name]["spec"] for name in sorted(server.objects)]
+    sizes = [(len(s.get("devices", [])), len(s.get("sharedCounters", []))) for s in specs]
+    assert sizes == [(64, 0), (4, 0), (0, 8), (0, 8), (0, 1)]
+    assert {spec["pool"]["resourceSliceCount"] for spec in specs} == {5}
+    assert plan(server, partitioned(gpus=17, parts=4)) == ()
+
+
+def test_counters_that_change_are_a_write_of_their_slice() -> None:
+    """A counter set that changes is written alone; without counters their slice goes."""
+    server = SliceServer()
+    settle(server, (*numbered(1), CounterSet("set", {"a": Quantity.parse("1")})))
+    (operation,) = settle(server, (*numbered(1), CounterSet("set", {"a": Quantity.parse("2")})))
+    assert isinstance(operation, Update)
+    assert operation.obj["spec"]["sharedCounters"] == [
+        {"name": "set", "counters": {"a": {"value": "2"}}}
+    ]
+    assert "devices" not in operation.obj["spec"]
+    settle(server, numbered(1))
+    assert [list(obj["spec"].get("devices", [])) for obj in server.objects.values()] == [
+        [device_json(device) for device in numbered(1)]
+    ]
 
 
 def test_names() -> None:
@@ -285,6 +331,10 @@ def test_every_field_of_a_device() -> None:
         },
         allow_multiple_allocations=True,
         taints=(Taint(key="k", effect="NoSchedule", value="v"), Taint(key="k", effect="None")),
+        consumes=(CounterUse("gpu-0", {"memory": q("40Gi")}),),
+        binding_conditions=("example.com/ready",),
+        binding_failure_conditions=("example.com/failed",),
+        binds_to_node=True,
     )
     assert device_json(device) == {
         "name": "eth1",
@@ -310,8 +360,16 @@ def test_every_field_of_a_device() -> None:
             {"key": "k", "effect": "NoSchedule", "value": "v"},
             {"key": "k", "effect": "None"},
         ],
+        "consumesCounters": [{"counterSet": "gpu-0", "counters": {"memory": {"value": "40Gi"}}}],
+        "bindsToNode": True,
+        "bindingConditions": ["example.com/ready"],
+        "bindingFailureConditions": ["example.com/failed"],
     }
     assert device_json(Device(name="eth2")) == {"name": "eth2"}
+    assert counter_set_json(CounterSet("gpu-0", {"memory": q("80Gi")})) == {
+        "name": "gpu-0",
+        "counters": {"memory": {"value": "80Gi"}},
+    }
 
 
 def test_dropped_fields() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from netclaim.cni.conflist import PLAIN_NAME
 from netclaim.errors import RequestError
 from netclaim.framework.settings import subdomain
-from netclaim.model.device import DOMAIN_MAX
+from netclaim.model.device_name import DOMAIN_MAX
 from netclaim.network.node import Network
 from netclaim.plugins import PLUGIN_TYPES
 
