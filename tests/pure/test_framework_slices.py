@@ -102,11 +102,10 @@ def test_no_devices() -> None:
     assert plan(server, ()) == ()
 
 
-@pytest.mark.parametrize(
-    ("count", "tainted", "slices"), [(128, False, 1), (129, False, 2), (129, True, 3)]
-)
-def test_splitting(count: int, tainted: bool, slices: int) -> None:
-    """A slice holds 128 devices, and 64 as soon as there are taints."""
+@pytest.mark.parametrize("tainted", [False, True])
+@pytest.mark.parametrize(("count", "slices"), [(64, 1), (65, 2), (128, 2), (129, 3)])
+def test_splitting(count: int, slices: int, tainted: bool) -> None:
+    """A slice holds 64 devices, as the API has it for devices with taints."""
     server = SliceServer()
     settle(server, numbered(count, tainted=tainted))
     assert len(server.objects) == slices
@@ -115,11 +114,42 @@ def test_splitting(count: int, tainted: bool, slices: int) -> None:
     }
 
 
+def test_taints_move_no_device() -> None:
+    """Of a thousand devices one is tainted, then another, then none: one write each, of a slice."""
+    server, devices = SliceServer(), numbered(1000)
+    settle(server, devices)
+
+    def places() -> dict[str, str]:
+        return {
+            device["name"]: name
+            for name, obj in server.objects.items()
+            for device in obj["spec"]["devices"]
+        }
+
+    before = places()
+    for tainted in ({"d0"}, {"d0", "d1"}, {"d1"}, set(), {"d999"}, set()):
+        offered = [devices_of(d.name, tainted=d.name in tainted)[0] for d in devices]
+        (operation,) = settle(server, offered)
+        assert isinstance(operation, Update)
+        assert plan(server, offered) == ()
+        assert places() == before
+    assert set(generations(server)) == {1}
+
+
+def test_all_devices_tainted_at_once_are_a_write_for_each_slice() -> None:
+    """As when a card with all its functions loses its carrier; the pool counts when all are in."""
+    server = SliceServer()
+    settle(server, numbered(256))
+    assert len(settle(server, numbered(256, tainted=True))) == 4
+    assert generations(server) == [2] * 4
+    assert len(settle(server, numbered(256))) == 4
+
+
 def test_one_changed_slice_keeps_its_generation() -> None:
     """A change within one slice is one write, atomic by itself: the generation stays."""
     server = SliceServer()
-    settle(server, numbered(200))
-    (operation,) = settle(server, (*numbered(199), *devices_of("d199", mtu=9000)))
+    settle(server, numbered(100))
+    (operation,) = settle(server, (*numbered(99), *devices_of("d99", mtu=9000)))
     assert isinstance(operation, Update)
     assert generations(server) == [1, 1]
 
@@ -127,10 +157,10 @@ def test_one_changed_slice_keeps_its_generation() -> None:
 def test_several_changed_slices_get_a_new_generation() -> None:
     """Changes in several slices count only once all of them are written."""
     server = SliceServer()
-    settle(server, numbered(200))
+    settle(server, numbered(100))
     changed = [
-        Device(name=d.name, attributes={"mtu": 9000 if d.name in {"d0", "d199"} else 1500})
-        for d in numbered(200)
+        Device(name=d.name, attributes={"mtu": 9000 if d.name in {"d0", "d99"} else 1500})
+        for d in numbered(100)
     ]
     assert len(settle(server, changed)) == 2
     assert generations(server) == [2, 2]
@@ -156,9 +186,9 @@ def test_devices_are_in_the_drivers_order() -> None:
 def test_deleted_slice_comes_back_with_a_new_generation() -> None:
     """A slice that somebody deleted is made again, and the whole pool with it."""
     server = SliceServer()
-    settle(server, numbered(200))
+    settle(server, numbered(100))
     server.remove(POOL.slice_name(0))
-    operations = settle(server, numbered(200))
+    operations = settle(server, numbered(100))
     assert [type(operation) for operation in operations] == [Update, Create]
     assert generations(server) == [2, 2]
 
@@ -197,9 +227,9 @@ def test_foreign_slice_is_deleted_first() -> None:
 def test_half_finished_pool() -> None:
     """Generations that differ, as after a crash between two writes, are made one."""
     server = SliceServer()
-    settle(server, numbered(200))
+    settle(server, numbered(100))
     server.objects[POOL.slice_name(1)]["spec"]["pool"]["generation"] = 5
-    settle(server, numbered(200))
+    settle(server, numbered(100))
     assert generations(server) == [6, 6]
 
 
@@ -307,8 +337,7 @@ def test_any_history(offers: list[tuple[set[int], bool, int]]) -> None:
         before = {name: obj["spec"]["pool"]["generation"] for name, obj in server.objects.items()}
         operations = settle(server, devices)
         assert sorted(server.device_names()) == sorted(device.name for device in devices)
-        limit = 64 if tainted and devices else 128
-        assert all(len(o["spec"].get("devices", [])) <= limit for o in server.objects.values())
+        assert all(len(o["spec"].get("devices", [])) <= 64 for o in server.objects.values())
         assert len(set(generations(server))) == 1
         assert generations(server)[0] >= max(before.values(), default=0)
         if len(operations) > 1:

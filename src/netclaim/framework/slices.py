@@ -1,7 +1,7 @@
 """Which writes turn the ResourceSlices there are into the ones there should be. Pure.
 
 Promise: carried out once, nothing is left to write; a device stays in its slice while others come
-and go, and a slice has its devices in the driver's order, in which the scheduler takes them; the
+and go, or taints do, and a slice has its devices in the driver's order, in which the scheduler takes them; the
 allocator never takes an incomplete pool for a whole one (the generation rules below).
 Limit: one pool a node, named after the node. Counters that devices share are in slices of their
 own, as the API has it.
@@ -29,9 +29,9 @@ from netclaim.model.device import Device
 
 __all__ = ["Accepted", "Create", "Delete", "Operation", "Pool", "Update", "content", "plan_slices"]
 
-SLICE_MAX: Final = 128  # devices in one slice, by the API
-COSTLY_SLICE_MAX: Final = 64  # the same, as soon as one of its devices has one of these
-COSTLY_FIELDS: Final = frozenset({"taints", "consumesCounters"})
+# Devices in one slice. The API takes 128, but 64 as soon as one of them has a taint or a counter; a
+# taint that comes would move half of the devices, and every slice would be written anew.
+SLICE_MAX: Final = 64
 COUNTERS_SLICE_MAX: Final = 8  # counter sets in one slice, by the API
 CONTENT: Final = ("devices", "sharedCounters")  # a slice has one or the other
 NAME_MAX: Final = 253  # a DNS subdomain
@@ -155,17 +155,15 @@ def _device_slices(
 ) -> dict[str, list[JsonObject]]:
     """Distribute the devices over slices by name, each where it already is if there is room."""
     place = {name: number for number, name in enumerate(todo)}
-    costly = any(not COSTLY_FIELDS.isdisjoint(obj) for obj in todo.values())
-    limit = COSTLY_SLICE_MAX if costly else SLICE_MAX
-    highest = (len(todo) + len(found) * limit) // limit + 1
+    highest = len(todo) // SLICE_MAX + len(found) + 1
     names = [pool.slice_name(index) for index in range(highest)]
     slices: dict[str, list[JsonObject]] = {name: [] for name in names}
     for name in names:
         for device in _devices(found.get(name, {})):
-            if device["name"] in todo and len(slices[name]) < limit:
+            if device["name"] in todo and len(slices[name]) < SLICE_MAX:
                 slices[name].append(todo.pop(device["name"]))
     for name in names:
-        while todo and len(slices[name]) < limit:
+        while todo and len(slices[name]) < SLICE_MAX:
             slices[name].append(todo.pop(next(iter(todo))))
     for part in slices.values():
         part.sort(key=lambda device: place[device["name"]])
