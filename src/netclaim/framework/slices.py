@@ -1,8 +1,9 @@
 """Which writes turn the ResourceSlices there are into the ones there should be. Pure.
 
-Promise: carried out once, nothing is left to write; a device stays in its slice while others come
-and go, or taints do, and a slice has its devices in the driver's order, in which the scheduler takes them; the
-allocator never takes an incomplete pool for a whole one (the generation rules below).
+Promise: carried out once, nothing is left to write; a device stays in its slice while others, or
+its taints, come and go, and a slice has its devices in the driver's order, in which the scheduler
+takes them; the allocator never takes an incomplete pool for a whole one (the generation rules
+below).
 Limit: one pool a node, named after the node. Counters that devices share are in slices of their
 own, as the API has it.
 
