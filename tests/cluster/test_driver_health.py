@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from lab.cluster import Lab
 from lab.driver_set import DriverSet
@@ -11,6 +12,7 @@ from lab.drivers import netclaim_driver
 from lab.kubectl import Kubectl
 from tests.cluster.claims import claim, device_class, macvlan, parameters, pod, simple_claim
 from tests.cluster.drivers import (
+    EXAMPLES,
     eventually,
     in_node,
     journal_rows,
@@ -22,6 +24,12 @@ from tests.cluster.drivers import (
 NODE = "kind-worker2"
 USED, FREE = "eth8", "eth9"
 EVICTING = "evicting.dra.networking"
+
+
+def example(name: str) -> dict[str, Any]:
+    """An object of the examples."""
+    made: dict[str, Any] = yaml.safe_load((EXAMPLES / "health" / f"{name}.yaml").read_text())
+    return made
 
 
 def taints(kubectl: Kubectl, driver: str) -> dict[str, list[str]]:
@@ -90,6 +98,17 @@ def set_carriers(lab: Lab, *, on: bool) -> None:
         lab.set_carrier(NODE, link, on=on)
 
 
+def try_tolerant(kubectl: Kubectl) -> None:
+    """A claim that tolerates the taint, as the example does, gets the link without carrier."""
+    (asked,) = example("patient-claim")["spec"]["devices"]["requests"]
+    tolerant = simple_claim("tolerant", link=FREE)
+    exactly = tolerant["spec"]["devices"]["requests"][0]["exactly"]
+    exactly["tolerations"] = asked["exactly"]["tolerations"]
+    kubectl.apply(tolerant, pod("brave", "tolerant"))
+    kubectl.wait("pod/brave", "condition=Ready")
+    kubectl("delete", "pod/brave", "resourceclaim/tolerant")
+
+
 @pytest.mark.versions("taints")
 def test_a_link_without_carrier_gets_no_pod(
     lab: Lab, kubectl: Kubectl, driver: str, cables: None
@@ -105,6 +124,7 @@ def test_a_link_without_carrier_gets_no_pod(
         wait_taints(kubectl, driver, "NoSchedule")
         kubectl.apply(simple_claim("wanted", link=FREE), pod("patient", "wanted"))
         wait_event(kubectl, "patient", "cannot allocate all claims")
+        try_tolerant(kubectl)
     set_carriers(lab, on=True)
     wait_taints(kubectl, driver)
     assert wait_healthy(kubectl, "held", "True")["reason"] == "NoTaint"
@@ -122,15 +142,10 @@ def test_a_rule_evicts_the_pods_of_a_link(
     version = lab.binaries.release.taint_rules
     kubectl.apply(simple_claim("held", link=USED), pod("guest", "held"))
     wait_claim(kubectl, "held", "True")
-    rule = {
-        "apiVersion": f"resource.k8s.io/{version}",
-        "kind": "DeviceTaintRule",
-        "metadata": {"name": f"service-{kubectl.namespace}"},
-        "spec": {
-            "deviceSelector": {"driver": driver, "pool": NODE, "device": USED},
-            "taint": {"key": "example.com/service", "effect": "NoExecute"},
-        },
-    }
+    rule = example("replace-cable")
+    rule["apiVersion"] = f"resource.k8s.io/{version}"
+    rule["metadata"]["name"] = name = f"service-{kubectl.namespace}"
+    rule["spec"]["deviceSelector"] |= {"pool": NODE, "device": USED}
     if not version:  # no such object; the pod is where it was
         kubectl.wait("pod/guest", "condition=Ready")
         return
@@ -141,7 +156,7 @@ def test_a_rule_evicts_the_pods_of_a_link(
         kubectl.apply(pod("next", "held"))
         wait_event(kubectl, "next", "cannot allocate all claims")
     finally:
-        kubectl("delete", "devicetaintrule", rule["metadata"]["name"])  # type: ignore[index]
+        kubectl("delete", "devicetaintrule", name)
     kubectl.wait("pod/next", "condition=Ready")
 
 
