@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +40,13 @@ Name = Annotated[
         help="The lab's name; several labs may run at a time.",
     ),
 ]
+
+
+class Carrier(StrEnum):
+    """Whether a link has one."""
+
+    ON = "on"
+    OFF = "off"
 
 
 def _lab(name: str) -> Lab:
@@ -213,6 +221,17 @@ def plug(
 def unplug(node_name: str, link: str, name: Name = DEFAULT_NAME) -> None:
     """Remove a link from a running node."""
     _lab(name).unplug(node_name, link)
+
+
+@app.command()
+def carrier(
+    node_name: str,
+    link: str,
+    state: Annotated[Carrier, typer.Argument(help="What the link is to have.")],
+    name: Name = DEFAULT_NAME,
+) -> None:
+    """Give a node's link a carrier, or take it away, as if its cable were pulled."""
+    _lab(name).set_carrier(node_name, link, on=state is Carrier.ON)
 
 
 @app.command()

@@ -31,7 +31,7 @@ from lab.processes import CLOSET, RELAY, STOP_S, Processes, listen
 from lab.progress import Progress
 from lab.state import LabState, Running
 from lab.topology import Topology, load_topology
-from lab.wiring import plug, unplug, wire_closet, wire_node
+from lab.wiring import plug, set_carrier, unplug, wire_closet, wire_node
 
 __all__ = ["DEFAULT_PORT", "RELEASE_VARIABLE", "Lab"]
 
@@ -332,6 +332,12 @@ class Lab:
         """Pull a link out of a node."""
         self._topology_with(node)
         unplug(self.state.load().inits[node], link)
+
+    def set_carrier(self, node: str, link: str, *, on: bool) -> None:
+        """Give a node's link a carrier, or take it away, as a cable that is pulled would."""
+        self._topology_with(node)
+        inits = self.state.load().inits
+        set_carrier(inits[CLOSET], inits[node], link, on=on)
 
     def enter_command(self, node: str, command: Sequence[str]) -> list[str]:
         """The command line that runs `command` inside a node."""

@@ -39,6 +39,7 @@ from prometheus_client.registry import Collector
 from netclaim.errors import NetclaimError, PeerError
 from netclaim.model.attachment import Attachment
 from netclaim.model.claim import Claim
+from netclaim.model.counter import CounterSet
 from netclaim.model.device import Device
 from netclaim.model.leftover import Leftover, Living
 from netclaim.model.node import NodeFacts
@@ -98,9 +99,10 @@ class Driver(abc.ABC):
         return ()
 
     @abc.abstractmethod
-    def discover(self) -> AsyncIterator[tuple[Device, ...]]:
+    def discover(self) -> AsyncIterator[tuple[Device | CounterSet, ...]]:
         """Yield all devices of this node, and again all of them whenever something changed.
 
+        Beside devices that draw from counters, the sets of counters they name are yielded.
         Names must be the same for the same device after a restart. Devices do not disappear
         because they are allocated. An iterator that ends means that nothing will change any more;
         one that raises is started afresh with back-off.

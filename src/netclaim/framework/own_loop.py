@@ -25,6 +25,7 @@ from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.framework.locks import KeyedLock
 from netclaim.model.attachment import Attachment
 from netclaim.model.claim import Claim
+from netclaim.model.counter import CounterSet
 from netclaim.model.device import Device
 from netclaim.model.leftover import Leftover, Living
 from netclaim.model.node import NodeFacts
@@ -162,10 +163,10 @@ class _Driver(Driver):
         """The driver's; they are collected in a thread of their own."""
         return self._driver.collectors()
 
-    async def discover(self) -> AsyncIterator[tuple[Device, ...]]:
+    async def discover(self) -> AsyncIterator[tuple[Device | CounterSet, ...]]:
         """Yield what the driver yields on its own loop."""
         here = asyncio.get_running_loop()
-        news: asyncio.Queue[tuple[Device, ...] | None] = asyncio.Queue()
+        news: asyncio.Queue[tuple[Device | CounterSet, ...] | None] = asyncio.Queue()
 
         async def follow() -> None:
             async for devices in self._driver.discover():

@@ -50,6 +50,7 @@ from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.settings import Settings
 from netclaim.framework.slices import Pool
 from netclaim.kubelet import HealthBoard
+from netclaim.model.counter import CounterSet
 from netclaim.model.device import Device
 from netclaim.model.pod import PodSandbox
 
@@ -92,11 +93,14 @@ class Parts:
     collector: Collector
     network: Network | None
 
-    def offer(self, devices: tuple[Device, ...]) -> None:
+    def offer(self, offered: tuple[Device | CounterSet, ...]) -> None:
         """Pass discovered devices on to everybody who tells others about them."""
-        self.publisher.offer(devices)
+        self.publisher.offer(offered)
+        devices = [each for each in offered if isinstance(each, Device)]
         if self.network is not None:
             self.network.repairer.note_offered(device.name for device in devices)
+        self.reporter.note_taints(devices)
+        self.metrics.note_taints(taint.effect for each in devices for taint in each.taints)
         bookings = self.journal.bookings.values()
         self.healths.post(device_healths(self.pool.node, devices, bookings))
 

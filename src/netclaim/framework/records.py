@@ -15,7 +15,7 @@ from netclaim.model.plan import Prepared
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["Booking", "DeviceReport", "KnownNode", "Lease", "Report", "pods_of"]
+__all__ = ["Booking", "DeviceReport", "HealthReport", "KnownNode", "Lease", "Report", "pods_of"]
 
 
 class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -114,6 +114,15 @@ class KnownNode(msgspec.Struct, frozen=True):
     facts: NodeFacts
 
 
+class HealthReport(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the claim's status says about the health of a device that was ever tainted."""
+
+    healthy: bool
+    reason: str
+    message: str
+    since: str  # RFC 3339: when `healthy` last changed
+
+
 class DeviceReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the claim's status says, or will say, about one device."""
 
@@ -123,6 +132,7 @@ class DeviceReport(msgspec.Struct, frozen=True, omit_defaults=True):
     since: str  # RFC 3339: when `ready` last changed
     interface: Interface | None = None
     data: JsonObject = {}
+    health: HealthReport | None = None
 
 
 class Report(msgspec.Struct, frozen=True, omit_defaults=True):

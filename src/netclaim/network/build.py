@@ -15,6 +15,7 @@ from netclaim.network.guard import Guard
 from netclaim.network.leftovers import Leftovers
 from netclaim.network.lent import LentDevices
 from netclaim.network.link_choice import LinkChoice
+from netclaim.network.link_health import LinkHealth
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.metrics import TimedPlugins
 from netclaim.network.node import NodeLinks
@@ -71,10 +72,12 @@ def link_driver(
         netns_alive=is_live,
     )
     gate = NetworkGate()
+    health = LinkHealth(live, time.monotonic)
     return LinkDriver(
         live,
         links=links,
         choice=LinkChoice(live),
+        health=health,
         made=made,
         lent=lent,
         files=files,
@@ -94,6 +97,7 @@ def link_driver(
         plugin_checks=PluginChecks(chain, in_process=frozenset(own)),
         collectors=(
             timed.seconds,
+            health.losses,
             AddressCollector(settings.name, files, cache.entries, time.monotonic),
         ),
         now=time.time,

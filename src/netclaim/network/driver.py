@@ -42,6 +42,7 @@ from netclaim.network.guard import Guard
 from netclaim.network.leftovers import Leftovers
 from netclaim.network.lent import LentDevices
 from netclaim.network.link_choice import LinkChoice
+from netclaim.network.link_health import LinkHealth
 from netclaim.network.link_keys import moves_link, with_link, without_link
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.node import NodeLinks, Snapshot
@@ -75,6 +76,7 @@ class LinkDriver(NetworkDriver):
         *,
         links: NodeLinks,
         choice: LinkChoice,
+        health: LinkHealth,
         made: MadeBridges,
         lent: LentDevices,
         files: PluginFiles,
@@ -93,6 +95,7 @@ class LinkDriver(NetworkDriver):
         self._live = settings
         self._links = links
         self._choice = choice
+        self._health = health
         self._made = made
         self._lent = lent
         self._files = files
@@ -107,6 +110,7 @@ class LinkDriver(NetworkDriver):
         self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
         self._policy: tuple[object, ...] = ()  # that was logged last
         self._nudge: Callable[[], object] | None = None  # has the devices listed; from any thread
+        self._due: asyncio.TimerHandle | None = None  # when they are listed in any case
 
     @property
     def _settings(self) -> LinkSettings:
@@ -131,6 +135,8 @@ class LinkDriver(NetworkDriver):
                     yield devices
         finally:
             self._nudge = None
+            if self._due is not None:
+                self._due.cancel()
 
     def learn_node(self, node: NodeFacts) -> None:
         """Know the node's addresses and labels. Again: those, and what is offered by them."""
@@ -289,9 +295,19 @@ class LinkDriver(NetworkDriver):
         await self._plugin_gc.tell(living)
 
     async def _list_devices(self) -> tuple[Device, ...]:
-        return await list_devices(
-            self._links, self._lent.devices, self._choice, generic=self._settings.generic_device
+        devices = await list_devices(
+            self._links,
+            self._lent.devices,
+            self._choice,
+            generic=self._settings.generic_device,
+            judged=self._health.judged,
         )
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        if (due_in_s := self._health.due_in_s) is not None:
+            self._due = asyncio.get_running_loop().call_later(due_in_s, self._list_again)
+        return devices
 
     def _faults(self, claim: Claim, request: InterfaceRequest) -> Sequence[RequestError]:
         """List the mistakes in a configuration that no pod has yet; what runs has proved itself."""

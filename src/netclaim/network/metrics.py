@@ -17,7 +17,7 @@ from netclaim.framework.metrics import BUCKETS_S
 from netclaim.framework.traces import span
 from netclaim.plugins import PLUGIN_TYPES
 
-__all__ = ["ADDRESSES", "METRICS", "PLUGIN_SECONDS", "TimedPlugins"]
+__all__ = ["ADDRESSES", "CARRIER_LOSSES", "METRICS", "PLUGIN_SECONDS", "TimedPlugins"]
 
 PROGRAM: Final = "program"
 
@@ -42,7 +42,12 @@ ADDRESSES: Final = Declared(
         "state": ("used", "free"),
     },
 )
-METRICS: Final = (PLUGIN_SECONDS, ADDRESSES)
+CARRIER_LOSSES: Final = Declared(
+    "netclaim_carrier_losses_total",
+    "counter",
+    "Times that a link which is offered lost its carrier.",
+)
+METRICS: Final = (PLUGIN_SECONDS, ADDRESSES, CARRIER_LOSSES)
 
 
 class TimedPlugins:
