@@ -52,6 +52,7 @@ from netclaim.network.plugin_checks import PluginChecks
 from netclaim.network.plugin_gc import PluginGc
 from netclaim.network.policy import Level
 from netclaim.network.settings import LinkSettings, LiveSettings
+from netclaim.network.shares import Share, share_of
 from netclaim.network.strict import config_faults
 from netclaim.network.wishes import with_wishes
 
@@ -326,6 +327,7 @@ class LinkDriver(NetworkDriver):
         link: Link | None,
         level: Level,
     ) -> Plan:
+        share = share_of(request.device) if link else Share()
         interface = InterfacePlan(
             if_name=request.ifname,
             config=network.to_dict(),
@@ -338,6 +340,8 @@ class LinkDriver(NetworkDriver):
             vouched=tuple(key for key in WISHES if key in (request.allowed or ())),
             made=self._now(),
             files=self._files.directory(claim.namespace, trusted=request.trusted),
+            alone=share.alone,
+            bandwidth=share.bandwidth,
         )
         return Plan(claim=claim.ref, device=request.device, network=interface.to_json())
 
