@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache
 from netclaim.kernel import is_live
 from netclaim.network.addresses import AddressCollector
+from netclaim.network.bandwidth import BandwidthLimits
 from netclaim.network.driver import LinkDriver
 from netclaim.network.files import PluginFiles
 from netclaim.network.gate import NetworkGate
@@ -71,6 +72,7 @@ def link_driver(
         netns_alive=is_live,
     )
     gate = NetworkGate()
+    limits = BandwidthLimits(settings.name, time.monotonic)
     return LinkDriver(
         live,
         links=links,
@@ -92,8 +94,11 @@ def link_driver(
         ),
         plugin_gc=PluginGc(chain, gate, others_results),
         plugin_checks=PluginChecks(chain, in_process=frozenset(own)),
+        limits=limits,
         collectors=(
             timed.seconds,
+            limits,
+            limits.restored,
             AddressCollector(settings.name, files, cache.entries, time.monotonic),
         ),
         now=time.time,
