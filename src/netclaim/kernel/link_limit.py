@@ -50,7 +50,9 @@ LATENCY_US: Final = 25_000  # how long a packet may wait, as the CNI project's p
 BURST_US: Final = 10_000  # at the rate: a busy machine serves a queue some milliseconds late
 BURST_MIN: Final = 16 * 1024  # bytes; with less, slow links stutter
 FRAME: Final = 18  # bytes of an Ethernet header with a VLAN tag; the bucket counts them
+PACKET_MAX: Final = 1 << 16  # bytes; 25 ms at 21 Mbit/s, more only for slower links
 BYTE: Final = 8  # bits
+SECOND_US: Final = 1_000_000
 # Added to a link's index. The kernel counts up from 1 to twice as much; nobody else gets near.
 BESIDE: Final = 1_000_000_000
 # An ifb needs no addresses, and IPv6 leaves links alone that cannot carry 1280 bytes. What is
@@ -59,13 +61,16 @@ MTU: Final = 1279
 
 
 def bucket_of(bits: int, mtu: int) -> TokenBucket:
-    """The limit for `bits` per second on a link with this MTU; a burst holds two frames at least.
+    """The limit for `bits` per second on a link with this MTU.
 
-    A frame that is greater than a burst, and cannot be cut, would be lost.
+    A burst holds two frames at least: one that is greater, and cannot be cut, would be lost. What
+    waits may be as large as the largest packet that the kernel puts together; it is cut to fit a
+    burst, but the pieces that find no room are lost, and TCP then takes seconds to recover.
     """
     rate = max(1, bits // BYTE)
-    burst = max(rate * BURST_US // 1_000_000, BURST_MIN, 2 * (mtu + FRAME))
-    return token_bucket(rate=rate, burst=burst, latency_us=LATENCY_US)
+    burst = max(rate * BURST_US // SECOND_US, BURST_MIN, 2 * (mtu + FRAME))
+    latency_us = max(LATENCY_US, PACKET_MAX * SECOND_US // rate)
+    return token_bucket(rate=rate, burst=burst, latency_us=latency_us)
 
 
 def limited_by(link: Link) -> tuple[str, int]:
