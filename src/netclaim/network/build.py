@@ -18,6 +18,7 @@ from netclaim.network.link_choice import LinkChoice
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.metrics import TimedPlugins
 from netclaim.network.node import NodeLinks
+from netclaim.network.offer import LinkOffer
 from netclaim.network.plugin_checks import PluginChecks
 from netclaim.network.plugin_gc import PluginGc, result_names
 from netclaim.network.pod_namespaces import PodNamespaces
@@ -71,10 +72,12 @@ def link_driver(
         netns_alive=is_live,
     )
     gate = NetworkGate()
+    offer = LinkOffer(live)
     return LinkDriver(
         live,
         links=links,
-        choice=LinkChoice(live),
+        choice=LinkChoice(live, offer),
+        offer=offer,
         made=made,
         lent=lent,
         files=files,
@@ -94,6 +97,7 @@ def link_driver(
         plugin_checks=PluginChecks(chain, in_process=frozenset(own)),
         collectors=(
             timed.seconds,
+            offer.slot_devices,
             AddressCollector(settings.name, files, cache.entries, time.monotonic),
         ),
         now=time.time,

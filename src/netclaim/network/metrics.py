@@ -17,7 +17,7 @@ from netclaim.framework.metrics import BUCKETS_S
 from netclaim.framework.traces import span
 from netclaim.plugins import PLUGIN_TYPES
 
-__all__ = ["ADDRESSES", "METRICS", "PLUGIN_SECONDS", "TimedPlugins"]
+__all__ = ["ADDRESSES", "METRICS", "PLUGIN_SECONDS", "SLOT_DEVICES", "TimedPlugins"]
 
 PROGRAM: Final = "program"
 
@@ -42,7 +42,13 @@ ADDRESSES: Final = Declared(
         "state": ("used", "free"),
     },
 )
-METRICS: Final = (PLUGIN_SECONDS, ADDRESSES)
+SLOT_DEVICES: Final = Declared(
+    "netclaim_slot_devices",
+    "gauge",
+    "Devices that are slots of links. More than 0 where the API server drops what makes a link "
+    "shareable: the cluster lacks DRAConsumableCapacity.",
+)
+METRICS: Final = (PLUGIN_SECONDS, ADDRESSES, SLOT_DEVICES)
 
 
 class TimedPlugins:
