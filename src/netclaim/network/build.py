@@ -19,6 +19,7 @@ from netclaim.network.link_choice import LinkChoice
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.metrics import TimedPlugins
 from netclaim.network.node import NodeLinks
+from netclaim.network.offer import LinkOffer
 from netclaim.network.plugin_checks import PluginChecks
 from netclaim.network.plugin_gc import PluginGc, result_names
 from netclaim.network.pod_namespaces import PodNamespaces
@@ -73,10 +74,12 @@ def link_driver(
     )
     gate = NetworkGate()
     limits = BandwidthLimits(settings.name, time.monotonic)
+    offer = LinkOffer(live)
     return LinkDriver(
         live,
         links=links,
-        choice=LinkChoice(live),
+        choice=LinkChoice(live, offer),
+        offer=offer,
         made=made,
         lent=lent,
         files=files,
@@ -99,6 +102,7 @@ def link_driver(
             timed.seconds,
             limits,
             limits.restored,
+            offer.slot_devices,
             AddressCollector(settings.name, files, cache.entries, time.monotonic),
         ),
         now=time.time,

@@ -14,8 +14,9 @@ import msgspec
 from netclaim.kernel import Link, SysfsFacts
 from netclaim.model import Device
 from netclaim.network.device import device_of
-from netclaim.network.link_choice import LinkChoice, shareable
+from netclaim.network.link_choice import LinkChoice
 from netclaim.network.node import Snapshot
+from netclaim.network.offer import LinkOffer
 
 __all__ = ["GENERIC", "Links", "follow", "generic_device", "list_devices"]
 
@@ -88,7 +89,12 @@ async def _until_quiet(announced: AsyncIterator[object]) -> None:
 
 
 async def list_devices(
-    links: Links, lent: Callable[[], tuple[Device, ...]], choice: LinkChoice, *, generic: bool
+    links: Links,
+    lent: Callable[[], tuple[Device, ...]],
+    choice: LinkChoice,
+    offer: LinkOffer,
+    *,
+    generic: bool,
 ) -> tuple[Device, ...]:
     """List everything there is to publish, in the order in which to offer it.
 
@@ -101,9 +107,12 @@ async def list_devices(
     first = (generic_device(),) if generic else ()
     there = (device for _, device in chosen)
     devices: dict[str, Device] = {}
-    for device in (*first, *there, *choice.filtered(lent())):
+    for device in (*there, *choice.filtered(lent())):
         devices.setdefault(device.name, device)
-    return tuple(devices.values())
+    found: dict[str, Device] = {}
+    for device in (*first, *offer.expanded(devices.values())):
+        found.setdefault(device.name, device)
+    return tuple(found.values())
 
 
 def generic_device() -> Device:
@@ -115,4 +124,4 @@ def generic_device() -> Device:
     nothing = Link(index=0, name=GENERIC, arphrd=0, flags=0)
     device = device_of(nothing, (), SysfsFacts(virtual=True), default_route=False)
     attributes = {**device.attributes, "ifName": "", "kind": "generic"}
-    return shareable(msgspec.structs.replace(device, attributes=attributes))
+    return msgspec.structs.replace(device, attributes=attributes, allow_multiple_allocations=True)

@@ -24,6 +24,7 @@ __all__ = [
     "LINK_BANDWIDTH",
     "METRICS",
     "PLUGIN_SECONDS",
+    "SLOT_DEVICES",
     "TimedPlugins",
 ]
 
@@ -68,7 +69,20 @@ LIMITS_RESTORED: Final = Declared(
     "counter",
     "Limits of interfaces that somebody in the pod had removed, and that were put back.",
 )
-METRICS: Final = (PLUGIN_SECONDS, ADDRESSES, LINK_ATTACHMENTS, LINK_BANDWIDTH, LIMITS_RESTORED)
+SLOT_DEVICES: Final = Declared(
+    "netclaim_slot_devices",
+    "gauge",
+    "Devices that are slots of links. More than 0 where the API server drops what makes a link "
+    "shareable: the cluster lacks DRAConsumableCapacity.",
+)
+METRICS: Final = (
+    PLUGIN_SECONDS,
+    ADDRESSES,
+    SLOT_DEVICES,
+    LINK_ATTACHMENTS,
+    LINK_BANDWIDTH,
+    LIMITS_RESTORED,
+)
 
 
 class TimedPlugins:

@@ -5,7 +5,6 @@ the field's value, or raises RequestError, which says what to write instead.
 """
 
 import ipaddress
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -24,12 +23,10 @@ __all__ = [
     "read_claim_plugins",
     "read_driver_name",
     "read_link_expression",
-    "read_link_patterns",
     "read_networks",
     "read_plugin_types",
 ]
 
-PATTERN: Final = re.compile(r"[^\s/:%,]+")  # what a link's name may hold, but for the comma
 ALL: Final = "all"
 
 
@@ -55,18 +52,6 @@ def read_networks(values: Iterable[str]) -> tuple[Network, ...]:
         return tuple(map(ipaddress.ip_network, values))
     except ValueError as error:
         raise RequestError(str(error)) from error
-
-
-def read_link_patterns(values: Iterable[str]) -> tuple[str, ...]:
-    """Names of links or patterns of them, each of which could be for some link."""
-    patterns = tuple(values)
-    for each in patterns:
-        if not PATTERN.fullmatch(each):
-            raise RequestError(
-                f"{each!r} is not the name of a link, such as eth1 or ens*; give each link by "
-                f"itself"
-            )
-    return patterns
 
 
 def read_claim_plugins(values: Iterable[str]) -> frozenset[str]:

@@ -29,7 +29,9 @@ __all__ = [
     "as_slots",
     "carries_several",
     "default_bandwidth",
-    "link_bandwidth",
+    "has_alone",
+    "how_alone",
+    "is_same_link",
     "share_of",
     "slotted",
     "speed_of",
@@ -69,11 +71,6 @@ def speed_of(device: Device) -> int:
     """The link's speed in bits per second; 0 if it is not known."""
     speed = device.attributes.get("speed")
     return speed * MEGABIT if isinstance(speed, int) else 0
-
-
-def link_bandwidth(device: Device, setting: int | None) -> int:
-    """The bandwidth to share out: what is set, or the link's speed; 0: none is."""
-    return speed_of(device) if setting is None else setting
 
 
 def as_shared(device: Device, attachments: int, bandwidth: int) -> Device:
@@ -119,6 +116,8 @@ def slotted(device: str) -> str:
 
 def default_bandwidth(bandwidth: int, shares: int) -> int:
     """The part of a share that asks for none: an equal one, in whole steps."""
+    if not bandwidth:
+        return 0
     step = _step(bandwidth, shares)
     return max(step, bandwidth // shares // step * step)
 
@@ -135,6 +134,28 @@ def share_of(device: AllocatedDevice) -> Share:
         return Share(alone=True)
     alone = _consumed(device, ATTACHMENTS) > 1
     return Share(alone=alone, bandwidth=0 if alone else _consumed(device, BANDWIDTH))
+
+
+def has_alone(device: AllocatedDevice) -> bool:
+    """Whether nobody else may have anything of the link that a claim has."""
+    return not slotted(device.device) and share_of(device).alone
+
+
+def is_same_link(one: AllocatedDevice, other: AllocatedDevice) -> bool:
+    """Whether two devices of a node are, or are slots of, one link."""
+    link, others = (slotted(each.device) or each.device for each in (one, other))
+    return link == others
+
+
+def how_alone(device: AllocatedDevice, link: str) -> str:
+    """How a claim that shares its link could have it alone, in words; empty: it has."""
+    if device.admin_access:
+        return "leave out adminAccess"
+    if slotted(device.device) and device.device != link:
+        return f"ask a cluster admin to start the drivers with --slots {link}=1"
+    if share_of(device).alone:
+        return ""
+    return f"write `{ALONE_REQUEST}` into the request {device.base_request}"
 
 
 def _consumed(device: AllocatedDevice, name: str) -> int:
