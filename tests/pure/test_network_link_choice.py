@@ -15,6 +15,7 @@ from netclaim.model.node import NodeFacts
 from netclaim.network.link_choice import HIDDEN, LinkChoice
 from netclaim.network.link_filter import link_expression
 from netclaim.network.node import Snapshot
+from netclaim.network.offer import LinkOffer
 from netclaim.network.settings import LinkSettings, LiveSettings, check_together, declared
 from tests.pure.doc_pages import code, table
 from tests.pure.network_parts import DRIVER, link_of
@@ -41,7 +42,8 @@ SNAPSHOT = Snapshot(
 def choice_by(node: NodeFacts | None = None, **settings: str) -> LinkChoice:
     """The choice that expressions make on a node."""
     compiled: dict[str, Any] = {name: link_expression(text) for name, text in settings.items()}
-    choice = LinkChoice(LiveSettings(LinkSettings(state_dir=Path("/nowhere"), **compiled)))
+    live = LiveSettings(LinkSettings(state_dir=Path("/nowhere"), **compiled))
+    choice = LinkChoice(live, LinkOffer(live))
     choice.learn_node(node or NodeFacts(name="n1", labels={"zone": "a"}))
     return choice
 
