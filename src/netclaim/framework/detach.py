@@ -126,7 +126,7 @@ class Detacher:
         try:
             self._facts.refresh(claim_uid)
         except HostError as error:  # what is said of the others was true, and is put right some day
-            explain("metadata.failed", error)
+            log.warning("metadata.failed", error=str(error))
 
     def count(self) -> None:
         """Bring the metrics in line with the journal."""
