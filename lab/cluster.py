@@ -23,6 +23,7 @@ from lab.binaries import CNI_PLUGINS, Binaries
 from lab.components import Component, control_plane, node_components, node_files, write_pki
 from lab.drivers import driver_component
 from lab.errors import BootError, StoppedError, UsageError
+from lab.hardware import plug_cards
 from lab.images import lab_images, write_images
 from lab.kubectl import Kubectl
 from lab.linux import Process, find_marked, kill_all
@@ -156,6 +157,7 @@ class Lab:
         cgroups.make(self.state.cgroup, node)
         init = processes.start_init(node, self.binaries.path("pause"), self.state.disk(node))
         wire_node(processes.running.inits[CLOSET], init, topology, node)
+        plug_cards(init, topology, self.state.topology, node)
 
     def _components(self, topology: Topology) -> list[Component]:
         components = control_plane(topology, self.binaries)

@@ -19,7 +19,7 @@ from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
 from netclaim.model.device import Taint
 
-__all__ = ["compose", "device_statuses"]
+__all__ = ["compose", "device_statuses", "network_data"]
 
 # The API's limits for one entry of status.devices, in bytes and addresses.
 DATA_MAX: Final = 10 * 1024
@@ -155,7 +155,7 @@ def _shared_data(attachments: list[Attachment]) -> JsonObject:
     room = DATA_MAX - 64  # for what is around the list
     for attachment in attachments:
         pod = {"name": attachment.pod.name, "uid": attachment.pod.uid}
-        pod |= _network_data(attachment.interface)
+        pod |= network_data(attachment.interface)
         room -= len(msgspec.json.encode(pod)) + 1
         if room < 0:
             return {"pods": pods, "omitted": len(attachments) - len(pods)}
@@ -194,12 +194,13 @@ def _entry(report: DeviceReport, subject: str) -> JsonObject:
         )
     if report.data:
         entry["data"] = report.data
-    if network := _network_data(report.interface):
+    if network := network_data(report.interface):
         entry["networkData"] = network
     return entry
 
 
-def _network_data(interface: Interface | None) -> JsonObject:
+def network_data(interface: Interface | None) -> JsonObject:
+    """An interface as the API has it, within its limits; empty if there is none."""
     if interface is None:
         return {}
     named: JsonObject = {

@@ -126,6 +126,11 @@ class LinkDriver(NetworkDriver):
         return self._live.now
 
     @property
+    def device_metadata(self) -> bool:  # type: ignore[override]
+        """Whether containers can read about their interfaces; as it is set at the start."""
+        return self._settings.device_metadata
+
+    @property
     def node_age_s(self) -> float | None:  # type: ignore[override]
         """Labels of the node are followed where they decide what is offered."""
         return LABELS_S if self._choice.reads_labels else None
