@@ -255,12 +255,13 @@ class Attacher:
     ) -> None:
         """Know of attachments again that the pod still has. Again: nothing.
 
-        Of `unreported` plans only the driver itself can know whether they were carried out.
+        Of `unreported` plans the driver itself may know whether, and how, they were carried out.
         """
         async with self._at(pod):
             asked = [await self._driver.recall(plan, pod) for plan in unreported]
             recalled = [each for each in asked if each is not None]
-            unknown = [a for a in (*attachments, *recalled) if a.key not in self._journal.leases]
+            known = {each.key: each for each in (*attachments, *recalled)}
+            unknown = [a for key, a in known.items() if key not in self._journal.leases]
             there = [a for a in unknown if await self._driver.is_attached(a)]
             await self._journal.put_leases(Lease(attachment, "attached") for attachment in there)
             if there:

@@ -1,8 +1,9 @@
 """What a claim's status says about its devices: composed from the journal, put into JSON. Pure.
 
 Promise: within the API's limits whatever the driver says; a condition's transition time changes
-only when its status does. Limit: the API has one entry for one device of a claim, so of several
-pods on a shared claim the first one's interface is in `networkData` and `data` lists all.
+only when its status does. Limit: the API has one entry for one device of a claim. Of several pods
+on a shared claim, `networkData` is one's, and stays that one's while it has the device; `data`
+lists all by name, as many as fit.
 """
 
 import ipaddress
@@ -16,10 +17,10 @@ import msgspec
 from netclaim.framework.logs import brief, cut
 from netclaim.framework.records import Booking, DeviceReport, HealthReport, Lease, Report
 from netclaim.model.attachment import Attachment, Interface
-from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
+from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject, ReportedDevice
 from netclaim.model.device import Taint
 
-__all__ = ["compose", "device_statuses", "network_data"]
+__all__ = ["compose", "device_statuses", "interface_in", "network_data"]
 
 # The API's limits for one entry of status.devices, in bytes and addresses.
 DATA_MAX: Final = 10 * 1024
@@ -29,6 +30,19 @@ HARDWARE_ADDRESS_MAX: Final = 128
 
 HEALTHY: Final = "Healthy"  # the condition of a device that is or was tainted
 NO_WORD: Final = re.compile(r"[^A-Za-z0-9]+")  # between the words of a taint's key
+
+
+class _PodData(msgspec.Struct, frozen=True, rename="camel"):
+    """What `_shared_data` wrote of a pod, as far as it is read again."""
+
+    uid: str = ""
+    name: str = msgspec.field(default="", name="interfaceName")
+    hardware_address: str = ""
+    ips: tuple[str, ...] = ()
+
+
+class _SharedData(msgspec.Struct, frozen=True):
+    pods: tuple[_PodData, ...] = ()
 
 
 def compose(
@@ -85,14 +99,15 @@ def _device_report(
 ) -> DeviceReport:
     ready = failure is None
     same = before is not None and before.ready == ready
-    interface = attachments[0].interface if attachments else None
+    by_name = sorted(attachments, key=lambda each: (each.pod.name, each.pod.uid, each.pod.id))
+    shown = _shown(by_name, before)
     return DeviceReport(
         device=device,
         ready=ready,
-        message=_ready_text(interface) if failure is None else brief(failure),
+        message=_ready_text(shown, len(by_name)) if failure is None else brief(failure),
         since=before.since if before is not None and same else _time(now),
-        interface=interface,
-        data=_data(attachments),
+        interface=shown.interface if shown is not None else None,
+        data=_data(by_name),
     )
 
 
@@ -131,8 +146,22 @@ def _time(now: datetime) -> str:
     return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _ready_text(interface: Interface | None) -> str:
-    return f"the device is in the pod as {interface.name}" if interface else "the device is ready"
+def _shown(attachments: list[Attachment], before: DeviceReport | None) -> Attachment | None:
+    """Choose whose interface is shown: whose is shown already, or the first."""
+    if before is not None and before.interface is not None:
+        for attachment in attachments:
+            if attachment.interface == before.interface:
+                return attachment
+    return attachments[0] if attachments else None
+
+
+def _ready_text(shown: Attachment | None, pods: int) -> str:
+    if shown is None or shown.interface is None:
+        return "the device is ready"
+    name = shown.interface.name
+    if pods == 1:
+        return f"the device is in the pod as {name}"
+    return f"the device is in {pods} pods as {name}; networkData is that of pod {shown.pod.name}"
 
 
 def _data(attachments: list[Attachment]) -> JsonObject:
@@ -150,7 +179,7 @@ def _data(attachments: list[Attachment]) -> JsonObject:
 
 
 def _shared_data(attachments: list[Attachment]) -> JsonObject:
-    """One line for each pod, as many as fit."""
+    """One entry for each pod, as many as fit."""
     pods: list[JsonObject] = []
     room = DATA_MAX - 64  # for what is around the list
     for attachment in attachments:
@@ -161,6 +190,16 @@ def _shared_data(attachments: list[Attachment]) -> JsonObject:
             return {"pods": pods, "omitted": len(attachments) - len(pods)}
         pods.append(pod)
     return {"pods": pods}
+
+
+def interface_in(reported: ReportedDevice, pod_uid: str) -> Interface | None:
+    """The interface that a status lists for one of several pods; None if it does not list it."""
+    try:
+        listed = msgspec.convert(reported.data, _SharedData).pods
+    except msgspec.ValidationError:  # another driver's, or of an earlier version
+        return None
+    found = next((each for each in listed if each.uid == pod_uid and each.name), None)
+    return Interface(found.name, found.hardware_address, found.ips) if found else None
 
 
 def device_statuses(report: Report, subject: str) -> list[JsonObject]:
