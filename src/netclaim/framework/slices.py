@@ -57,9 +57,9 @@ class Pool:
         digest = hashlib.sha256(f"{self.driver}\0{self.node}".encode()).hexdigest()[:8]
         return f"{text[: NAME_MAX - 9].rstrip('-.')}-{digest}"
 
-    def probe_slice(self, content: list[JsonObject]) -> JsonObject:
+    def probe_slice(self, devices: list[JsonObject]) -> JsonObject:
         """A slice of these devices under a name that no other has, to see what becomes of it."""
-        obj = _object(self, "", _spec(self, content, 1, 1))
+        obj = _object(self, "", _spec(self, {"devices": devices}, 1, 1))
         obj["metadata"] = {**obj["metadata"], "generateName": "probe-"}
         del obj["metadata"]["name"]
         return obj

@@ -23,6 +23,7 @@ from netclaim.network.setting_readers import (
     read_claim_plugins,
     read_driver_name,
     read_link_expression,
+    read_link_patterns,
     read_networks,
     read_plugin_types,
     seconds_or_0,
