@@ -187,6 +187,19 @@ def test_links_look_like_hardware(tmp_path: Path) -> None:
     assert devices == ["eth1"], json.dumps(found)
 
 
+def test_a_gpu_and_a_card_of_one_root(tmp_path: Path) -> None:
+    """One claim for two drivers gets the card that is on the GPU's root, not the first card."""
+    examples = Path(__file__).parents[2] / "examples"
+    objects = list(yaml.safe_load_all((examples / "gpu-nic.yaml").read_text()))
+    gpus = f"gpu.example.com={examples / 'gpu.py'} --gpus 1 --pcie-root pci0000:3a"
+    found = run(tmp_path, *objects, topology=CARDS, options=("--driver-program", gpus))
+    ready = [one for one in found["pods"] if one["ready"]]
+    devices = [interface["device"] for one in ready for interface in one["interfaces"]]
+    assert devices == ["eth2"], json.dumps(found)
+    (waiting,) = (one for one in found["pods"] if not one["ready"])
+    assert "gpu" in waiting["reason"], json.dumps(found)
+
+
 def test_value_that_was_found_is_shown(tmp_path: Path) -> None:
     """A pod that no node fits is told what each device has instead."""
     found = run(tmp_path, template(f"{attribute('mtu')} == 1234"), pod(), topology=FAMILIES)
