@@ -214,7 +214,7 @@ def test_what_gpus_can_do(tmp_path: Path) -> None:
         " --unhealthy gpu-6"
     )
     found = run(tmp_path, *objects, topology=ONE, options=("--driver-program", gpus))
-    reasons = {one["pod"]: one["reason"] for one in found["pods"] if not one["ready"]}
+    reasons = {one["name"]: one["reason"] for one in found["pods"] if not one["ready"]}
     assert reasons.keys() == {"too-much", "wary"}, json.dumps(found)
     assert "of counter gpu-5/memory" in reasons["too-much"]
     assert "taint gpu.example.com/unhealthy=true:NoSchedule is not tolerated" in reasons["wary"]
