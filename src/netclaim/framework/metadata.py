@@ -39,12 +39,14 @@ READABLE: Final = 0o644  # a container's user may be anyone
 
 
 class MetadataFiles:
-    """One driver's files; the directory need not survive a reboot, which no container does."""
+    """One driver's files. They outlive the driver: a container is restarted with its file."""
 
-    def __init__(self, directory: Path, driver: str, journal: Journal) -> None:
+    def __init__(self, directory: Path, driver: str, journal: Journal, *, wanted: bool) -> None:
+        """Unless they are `wanted`, none is written; what is there from before is looked after."""
         self._directory = directory
         self._driver = driver
         self._journal = journal
+        self._wanted = wanted
         self._attributes: dict[str, JsonObject] = {}  # by device, as last offered
 
     def note_offered(self, devices: Iterable[Device]) -> None:
@@ -56,6 +58,8 @@ class MetadataFiles:
 
         Again: nothing is written, unless something has changed.
         """
+        if not self._wanted:
+            return {}
         claim, network = prepared.claim, self._networks(prepared.claim.uid)
         mounts: dict[DeviceKey, Mount] = {}
         for request in dict.fromkeys(plan.device.base_request for plan in prepared.plans):
