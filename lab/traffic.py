@@ -19,7 +19,8 @@ from netclaim.kernel import Netns, socket_in
 
 __all__ = ["answer_times", "loaded", "rate"]
 
-STRETCHES: Final = 5
+STRETCHES: Final = 3
+STRETCH_MIN: Final = 1 << 19  # bytes; TCP comes in clumps of some 64 KiB
 CHUNK: Final = bytes(1 << 16)
 PATIENCE_S: Final = 20.0  # for a path that is much slower than expected
 PORT: Final = 5999
@@ -34,12 +35,14 @@ def rate(
 ) -> float:
     """Measure the bits of payload that arrive at `address` in `receiver` each second.
 
-    `expected` bits per second make a stretch an eighth of a second; by UDP, a quarter more than
-    that is sent. The first stretch does not count: a queue lets more pass while it is fresh.
+    `expected` bits per second make a stretch a quarter of a second, or more if they are few; by
+    UDP, a quarter more than that is sent. The first stretch does not count: a queue lets more pass
+    while it is fresh.
     """
     with _streaming(sender, receiver, address, protocol, paced=expected * 5 // 4) as incoming:
-        _take(incoming, expected // 64)
-        return statistics.median(_take(incoming, expected // 64) for _ in range(STRETCHES))
+        size = max(expected // 32, STRETCH_MIN)
+        _take(incoming, size)
+        return statistics.median(_take(incoming, size) for _ in range(STRETCHES))
 
 
 @contextmanager
