@@ -23,7 +23,6 @@ STRETCHES: Final = 3
 STRETCH_MIN: Final = 1 << 19  # bytes; TCP comes in clumps of some 64 KiB
 CHUNK: Final = bytes(1 << 16)
 PATIENCE_S: Final = 20.0  # for a path that is much slower than expected
-PORT: Final = 5999
 FULL: Final = 8 << 20  # bytes, after which every queue on the path is as long as it gets
 PAUSE_S: Final = 0.002  # between two questions, so that they meet the queues at all lengths
 DATAGRAM: Final = bytes(1400)  # fits any link, with its headers
@@ -63,10 +62,10 @@ def answer_times(asker: Netns, answerer: Netns, address: str, *, count: int) -> 
         socket_in(asker, _family(address), socket.SOCK_DGRAM, 0) as asking,
         socket_in(answerer, _family(address), socket.SOCK_DGRAM, 0) as answering,
     ):
-        answering.bind((address, PORT))
+        answering.bind((address, 0))
         answering.settimeout(1.0)
         asking.settimeout(1.0)
-        asking.connect((address, PORT))
+        asking.connect(answering.getsockname())
         for number in range(count):
             question = number.to_bytes(4, "big")
             begun = time.perf_counter()
@@ -112,17 +111,16 @@ def _connected(
     ):
         there.settimeout(PATIENCE_S)
         here.settimeout(PATIENCE_S)
-        there.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        there.bind((address, PORT))
+        there.bind((address, 0))
         if protocol == "tcp":
             there.listen(1)
-            here.connect((address, PORT))
+            here.connect(there.getsockname())
             accepted, _ = there.accept()
             with accepted:
                 accepted.settimeout(PATIENCE_S)
                 yield here, accepted
         else:
-            here.connect((address, PORT))
+            here.connect(there.getsockname())
             yield here, there
 
 
