@@ -123,7 +123,7 @@ def limited(netns: Netns, ifname: str, bits: int = BITS) -> bool:
     async def look() -> bool:
         with Rtnl.open() as rtnl:
             link = await find_link(rtnl, ifname)
-            return link is not None and await is_limited(rtnl, link, bits)
+            return link is not None and await is_limited(rtnl, link.index, bits, mtu=link.mtu)
 
     return run_on(netns, look)
 

@@ -46,8 +46,8 @@ async def _limit() -> None:
     with Rtnl.open() as rtnl:
         link = await find_link(rtnl, "net1")
         assert link is not None
-        await limit_link(rtnl, link, BITS)
-        assert await is_limited(rtnl, link, BITS)
+        await limit_link(rtnl, link.index, BITS, mtu=link.mtu)
+        assert await is_limited(rtnl, link.index, BITS, mtu=link.mtu)
 
 
 def _wrong_rates(pod: Netns, outside: Netns) -> list[str]:
