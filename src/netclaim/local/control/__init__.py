@@ -5,10 +5,13 @@ until none has anything to do.
 """
 
 import asyncio
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Final
 
 from netclaim.local.api.verbs import Verbs
 from netclaim.local.control.claims import make_claims, release_claims
+from netclaim.local.control.evict import Evictions
 from netclaim.local.control.extended import make_extended_claims
 from netclaim.local.control.garbage import collect_garbage
 from netclaim.local.control.replicas import scale_deployments, scale_replica_sets
@@ -34,10 +37,15 @@ PARTS: Final = (
 
 async def control(verbs: Verbs) -> None:
     """Keep the cluster's objects in order until cancelled."""
+    evictions = Evictions()
     while True:
         revision = verbs.store.revision
         for part in PARTS:
             part(verbs)
             await asyncio.sleep(0)  # a round over many pods must not hold up the API
-        await verbs.store.wait_after(revision)
+        due = evictions.evict(verbs)
+        left_s = max(0.0, (due - datetime.now(UTC)).total_seconds()) if due is not None else None
+        with suppress(TimeoutError):  # somebody's tolerationSeconds are over
+            async with asyncio.timeout(left_s):
+                await verbs.store.wait_after(revision)
         await asyncio.sleep(GATHER_S)

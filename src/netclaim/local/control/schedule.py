@@ -20,7 +20,9 @@ from netclaim.allocator import (
     Holders,
     Node,
     Slice,
+    TaintRule,
     explain,
+    with_rules,
 )
 from netclaim.local.api.verbs import STAMPS, Verbs
 from netclaim.local.control.claims import FINALIZER, meant
@@ -29,7 +31,7 @@ from netclaim.local.control.why_not import why_not
 from netclaim.local.events import record
 from netclaim.local.node.claims import ClaimNotReadyError, claim_names
 from netclaim.model.claim import JsonObject
-from netclaim.schema.kinds import CLAIM, CLASS, NODE, POD, SLICE
+from netclaim.schema.kinds import CLAIM, CLASS, NODE, POD, RULE, SLICE
 
 __all__ = ["UNSCHEDULABLE", "schedule"]
 
@@ -94,7 +96,10 @@ class _Offers:
         self._nodes = [(found, Node.read(found)) for found in verbs.list(NODE)]
         self._load = Counter(found["spec"].get("nodeName") for found in verbs.list(POD))
         self._allocator = Allocator(
-            [Slice.read(found) for found in verbs.list(SLICE)],
+            with_rules(
+                [Slice.read(found) for found in verbs.list(SLICE)],
+                [TaintRule.read(found) for found in verbs.list(RULE)],
+            ),
             [DeviceClass.read(found) for found in verbs.list(CLASS)],
             Holders(Claim.read(found) for found in verbs.list(CLAIM)),
         )
