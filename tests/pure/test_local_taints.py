@@ -91,10 +91,9 @@ def test_shares_are_allocated_and_freed(verbs: Verbs) -> None:
     assert first["shareID"] != second["shareID"]
     assert first["consumedCapacity"] == {"bandwidth": "600M"}
     assert condition(pod(verbs, "c")) == (
-        "0/2 nodes are available: request a, needs 600M (as asked): 400M of 1G bandwidth free;"
-        " default/a has 600M: one (eth1);"
-        " request a, needs 600M (as asked): 400M of 1G bandwidth free;"
-        " default/b has 600M: two (eth1)"
+        "0/2 nodes are available: request a, capacity bandwidth: needs 600M (as asked):"
+        " one (eth1: 400M of 1G free; claim default/a has 600M),"
+        " two (eth1: 400M of 1G free; claim default/b has 600M)"
     )
     verbs.delete(POD, "a", "default", asked_grace_s=0)
     settle(verbs)

@@ -79,7 +79,7 @@ class Shortfall(NamedTuple):
     why: str
 
     def __str__(self) -> str:
-        return f"capacity {self.name}: {self.why}"
+        return f"capacity {self.name}: {self.why}" if self.name else self.why
 
 
 def shortfall_of(
