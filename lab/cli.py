@@ -303,7 +303,7 @@ def driver_up(
         list[str] | None,
         typer.Argument(
             metavar="[-- OPTION...]",
-            help="Options of `netclaim driver`, after `--`: `-- --shared-link eth1`.",
+            help="Options of `netclaim driver`, after `--`: `-- --attachments eth1=10`.",
         ),
     ] = None,
 ) -> None:

@@ -24,7 +24,7 @@ from prometheus_client.registry import Collector
 from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.framework.locks import KeyedLock
 from netclaim.model.attachment import Attachment
-from netclaim.model.claim import Claim
+from netclaim.model.claim import AllocatedDevice, Claim
 from netclaim.model.counter import CounterSet
 from netclaim.model.device import Device
 from netclaim.model.leftover import Leftover, Living
@@ -158,6 +158,14 @@ class _Driver(Driver):
     def learn_node(self, node: NodeFacts) -> None:
         """Called before any hook; later calls replace one value, and hooks see either."""
         self._driver.learn_node(node)
+
+    def learn_dropped(self, fields: frozenset[str]) -> None:
+        """Passed on at once, beside hooks that run."""
+        self._driver.learn_dropped(fields)
+
+    def excludes(self, one: AllocatedDevice, other: AllocatedDevice) -> bool:
+        """Asked at once, beside hooks that run."""
+        return self._driver.excludes(one, other)
 
     def collectors(self) -> Sequence[Collector]:
         """The driver's; they are collected in a thread of their own."""

@@ -331,7 +331,7 @@ class Preparer:
         """Write down that the claim takes its devices, unless another claim has one of them."""
         try:
             async with self._booking:
-                other = holder(claim, self._journal.bookings.values())
+                other = holder(claim, self._journal.bookings.values(), self._driver.excludes)
                 if other is None:
                     self._limits.check_claim(claim, self._journal.bookings.values())
                     booking = Booking(

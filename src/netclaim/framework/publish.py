@@ -3,18 +3,20 @@
 Promise: slices that somebody edits, deletes (kubelet does, whenever it starts) or adds are put
 right; a burst of changes is one round of writes, a change shows within a second, and whoever keeps
 undoing our writes is answered less and less often; fields that the server drops are reported once
-and not fought over.
+and not fought over. The driver hears of them before anything is written, and again when the server
+has become another; what it offered before that is not published.
 Limit: says nothing before the first discovery, so that a restart does not empty the pool.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from typing import Protocol
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Final, Protocol
 
 import structlog
 
 from netclaim.framework.clock import Clock
 from netclaim.framework.device_json import dropped_fields
+from netclaim.framework.features import find_dropped
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.slices import (
     Accepted,
@@ -41,6 +43,9 @@ CHANGES = Backoff(first_s=0.1, max_s=0.6)
 # Before a round that puts right what somebody else did. Kubelet wipes once and is answered at once;
 # the last is the quiet period that Kubernetes' own publisher keeps.
 REPAIRS = Backoff(first_s=0.1, max_s=30.0)
+# Between looks at whether a server that drops something still does. An upgraded control plane can
+# wait so long; a thousand nodes ask it no more than twice a second.
+LOOK_AGAIN_S: Final = 600.0
 
 
 class Slices(Protocol):
@@ -52,6 +57,10 @@ class Slices(Protocol):
 
     async def write(self, operation: Operation) -> JsonObject | None:
         """Carry out an operation; returns the object as stored, None for one that is gone."""
+        ...
+
+    async def probe(self, obj: JsonObject) -> JsonObject | None:
+        """The slice as it would be stored; nothing is. None: the server does not want to say."""
         ...
 
 
@@ -75,7 +84,17 @@ class _Pace:
 class Publisher:
     """Brings the slices in line with the latest offer, for as long as it runs."""
 
-    def __init__(self, pool: Pool, slices: Slices, clock: Clock, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        slices: Slices,
+        clock: Clock,
+        metrics: Metrics,
+        *,
+        learn_dropped: Callable[[frozenset[str]], None],
+    ) -> None:
+        """`learn_dropped` is told which fields the server drops, all of them each time."""
+        self._learn_dropped = learn_dropped
         self._pool = pool
         self._slices = slices
         self._clock = clock
@@ -86,6 +105,8 @@ class Publisher:
         self._accepted: dict[str, Accepted] = {}
         self._generation = 0
         self._dropped: frozenset[str] = frozenset()
+        self._dropping = asyncio.Event()  # whether there is something in it
+        self._outdated = asyncio.Event()
         self._wake = asyncio.Event()
         self._published = asyncio.Event()
 
@@ -94,6 +115,11 @@ class Publisher:
         if offered != self._offered:
             self._offered = offered
             self._wake.set()
+
+    async def wait_outdated(self) -> None:
+        """Return when the driver has learned something that makes it offer other devices."""
+        await self._outdated.wait()
+        self._outdated.clear()
 
     async def wait_published(self) -> None:
         """Return once the slices have been right for the first time."""
@@ -112,6 +138,7 @@ class Publisher:
                 )
             )
             group.create_task(self._write_rounds())
+            group.create_task(self._look_again())
 
     async def _follow(self) -> None:
         async for objects in self._slices.watch():
@@ -120,6 +147,7 @@ class Publisher:
 
     async def _write_rounds(self) -> None:
         changes, repairs = _Pace(CHANGES, self._clock), _Pace(REPAIRS, self._clock)
+        self._learn(await self._find_dropped())
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -132,6 +160,39 @@ class Publisher:
                 clock=self._clock,
                 metrics=self._metrics,
             )
+
+    async def _look_again(self) -> None:
+        """See from time to time whether a server that drops something keeps it now."""
+        while True:
+            await self._dropping.wait()
+            await self._clock.sleep(LOOK_AGAIN_S)
+            self._learn(await self._find_dropped())
+
+    async def _find_dropped(self) -> frozenset[str]:
+        return await retry(
+            "publish",
+            lambda: find_dropped(self._pool, self._slices, self._dropped),
+            backoff=Backoff(),
+            clock=self._clock,
+            metrics=self._metrics,
+        )
+
+    def _learn(self, dropped: frozenset[str]) -> None:
+        """Tell the driver what is dropped now. What it has offered may be for another server."""
+        before, self._dropped = self._dropped, dropped
+        if new := dropped - before:
+            log.warning(
+                "publish.dropped",
+                fields=sorted(new),
+                hint="the API server does not know these fields, or their feature gate is disabled",
+            )
+        if gone := before - dropped:
+            log.info("publish.kept", fields=sorted(gone))
+        self._dropping.set() if dropped else self._dropping.clear()
+        self._learn_dropped(dropped)
+        if before != dropped:
+            self._offered = None
+            self._outdated.set()
 
     def _planned(self) -> Sequence[Operation]:
         """What there is to write, as far as is known now."""
@@ -179,10 +240,5 @@ class Publisher:
         if "sharedCounters" in offered:
             counters = returned.get("sharedCounters", [])
             dropped |= dropped_fields(offered["sharedCounters"], counters, "sharedCounters")
-        if new := dropped - self._dropped:
-            log.warning(
-                "publish.dropped",
-                fields=sorted(new),
-                hint="the API server does not know these fields, or their feature gate is disabled",
-            )
-        self._dropped |= dropped
+        if not dropped <= self._dropped:
+            self._learn(self._dropped | dropped)

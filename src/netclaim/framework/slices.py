@@ -56,6 +56,13 @@ class Pool:
         digest = hashlib.sha256(f"{self.driver}\0{self.node}".encode()).hexdigest()[:8]
         return f"{text[: NAME_MAX - 9].rstrip('-.')}-{digest}"
 
+    def probe_slice(self, content: list[JsonObject]) -> JsonObject:
+        """A slice of these devices under a name that no other has, to see what becomes of it."""
+        obj = _object(self, "", _spec(self, {"devices": content}, 1, 1))
+        obj["metadata"] = {**obj["metadata"], "generateName": "probe-"}
+        del obj["metadata"]["name"]
+        return obj
+
 
 @dataclass(frozen=True, slots=True)
 class Create:

@@ -19,6 +19,7 @@ from netclaim.network.link_health import LinkHealth
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.metrics import TimedPlugins
 from netclaim.network.node import NodeLinks
+from netclaim.network.offer import LinkOffer
 from netclaim.network.plugin_checks import PluginChecks
 from netclaim.network.plugin_gc import PluginGc, result_names
 from netclaim.network.pod_namespaces import PodNamespaces
@@ -73,10 +74,12 @@ def link_driver(
     )
     gate = NetworkGate()
     health = LinkHealth(live, time.monotonic)
+    offer = LinkOffer(live)
     return LinkDriver(
         live,
         links=links,
-        choice=LinkChoice(live),
+        choice=LinkChoice(live, offer),
+        offer=offer,
         health=health,
         made=made,
         lent=lent,
@@ -98,6 +101,7 @@ def link_driver(
         collectors=(
             timed.seconds,
             health.losses,
+            offer.slot_devices,
             AddressCollector(settings.name, files, cache.entries, time.monotonic),
         ),
         now=time.time,

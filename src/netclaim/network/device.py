@@ -14,6 +14,7 @@ from typing import Final
 
 from netclaim.kernel import Address, Link, SysfsFacts, uapi
 from netclaim.model.device import STRING_MAX, AttributeValue, Device, is_dns_label
+from netclaim.network.shares import SLOT, slotted
 
 __all__ = ["ATTRIBUTES", "device_name", "device_of", "find_by_device"]
 
@@ -31,6 +32,7 @@ ATTRIBUTES: Final = (
     *("sriov", "sriovVfs", "isSriovVf", "rdma"),
     *("driver", "alias", "ipv4", "ipv6", "numaNode", "pciAddress", "pciVendor", "pciDevice"),
     *("pfName", "rdmaDevice", PCIE_ROOT, PCI_BUS_ID, NUMA_NODE),
+    SLOT,  # of a device that is one of a link's slots
 )
 LINK_TYPES: Final = {uapi.ARPHRD_ETHER: "ethernet", uapi.ARPHRD_INFINIBAND: "infiniband"}
 
@@ -49,8 +51,12 @@ def device_name(ifname: str) -> str:
 
 
 def find_by_device(links: Iterable[Link], device: str) -> Link | None:
-    """Find the link that is published as this device, whether it is offered now or not."""
-    return next((link for link in links if device_name(link.name) == device), None)
+    """Find the link that is published as this device, or as slots of which it is one.
+
+    Whether it is offered now does not count.
+    """
+    named = {device_name(link.name): link for link in reversed(list(links))}
+    return named.get(device) or named.get(slotted(device))
 
 
 def device_of(

@@ -14,8 +14,9 @@ import msgspec
 from netclaim.kernel import Link, SysfsFacts
 from netclaim.model import Device
 from netclaim.network.device import device_of
-from netclaim.network.link_choice import LinkChoice, shareable
+from netclaim.network.link_choice import LinkChoice
 from netclaim.network.node import Snapshot
+from netclaim.network.offer import LinkOffer
 
 __all__ = ["GENERIC", "Links", "follow", "generic_device", "list_devices"]
 
@@ -95,6 +96,7 @@ async def list_devices(
     links: Links,
     lent: Callable[[], tuple[Device, ...]],
     choice: LinkChoice,
+    offer: LinkOffer,
     *,
     generic: bool,
     judged: Callable[[Iterable[tuple[Link, Device]]], Iterable[Device]] = _as_they_are,
@@ -111,9 +113,12 @@ async def list_devices(
     first = (generic_device(),) if generic else ()
     there = judged(chosen)
     devices: dict[str, Device] = {}
-    for device in (*first, *there, *choice.filtered(lent())):
+    for device in (*there, *choice.filtered(lent())):
         devices.setdefault(device.name, device)
-    return tuple(devices.values())
+    found: dict[str, Device] = {}
+    for device in (*first, *offer.expanded(devices.values())):
+        found.setdefault(device.name, device)
+    return tuple(found.values())
 
 
 def generic_device() -> Device:
@@ -125,4 +130,4 @@ def generic_device() -> Device:
     nothing = Link(index=0, name=GENERIC, arphrd=0, flags=0)
     device = device_of(nothing, (), SysfsFacts(virtual=True), default_route=False)
     attributes = {**device.attributes, "ifName": "", "kind": "generic"}
-    return shareable(msgspec.structs.replace(device, attributes=attributes))
+    return msgspec.structs.replace(device, attributes=attributes, allow_multiple_allocations=True)

@@ -21,6 +21,7 @@ from netclaim.errors import PeerError, RequestError
 from netclaim.framework.contract import NetworkDriver
 from netclaim.kernel import Link, Monitor, NamespaceGoneError, open_netns
 from netclaim.model import (
+    AllocatedDevice,
     Attachment,
     Claim,
     Device,
@@ -33,7 +34,7 @@ from netclaim.model import (
 )
 from netclaim.model.node import NodeFacts
 from netclaim.network.dad import DadHold
-from netclaim.network.device import find_by_device
+from netclaim.network.device import device_name, find_by_device
 from netclaim.network.discover import GENERIC, follow, list_devices
 from netclaim.network.errors import LinkGoneError, NameTakenError, NotUndoneError, about
 from netclaim.network.files import PluginFiles
@@ -46,6 +47,7 @@ from netclaim.network.link_health import LinkHealth
 from netclaim.network.link_keys import moves_link, with_link, without_link
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.node import NodeLinks, Snapshot
+from netclaim.network.offer import LinkOffer
 from netclaim.network.parameter_keys import WISHES
 from netclaim.network.parameters import InterfaceRequest, read_claim
 from netclaim.network.plan import InterfacePlan, network_to_undo, planned_network, read_plan
@@ -53,6 +55,7 @@ from netclaim.network.plugin_checks import PluginChecks
 from netclaim.network.plugin_gc import PluginGc
 from netclaim.network.policy import Level
 from netclaim.network.settings import LinkSettings, LiveSettings
+from netclaim.network.shares import Share, has_alone, is_same_link, share_of
 from netclaim.network.strict import config_faults
 from netclaim.network.wishes import with_wishes
 
@@ -77,6 +80,7 @@ class LinkDriver(NetworkDriver):
         links: NodeLinks,
         choice: LinkChoice,
         health: LinkHealth,
+        offer: LinkOffer,
         made: MadeBridges,
         lent: LentDevices,
         files: PluginFiles,
@@ -96,6 +100,7 @@ class LinkDriver(NetworkDriver):
         self._links = links
         self._choice = choice
         self._health = health
+        self._offer = offer
         self._made = made
         self._lent = lent
         self._files = files
@@ -163,16 +168,32 @@ class LinkDriver(NetworkDriver):
     def _log_policy(self) -> None:
         """Log it if it is another than was logged last."""
         now = self._settings
-        policy = (now.policy, now.policy_ceiling, now.claim_plugins, now.shared_links)
+        policy = (now.policy, now.policy_ceiling, now.claim_plugins)
         if policy != self._policy:
             log.info(
                 "policy",
                 default=str(now.policy),
                 ceiling=str(now.policy_ceiling),
                 claim_plugins=sorted(now.claim_plugins),
-                shared_links=list(now.shared_links),
             )
         self._policy = policy
+
+    def learn_dropped(self, fields: frozenset[str]) -> None:
+        """Offer slots where the API server knows of no shares. Again: as it is now."""
+        self._offer.learn_dropped(fields)
+        self._list_again()
+
+    def excludes(self, one: AllocatedDevice, other: AllocatedDevice) -> bool:
+        """Whether two claims cannot have these: one has the link of both alone. Again: the same.
+
+        A link may be held by a share of it, as a whole, or by a slot of when the API server was
+        another one.
+        """
+        if one.admin_access or other.admin_access or one.pool != other.pool:
+            return False
+        if super().excludes(one, other):
+            return True
+        return is_same_link(one, other) and (has_alone(one) or has_alone(other))
 
     async def prepare(self, claim: Claim) -> Prepared:
         """Decide what each device of the claim becomes. Again: decides the same."""
@@ -187,8 +208,7 @@ class LinkDriver(NetworkDriver):
                 if link is None:
                     network, used = await self._without_link(request, snapshot, level)
                 else:
-                    shared = self._guard.is_shared(request.device, link.name)
-                    network, used = with_link(request, link, shared=shared), (link,)
+                    network, used = with_link(request, link), (link,)
                 self._guard.check(
                     claim, request, used, snapshot, found=self._faults(claim, request)
                 )
@@ -199,7 +219,8 @@ class LinkDriver(NetworkDriver):
             self._made.note(network, {each.name for each in snapshot.links})
             if link is not None and moves_link(network):
                 leaving.append(link)
-            plan = self._plan(claim, request, network, link, level)
+            share = await self._share(request, link, snapshot)
+            plan = self._plan(claim, request, network, link, level=level, share=share)
             with about(request.device.key):
                 await self._plugin_checks.check_status(planned_network(read_plan(plan)))
             plans.append(plan)
@@ -299,6 +320,7 @@ class LinkDriver(NetworkDriver):
             self._links,
             self._lent.devices,
             self._choice,
+            self._offer,
             generic=self._settings.generic_device,
             judged=self._health.judged,
         )
@@ -334,13 +356,26 @@ class LinkDriver(NetworkDriver):
             withheld = self._guard.unnameable(await self._choice.applied(snapshot))
         return without_link(request, snapshot.links, snapshot.default, withheld=withheld)
 
+    async def _share(
+        self, request: InterfaceRequest, link: Link | None, snapshot: Snapshot
+    ) -> Share:
+        """What the claim has of its link; nothing of the device that is no particular one."""
+        if link is None:
+            return Share()
+        if request.device.device == device_name(link.name):
+            return share_of(request.device)
+        (described,) = await snapshot.describe([link])
+        return self._offer.slot_share(described)
+
     def _plan(
         self,
         claim: Claim,
         request: InterfaceRequest,
         network: NetworkList,
         link: Link | None,
+        *,
         level: Level,
+        share: Share,
     ) -> Plan:
         interface = InterfacePlan(
             if_name=request.ifname,
@@ -354,6 +389,8 @@ class LinkDriver(NetworkDriver):
             vouched=tuple(key for key in WISHES if key in (request.allowed or ())),
             made=self._now(),
             files=self._files.directory(claim.namespace, trusted=request.trusted),
+            alone=share.alone,
+            bandwidth=share.bandwidth,
         )
         return Plan(claim=claim.ref, device=request.device, network=interface.to_json())
 

@@ -17,7 +17,14 @@ from netclaim.framework.metrics import BUCKETS_S
 from netclaim.framework.traces import span
 from netclaim.plugins import PLUGIN_TYPES
 
-__all__ = ["ADDRESSES", "CARRIER_LOSSES", "METRICS", "PLUGIN_SECONDS", "TimedPlugins"]
+__all__ = [
+    "ADDRESSES",
+    "CARRIER_LOSSES",
+    "METRICS",
+    "PLUGIN_SECONDS",
+    "SLOT_DEVICES",
+    "TimedPlugins",
+]
 
 PROGRAM: Final = "program"
 
@@ -47,7 +54,13 @@ CARRIER_LOSSES: Final = Declared(
     "counter",
     "Times that a link which is offered lost its carrier.",
 )
-METRICS: Final = (PLUGIN_SECONDS, ADDRESSES, CARRIER_LOSSES)
+SLOT_DEVICES: Final = Declared(
+    "netclaim_slot_devices",
+    "gauge",
+    "Devices that are slots of links. More than 0 where the API server drops what makes a link "
+    "shareable: the cluster lacks DRAConsumableCapacity.",
+)
+METRICS: Final = (PLUGIN_SECONDS, ADDRESSES, CARRIER_LOSSES, SLOT_DEVICES)
 
 
 class TimedPlugins:
