@@ -23,6 +23,7 @@ from lab.binaries import CNI_PLUGINS, Binaries
 from lab.components import Component, control_plane, node_components, node_files, write_pki
 from lab.drivers import driver_component
 from lab.errors import BootError, StoppedError, UsageError
+from lab.hardware import plug_cards
 from lab.images import lab_images, write_images
 from lab.kubectl import Kubectl
 from lab.linux import Process, find_marked, kill_all
@@ -31,7 +32,7 @@ from lab.processes import CLOSET, RELAY, STOP_S, Processes, listen
 from lab.progress import Progress
 from lab.state import LabState, Running
 from lab.topology import Topology, load_topology
-from lab.wiring import plug, unplug, wire_closet, wire_node
+from lab.wiring import plug, set_carrier, unplug, wire_closet, wire_node
 
 __all__ = ["DEFAULT_PORT", "RELEASE_VARIABLE", "Lab"]
 
@@ -156,6 +157,7 @@ class Lab:
         cgroups.make(self.state.cgroup, node)
         init = processes.start_init(node, self.binaries.path("pause"), self.state.disk(node))
         wire_node(processes.running.inits[CLOSET], init, topology, node)
+        plug_cards(init, topology, self.state.topology, node)
 
     def _components(self, topology: Topology) -> list[Component]:
         components = control_plane(topology, self.binaries)
@@ -332,6 +334,12 @@ class Lab:
         """Pull a link out of a node."""
         self._topology_with(node)
         unplug(self.state.load().inits[node], link)
+
+    def set_carrier(self, node: str, link: str, *, on: bool) -> None:
+        """Give a node's link a carrier, or take it away, as a cable that is pulled would."""
+        self._topology_with(node)
+        inits = self.state.load().inits
+        set_carrier(inits[CLOSET], inits[node], link, on=on)
 
     def enter_command(self, node: str, command: Sequence[str]) -> list[str]:
         """The command line that runs `command` inside a node."""

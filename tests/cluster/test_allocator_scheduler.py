@@ -17,6 +17,7 @@ from tests.cluster.allocator_site import Question, Site
 from tests.pure.allocator_cases import random_case
 from tests.pure.allocator_objects import ZONES, Case, Object, results, results_and_config
 from tests.pure.allocator_table import TABLE
+from tests.pure.allocator_table_counted import COUNTED
 
 SEEDS = 16  # with three nodes, 48 questions; about five seconds
 
@@ -44,7 +45,7 @@ def question(
 
 def test_table(site: Site) -> None:
     """Every rule of the kept table is the scheduler's: the same devices, none, or an error."""
-    pairs = [(entry, letter) for entry in TABLE for letter in "ac"]
+    pairs = [(entry, letter) for entry in (*TABLE, *COUNTED) for letter in "ac"]
     expected = [entry.a if letter == "a" else entry.c for entry, letter in pairs]
     questions = [
         question(site, number, entry.build(site.names(number)), letter)

@@ -363,6 +363,7 @@ def test_who_excludes_whom(held: dict[str, Any], wanted: dict[str, Any], exclude
     """Shares of a device and admin access live side by side; everything else excludes."""
     booking = booking_of(claim_of("red", device_of(**held)))
     claim = claim_of("blue", device_of(**wanted))
-    assert (holder(claim, [booking]) is booking) == excluded
-    assert holder(claim_of("blue", device_of("eth9")), [booking]) is None
-    assert holder(claim_of("red"), [booking]) is None
+    excludes = ScriptedDriver().excludes
+    assert (holder(claim, [booking], excludes) is booking) == excluded
+    assert holder(claim_of("blue", device_of("eth9")), [booking], excludes) is None
+    assert holder(claim_of("red"), [booking], excludes) is None

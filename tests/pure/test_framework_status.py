@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from netclaim.framework.records import Lease, Report
 from netclaim.framework.status import compose, device_statuses, interface_in
-from netclaim.model import Attachment, Interface, JsonObject, Plan, Prepared
+from netclaim.model import Attachment, Interface, JsonObject, Plan, Prepared, Taint
 from netclaim.model.claim import ReportedDevice
 from tests.pure.framework_parts import booking_of, claim_of, device_of, moved, plan_of, pod_of
 
@@ -215,3 +215,75 @@ def test_report_is_the_same_after_the_journal() -> None:
     """A report read back from its JSON is the one that was written."""
     report = compose(booking_of(moved(RED)), [attached()], {}, None, FIRST)
     assert msgspec.json.decode(msgspec.json.encode(report), type=Report) == report
+
+
+def tainted(*effects: Any, key: str = "net.example.com/no-carrier") -> dict[str, tuple[Taint, ...]]:
+    """The claim's device with a taint of each effect."""
+    return {"eth1": tuple(Taint(key=key, effect=effect) for effect in effects)}
+
+
+def healths_of(report: Report) -> list[JsonObject]:
+    """The conditions beside Ready."""
+    return [
+        each
+        for entry in device_statuses(report, "NetworkInterface")
+        for each in entry["conditions"]
+        if each["type"] != "Ready"
+    ]
+
+
+def test_a_tainted_device_is_not_healthy_but_ready() -> None:
+    """The pod still has its interface; a second condition says what is wrong, and since when."""
+    booking, leases = booking_of(RED), [attached()]
+    lost = compose(booking, leases, {}, None, FIRST, tainted=tainted("NoSchedule"))
+    assert lost.devices[0].ready
+    assert healths_of(lost) == [
+        {
+            "type": "Healthy",
+            "status": "False",
+            "reason": "NoCarrier",
+            "message": "the device is tainted: net.example.com/no-carrier; no other pod gets it",
+            "lastTransitionTime": "2030-01-01T00:00:00Z",
+        }
+    ]
+    both = compose(booking, leases, {}, lost, LATER, tainted=tainted("NoSchedule", "NoExecute"))
+    (condition,) = healths_of(both)
+    assert condition["message"].endswith("/no-carrier; pods that use it are evicted")
+    assert condition["lastTransitionTime"] == "2030-01-01T00:00:00Z"
+
+
+def test_a_device_without_its_taint_is_healthy_again() -> None:
+    """Once; a device that never had a taint has no such condition."""
+    booking, leases = booking_of(RED), [attached()]
+    assert healths_of(compose(booking, leases, {}, None, FIRST, tainted={})) == []
+    lost = compose(booking, leases, {}, None, FIRST, tainted=tainted("NoSchedule"))
+    back = compose(booking, leases, {}, lost, LATER, tainted={})
+    (condition,) = healths_of(back)
+    assert (condition["status"], condition["reason"]) == ("True", "NoTaint")
+    assert condition["lastTransitionTime"] == "2030-01-02T00:00:00Z"
+    assert compose(booking, leases, {}, back, FIRST, tainted={}) == back
+
+
+def test_health_stays_while_nothing_is_known() -> None:
+    """A driver that starts again does not take a device for healthy before it has looked."""
+    booking, leases = booking_of(RED), [attached()]
+    lost = compose(booking, leases, {}, None, FIRST, tainted=tainted("NoSchedule"))
+    assert compose(booking, leases, {}, lost, LATER, tainted=None) == lost
+    assert compose(booking, [], {}, lost, LATER, tainted=None) == lost
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        ("a.example/no-carrier", "NoCarrier"),
+        ("hot", "Hot"),
+        ("a.example/ECC_errors.many", "ECCErrorsMany"),
+        ("a.example/4-lanes", "Tainted"),
+    ],
+)
+def test_a_taint_is_a_reason(key: str, reason: str) -> None:
+    """The API accepts letters, digits and a few signs, and a letter first."""
+    report = compose(
+        booking_of(RED), [attached()], {}, None, FIRST, tainted=tainted("NoExecute", key=key)
+    )
+    assert healths_of(report)[0]["reason"] == reason

@@ -9,6 +9,7 @@ import typer
 
 from netclaim.cli.file_options import Files, MoreFiles, Recursive, named
 from netclaim.cli.policy_options import POLICY_HELP, PolicyName
+from netclaim.cli.setting_options import SettingsCommand
 from netclaim.cli.trial_settings import TrialSettings
 from netclaim.errors import RequestError
 from netclaim.local.driver_names import driver_names, unserved
@@ -19,7 +20,9 @@ from netclaim.local.topology_file import load_topology
 from netclaim.local.trial import Trial, run_trial
 from netclaim.screen import screen_for
 
-__all__ = ["command"]
+__all__ = ["COMMAND_CLASS", "command"]
+
+COMMAND_CLASS = SettingsCommand
 
 OUTPUTS: Final = ("text", "json")
 
@@ -50,12 +53,22 @@ def command(
         str,
         typer.Option("-o", "--output", metavar="text|json", help="Output format."),
     ] = "text",
-    shared_link: Annotated[
+    attachments: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME",
-            help="A link, or a pattern of links, that any number of claims may have at a time. May "
-            "be given several times.",
+            metavar="[PATTERN=]NUMBER",
+            help="How many claims may have a link at a time, as the driver's own option. May be "
+            "given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    link_bandwidth: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[PATTERN=]QUANTITY",
+            help="The bandwidth of a link that claims share, as the driver's own option. May be "
+            "given several times.",
+            show_default=False,
         ),
     ] = None,
     link_filter: Annotated[
@@ -123,7 +136,8 @@ def command(
         raise RequestError(f'unknown format "{output}"; write {known}', path=("--output",))
     settings = TrialSettings(
         config=config,
-        shared_links=shared_link,
+        attachments=attachments,
+        link_bandwidth=link_bandwidth,
         link_filter=link_filter,
         show_links=show_links,
         policy=policy,

@@ -10,6 +10,7 @@ from netclaim.framework.clock import Clock
 from netclaim.framework.pod_plans import PodClaims
 from netclaim.framework.slices import Create, Delete, Operation, Update
 from netclaim.kube import (
+    ApiError,
     Client,
     ConflictError,
     DraApi,
@@ -17,6 +18,9 @@ from netclaim.kube import (
     ForbiddenError,
     InvalidError,
     NotFoundError,
+    ServerFaultError,
+    TooManyRequestsError,
+    UnauthorizedError,
 )
 from netclaim.model.claim import Claim, JsonObject, parse_claim
 from netclaim.model.pod import PodSandbox
@@ -143,6 +147,19 @@ class KubeSlices:
         reflector = (await self._api()).watch_slices(self._driver, self._node)
         async for _ in reflector.changes():
             yield tuple(reflector.store.values())
+
+    async def probe(self, obj: JsonObject) -> JsonObject | None:
+        """The slice as the server would store it; None if it refuses to try.
+
+        An admission webhook that has side effects makes it refuse every dry run.
+        """
+        try:
+            return await (await self._api()).create_slice(obj, dry_run=True)
+        except (ServerFaultError, TooManyRequestsError, UnauthorizedError):
+            raise
+        except ApiError as error:
+            log.warning("publish.unprobed", error=str(error))
+            return None
 
     async def write(self, operation: Operation) -> JsonObject | None:
         """Carry out one operation; deleting what is gone already is no fault."""

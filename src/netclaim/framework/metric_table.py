@@ -22,6 +22,7 @@ Retried: TypeAlias = Literal[
 ]
 RuntimeHook: TypeAlias = Literal["nri", "cni"]
 Round: TypeAlias = Literal["complete", "partial"]
+Effect: TypeAlias = Literal["NoSchedule", "NoExecute"]
 Removal: TypeAlias = Literal["removed", "failed"]
 
 
@@ -100,6 +101,12 @@ RETRIES: Final = Declared(
 )
 PUBLISHED_DEVICES: Final = Declared(
     "netclaim_published_devices", "gauge", "Devices that are published in ResourceSlices."
+)
+DEVICE_TAINTS: Final = Declared(
+    "netclaim_device_taints",
+    "gauge",
+    "Taints of the devices that are published.",
+    {"effect": get_args(Effect)},
 )
 PREPARED_CLAIMS: Final = Declared(
     "netclaim_prepared_claims", "gauge", "Claims that hold devices of this node."
@@ -205,6 +212,7 @@ METRICS: Final = (
     REFUSALS,
     RETRIES,
     PUBLISHED_DEVICES,
+    DEVICE_TAINTS,
     PREPARED_CLAIMS,
     ATTACHMENTS,
     PENDING_DETACHES,

@@ -72,8 +72,11 @@ class Namespaces(Protocol):
 class ContainerFiles(Protocol):
     """How containers get a plan's edits."""
 
-    async def write(self, prepared: Prepared) -> Mapping[DeviceKey, str]:
-        """Make the edits available; the ids that containers ask for them by."""
+    async def write(self, prepared: Prepared, pod_claim_name: str) -> Mapping[DeviceKey, str]:
+        """Make the edits available; the ids that containers ask for them by.
+
+        `pod_claim_name` is the claim's name in the pod that it was made for, if it was.
+        """
         ...
 
     async def remove(self, claim_uid: str) -> None:
@@ -291,7 +294,7 @@ class Preparer:
         if prepared is None:
             prepared = await self._driver.prepare(claim)
             _check_plans(claim, prepared)
-        ids = await self._files.write(prepared)
+        ids = await self._files.write(prepared, claim.pod_claim_name)
         done = booking.planned(claim, prepared, ending=ending)
         if done != booking:
             await self._journal.put_booking(done)
@@ -306,7 +309,7 @@ class Preparer:
         """Answer for a claim whose plans cannot be made yet: they are due before its sandbox."""
         booking = self._journal.bookings[ref.uid]
         bare = Prepared(booking.claim, tuple(Plan(booking.claim, d) for d in booking.devices))
-        ids = await self._files.write(bare)
+        ids = await self._files.write(bare, booking.pod_claim_name)
         if booking.owing() != booking:
             await self._journal.put_booking(booking.owing())
         self._marks.note_plans(self._journal)
@@ -344,6 +347,7 @@ class Preparer:
             devices=claim.devices,
             pods=claim.pod_uids,
             owner_pod_uid=claim.owner_pod_uid,
+            pod_claim_name=claim.pod_claim_name,
         )
         other = await self._put_unless_held(claim, booking)
         if other is not None and await self.release_if_stale(other.claim):
@@ -358,7 +362,7 @@ class Preparer:
         """Put a claim's booking; or return that of another claim which has one of its devices."""
         try:
             async with self._booking:
-                other = holder(claim, self._journal.bookings.values())
+                other = holder(claim, self._journal.bookings.values(), self._driver.excludes)
                 if other is None:
                     self._limits.check_claim(claim, self._journal.bookings.values())
                     await self._journal.put_booking(booking)

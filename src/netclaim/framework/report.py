@@ -10,7 +10,7 @@ and counted.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, Protocol
 
 import msgspec
@@ -28,6 +28,7 @@ from netclaim.framework.status import compose, device_statuses
 from netclaim.framework.subject import claim_fields, concerning, doing
 from netclaim.framework.supervise import TRANSIENT, Backoff, retry
 from netclaim.model.claim import DeviceKey, JsonObject
+from netclaim.model.device import Device, Taint
 from netclaim.model.prepared import ClaimRef
 
 __all__ = ["Reporter", "Statuses"]
@@ -77,6 +78,7 @@ class Reporter:
         self._metrics = metrics
         self._failures: dict[str, Mapping[DeviceKey, str]] = {}  # of claims that hold devices
         self._written_s: dict[str, float] = {}  # of claims that hold devices
+        self._tainted: Mapping[str, tuple[Taint, ...]] | None = None  # by device; not known yet
         self._postponed: set[str] = set()
         self._claim_events = Buckets(CLAIM_EVENTS, clock)
         self._namespace_events = Buckets(NAMESPACE_EVENTS, clock)
@@ -100,6 +102,23 @@ class Reporter:
             self._dirty.add(claim_uid)
             self._queue.put_nowait(claim_uid)
             self._metrics.pending_reports.set(len(self._dirty))
+
+    def note_taints(self, devices: Iterable[Device]) -> None:
+        """These are all devices of the node, as they are published. Again: the same.
+
+        Claims on a device whose taints have changed say so.
+        """
+        before = self._tainted or {}
+        now = {
+            device.name: taints
+            for device in devices
+            if (taints := tuple(taint for taint in device.taints if taint.effect != "None"))
+        }
+        self._tainted = now
+        changed = {name for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
+        for claim_uid, booking in self._journal.bookings.items():
+            if any(device.device in changed for device in booking.devices):
+                self.look_again(claim_uid)
 
     def give_up(self, claim: ClaimRef, text: str) -> None:
         """Something of the claim is not undone and never will be: leave an event."""
@@ -166,6 +185,7 @@ class Reporter:
             self._failures.get(claim_uid, {}),
             previous,
             self._clock.now(),
+            tainted=self._tainted,
         )
         written = msgspec.structs.replace(report, written=True)
         if not report.devices or previous == written:

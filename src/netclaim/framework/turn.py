@@ -288,7 +288,14 @@ class Turns:
             await asyncio.wait({ended, retired})
 
     async def _discover(self, parts: Parts) -> None:
-        await follow_devices(self.driver, parts.offer, self.clock, self.standing)
+        """Follow the driver's devices, and begin anew when it has learned what becomes of them."""
+        while True:
+            async with asyncio.TaskGroup() as group:
+                following = group.create_task(
+                    follow_devices(self.driver, parts.offer, self.clock, self.standing)
+                )
+                await parts.publisher.wait_outdated()
+                following.cancel()
 
     async def _engage_network(
         self, network: Network, group: asyncio.TaskGroup, stack: AsyncExitStack

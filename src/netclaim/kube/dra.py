@@ -112,9 +112,13 @@ class DraApi:
             pace=pace,
         )
 
-    async def create_slice(self, wanted: JsonObject) -> JsonObject:
-        """Create a slice; return it as stored, without what the server does not know."""
-        return self._slice(await self._client.create(self._slices, self._served(wanted)))
+    async def create_slice(self, wanted: JsonObject, *, dry_run: bool = False) -> JsonObject:
+        """Create a slice; return it as stored, without what the server does not know.
+
+        With `dry_run` the server does all but store it.
+        """
+        served = self._served(wanted)
+        return self._slice(await self._client.create(self._slices, served, dry_run=dry_run))
 
     async def update_slice(self, wanted: JsonObject) -> JsonObject:
         """Replace a slice of the same `metadata.resourceVersion`; return it as stored."""

@@ -13,6 +13,7 @@ from netclaim.cni import NetworkList, PluginConf
 from netclaim.errors import RequestError
 from netclaim.kernel.links import Link
 from netclaim.network.parameters import InterfaceRequest
+from netclaim.network.shares import how_alone
 from netclaim.paths import Path
 from netclaim.plugins.plugin import Plugin
 from netclaim.plugins.registry import PLUGIN_CLASSES
@@ -36,13 +37,14 @@ def linked_names(network: NetworkList) -> frozenset[str]:
     return frozenset(config[key] for config, key in keys if key and config.get(key))
 
 
-def with_link(request: InterfaceRequest, link: Link, *, shared: bool = False) -> NetworkList:
-    """Return the network on its allocated link, which may be `shared` with other claims."""
+def with_link(request: InterfaceRequest, link: Link) -> NetworkList:
+    """Return the network on its allocated link, which stays on the node if claims share it."""
+    remedy = how_alone(request.device, link.name)
     network = request.network
     for index, kind, config, path in _linked(request):
         key = kind.link_key
-        if shared:
-            _check_leaves_link(kind, config, link, path)
+        if remedy:
+            _check_leaves_link(kind, config, link, path, remedy)
         for other in kind.other_link_keys:
             if config.get(other):
                 raise RequestError(
@@ -112,14 +114,13 @@ def _find(named: str | None, links: Collection[Link], *, path: Path) -> Link | N
 
 
 def _check_leaves_link(
-    kind: type[Plugin], config: Mapping[str, Any], link: Link, path: Path
+    kind: type[Plugin], config: Mapping[str, Any], link: Link, path: Path, remedy: str
 ) -> None:
     """Refuse what would take a shared link away from the others that have it."""
     if taking := kind.takes_link(config):
         raise RequestError(
-            f"{taking} would take the shared link "
-            f"{link.name!r} away from other claims; use a macvlan in another mode, or select "
-            f"a link that is not shared",
+            f"{taking} would take the shared link {link.name!r} away from other claims; to have "
+            f"it alone, {remedy}, or use a macvlan in another mode",
             path=path,
         )
 
