@@ -1,7 +1,7 @@
 """`netclaim driver retire`: before a driver's pod ends, find out whether it is to come back.
 
 Run by the pod's preStop hook. Promise: ends at once if the driver's DaemonSet exists, or if nobody
-can say; a token that is refused is tried for a dozen seconds. Otherwise the driver is told, and this
+can say; a refused token is tried for a dozen seconds. Otherwise the driver is told, and this
 ends when no pod uses its interfaces any more, or when the DaemonSet is there after all: until then
 kubelet lets the driver run, and the DaemonSet's controller starts no other one. Limit: kubelet ends
 both after the pod's grace period.
