@@ -134,7 +134,6 @@ def test_every_kind_of_workload_runs(tmp_path: Path) -> None:
         workload("apps/v1", "DaemonSet", "agent", {"pod": {"nodeSelector": {"zone": "z"}}}),
         workload("batch/v1", "Job", "train", {"parallelism": 2, "pod": {"restartPolicy": "Never"}}),
         topology=FAMILIES,
-        options=("--shared-link", "eth1"),
     )
     assert found["summary"] == {
         "pods": 6, "ready": 6, "starting": 0, "stopped": 0, "interfaces": 6,
@@ -180,8 +179,11 @@ def test_links_have_their_mtu_and_nodes_their_labels(tmp_path: Path) -> None:
 def test_links_look_like_hardware(tmp_path: Path) -> None:
     """Two links of one PCIe root are found by what the topology pretends."""
     root = "resource.kubernetes.io/pcieRoot"
+    two_links = {"distinctAttribute": f"{DRIVER_NAME}/ifName"}
     claims = template(
-        f"{attribute('speed')} >= 25000", requests=2, constraints=[{"matchAttribute": root}]
+        f"{attribute('speed')} >= 25000",
+        requests=2,
+        constraints=[{"matchAttribute": root}, two_links],
     )
     found = run(tmp_path, claims, pod(), topology=CARDS)
     devices = sorted(one["device"] for one in found["pods"][0]["interfaces"])

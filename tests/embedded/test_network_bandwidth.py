@@ -123,7 +123,7 @@ def limited(netns: Netns, ifname: str, bits: int = BITS) -> bool:
     async def look() -> bool:
         with Rtnl.open() as rtnl:
             link = await find_link(rtnl, ifname)
-            return link is not None and await is_limited(rtnl, link, bits)
+            return link is not None and await is_limited(rtnl, link.index, bits, mtu=link.mtu)
 
     return run_on(netns, look)
 
@@ -175,7 +175,7 @@ def test_pairs_are_limited(
         settle(node, "br7")
         network["bridge"] = "br7"
     attachment = attach(node, pod, driver, network, device="br7")
-    check_rates(pod, node, 6)
+    check_rates(pod, node, 6 if plugin == "bridge" else 4)  # the other gateway is checked first
     run_on(node, lambda: driver.detach(attachment))
     assert kinds(pod) == {""}
     assert kinds(node) == {"", "veth", "bridge"}

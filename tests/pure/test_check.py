@@ -217,6 +217,20 @@ def test_the_network_of_a_class_is_checked_too(named: str) -> None:
         assert lines(CLASS + config, claim) == [told]
 
 
+def test_what_takes_a_link_asks_for_it_alone() -> None:
+    """A request that the driver would refuse on a shared link is a doubt, at its line."""
+    greedy = CLAIM.replace("type: macvlan", "type: host-device")
+    (told,) = lines(CLASS, greedy)
+    assert "warning: spec.devices.requests[0].exactly: host-device takes a link" in told
+    assert 'write `capacity: {requests: {attachments: "2"}}` into the request' in told
+    asked = "        capacity: {requests: {attachments: 2}}\n        deviceClassName"
+    assert lines(CLASS, greedy.replace("        deviceClassName", asked, 1)) == []
+    one = asked.replace("2}", '"1"}', 1)
+    assert len(lines(CLASS, greedy.replace("        deviceClassName", one, 1))) == 1
+    of_functions = CLASS.replace("device.driver ==", "device.attributes[D].isSriovVf && 1 ==", 1)
+    assert not any("takes a link" in line for line in lines(of_functions, greedy))
+
+
 def test_a_misspelt_plugin_is_guessed() -> None:
     """It is a mistake where programs may not be named, and a doubt where the nodes may have it."""
     (told,) = lines(CLASS, CLAIM.replace("macvlan", "macvln"))

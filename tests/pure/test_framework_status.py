@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netclaim.framework.records import Lease, Report
-from netclaim.framework.status import compose, device_statuses, interface_in
+from netclaim.framework.status import compose, device_statuses
+from netclaim.framework.status_data import interface_in
 from netclaim.model import Attachment, Interface, JsonObject, Plan, Prepared, Taint
 from netclaim.model.claim import ReportedDevice
 from tests.pure.framework_parts import booking_of, claim_of, device_of, moved, plan_of, pod_of
@@ -161,6 +162,17 @@ def test_the_interface_shown_of_a_shared_claim_stays() -> None:
     assert left.devices[0].interface == a.attachment.interface
     last = compose(booking, [c], {}, left, LATER)
     assert last.devices[0].message == "the device is in the pod as net1"
+
+
+def test_what_all_pods_of_a_claim_have_alike_is_said_once() -> None:
+    """Beside the list of pods is what the driver's data say of all of them, unless it is long."""
+    leases = [
+        attached(name, data={"bandwidth": "100M", "ips": [name], "long": "x" * length})
+        for name, length in (("a", 2), ("b", 2))
+    ]
+    assert entry_of(*leases)["data"].keys() == {"bandwidth", "long", "pods"}
+    long = [attached(name, data={"bandwidth": "100M", "long": "x" * 2000}) for name in "ab"]
+    assert entry_of(*long)["data"].keys() == {"pods"}
 
 
 def test_listed_interfaces_are_read_again() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from netclaim.check.alone import alone_doubts
 from netclaim.check.policy import Policy, level_in, policy_faults
 from netclaim.check.stand_in import StandIn, class_alone, configs_of, pinned_drivers, stand_ins
 from netclaim.check.subject import Wanted, wanted
@@ -88,8 +89,21 @@ def check_claim(
             findings |= {finding: None for finding, _ in found}
             ifnames |= {request.ifname for request in requests}
             findings |= dict.fromkeys(_all_mode(stand_in, requests))
+            findings |= dict.fromkeys(_alone_doubts(stand_in, index))
     slips = tuple(_misspelt_drivers(subject, index))
     return Judged((*findings, *slips), frozenset(ifnames), slips)
+
+
+def _alone_doubts(stand_in: StandIn, index: Index) -> Iterator[Finding]:
+    """Requests that take a link which others may share; of a claim that can be read."""
+    try:
+        requests = read_claim(stand_in.claim())
+    except RequestError:
+        return
+    for request in requests:
+        one = _wanted(stand_in, request.device.base_request)
+        device_class = index.find("DeviceClass", one.class_name, near=stand_in.subject)
+        yield from alone_doubts(request, one, stand_in.subject, device_class)
 
 
 def _misspelt_drivers(subject: Object, index: Index) -> Iterator[Finding]:

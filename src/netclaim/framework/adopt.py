@@ -26,7 +26,7 @@ from netclaim.framework.locks import KeyedLock
 from netclaim.framework.logs import explain
 from netclaim.framework.pod_plans import PODS_KEPT, Claims, Pods, ReleasedLately
 from netclaim.framework.records import Booking, DeviceReport, Report
-from netclaim.framework.status import interface_in
+from netclaim.framework.status_data import interface_in
 from netclaim.framework.subject import claim_fields, pod_fields
 from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.claim import Claim, DeviceKey, ReportedDevice

@@ -22,7 +22,7 @@ import structlog
 from netclaim.errors import HostError
 from netclaim.framework.device_json import device_json
 from netclaim.framework.journal import Journal
-from netclaim.framework.status import network_data
+from netclaim.framework.status_data import network_data
 from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
 from netclaim.model.device import Device
 from netclaim.model.plan import Mount, Prepared

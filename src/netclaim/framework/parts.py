@@ -26,7 +26,9 @@ from netclaim.framework.hold import Hold
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.journal import Journal
 from netclaim.framework.kube_api import (
+    PREFLIGHT,
     ApiSource,
+    KubeAllocations,
     KubeClaims,
     KubeNamespaces,
     KubePods,
@@ -42,6 +44,7 @@ from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import has_netns
 from netclaim.framework.plan_marks import FileMarks
 from netclaim.framework.pod_plans import PodPlans, ReleasedLately
+from netclaim.framework.preflight import Preflight
 from netclaim.framework.prepare import Preparer
 from netclaim.framework.publish import Publisher
 from netclaim.framework.repair import Repairer
@@ -88,6 +91,7 @@ class Parts:
     pool: Pool
     metrics: Metrics
     publisher: Publisher
+    preflight: Preflight
     reporter: Reporter
     answers: ClaimAnswers
     healths: HealthBoard
@@ -97,7 +101,7 @@ class Parts:
 
     def offer(self, offered: tuple[Device | CounterSet, ...]) -> None:
         """Pass discovered devices on to everybody who tells others about them."""
-        self.publisher.offer(offered)
+        self.preflight.offer(offered)
         devices = [each for each in offered if isinstance(each, Device)]
         self.metadata.note_offered(devices)
         if self.network is not None:
@@ -212,17 +216,30 @@ def build(
         )
     else:
         network, collector = _network(ground, attached, preparer, files)
+    publisher = Publisher(
+        pool,
+        KubeSlices(api, driver.name, node),
+        clock,
+        metrics,
+        learn_dropped=driver.learn_dropped,
+    )
+    preflight = Preflight(
+        driver,
+        pool,
+        KubeAllocations(api),
+        KubeNamespaces(api, clock),
+        KubeStatuses(api, driver.name, node, what=PREFLIGHT),
+        publish=publisher.offer,
+        tell=reporter.refuse,
+        metrics=metrics,
+        clock=clock,
+    )
     return Parts(
         journal=journal,
         pool=pool,
         metrics=metrics,
-        publisher=Publisher(
-            pool,
-            KubeSlices(api, driver.name, node),
-            clock,
-            metrics,
-            learn_dropped=driver.learn_dropped,
-        ),
+        publisher=publisher,
+        preflight=preflight,
         reporter=reporter,
         answers=ClaimAnswers(preparer, clock, metrics, budget_s=settings.prepare_budget_s),
         healths=healths,

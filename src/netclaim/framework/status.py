@@ -3,10 +3,9 @@
 Promise: within the API's limits whatever the driver says; a condition's transition time changes
 only when its status does. Limit: the API has one entry for one device of a claim. Of several pods
 on a shared claim, `networkData` is one's, and stays that one's while it has the device; `data`
-lists all by name, as many as fit.
+lists all by name (`status_data`).
 """
 
-import ipaddress
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -14,35 +13,17 @@ from typing import Final
 
 import msgspec
 
-from netclaim.framework.logs import brief, cut
+from netclaim.framework.logs import brief
 from netclaim.framework.records import Booking, DeviceReport, HealthReport, Lease, Report
-from netclaim.model.attachment import Attachment, Interface
-from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject, ReportedDevice
+from netclaim.framework.status_data import data_of, network_data
+from netclaim.model.attachment import Attachment
+from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
 from netclaim.model.device import Taint
 
-__all__ = ["compose", "device_statuses", "interface_in", "network_data"]
-
-# The API's limits for one entry of status.devices, in bytes and addresses.
-DATA_MAX: Final = 10 * 1024
-IPS_MAX: Final = 16
-INTERFACE_NAME_MAX: Final = 256
-HARDWARE_ADDRESS_MAX: Final = 128
+__all__ = ["compose", "device_statuses"]
 
 HEALTHY: Final = "Healthy"  # the condition of a device that is or was tainted
 NO_WORD: Final = re.compile(r"[^A-Za-z0-9]+")  # between the words of a taint's key
-
-
-class _PodData(msgspec.Struct, frozen=True, rename="camel"):
-    """What `_shared_data` wrote of a pod, as far as it is read again."""
-
-    uid: str = ""
-    name: str = msgspec.field(default="", name="interfaceName")
-    hardware_address: str = ""
-    ips: tuple[str, ...] = ()
-
-
-class _SharedData(msgspec.Struct, frozen=True):
-    pods: tuple[_PodData, ...] = ()
 
 
 def compose(
@@ -107,7 +88,7 @@ def _device_report(
         message=_ready_text(shown, len(by_name)) if failure is None else brief(failure),
         since=before.since if before is not None and same else _time(now),
         interface=shown.interface if shown is not None else None,
-        data=_data(by_name),
+        data=data_of(by_name),
     )
 
 
@@ -164,44 +145,6 @@ def _ready_text(shown: Attachment | None, pods: int) -> str:
     return f"the device is in {pods} pods as {name}; networkData is that of pod {shown.pod.name}"
 
 
-def _data(attachments: list[Attachment]) -> JsonObject:
-    if not attachments:
-        return {}
-    if len(attachments) > 1:
-        return _shared_data(attachments)
-    data = attachments[0].data
-    size = len(msgspec.json.encode(data))
-    if size > DATA_MAX:
-        return {
-            "omitted": f"the driver's data has {size} bytes; the API accepts at most {DATA_MAX}"
-        }
-    return data
-
-
-def _shared_data(attachments: list[Attachment]) -> JsonObject:
-    """One entry for each pod, as many as fit."""
-    pods: list[JsonObject] = []
-    room = DATA_MAX - 64  # for what is around the list
-    for attachment in attachments:
-        pod = {"name": attachment.pod.name, "uid": attachment.pod.uid}
-        pod |= network_data(attachment.interface)
-        room -= len(msgspec.json.encode(pod)) + 1
-        if room < 0:
-            return {"pods": pods, "omitted": len(attachments) - len(pods)}
-        pods.append(pod)
-    return {"pods": pods}
-
-
-def interface_in(reported: ReportedDevice, pod_uid: str) -> Interface | None:
-    """The interface that a status lists for one of several pods; None if it does not list it."""
-    try:
-        listed = msgspec.convert(reported.data, _SharedData).pods
-    except msgspec.ValidationError:  # another driver's, or of an earlier version
-        return None
-    found = next((each for each in listed if each.uid == pod_uid and each.name), None)
-    return Interface(found.name, found.hardware_address, found.ips) if found else None
-
-
 def device_statuses(report: Report, subject: str) -> list[JsonObject]:
     """The report as entries of status.devices; `subject` begins the conditions' reasons."""
     return [_entry(device, subject) for device in report.devices]
@@ -236,20 +179,3 @@ def _entry(report: DeviceReport, subject: str) -> JsonObject:
     if network := network_data(report.interface):
         entry["networkData"] = network
     return entry
-
-
-def network_data(interface: Interface | None) -> JsonObject:
-    """An interface as the API has it, within its limits; empty if there is none."""
-    if interface is None:
-        return {}
-    named: JsonObject = {
-        "interfaceName": cut(interface.name, INTERFACE_NAME_MAX),
-        "hardwareAddress": cut(interface.hardware_address, HARDWARE_ADDRESS_MAX),
-        "ips": list(dict.fromkeys(map(_canonical, interface.ips)))[:IPS_MAX],
-    }
-    return {key: value for key, value in named.items() if value}
-
-
-def _canonical(ip: str) -> str:
-    """Address and prefix length in the one spelling the API takes."""
-    return str(ipaddress.ip_interface(ip))
