@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from netclaim.errors import HostError
 from netclaim.framework.cdi import CdiDirectory
@@ -167,6 +168,24 @@ async def test_no_file_is_left(tmp_path: Path) -> None:
         await cdi.remove("uid-red")
         await cdi.remove("uid-red")
         assert list((tmp_path / "metadata").iterdir()) == []
+
+
+@pytest.mark.asyncio
+async def test_files_that_were_lost(tmp_path: Path) -> None:
+    """A driver that starts writes the files of prepared claims again that are gone."""
+    async with open_journal(tmp_path / "journal", BOOT) as journal:
+        await journal.put_booking(booking_of(CLAIM))
+        await attach(journal, plan_of(CLAIM, device_of()), "s1")
+        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal, wanted=True)
+        files.note_offered([Device("eth1", {"mtu": 1500})])
+        (device,) = devices(tmp_path / "metadata/uid-red/net.json")
+        assert device["attributes"] == {"mtu": {"int": 1500}}
+        assert device["networkData"]["ips"] == ["192.0.2.5/24"]
+        (tmp_path / "file").write_text("")
+        broken = MetadataFiles(tmp_path / "file", DRIVER, journal, wanted=True)
+        with capture_logs() as logs:
+            broken.note_offered([])
+        assert [entry["event"] for entry in logs] == ["metadata.unreadable", "metadata.failed"]
 
 
 @pytest.mark.asyncio

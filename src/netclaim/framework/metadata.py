@@ -48,10 +48,25 @@ class MetadataFiles:
         self._journal = journal
         self._wanted = wanted
         self._attributes: dict[str, JsonObject] = {}  # by device, as last offered
+        self._begun = False  # whether what an earlier process left was looked at
 
     def note_offered(self, devices: Iterable[Device]) -> None:
-        """These are the node's devices now. Again: the same."""
+        """These are the node's devices now. Again: the same.
+
+        At the first time, files that were lost while the driver was away are written again: a
+        container cannot be restarted without its own.
+        """
         self._attributes = {d.name: device_json(d).get("attributes", {}) for d in devices}
+        if not self._begun:
+            self._begun = True
+            for claim_uid in tuple(self._journal.bookings):
+                self._try_refresh(claim_uid)
+
+    def _try_refresh(self, claim_uid: str) -> None:
+        try:
+            self.refresh(claim_uid)
+        except HostError as error:
+            log.warning("metadata.failed", error=str(error))
 
     def write(self, prepared: Prepared, pod_claim_name: str) -> Mapping[DeviceKey, Mount]:
         """Write a claim's files as the journal knows its interfaces; each device's mount.
