@@ -29,6 +29,7 @@ __all__ = ["Accepted", "Create", "Delete", "Operation", "Pool", "Update", "plan_
 SLICE_MAX: Final = 128  # devices in one slice, by the API
 TAINTED_SLICE_MAX: Final = 64  # the same, as soon as one of its devices has a taint
 NAME_MAX: Final = 253  # a DNS subdomain
+PROBE_INDEX: Final = 0xFFFFF  # the last of five digits: a pool of 100 million devices has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,11 @@ class Pool:
         return f"{text[: NAME_MAX - 9].rstrip('-.')}-{digest}"
 
     def probe_slice(self, content: list[JsonObject]) -> JsonObject:
-        """A slice of these devices under a name that no other has, to see what becomes of it."""
-        obj = _object(self, "", _spec(self, content, 1, 1))
-        obj["metadata"] = {**obj["metadata"], "generateName": "probe-"}
-        del obj["metadata"]["name"]
-        return obj
+        """A slice of these devices under a name that no other has, to see what becomes of it.
+
+        The name is one that the node's admission policy lets the driver use.
+        """
+        return _object(self, self.slice_name(PROBE_INDEX), _spec(self, content, 1, 1))
 
 
 @dataclass(frozen=True, slots=True)
