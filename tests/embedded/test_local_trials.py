@@ -30,6 +30,11 @@ nodes: [alpha]
 networks:
 - {name: main, subnet: "fd00:2::/64", links: {alpha: [eth0, eth1]}}
 """
+ONE = """\
+nodes: [alpha]
+networks:
+- {name: main, subnet: 192.0.2.0/24, links: {alpha: eth0}}
+"""
 CARDS = """\
 nodes: [alpha]
 networks:
@@ -187,6 +192,34 @@ def test_links_look_like_hardware(tmp_path: Path) -> None:
     found = run(tmp_path, fast, pod(), topology=CARDS)
     devices = [one["device"] for one in found["pods"][0]["interfaces"]]
     assert devices == ["eth1"], json.dumps(found)
+
+
+def test_a_gpu_and_a_card_of_one_root(tmp_path: Path) -> None:
+    """One claim for two drivers gets the card that is on the GPU's root, not the first card."""
+    examples = Path(__file__).parents[2] / "examples"
+    objects = list(yaml.safe_load_all((examples / "gpu-nic.yaml").read_text()))
+    gpus = f"gpu.example.com={examples / 'gpu.py'} --gpus 1 --pcie-root pci0000:3a"
+    found = run(tmp_path, *objects, topology=CARDS, options=("--driver-program", gpus))
+    ready = [one for one in found["pods"] if one["ready"]]
+    devices = [interface["device"] for one in ready for interface in one["interfaces"]]
+    assert devices == ["eth2"], json.dumps(found)
+    (waiting,) = (one for one in found["pods"] if not one["ready"])
+    assert "gpu" in waiting["reason"], json.dumps(found)
+
+
+def test_what_gpus_can_do(tmp_path: Path) -> None:
+    """The demos of shares, partitions, alternatives, taints, extended resources, admin access."""
+    examples = Path(__file__).parents[2] / "examples"
+    objects = list(yaml.safe_load_all((examples / "gpu-demos.yaml").read_text()))
+    gpus = (
+        f"gpu.example.com={examples / 'gpu.py'} --shared gpu-4 --partitioned gpu-5"
+        " --unhealthy gpu-6"
+    )
+    found = run(tmp_path, *objects, topology=ONE, options=("--driver-program", gpus))
+    reasons = {one["name"]: one["reason"] for one in found["pods"] if not one["ready"]}
+    assert reasons.keys() == {"too-much", "wary"}, json.dumps(found)
+    assert "of counter gpu-5/memory" in reasons["too-much"]
+    assert "taint gpu.example.com/unhealthy=true:NoSchedule is not tolerated" in reasons["wary"]
 
 
 def test_value_that_was_found_is_shown(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache
 from netclaim.kernel import is_live
 from netclaim.network.addresses import AddressCollector
+from netclaim.network.bandwidth import BandwidthLimits
 from netclaim.network.driver import LinkDriver
 from netclaim.network.files import PluginFiles
 from netclaim.network.gate import NetworkGate
@@ -15,6 +16,7 @@ from netclaim.network.guard import Guard
 from netclaim.network.leftovers import Leftovers
 from netclaim.network.lent import LentDevices
 from netclaim.network.link_choice import LinkChoice
+from netclaim.network.link_health import LinkHealth
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.metrics import TimedPlugins
 from netclaim.network.node import NodeLinks
@@ -72,12 +74,15 @@ def link_driver(
         netns_alive=is_live,
     )
     gate = NetworkGate()
+    health = LinkHealth(live, time.monotonic)
+    limits = BandwidthLimits(settings.name, time.monotonic)
     offer = LinkOffer(live)
     return LinkDriver(
         live,
         links=links,
         choice=LinkChoice(live, offer),
         offer=offer,
+        health=health,
         made=made,
         lent=lent,
         files=files,
@@ -95,8 +100,12 @@ def link_driver(
         ),
         plugin_gc=PluginGc(chain, gate, others_results),
         plugin_checks=PluginChecks(chain, in_process=frozenset(own)),
+        limits=limits,
         collectors=(
             timed.seconds,
+            health.losses,
+            limits,
+            limits.restored,
             offer.slot_devices,
             AddressCollector(settings.name, files, cache.entries, time.monotonic),
         ),
