@@ -207,6 +207,21 @@ ROWS: Final = (
                 width=6,
             ),
             Panel(
+                "Tainted devices",
+                "Taints of devices, for each node and effect: NoSchedule keeps new pods away, "
+                "NoExecute evicts those that run.",
+                "short",
+                (Query(gauge("netclaim_device_taints", "node, effect"), "{{node}} {{effect}}"),),
+                width=6,
+            ),
+            Panel(
+                "Carriers lost",
+                "How often links lost their carrier, for each node.",
+                "short",
+                (Query(increase("netclaim_carrier_losses_total", "node"), "{{node}}"),),
+                width=6,
+            ),
+            Panel(
                 "Prepared claims",
                 "Claims that hold devices, for each node.",
                 "short",

@@ -14,7 +14,7 @@ from netclaim.framework.publish import Publisher
 from netclaim.framework.slices import Pool
 from netclaim.framework.supervise import Backoff, Standing, supervise
 from netclaim.framework.testing import FakeClock
-from netclaim.model import Device, JsonObject
+from netclaim.model import CounterSet, CounterUse, Device, JsonObject, Quantity
 from tests.pure.framework_parts import UNREACHABLE, ScriptedDriver
 from tests.pure.framework_slices import SliceServer
 
@@ -237,12 +237,12 @@ async def test_supervised_publisher_survives_what_the_owner_must_change() -> Non
 async def test_discovery_that_fails_is_asked_again() -> None:
     """A driver whose discovery raises is asked again, and what it said last stays."""
     driver = ScriptedDriver()
-    offers: asyncio.Queue[tuple[Device, ...]] = asyncio.Queue()
+    offers: asyncio.Queue[tuple[Device | CounterSet, ...]] = asyncio.Queue()
     clock = FakeClock()
     standing = Standing(clock)
     before: list[str] = []
 
-    def offer(devices: tuple[Device, ...]) -> None:
+    def offer(devices: tuple[Device | CounterSet, ...]) -> None:
         before.append(standing.text())
         offers.put_nowait(devices)
 
@@ -268,3 +268,25 @@ async def test_change_shows_within_a_second_of_many_others() -> None:
             await b.server.wait_for(lambda: len(b.server.operations) >= round_number)  # noqa: B023
         assert len(b.server.operations) == 19
         assert max(b.clock.slept_s) < 1.0
+
+
+@pytest.mark.asyncio
+async def test_a_server_without_counters() -> None:
+    """Counters that the server drops are reported by their fields, and not sent again."""
+    async with bench() as b:
+
+        def drop(obj: JsonObject) -> None:
+            obj["spec"].pop("sharedCounters", None)
+            for device in obj["spec"].get("devices", ()):
+                device.pop("consumesCounters", None)
+
+        b.server.admit = drop
+        half = CounterUse("set", {"a": Quantity.parse("1")})
+        counters = CounterSet("set", {"a": Quantity.parse("2")})
+        with capture_logs() as logs:
+            b.publisher.offer((Device("d0", consumes=(half,)), counters))
+            await b.publisher.wait_published()
+            await b.wait_quiet()
+        dropped = [field for log in logs for field in log.get("fields", ())]
+        assert sorted(dropped) == ["consumesCounters", "sharedCounters"]
+        assert len(b.server.operations) == 2

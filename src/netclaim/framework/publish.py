@@ -15,12 +15,22 @@ from typing import Final, Protocol
 import structlog
 
 from netclaim.framework.clock import Clock
-from netclaim.framework.device_json import dropped_fields, without_server_fields
+from netclaim.framework.device_json import dropped_fields
 from netclaim.framework.features import find_dropped
 from netclaim.framework.metrics import Metrics
-from netclaim.framework.slices import Accepted, Create, Delete, Operation, Pool, Update, plan_slices
+from netclaim.framework.slices import (
+    Accepted,
+    Create,
+    Delete,
+    Operation,
+    Pool,
+    Update,
+    content,
+    plan_slices,
+)
 from netclaim.framework.supervise import Backoff, retry, supervise
 from netclaim.model.claim import JsonObject
+from netclaim.model.counter import CounterSet
 from netclaim.model.device import Device
 
 __all__ = ["Publisher", "Slices"]
@@ -89,8 +99,8 @@ class Publisher:
         self._slices = slices
         self._clock = clock
         self._metrics = metrics
-        self._devices: tuple[Device, ...] | None = None
-        self._written: tuple[Device, ...] | None = None
+        self._offered: tuple[Device | CounterSet, ...] | None = None
+        self._written: tuple[Device | CounterSet, ...] | None = None
         self._existing: dict[str, JsonObject] | None = None
         self._accepted: dict[str, Accepted] = {}
         self._generation = 0
@@ -100,10 +110,10 @@ class Publisher:
         self._wake = asyncio.Event()
         self._published = asyncio.Event()
 
-    def offer(self, devices: tuple[Device, ...]) -> None:
+    def offer(self, offered: tuple[Device | CounterSet, ...]) -> None:
         """Set what there is to publish. Again with the same: nothing happens."""
-        if devices != self._devices:
-            self._devices = devices
+        if offered != self._offered:
+            self._offered = offered
             self._wake.set()
 
     async def wait_outdated(self) -> None:
@@ -142,7 +152,7 @@ class Publisher:
             await self._wake.wait()
             self._wake.clear()
             if self._planned():
-                await (repairs if self._devices == self._written else changes).keep()
+                await (repairs if self._offered == self._written else changes).keep()
             await retry(
                 "publish",
                 self._round,
@@ -181,16 +191,16 @@ class Publisher:
         self._dropping.set() if dropped else self._dropping.clear()
         self._learn_dropped(dropped)
         if before != dropped:
-            self._devices = None
+            self._offered = None
             self._outdated.set()
 
     def _planned(self) -> Sequence[Operation]:
         """What there is to write, as far as is known now."""
-        if self._devices is None or self._existing is None:
+        if self._offered is None or self._existing is None:
             return ()
         return plan_slices(
             self._pool,
-            self._devices,
+            self._offered,
             self._existing.values(),
             accepted=self._accepted,
             last_generation=self._generation,
@@ -198,16 +208,17 @@ class Publisher:
 
     async def _round(self) -> None:
         """Plan with what is known now, and write."""
-        devices, operations = self._devices, self._planned()
-        if devices is None or self._existing is None:
+        offered, operations = self._offered, self._planned()
+        if offered is None or self._existing is None:
             return
+        count = sum(isinstance(each, Device) for each in offered)
         if operations:
             with self._metrics.timed("publish"):
                 for operation in operations:
                     await self._carry_out(operation)
-            log.info("publish.done", devices=len(devices), writes=len(operations))
-        self._written = devices
-        self._metrics.published_devices.set(len(devices))
+            log.info("publish.done", devices=count, writes=len(operations))
+        self._written = offered
+        self._metrics.published_devices.set(count)
         self._published.set()
 
     async def _carry_out(self, operation: Operation) -> None:
@@ -222,10 +233,12 @@ class Publisher:
                 self._compare(sent, stored)
 
     def _compare(self, sent: JsonObject, stored: JsonObject) -> None:
-        """Remember what the server made of the devices; say which fields it dropped."""
-        returned = without_server_fields(stored["spec"].get("devices") or [])
-        devices = without_server_fields(sent["spec"]["devices"])
-        self._accepted[sent["metadata"]["name"]] = Accepted(sent=devices, returned=returned)
-        dropped = dropped_fields(devices, returned)
+        """Remember what the server made of the content; say which fields it dropped."""
+        returned, offered = content(stored), content(sent)
+        self._accepted[sent["metadata"]["name"]] = Accepted(sent=offered, returned=returned)
+        dropped = dropped_fields(offered.get("devices", []), returned.get("devices", []))
+        if "sharedCounters" in offered:
+            counters = returned.get("sharedCounters", [])
+            dropped |= dropped_fields(offered["sharedCounters"], counters, "sharedCounters")
         if not dropped <= self._dropped:
             self._learn(self._dropped | dropped)

@@ -16,6 +16,7 @@ from netclaim.network.guard import Guard
 from netclaim.network.leftovers import Leftovers
 from netclaim.network.lent import LentDevices
 from netclaim.network.link_choice import LinkChoice
+from netclaim.network.link_health import LinkHealth
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.metrics import TimedPlugins
 from netclaim.network.node import NodeLinks
@@ -73,6 +74,7 @@ def link_driver(
         netns_alive=is_live,
     )
     gate = NetworkGate()
+    health = LinkHealth(live, time.monotonic)
     limits = BandwidthLimits(settings.name, time.monotonic)
     offer = LinkOffer(live)
     return LinkDriver(
@@ -80,6 +82,7 @@ def link_driver(
         links=links,
         choice=LinkChoice(live, offer),
         offer=offer,
+        health=health,
         made=made,
         lent=lent,
         files=files,
@@ -100,6 +103,7 @@ def link_driver(
         limits=limits,
         collectors=(
             timed.seconds,
+            health.losses,
             limits,
             limits.restored,
             offer.slot_devices,

@@ -6,7 +6,7 @@ none. A link that a pod has taken stays a device as it was. Limit: what the kern
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from typing import Final, Protocol
 
 import msgspec
@@ -88,6 +88,10 @@ async def _until_quiet(announced: AsyncIterator[object]) -> None:
             return
 
 
+def _as_they_are(offered: Iterable[tuple[Link, Device]]) -> Iterable[Device]:
+    return (device for _, device in offered)
+
+
 async def list_devices(
     links: Links,
     lent: Callable[[], tuple[Device, ...]],
@@ -95,17 +99,19 @@ async def list_devices(
     offer: LinkOffer,
     *,
     generic: bool,
+    judged: Callable[[Iterable[tuple[Link, Device]]], Iterable[Device]] = _as_they_are,
 ) -> tuple[Device, ...]:
     """List everything there is to publish, in the order in which to offer it.
 
     The scheduler takes the first device that fits. The generic one comes first, so that a claim
-    that asks for no particular link does not take one away from those that do.
+    that asks for no particular link does not take one away from those that do. `judged` adds what
+    is wrong with a link.
     """
     snapshot = await links.snapshot()
     chosen = await choice.chosen(snapshot)
     choice.log_hidden(snapshot, (link for link, _ in chosen))
     first = (generic_device(),) if generic else ()
-    there = (device for _, device in chosen)
+    there = judged(chosen)
     devices: dict[str, Device] = {}
     for device in (*there, *choice.filtered(lent())):
         devices.setdefault(device.name, device)

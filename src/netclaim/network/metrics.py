@@ -19,6 +19,7 @@ from netclaim.plugins import PLUGIN_TYPES
 
 __all__ = [
     "ADDRESSES",
+    "CARRIER_LOSSES",
     "LIMITS_RESTORED",
     "LINK_ATTACHMENTS",
     "LINK_BANDWIDTH",
@@ -46,10 +47,15 @@ ADDRESSES: Final = Declared(
     "Addresses of a network that `host-local` has leased on this node, or could still lease.",
     {
         "network": "`NAMESPACE/NETWORK` for a claim's network, `NETWORK` for a class's; "
-        "`(other)` for all but the 64 that have most leases",
+        "`(other)` for all beyond 16 of a namespace, or 64",
         "family": ("ipv4", "ipv6"),
         "state": ("used", "free"),
     },
+)
+CARRIER_LOSSES: Final = Declared(
+    "netclaim_carrier_losses_total",
+    "counter",
+    "Times that a link which is offered lost its carrier.",
 )
 LINK: Final = {"link": "the link's name on the node"}
 LINK_ATTACHMENTS: Final = Declared(
@@ -78,6 +84,7 @@ SLOT_DEVICES: Final = Declared(
 METRICS: Final = (
     PLUGIN_SECONDS,
     ADDRESSES,
+    CARRIER_LOSSES,
     SLOT_DEVICES,
     LINK_ATTACHMENTS,
     LINK_BANDWIDTH,

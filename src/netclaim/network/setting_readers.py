@@ -5,14 +5,16 @@ the field's value, or raises RequestError, which says what to write instead.
 """
 
 import ipaddress
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from netclaim.cni.conflist import PLAIN_NAME
 from netclaim.errors import RequestError
 from netclaim.framework.settings import subdomain
-from netclaim.model.device import DOMAIN_MAX
+from netclaim.model.device_name import DOMAIN_MAX
 from netclaim.network.node import Network
+from netclaim.network.per_link import PATTERN
 from netclaim.plugins import PLUGIN_TYPES
 
 if TYPE_CHECKING:
@@ -23,8 +25,10 @@ __all__ = [
     "read_claim_plugins",
     "read_driver_name",
     "read_link_expression",
+    "read_link_patterns",
     "read_networks",
     "read_plugin_types",
+    "seconds_or_0",
 ]
 
 ALL: Final = "all"
@@ -52,6 +56,25 @@ def read_networks(values: Iterable[str]) -> tuple[Network, ...]:
         return tuple(map(ipaddress.ip_network, values))
     except ValueError as error:
         raise RequestError(str(error)) from error
+
+
+def read_link_patterns(values: Iterable[str]) -> tuple[str, ...]:
+    """Names of links or patterns of them, each of which could be for some link."""
+    patterns = tuple(values)
+    for each in patterns:
+        if not PATTERN.fullmatch(each):
+            raise RequestError(
+                f"{each!r} is not the name of a link, such as eth1 or ens*; give each link by "
+                f"itself"
+            )
+    return patterns
+
+
+def seconds_or_0(value: float) -> float:
+    """A time, or 0 for none."""
+    if not 0 <= value < math.inf:
+        raise RequestError("must be a number of seconds, or 0")
+    return float(value)
 
 
 def read_claim_plugins(values: Iterable[str]) -> frozenset[str]:

@@ -23,8 +23,10 @@ from netclaim.network.setting_readers import (
     read_claim_plugins,
     read_driver_name,
     read_link_expression,
+    read_link_patterns,
     read_networks,
     read_plugin_types,
+    seconds_or_0,
 )
 from netclaim.plugins import PLUGIN_TYPES
 
@@ -226,6 +228,14 @@ class LinkSettings:
             live=True,
         ),
     )
+    device_metadata: bool = field(
+        default=True,
+        metadata=about(
+            "NETCLAIM_DEVICE_METADATA",
+            "Let containers that name a claim read about its interfaces in a file, which the "
+            "runtime mounts by CDI.",
+        ),
+    )
     policy: Level = field(
         default=Level.BASELINE,
         metadata=about(
@@ -264,6 +274,65 @@ class LinkSettings:
             live=True,
             read=read_claim_plugins,
             said=sorted,
+        ),
+    )
+    ignore_carrier: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            "NETCLAIM_IGNORE_CARRIER",
+            "A link by its kernel name, or a pattern such as `ens*`, that is offered whether or "
+            "not it has a carrier. May be given several times; `*` is all links. The others are "
+            "tainted while they are up and have no carrier.",
+            option="--ignore-carrier",
+            form="repeated",
+            metavar="NAME",
+            example="[eth1]",
+            live=True,
+            read=read_link_patterns,
+            said=list,
+        ),
+    )
+    # Off: whether a pod is better off elsewhere is for whoever runs it to say, and where all nodes
+    # lose a switch, evicting helps nobody.
+    evict_after_s: float = field(
+        default=0.0,
+        metadata=about(
+            "NETCLAIM_EVICT_AFTER",
+            "After how many seconds without carrier the pods that use a link are evicted, by a "
+            "taint with the effect NoExecute. 0: never.",
+            option="--evict-after",
+            live=True,
+            read=seconds_or_0,
+        ),
+    )
+    # Longer than a link takes to negotiate (1 to 3 s), and than a switch's port to forward again.
+    flap_hold_s: float = field(
+        default=10.0,
+        metadata=about(
+            "NETCLAIM_FLAP_HOLD",
+            "For how many seconds a link that lost its carrier twice within ten minutes must have "
+            "it again before pods may use the link; doubled with each further loss, up to five "
+            "minutes. 0: at once.",
+            option="--flap-hold",
+            live=True,
+            read=seconds_or_0,
+        ),
+    )
+    preflight: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            "NETCLAIM_PREFLIGHT",
+            "A link by its kernel name, or a pattern such as `ens*`, whose claims the driver "
+            "checks before the scheduler binds the pod to the node; `cni` is the generic device. "
+            "May be given several times. Needs the right to list and watch ResourceClaims, and "
+            "adds up to five seconds to the start of a pod.",
+            option="--preflight",
+            form="repeated",
+            metavar="NAME",
+            example="[eth1]",
+            live=True,
+            read=read_link_patterns,
+            said=list,
         ),
     )
     pod_netns: tuple[str, ...] = POD_NETNS
