@@ -3,7 +3,15 @@
 import importlib
 import sys
 
-NAMES = ("attach_exec", "chained_exec", "bench_plugins", "allocator", "cluster", "callers")
+NAMES = (
+    "attach_exec",
+    "chained_exec",
+    "bench_plugins",
+    "allocator",
+    "shares",
+    "cluster",
+    "callers",
+)
 
 
 def main() -> None:
