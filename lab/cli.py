@@ -303,15 +303,13 @@ def driver_up(
         list[str] | None,
         typer.Argument(
             metavar="[-- OPTION...]",
-            help="Options of `netclaim driver`, after `--`: `-- --attachments eth1=10`.",
+            help="Options of the driver, after `--`: `-- --attachments eth1=10`.",
         ),
     ] = None,
 ) -> None:
     """Run the driver on every node, with a token bound to that node and minimal rights."""
-    if program and options:
-        raise UsageError("options after -- are for netclaim's own driver; leave out --program")
     record = (
-        program_driver(driver_name, program)
+        program_driver(driver_name, program, *(options or ()))
         if program
         else netclaim_driver(driver_name, *(options or ()))
     )

@@ -31,7 +31,7 @@ CAPACITIES: dict[str, tuple[str, tuple[Object | None, ...], tuple[str, ...]]] = 
             {"default": "100M", "validRange": {"min": "10M"}},
             {"default": "100M", "validValues": ["100M", "250M", "1G"]},
         ),
-        ("1", "60M", "100M", "0.333G", "400e6", "500M", "501M", "1G", "1Gi"),
+        ("1", "60M", "100M", "0.333G", "400e6", "500M", "501M", "1G", "1Gi", "20E"),
     ),
     "attachments": (
         "4",

@@ -43,6 +43,7 @@ class Case:
     claims: Sequence[Object]
     held: Sequence[Object]
     nodes: Sequence[Object]
+    fractional: bool = False  # the feature DRAFractionalCapacityRange
 
     def allocator(self) -> Allocator:
         """Return our allocator on these objects."""
@@ -50,6 +51,7 @@ class Case:
             [Slice.read(one) for one in self.slices],
             [DeviceClass.read(one) for one in self.classes],
             Holders(Claim.read(one) for one in self.held),
+            fractional=self.fractional,
         )
 
     def read_claims(self) -> list[Claim]:

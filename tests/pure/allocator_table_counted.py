@@ -81,16 +81,15 @@ def _most(names: Names) -> Case:
     return case(names, [local(names, link("d0"))], [ask(names, "601M")])
 
 
-@entry("thousandths are rounded up too", a=[["r0=pool/d0 bandwidth=750m"]])
+@entry("thousandths are rounded up to whole units", a=[["r0=pool/d0 bandwidth=1"]])
 def _milli(names: Names) -> Case:
     policy = {"default": "250m", "validRange": {"min": "250m", "step": "250m"}}
     return case(names, [local(names, link("d0", policy, "2"))], [ask(names, "0.51")])
 
 
-@entry("an amount finer than thousandths fails the pod", a="error")
-def _micro(names: Names) -> Case:
-    policy = {"default": "250m", "validRange": {"min": "250m", "step": "250m"}}
-    return case(names, [local(names, link("d0", policy, "2"))], [ask(names, "500500u")])
+@entry("an amount beyond 64 bits fails the pod", a="error")
+def _huge(names: Names) -> Case:
+    return case(names, [local(names, link("d0"))], [ask(names, "20E")])
 
 
 @entry("an amount is rounded up to the next valid value", a=[["r0=pool/d0 bandwidth=4"]])

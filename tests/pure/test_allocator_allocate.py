@@ -40,7 +40,7 @@ def made_up(test: Any) -> Any:
     return pytest.mark.parametrize("make", [random_case, counted_case])(by_chance)
 
 
-@pytest.mark.parametrize("rule", (*TABLE, *COUNTED), ids=lambda rule: rule.rule.replace(" ", "-"))
+@pytest.mark.parametrize("rule", [*TABLE, *COUNTED], ids=lambda rule: rule.rule.replace(" ", "-"))
 def test_table(rule: Entry) -> None:
     """Every rule of the table holds on the node that can and on the one that cannot."""
     answers = rule.build(NAMES).answers()

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from netclaim.framework.records import Lease, Report
 from netclaim.framework.status import compose, device_statuses
+from netclaim.framework.status_data import interface_in
 from netclaim.model import Attachment, Interface, JsonObject, Plan, Prepared, Taint
+from netclaim.model.claim import ReportedDevice
 from tests.pure.framework_parts import booking_of, claim_of, device_of, moved, plan_of, pod_of
 
 RED = claim_of("red")
@@ -133,6 +135,55 @@ def test_shared_claim() -> None:
         ]
     }
     assert entry["networkData"] == {"interfaceName": "net1"}
+
+
+def test_pods_of_a_shared_claim_are_listed_by_name() -> None:
+    """In whichever order pods got the device, also after a restart, the status is the same."""
+    leases = [attached(name, interface=Interface(name="net1")) for name in ("b", "a", "c")]
+    assert [pod["name"] for pod in entry_of(*leases)["data"]["pods"]] == ["a", "b", "c"]
+    assert entry_of(*leases) == entry_of(*reversed(leases))
+
+
+def test_the_interface_shown_of_a_shared_claim_stays() -> None:
+    """The pod whose interface is shown is named, and stays while it has the device."""
+    b, a, c = (
+        attached(name, interface=Interface(name="net1", ips=(f"10.1.0.{n}/24",)))
+        for n, name in enumerate("bac")
+    )
+    booking = booking_of(RED)
+    alone = compose(booking, [b], {}, None, FIRST)
+    joined = compose(booking, [b, a, c], {}, alone, LATER)
+    assert joined.devices[0].interface == b.attachment.interface
+    assert joined.devices[0].since == alone.devices[0].since
+    assert joined.devices[0].message == (
+        "the device is in 3 pods as net1; networkData is that of pod b"
+    )
+    left = compose(booking, [a, c], {}, joined, LATER)
+    assert left.devices[0].interface == a.attachment.interface
+    last = compose(booking, [c], {}, left, LATER)
+    assert last.devices[0].message == "the device is in the pod as net1"
+
+
+def test_what_all_pods_of_a_claim_have_alike_is_said_once() -> None:
+    """Beside the list of pods is what the driver's data say of all of them, unless it is long."""
+    leases = [
+        attached(name, data={"bandwidth": "100M", "ips": [name], "long": "x" * length})
+        for name, length in (("a", 2), ("b", 2))
+    ]
+    assert entry_of(*leases)["data"].keys() == {"bandwidth", "long", "pods"}
+    long = [attached(name, data={"bandwidth": "100M", "long": "x" * 2000}) for name in "ab"]
+    assert entry_of(*long)["data"].keys() == {"pods"}
+
+
+def test_listed_interfaces_are_read_again() -> None:
+    """What is written of each pod can be read back; of a pod that is not listed, nothing."""
+    interface = Interface("net1", "02:00:00:00:00:01", ("10.1.0.2/24",))
+    data = entry_of(attached("a", interface=interface), attached("b"))["data"]
+    reported = ReportedDevice("net.example.com", KEY, "2030-01-01T00:00:00Z", data=data)
+    assert interface_in(reported, "a") == interface
+    assert interface_in(reported, "c") is None
+    for other in ({}, {"pods": "many"}, {"pods": [7]}, {"cniVersion": "1.0.0"}):
+        assert interface_in(msgspec.structs.replace(reported, data=other), "a") is None
 
 
 def test_many_pods_on_one_claim() -> None:

@@ -89,6 +89,10 @@ class Driver(abc.ABC):
     """Whether hooks may block their thread: in the kernel, on a lock, for a slow file. They then
     run on an event loop of their own, in a thread, where they hold up nobody but each other."""
 
+    device_metadata: bool = False
+    """Whether a container that names a claim can read about its devices in a file (KEP-5304): their
+    attributes as published and, of network devices, their interfaces."""
+
     node_age_s: float | None = None
     """How old what is known of the node may become, in seconds; None: for as long as it likes."""
 

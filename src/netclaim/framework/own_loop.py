@@ -147,6 +147,7 @@ class _Driver(Driver):
     def __init__(self, loop: OwnLoop, driver: Driver) -> None:
         self.name = driver.name
         self.reads_namespace = driver.reads_namespace
+        self.device_metadata = driver.device_metadata
         self._loop = loop
         self._driver = driver
 

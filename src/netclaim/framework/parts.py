@@ -38,7 +38,8 @@ from netclaim.framework.kube_api import (
 from netclaim.framework.kubelet_state import KubeletState
 from netclaim.framework.limits import Limits
 from netclaim.framework.living import LivingLook, NodeState
-from netclaim.framework.marks import NoMarks
+from netclaim.framework.marks import ContainerFacts, NoFacts, NoMarks
+from netclaim.framework.metadata import MetadataFiles
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import has_netns
 from netclaim.framework.plan_marks import FileMarks
@@ -95,12 +96,15 @@ class Parts:
     answers: ClaimAnswers
     healths: HealthBoard
     collector: Collector
+    metadata: MetadataFiles | None
     network: Network | None
 
     def offer(self, offered: tuple[Device | CounterSet, ...]) -> None:
         """Pass discovered devices on to everybody who tells others about them."""
         self.preflight.offer(offered)
         devices = [each for each in offered if isinstance(each, Device)]
+        if self.metadata is not None:
+            self.metadata.note_offered(devices)
         if self.network is not None:
             self.network.repairer.note_offered(device.name for device in devices)
         self.reporter.note_taints(devices)
@@ -173,13 +177,17 @@ def build(
         metrics=metrics,
         clock=clock,
     )
-    attached = _attached(driver, ground) if isinstance(driver, NetworkDriver) else None
+    about = settings.run_dir.absolute() / driver.name / "metadata"
+    metadata = MetadataFiles(about, driver.name, journal) if driver.device_metadata else None
+    facts = metadata or NoFacts()
+    attached = _attached(driver, ground, facts) if isinstance(driver, NetworkDriver) else None
     files = CdiDirectory(
         settings.cdi_dir,
         driver.name,
         # Where the runtime does not ask before it makes a sandbox, a driver that is away between
         # prepare and that moment is made up for here.
         attached.hold.claim_hook() if attached and settings.runtime_hook == "nri" else None,
+        metadata,
     )
     preparer = Preparer(
         driver,
@@ -238,11 +246,12 @@ def build(
         answers=ClaimAnswers(preparer, clock, metrics, budget_s=settings.prepare_budget_s),
         healths=healths,
         collector=collector,
+        metadata=metadata,
         network=network,
     )
 
 
-def _attached(driver: NetworkDriver, ground: _Ground) -> _Attached:
+def _attached(driver: NetworkDriver, ground: _Ground, facts: ContainerFacts) -> _Attached:
     journal, settings = ground.journal, ground.settings
     places = RuntimePlaces.of(settings, driver.name)
     marks = FileMarks(PlanFiles(places.plans), ground.released)
@@ -253,6 +262,7 @@ def _attached(driver: NetworkDriver, ground: _Ground) -> _Attached:
         journal,
         reports=ground.reporter,
         marks=marks,
+        facts=facts,
         metrics=ground.metrics,
         clock=ground.clock,
         has_netns=has_netns,
@@ -264,6 +274,7 @@ def _attached(driver: NetworkDriver, ground: _Ground) -> _Attached:
         detacher,
         reports=ground.reporter,
         marks=marks,
+        facts=facts,
         metrics=ground.metrics,
         hook_time=hook_time,
         limits=ground.limits,

@@ -29,7 +29,8 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
     before they are made, nor once their release has begun, nor after a reboot. `ending` is whether
     kubelet released the claim under a pod that still runs: it is undone with that pod's sandbox.
     `owed` is whether kubelet was told that the claim is prepared although its plans are still to be
-    made: before the pod's sandbox gets anything.
+    made: before the pod's sandbox gets anything. `pod_claim_name` is the claim's name in the pod
+    that it was made for.
     """
 
     claim: ClaimRef
@@ -40,6 +41,7 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
     ready: bool = False
     ending: bool = False
     owed: bool = False
+    pod_claim_name: str = ""
 
     @property
     def sole_pod_uid(self) -> str | None:

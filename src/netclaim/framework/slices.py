@@ -34,6 +34,7 @@ __all__ = ["Accepted", "Create", "Delete", "Operation", "Pool", "Update", "conte
 # taint that comes would move half of the devices, and every slice would be written anew.
 SLICE_MAX: Final = 64
 COUNTERS_SLICE_MAX: Final = 8  # counter sets in one slice, by the API
+COUNTERS_FROM: Final = 0xC0000  # their slices' numbers, beyond any of devices
 CONTENT: Final = ("devices", "sharedCounters")  # a slice has one or the other
 NAME_MAX: Final = 253  # a DNS subdomain
 
@@ -46,19 +47,19 @@ class Pool:
     node: str
     node_uid: str
 
-    def slice_name(self, index: int, kind: str = "") -> str:
-        """The name of the pool's n-th slice of devices, or of another kind.
+    def slice_name(self, index: int) -> str:
+        """The name of the pool's n-th slice.
 
         Always the same, so that a create whose answer was lost is not done twice. The allocator
         goes through slices in the order of their names.
         """
-        text = f"{kind}{index:05x}-{self.driver}-{self.node}"
+        text = f"{index:05x}-{self.driver}-{self.node}"
         digest = hashlib.sha256(f"{self.driver}\0{self.node}".encode()).hexdigest()[:8]
         return f"{text[: NAME_MAX - 9].rstrip('-.')}-{digest}"
 
-    def probe_slice(self, content: list[JsonObject]) -> JsonObject:
+    def probe_slice(self, devices: list[JsonObject]) -> JsonObject:
         """A slice of these devices under a name that no other has, to see what becomes of it."""
-        obj = _object(self, "", _spec(self, {"devices": content}, 1, 1))
+        obj = _object(self, "", _spec(self, {"devices": devices}, 1, 1))
         obj["metadata"] = {**obj["metadata"], "generateName": "probe-"}
         del obj["metadata"]["name"]
         return obj
@@ -151,7 +152,7 @@ def _wanted(
     return {
         name: {"devices": part} for name, part in _device_slices(pool, devices, found).items()
     } | {
-        pool.slice_name(index, "counters-"): {
+        pool.slice_name(COUNTERS_FROM + index): {
             "sharedCounters": counters[start:][:COUNTERS_SLICE_MAX]
         }
         for index, start in enumerate(range(0, len(counters), COUNTERS_SLICE_MAX))

@@ -1,11 +1,11 @@
 """What a claim's status says about its devices: composed from the journal, put into JSON. Pure.
 
 Promise: within the API's limits whatever the driver says; a condition's transition time changes
-only when its status does. Limit: the API has one entry for one device of a claim, so of several
-pods on a shared claim the first one's interface is in `networkData` and `data` lists all.
+only when its status does. Limit: the API has one entry for one device of a claim. Of several pods
+on a shared claim, `networkData` is one's, and stays that one's while it has the device; `data`
+lists all by name (`status_data`).
 """
 
-import ipaddress
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -13,19 +13,14 @@ from typing import Final
 
 import msgspec
 
-from netclaim.framework.logs import brief, cut
+from netclaim.framework.logs import brief
 from netclaim.framework.records import Booking, DeviceReport, HealthReport, Lease, Report
-from netclaim.model.attachment import Attachment, Interface
+from netclaim.framework.status_data import data_of, network_data
+from netclaim.model.attachment import Attachment
 from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
 from netclaim.model.device import Taint
 
 __all__ = ["compose", "device_statuses"]
-
-# The API's limits for one entry of status.devices, in bytes and addresses.
-DATA_MAX: Final = 10 * 1024
-IPS_MAX: Final = 16
-INTERFACE_NAME_MAX: Final = 256
-HARDWARE_ADDRESS_MAX: Final = 128
 
 HEALTHY: Final = "Healthy"  # the condition of a device that is or was tainted
 NO_WORD: Final = re.compile(r"[^A-Za-z0-9]+")  # between the words of a taint's key
@@ -85,14 +80,15 @@ def _device_report(
 ) -> DeviceReport:
     ready = failure is None
     same = before is not None and before.ready == ready
-    interface = attachments[0].interface if attachments else None
+    by_name = sorted(attachments, key=lambda each: (each.pod.name, each.pod.uid, each.pod.id))
+    shown = _shown(by_name, before)
     return DeviceReport(
         device=device,
         ready=ready,
-        message=_ready_text(interface) if failure is None else brief(failure),
+        message=_ready_text(shown, len(by_name)) if failure is None else brief(failure),
         since=before.since if before is not None and same else _time(now),
-        interface=interface,
-        data=_data(attachments),
+        interface=shown.interface if shown is not None else None,
+        data=data_of(by_name),
     )
 
 
@@ -131,36 +127,22 @@ def _time(now: datetime) -> str:
     return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _ready_text(interface: Interface | None) -> str:
-    return f"the device is in the pod as {interface.name}" if interface else "the device is ready"
+def _shown(attachments: list[Attachment], before: DeviceReport | None) -> Attachment | None:
+    """Choose whose interface is shown: whose is shown already, or the first."""
+    if before is not None and before.interface is not None:
+        for attachment in attachments:
+            if attachment.interface == before.interface:
+                return attachment
+    return attachments[0] if attachments else None
 
 
-def _data(attachments: list[Attachment]) -> JsonObject:
-    if not attachments:
-        return {}
-    if len(attachments) > 1:
-        return _shared_data(attachments)
-    data = attachments[0].data
-    size = len(msgspec.json.encode(data))
-    if size > DATA_MAX:
-        return {
-            "omitted": f"the driver's data has {size} bytes; the API accepts at most {DATA_MAX}"
-        }
-    return data
-
-
-def _shared_data(attachments: list[Attachment]) -> JsonObject:
-    """One line for each pod, as many as fit."""
-    pods: list[JsonObject] = []
-    room = DATA_MAX - 64  # for what is around the list
-    for attachment in attachments:
-        pod = {"name": attachment.pod.name, "uid": attachment.pod.uid}
-        pod |= _network_data(attachment.interface)
-        room -= len(msgspec.json.encode(pod)) + 1
-        if room < 0:
-            return {"pods": pods, "omitted": len(attachments) - len(pods)}
-        pods.append(pod)
-    return {"pods": pods}
+def _ready_text(shown: Attachment | None, pods: int) -> str:
+    if shown is None or shown.interface is None:
+        return "the device is ready"
+    name = shown.interface.name
+    if pods == 1:
+        return f"the device is in the pod as {name}"
+    return f"the device is in {pods} pods as {name}; networkData is that of pod {shown.pod.name}"
 
 
 def device_statuses(report: Report, subject: str) -> list[JsonObject]:
@@ -194,22 +176,6 @@ def _entry(report: DeviceReport, subject: str) -> JsonObject:
         )
     if report.data:
         entry["data"] = report.data
-    if network := _network_data(report.interface):
+    if network := network_data(report.interface):
         entry["networkData"] = network
     return entry
-
-
-def _network_data(interface: Interface | None) -> JsonObject:
-    if interface is None:
-        return {}
-    named: JsonObject = {
-        "interfaceName": cut(interface.name, INTERFACE_NAME_MAX),
-        "hardwareAddress": cut(interface.hardware_address, HARDWARE_ADDRESS_MAX),
-        "ips": list(dict.fromkeys(map(_canonical, interface.ips)))[:IPS_MAX],
-    }
-    return {key: value for key, value in named.items() if value}
-
-
-def _canonical(ip: str) -> str:
-    """Address and prefix length in the one spelling the API takes."""
-    return str(ipaddress.ip_interface(ip))

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache
 from netclaim.kernel import is_live
 from netclaim.network.addresses import AddressCollector
+from netclaim.network.bandwidth import BandwidthLimits
 from netclaim.network.driver import LinkDriver
 from netclaim.network.files import PluginFiles
 from netclaim.network.gate import NetworkGate
@@ -74,6 +75,7 @@ def link_driver(
     )
     gate = NetworkGate()
     health = LinkHealth(live, time.monotonic)
+    limits = BandwidthLimits(settings.name, time.monotonic)
     offer = LinkOffer(live)
     return LinkDriver(
         live,
@@ -98,9 +100,12 @@ def link_driver(
         ),
         plugin_gc=PluginGc(chain, gate, others_results),
         plugin_checks=PluginChecks(chain, in_process=frozenset(own)),
+        limits=limits,
         collectors=(
             timed.seconds,
             health.losses,
+            limits,
+            limits.restored,
             offer.slot_devices,
             AddressCollector(settings.name, files, cache.entries, time.monotonic),
         ),

@@ -2,8 +2,9 @@
 
 Promise: prepare finds every mistake that can be found without the pod, and everything that the
 claim may not have; the plan it makes leaves nothing to decide. Attach judges the plan once more,
-then runs its plugins and nothing else; detach asks no permission. Limit: built on the framework as
-any driver is; it knows neither kubelet nor the runtime nor the API server.
+then runs its plugins, limits what they made, and nothing else; detach asks no permission. Limit:
+built on the framework as any driver is; it knows neither kubelet nor the runtime nor the API
+server.
 """
 
 import asyncio
@@ -33,6 +34,7 @@ from netclaim.model import (
     Prepared,
 )
 from netclaim.model.node import NodeFacts
+from netclaim.network.bandwidth import BandwidthLimits, shown
 from netclaim.network.dad import DadHold
 from netclaim.network.device import device_name, find_by_device
 from netclaim.network.discover import GENERIC, follow, list_devices
@@ -87,8 +89,8 @@ class LinkDriver(NetworkDriver):
         *,
         links: NodeLinks,
         choice: LinkChoice,
-        health: LinkHealth,
         offer: LinkOffer,
+        health: LinkHealth,
         made: MadeBridges,
         lent: LentDevices,
         files: PluginFiles,
@@ -98,6 +100,7 @@ class LinkDriver(NetworkDriver):
         leftovers: Leftovers,
         plugin_gc: PluginGc,
         plugin_checks: PluginChecks,
+        limits: BandwidthLimits,
         collectors: Sequence[Collector],
         now: Callable[[], float],
     ) -> None:
@@ -107,8 +110,8 @@ class LinkDriver(NetworkDriver):
         self._live = settings
         self._links = links
         self._choice = choice
-        self._health = health
         self._offer = offer
+        self._health = health
         self._made = made
         self._lent = lent
         self._files = files
@@ -118,6 +121,7 @@ class LinkDriver(NetworkDriver):
         self._leftovers = leftovers
         self._plugin_gc = plugin_gc
         self._plugin_checks = plugin_checks
+        self._limits = limits
         self._collectors = collectors
         self._dad = DadHold()
         self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
@@ -128,6 +132,11 @@ class LinkDriver(NetworkDriver):
     @property
     def _settings(self) -> LinkSettings:
         return self._live.now
+
+    @property
+    def device_metadata(self) -> bool:  # type: ignore[override]
+        """Whether containers can read about their interfaces; as it is set at the start."""
+        return self._settings.device_metadata
 
     @property
     def node_age_s(self) -> float | None:  # type: ignore[override]
@@ -161,8 +170,8 @@ class LinkDriver(NetworkDriver):
     def change(self, settings: LinkSettings) -> None:
         """Work by these settings from now on, as far as they can change under a running driver.
 
-        May be called in any thread. A hook that runs meanwhile sees the old ones or the new ones.
-        Again: those.
+        May be called in any thread. A hook that runs meanwhile may see the old ones in one step and
+        the new ones in the next. Again: those.
         """
         self._live.now = settings
         self._list_again()
@@ -243,7 +252,10 @@ class LinkDriver(NetworkDriver):
         self._lent.drop(prepared.claim.uid)
 
     async def attach(self, plan: Plan, pod: PodSandbox) -> Attachment:
-        """Run the plan's plugins for the pod. Again: only after `detach`."""
+        """Run the plan's plugins for the pod, then limit what they made to its share.
+
+        Again: only after `detach`.
+        """
         interface = read_plan(plan)
         assert pod.netns is not None, "the framework's promise"
         if not self._guard.is_settled(plan, interface, self._now()):
@@ -262,12 +274,15 @@ class LinkDriver(NetworkDriver):
                         add_s=self._settings.add_s,
                         undo_s=self._settings.undo_s,
                     )
-        return Attachment(
+                await self._limits.apply(netns, interface)
+        attachment = Attachment(
             plan=plan,
             pod=pod,
             interface=_interface(result, interface.if_name),
-            data=result.to_dict(network.version),
+            data=shown(result.to_dict(network.version), interface),
         )
+        self._limits.note(attachment)
+        return attachment
 
     async def detach(self, attachment: Attachment) -> None:
         """Run the plugins backwards, which releases addresses too. Again: finds nothing to do."""
@@ -280,16 +295,23 @@ class LinkDriver(NetworkDriver):
         finally:
             if interface.link and moves_link(network):
                 await self._links.restore(interface.link, up=interface.link_up)
+            await self._limits.tidy(attachment)
 
     async def is_attached(self, attachment: Attachment) -> bool:
-        """See whether the pod has its interface; with its link, most kinds of interface go too."""
+        """See whether the pod has its interface; with its link, most kinds of interface go too.
+
+        One that is there without its limit is limited again.
+        """
         netns = attachment.pod.netns
         try:
             name = read_plan(attachment.plan).if_name
             mac = attachment.interface.hardware_address if attachment.interface else ""
-            return netns is not None and await self._links.pod_has(netns, name, mac)
+            there = netns is not None and await self._links.pod_has(netns, name, mac)
+            if there:
+                await self._limits.mend(attachment)
         except NamespaceGoneError:
             return False
+        return there
 
     async def recall(self, plan: Plan, pod: PodSandbox) -> Attachment | None:
         """What the cached result of the plan's plugins says. Again: the same."""
@@ -298,8 +320,12 @@ class LinkDriver(NetworkDriver):
         cached = self._chain.cache.load(network.name, _endpoint(interface, pod).key)
         if cached is None:
             return None
-        shown = _interface(cached.result, interface.if_name)
-        return Attachment(plan=plan, pod=pod, interface=shown, data=cached.raw_result)
+        return Attachment(
+            plan=plan,
+            pod=pod,
+            interface=_interface(cached.result, interface.if_name),
+            data=shown(cached.raw_result, interface),
+        )
 
     async def check(self, attachment: Attachment) -> None:
         """See whether the interface is as its result says, by CNI's CHECK where the list has it.
@@ -326,6 +352,7 @@ class LinkDriver(NetworkDriver):
         await self._plugin_gc.tell(living)
 
     async def _list_devices(self) -> tuple[Device, ...]:
+        await self._limits.tend()
         devices = await list_devices(
             self._links,
             self._lent.devices,

@@ -18,12 +18,25 @@ from netclaim.paths import Path
 from netclaim.plugins.plugin import Plugin
 from netclaim.plugins.registry import PLUGIN_CLASSES
 
-__all__ = ["linked_names", "moves_link", "takes_link", "with_link", "without_link"]
+__all__ = [
+    "linked_names",
+    "moves_link",
+    "takes_link",
+    "taking_link",
+    "with_link",
+    "without_link",
+]
 
 
 def takes_link(network: NetworkList) -> bool:
     """Whether a network leaves nothing of the link for others: it moves it, or all its traffic."""
-    return any(kind.takes_link(plugin.to_dict()) for plugin, kind in _known(network))
+    return bool(taking_link(network))
+
+
+def taking_link(network: NetworkList) -> str:
+    """Name what leaves nothing of the link for others; empty if nothing does."""
+    found = (kind.takes_link(plugin.to_dict()) for plugin, kind in _known(network))
+    return next(filter(None, found), "")
 
 
 def moves_link(network: NetworkList) -> bool:

@@ -228,6 +228,14 @@ class LinkSettings:
             live=True,
         ),
     )
+    device_metadata: bool = field(
+        default=True,
+        metadata=about(
+            "NETCLAIM_DEVICE_METADATA",
+            "Let containers that name a claim read about its interfaces in a file, which the "
+            "runtime mounts by CDI.",
+        ),
+    )
     policy: Level = field(
         default=Level.BASELINE,
         metadata=about(
