@@ -3,7 +3,10 @@
 import importlib
 import sys
 
-NAMES = ("attach_exec", "chained_exec", "bench_plugins", "allocator", "cluster", "callers")
+NAMES = (
+    *("attach_exec", "chained_exec", "bench_plugins", "bandwidth"),
+    *("allocator", "cluster", "callers"),
+)
 
 
 def main() -> None:

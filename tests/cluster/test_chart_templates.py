@@ -228,7 +228,7 @@ def test_pods_are_replaced_only_if_they_have_to_be(render: Render) -> None:
         found: dict[str, Any] = render(*values)[DAEMON_SET]["spec"]["template"]
         return found
 
-    assert template("settings.policy=restricted", "settings.sharedLink={eth1}") == template()
+    assert template("settings.policy=restricted", "settings.attachments={eth1=10}") == template()
     assert template("settings.runtimeHook=cni") != template()
 
 

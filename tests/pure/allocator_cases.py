@@ -37,7 +37,7 @@ EXPRESSIONS = (
 
 def random_case(random: Random, names: Names | None = None) -> Case:
     """Make up a cluster and what a pod claims in it; the same for every choice of names."""
-    maker = _Maker(random, names or Names())
+    maker = Maker(random, names or Names())
     slices = maker.slices()
     return Case(
         slices=slices,
@@ -49,36 +49,40 @@ def random_case(random: Random, names: Names | None = None) -> Case:
 
 
 @dataclass(frozen=True)
-class _Maker:
+class Maker:
     """Makes the objects of one case."""
 
     random: Random
     names: Names
 
     def chance(self, percent: int) -> bool:
+        """Whether chance has it."""
         return self.random.randint(1, 100) <= percent
 
     def slices(self) -> list[Object]:
+        """Return the slices of all pools."""
         made: list[Object] = []
         for letter in ZONES:
             if self.chance(80):
                 where = {"nodeName": self.names.node(letter)}
-                made += self._pool(f"pool-{letter}", where, self.random.choice((1, 1, 2)))
+                made += self.pool(f"pool-{letter}", where, self.random.choice((1, 1, 2)))
         if self.chance(40):
-            wide = ({"allNodes": True}, self._zone(), {"perDeviceNodeSelection": True})
-            made += self._pool("network", self.random.choice(wide), 1)
+            wide = ({"allNodes": True}, self.zone(), {"perDeviceNodeSelection": True})
+            made += self.pool("network", self.random.choice(wide), 1)
         return made
 
-    def _zone(self) -> Object:
+    def zone(self) -> Object:
+        """Return a choice of nodes by their zone."""
         return in_zone(self.random.choice(("one", "two")))
 
-    def _pool(self, pool: str, where: Object, count: int) -> list[Object]:
+    def pool(self, pool: str, where: Object, count: int) -> list[Object]:
+        """Return the slices of a pool, sometimes one too few or too many."""
         generation = self.random.choice((1, 1, 2))
 
         def part(stem: str, order: int, generation: int, count: int) -> Object:
             own = "perDeviceNodeSelection" in where
             number = self.random.choice((1, 2, 3, 4))
-            devices = [self._device(f"{stem}-{index}", own=own) for index in range(number)]
+            devices = [self.device(f"{stem}-{index}", own=own) for index in range(number)]
             return slice_object(
                 self.names,
                 pool,
@@ -99,7 +103,8 @@ class _Maker:
             slices.append(part("d0", 1, generation, count))  # one too many
         return slices
 
-    def _device(self, name: str, *, own: bool) -> Object:
+    def device(self, name: str, *, own: bool) -> Object:
+        """Return a device; if it has its `own` choice of nodes, with one."""
         attributes: dict[str, Any] = {"kind": self.random.choice(("fast", "slow"))}
         rest: tuple[tuple[int, str, tuple[Any, ...]], ...] = (
             (95, "speed", (10, 25, 100)),
@@ -120,10 +125,11 @@ class _Maker:
             fields["taints"] = [taint]
         if own:
             node = {"nodeName": self.names.node(self.random.choice("abc"))}
-            fields |= self.random.choice((node, {"allNodes": True}, self._zone()))
+            fields |= self.random.choice((node, {"allNodes": True}, self.zone()))
         return device(name, attributes, **fields)
 
     def claim(self, index: int) -> Object:
+        """Return a claim."""
         requests = [self._request(f"r{n}") for n in range(self.random.choice((1, 1, 2, 3)))]
         devices: Object = {}
         if self.chance(35):
@@ -155,10 +161,11 @@ class _Maker:
     def _request(self, name: str) -> Object:
         if self.chance(25):
             count = self.random.choice((1, 2, 3))
-            return {"name": name, "firstAvailable": [self._exact(f"s{n}") for n in range(count)]}
-        return {"name": name, "exactly": self._exact("")}
+            return {"name": name, "firstAvailable": [self.exact(f"s{n}") for n in range(count)]}
+        return {"name": name, "exactly": self.exact("")}
 
-    def _exact(self, name: str) -> Object:
+    def exact(self, name: str) -> Object:
+        """Return what a request, or an alternative of that name, asks for."""
         fields: Object = {"name": name} if name else {}
         expressions = [self.random.choice(EXPRESSIONS)] if self.chance(60) else []
         if self.chance(10) and not name:
@@ -178,6 +185,7 @@ class _Maker:
         )
 
     def held(self, slices: list[Object]) -> list[Object]:
+        """Return a claim that has some devices already."""
         devices = [
             (one["spec"]["pool"]["name"], device["name"])
             for one in slices

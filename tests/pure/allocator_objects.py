@@ -43,6 +43,7 @@ class Case:
     claims: Sequence[Object]
     held: Sequence[Object]
     nodes: Sequence[Object]
+    fractional: bool = False  # the feature DRAFractionalCapacityRange
 
     def allocator(self) -> Allocator:
         """Return our allocator on these objects."""
@@ -50,6 +51,7 @@ class Case:
             [Slice.read(one) for one in self.slices],
             [DeviceClass.read(one) for one in self.classes],
             Holders(Claim.read(one) for one in self.held),
+            fractional=self.fractional,
         )
 
     def read_claims(self) -> list[Claim]:
@@ -84,9 +86,17 @@ class Case:
 
 
 def results(allocation: Object) -> list[str]:
-    """Return an allocation's results in short: `request=pool/device`."""
+    """Return an allocation's results in short: `request=pool/device`, and what is consumed."""
     found = allocation["devices"]["results"]
-    return [f"{one['request']}={one['pool']}/{one['device']}" for one in found]
+    return [
+        " ".join([f"{one['request']}={one['pool']}/{one['device']}", *_consumed(one)])
+        for one in found
+    ]
+
+
+def _consumed(result: Object) -> list[str]:
+    consumed = result.get("consumedCapacity") or {}
+    return [f"{name}={amount}" for name, amount in sorted(consumed.items())]
 
 
 def results_and_config(allocation: Object) -> list[str]:
@@ -138,6 +148,22 @@ def slice_object(
     }
     name = f"{order}-{pool}-{generation}-{names.driver}"
     return {"apiVersion": API, "kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec}
+
+
+def counter_slice(
+    names: Names,
+    pool: str,
+    where: Object,
+    counters: Sequence[Object],
+    generation: int = 1,
+    count: int = 2,
+) -> Object:
+    """Return a slice of a pool that holds counters, which are `count` slices with this one."""
+    made = slice_object(names, pool, where, (), order=5, generation=generation, count=count)
+    made["metadata"]["name"] = f"counters-{made['metadata']['name']}"
+    del made["spec"]["devices"]
+    made["spec"]["sharedCounters"] = list(counters)
+    return made
 
 
 def in_zone(zone: str) -> Object:
@@ -200,10 +226,13 @@ def claim_object(
 
 def held_claim(names: Names, devices: Sequence[tuple[str, str]]) -> Object:
     """Return a claim that has devices of these pools."""
-    results = [
-        {"request": "r0", "driver": names.driver, "pool": pool, "device": name}
-        for pool, name in devices
-    ]
+    results = [{"request": "r0", "pool": pool, "device": name} for pool, name in devices]
+    return held_results(names, results)
+
+
+def held_results(names: Names, found: Sequence[Object]) -> Object:
+    """Return a claim with such results, which need no driver."""
+    results = [{**one, "driver": names.driver} for one in found]
     request = {"name": "r0", "exactly": exact(names, count=max(1, len(results)))}
     held = claim_object(names, [request])
     held["metadata"] |= {"name": f"{names.claim_prefix}held", "uid": "held"}

@@ -5,13 +5,14 @@ by chance, which the scheduler's own allocator answered once.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given as hypothesis_given
 from hypothesis import strategies as st
 
 from netclaim.allocator import (
@@ -20,19 +21,26 @@ from netclaim.allocator import (
     Device,
     DeviceId,
     Holders,
-    NotModelledError,
     Request,
     Slice,
 )
 from tests.pure.allocator_cases import random_case
-from tests.pure.allocator_objects import Answer, Case, Names, device, exact, in_zone, results
+from tests.pure.allocator_counted import counted_case
+from tests.pure.allocator_objects import Case, Names, device, exact, in_zone, results
 from tests.pure.allocator_table import TABLE, Entry, case, first, local, one, wide
+from tests.pure.allocator_table_counted import COUNTED
 
 GOLDEN = Path(__file__).with_name("allocator_golden.jsonl").read_text().splitlines()
 NAMES = Names()
 
 
-@pytest.mark.parametrize("rule", TABLE, ids=lambda rule: rule.rule.replace(" ", "-"))
+def made_up(test: Any) -> Any:
+    """Give a test cases made up by chance, without and with things that are counted."""
+    by_chance = hypothesis_given(random=st.randoms(use_true_random=False))(test)
+    return pytest.mark.parametrize("make", [random_case, counted_case])(by_chance)
+
+
+@pytest.mark.parametrize("rule", [*TABLE, *COUNTED], ids=lambda rule: rule.rule.replace(" ", "-"))
 def test_table(rule: Entry) -> None:
     """Every rule of the table holds on the node that can and on the one that cannot."""
     answers = rule.build(NAMES).answers()
@@ -59,10 +67,10 @@ def full_answers(given: Case) -> dict[str, Any]:
     return said
 
 
-@given(st.randoms(use_true_random=False))
-def test_what_is_given_can_be_had(random: Random) -> None:
+@made_up
+def test_what_is_given_can_be_had(make: Callable[[Random], Case], random: Random) -> None:
     """No device is given twice or against a taint; every request gets its number, in one way."""
-    given = random_case(random)
+    given = make(random)
     allocator = given.allocator()
     slices = [Slice.read(one) for one in given.slices]
     offered = {device.id: device for one in slices for device in one.devices}
@@ -88,10 +96,12 @@ def check_number(request: Request, group: int, picks: Any) -> None:
     assert len(got) == request.count if request.mode == "ExactCount" else got
 
 
-@given(st.randoms(use_true_random=False))
-def test_holding_and_releasing_leaves_no_trace(random: Random) -> None:
+@made_up
+def test_holding_and_releasing_leaves_no_trace(
+    make: Callable[[Random], Case], random: Random
+) -> None:
     """What was held and let go of again can be had as before; asking again changes nothing."""
-    given = random_case(random)
+    given = make(random)
     allocator = given.allocator()
     claims, nodes = given.read_claims(), given.read_nodes()
     before = allocator.decide(claims, nodes).placements
@@ -101,6 +111,33 @@ def test_holding_and_releasing_leaves_no_trace(random: Random) -> None:
             allocator.holders.hold(allocation.claim, allocation.object)
             allocator.holders.release(allocation.object)
     assert allocator.decide(claims, nodes).placements == before
+
+
+@hypothesis_given(random=st.randoms(use_true_random=False))
+def test_no_more_is_given_than_there_is(random: Random) -> None:
+    """Shares never consume more than a capacity, nor devices more than a counter of their pool."""
+    given = counted_case(random)
+    slices = [Slice.read(obj) for obj in given.slices]
+    decision = given.allocator().decide(given.read_claims(), given.read_nodes())
+    for placement in decision.placements.values():
+        holders = Holders(Claim.read(obj) for obj in given.held)
+        for allocation in placement.allocations():
+            holders.hold(allocation.claim, allocation.object)
+        for got in {pick.device for found in placement.found for pick in found.picks}:
+            for name, nanos in holders.consumed(got.id).items():
+                assert nanos <= got.capacities[name].value.nanos
+            if got.consumes:
+                check_counters([part for part in slices if part.pool == got.id.in_pool], holders)
+
+
+def check_counters(slices: list[Slice], holders: Holders) -> None:
+    """Devices in use take no more than the counters of their pool."""
+    newest = max(part.generation for part in slices)
+    parts = [part for part in slices if part.generation == newest]
+    taken = [got for part in parts for got in part.devices if holders.in_use(got.id)]
+    for counter, amount in ((k, v) for part in parts for k, v in part.counters.items()):
+        used = sum(got.consumes[counter].nanos for got in taken if counter in got.consumes)
+        assert used <= amount.nanos
 
 
 def test_answers_follow_the_holders() -> None:
@@ -232,39 +269,31 @@ def test_failure_on_one_node_fails_the_pod() -> None:
         given.allocator().allocate(given.read_claims(), given.read_nodes()[0])
 
 
-@pytest.mark.parametrize(
-    ("request_fields", "error", "text"),
-    [
-        ({"of": "no"}, AllocationError, "device class no.dra.example.com does not exist"),
-        ({"capacity": {"requests": {"x": "1"}}}, NotModelledError, "asks for capacity"),
-    ],
-)
-def test_what_no_node_can_help(
-    request_fields: dict[str, Any], error: type[AllocationError], text: str
-) -> None:
-    """A missing class, and what is not modelled, are errors whatever the nodes."""
-    given = case(NAMES, [local(NAMES, device("d0"))], [one(NAMES, **request_fields)])
-    with pytest.raises(error, match=text):
+def test_missing_class_fails_the_pod_everywhere() -> None:
+    """A missing class is an error whatever the nodes."""
+    given = case(NAMES, [local(NAMES, device("d0"))], [one(NAMES, of="no")])
+    with pytest.raises(AllocationError, match=r"device class no\.dra\.example\.com does not exist"):
         given.allocator().decide(given.read_claims(), [])
 
 
-def test_device_with_counters_is_not_given() -> None:
-    """A device that consumes shared counters is passed over, since they are not counted."""
-    counters = [{"counterSet": "s", "counters": {"c": {"value": "1"}}}]
-    slices = [local(NAMES, device("d0", consumesCounters=counters), device("d1"))]
-    answers: dict[str, Answer] = case(NAMES, slices, [one(NAMES)]).answers()
-    assert answers["node-a"] == [["r0=pool/d1"]]
-
-
-def test_shares_and_admin_access_hold_nothing() -> None:
-    """What a claim has as a share or with admin access is in use by nobody."""
+def test_what_holds_a_device() -> None:
+    """A device is held alone or as a share; admin access holds nothing."""
     base = {"request": "r", "driver": "d", "pool": "p"}
     given: list[dict[str, Any]] = [
         {**base, "device": "own"},
-        {**base, "device": "share", "shareID": "1"},
+        {**base, "device": "share", "shareID": "1", "consumedCapacity": {"bandwidth": "1500m"}},
+        {**base, "device": "share", "shareID": "2", "consumedCapacity": {"bandwidth": "1"}},
         {**base, "device": "admin", "adminAccess": True},
     ]
     claim = Claim("default", "c", allocation={"devices": {"results": given}})
     holders = Holders([claim])
-    held = [got["device"] for got in given if DeviceId("d", "p", got["device"]) in holders]
-    assert held == ["own"]
+    ids = {got["device"]: DeviceId("d", "p", got["device"]) for got in given}
+    assert [name for name, one in ids.items() if one in holders] == ["own"]
+    assert [name for name, one in ids.items() if holders.in_use(one)] == ["own", "share"]
+    assert holders.consumed(ids["share"]) == {"bandwidth": 2_500_000_000}
+    holders.hold(claim, {"devices": {"results": given}})
+    assert holders.consumed(ids["share"]) == {"bandwidth": 2_500_000_000}
+    holders.release({"devices": {"results": given[:2]}})
+    assert [share.id for share in holders.shares(ids["share"])] == ["2"]
+    holders.release({"devices": {"results": given}})
+    assert not any(holders.in_use(one) for one in ids.values())

@@ -1,5 +1,6 @@
 """The explanation agrees with the allocation, and names what is in the way."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from netclaim.allocator import NodeReport, RequestReport, explain
 from tests.pure.allocator_cases import random_case
+from tests.pure.allocator_counted import counted_case
 from tests.pure.allocator_objects import Case, Names, device, exact, in_zone
 from tests.pure.allocator_table import case, first, local, one, wide
 
@@ -27,10 +29,11 @@ def device_reasons(found: RequestReport) -> dict[str, list[str]]:
     return {one.device.device: [str(why) for why in one.reasons] for one in found.devices}
 
 
-@given(st.randoms(use_true_random=False))
-def test_report_agrees_with_the_allocator(random: Random) -> None:
+@pytest.mark.parametrize("make", [random_case, counted_case])
+@given(random=st.randoms(use_true_random=False))
+def test_report_agrees_with_the_allocator(make: Callable[[Random], Case], random: Random) -> None:
     """A node fits or fails as the allocator says, and one that does neither has a reason."""
-    given = random_case(random)
+    given = make(random)
     allocator, claims = given.allocator(), given.read_claims()
     nodes = given.read_nodes()
     decision = allocator.decide(claims, nodes)
@@ -49,9 +52,10 @@ def test_every_reason_against_a_device() -> None:
         device("d0", {"kind": "slow", "mtu": 1500}, taints=[taint]),
         device("d1", {"kind": "fast"}),
         device("d2", {"kind": "fast", "mtu": 9000}),
-        device("d3", {"kind": "fast", "mtu": 9000}, consumesCounters=[{"counterSet": "s"}]),
+        device("d3", {"kind": "fast", "mtu": 9000}, capacity={"rings": {"value": "4"}}),
     )
-    requests = [one(NAMES, "MINE.mtu >= 9000", of="fast")]
+    asked = {"requests": {"rings": "8"}}
+    requests = [one(NAMES, "MINE.mtu >= 9000", of="fast", capacity=asked)]
     given = case(NAMES, [local(NAMES, *devices)], requests, held=[("pool", "d0"), ("pool", "d2")])
     found = report(given)
     assert device_reasons(found.requests[0]) == {
@@ -63,16 +67,18 @@ def test_every_reason_against_a_device() -> None:
             f"selector #0 of request r0: `{MINE}.mtu >= 9000` is false ({MINE}.mtu is 1500)",
             "taken by claim default/held",
             "taint example.org/bad=very:NoSchedule is not tolerated",
+            "capacity rings: the device has none",
         ],
         "d1": [
             (
                 f"selector #0 of request r0 fails the pod: `{MINE}.mtu >= 9000` has no value:"
                 " no such key: mtu"
                 " (the device has no attribute 'mtu' in 'dra.example.com', only kind)"
-            )
+            ),
+            "capacity rings: the device has none",
         ],
-        "d2": ["taken by claim default/held"],
-        "d3": ["consumes shared counters, which netclaim does not count"],
+        "d2": ["taken by claim default/held", "capacity rings: the device has none"],
+        "d3": ["capacity rings: 8 is more than all, 4"],
     }
     assert str(found.requests[0]) == (
         "claim default/claim-0, request r0 needs 1: 0 of 4 devices usable"

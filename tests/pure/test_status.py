@@ -126,6 +126,11 @@ def test_each_pod_of_a_shared_claim_has_its_own_interface() -> None:
         links("one", link("eth0")), held, pod("p", "c", on="one"), pod("q", "c", on="one")
     )
     assert [one.interfaces[0].ips for one in found.pods] == [("10.0.0.2/24",), ("10.0.0.3/24",)]
+    (device,) = found.claims[0].devices
+    assert [(one.pod, *one.ips) for one in device.pods] == [
+        ("p", "10.0.0.2/24"),
+        ("q", "10.0.0.3/24"),
+    ]
 
 
 PREEMPTION = (

@@ -2,21 +2,24 @@
 
 cel                       selectors: compiled, evaluated, explained
 device, node, claim       what is on offer, where, and what is asked for, read from v1 objects
+capacity, counters        what there is of a device or of a pool, and what a request consumes
 pool, holders, match      what a node can use, what is taken, what a request can take
+taint_rule                taints by an admin, beside those of drivers
+need                      what a request takes of a device, worked out once
 constraint, search        picking devices, with a way back
 result, allocate          the outcome as the scheduler writes it
-reason, explain           why a claim cannot be had, in a pass of its own
+reason, shortage, explain why a claim cannot be had, in a pass of its own
 """
 
 from netclaim.allocator.allocate import Allocator, Decision, Placement
+from netclaim.allocator.capacity import Asked, Capacity, Policy
 from netclaim.allocator.claim import Claim, Constraint, DeviceClass, Request, Toleration
-from netclaim.allocator.device import Device, DeviceId, PoolId, Slice
-from netclaim.allocator.errors import AllocationError, NotModelledError, ObjectError
+from netclaim.allocator.device import CounterId, Device, DeviceId, PoolId, Slice
+from netclaim.allocator.errors import AllocationError, ObjectError
 from netclaim.allocator.explain import explain
-from netclaim.allocator.holders import Holders
+from netclaim.allocator.holders import Holders, Share
 from netclaim.allocator.node import Node, NodeChoice
 from netclaim.allocator.reason import (
-    CapacityAsked,
     Conflict,
     DeviceReport,
     Held,
@@ -28,18 +31,22 @@ from netclaim.allocator.reason import (
     Reason,
     RequestReport,
     Tainted,
-    Uncounted,
 )
 from netclaim.allocator.result import Allocation
+from netclaim.allocator.shortage import CounterShort, Part, Room, TooSmall, UsedUp
+from netclaim.allocator.taint_rule import TaintRule, with_rules
 
 __all__ = [
     "Allocation",
     "AllocationError",
     "Allocator",
-    "CapacityAsked",
+    "Asked",
+    "Capacity",
     "Claim",
     "Conflict",
     "Constraint",
+    "CounterId",
+    "CounterShort",
     "Decision",
     "Device",
     "DeviceClass",
@@ -52,18 +59,24 @@ __all__ = [
     "NodeChoice",
     "NodeReport",
     "NotHere",
-    "NotModelledError",
     "NotSelected",
     "ObjectError",
+    "Part",
     "Placement",
+    "Policy",
     "PoolId",
     "PoolReport",
     "Reason",
     "Request",
     "RequestReport",
+    "Room",
+    "Share",
     "Slice",
+    "TaintRule",
     "Tainted",
     "Toleration",
-    "Uncounted",
+    "TooSmall",
+    "UsedUp",
     "explain",
+    "with_rules",
 ]

@@ -8,17 +8,19 @@ among the nodes that can serve a pod, the caller chooses.
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from netclaim.allocator.claim import Claim, Constraint, DeviceClass, Request
+from netclaim.allocator.counters import Counters, Tab, free_counters
 from netclaim.allocator.device import PoolId, Slice
-from netclaim.allocator.errors import AllocationError, NotModelledError
+from netclaim.allocator.errors import AllocationError
 from netclaim.allocator.holders import Holders
-from netclaim.allocator.match import Matcher, OwnedSelector, selectors_of
+from netclaim.allocator.match import Candidate, Candidates, Matcher, OwnedSelector, selectors_of
+from netclaim.allocator.need import Needs
 from netclaim.allocator.node import Node
-from netclaim.allocator.pool import Pools
+from netclaim.allocator.pool import Pool, Pools
 from netclaim.allocator.result import Allocation, allocation_of
 from netclaim.allocator.search import RESULTS_MAX, Found, Search, Want
 
@@ -81,13 +83,17 @@ class Allocator:
         holders: Holders,
         *,
         new_share_id: Callable[[], str] = lambda: str(uuid.uuid4()),
+        fractional: bool = False,
     ) -> None:
+        """`fractional` is the feature DRAFractionalCapacityRange."""
         self.holders = holders
         self.matcher = Matcher(Pools(slices))
         self._classes = {one.name: one for one in classes}
         self._new_share_id = new_share_id
         self._questions: dict[Key, _Question] = {}
         self._pools: dict[Node, tuple[PoolId, ...]] = {}
+        self.needs = Needs(fractional=fractional)
+        self._free: dict[Pool, tuple[int, Counters]] = {}
 
     def allocate(self, claims: Sequence[Claim], node: Node) -> tuple[Allocation, ...] | None:
         """Return an allocation for each claim that has none yet; None if the node cannot.
@@ -134,6 +140,15 @@ class Allocator:
             )
         return found
 
+    def free_counters(self, pool: Pool) -> Counters:
+        """Return what claims have left of a pool's counters."""
+        changes = self.holders.changes((pool.id,))
+        known = self._free.get(pool)
+        if known is None or known[0] != changes:
+            left = free_counters(pool.counters, pool.consumers, self.holders)
+            known = self._free[pool] = (changes, left)
+        return known[1]
+
     def _question(self, claims: tuple[Claim, ...]) -> _Question:
         key = tuple((claim.requests, claim.constraints) for claim in claims)
         known = self._questions.get(key)
@@ -148,10 +163,6 @@ class Allocator:
         return known
 
     def _ask(self, request: Request) -> tuple[Request, tuple[OwnedSelector, ...]]:
-        if request.capacity:
-            raise NotModelledError(
-                f"request {request.full_name} asks for capacity, which netclaim does not count yet"
-            )
         return request, selectors_of(self.class_of(request), request)
 
     def _answer(
@@ -170,7 +181,7 @@ class Allocator:
         ]
         for claim, groups in zip(claims, wants, strict=True):
             _check_size(claim, groups)
-        found = Search(claims, wants, self.holders).run()
+        found = Search(claims, wants, self.holders, self.needs, self._tabs(node)).run()
         question.answers[node] = (changes, found)
         return found
 
@@ -183,10 +194,20 @@ class Allocator:
                         f"request {request.full_name} asks for all devices, but pool {pool.id}"
                         f" cannot be used: {pool.incomplete or pool.invalid}"
                     )
-            for candidate in candidates:
-                if candidate.fault is not None:
-                    raise candidate.fault.with_traceback(None)
+            candidates = tuple(self._unless_too_small(request, candidates))
         return Want(request, candidates)
+
+    def _unless_too_small(self, request: Request, candidates: Candidates) -> Iterator[Candidate]:
+        """Yield what "all" means: devices that could serve the request if nobody had them."""
+        for candidate in candidates:
+            if candidate.fault is not None:
+                raise candidate.fault.with_traceback(None)
+            if self.needs.of(request, candidate.device).shortfall is None:
+                yield candidate
+
+    def _tabs(self, node: Node) -> Callable[[PoolId], Tab]:
+        pools = {pool.id: pool for pool in self.matcher.pools(node)}
+        return lambda pool: Tab(self.free_counters(pools[pool]))
 
 
 def _check_size(claim: Claim, groups: Sequence[Sequence[Want]]) -> None:

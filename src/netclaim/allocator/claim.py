@@ -5,18 +5,21 @@ has seen yet is read as one that it has. `Claim.requests` holds one group for ea
 alternatives in order of preference, or a single one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from netclaim.allocator.capacity import Asked
 from netclaim.allocator.errors import AllocationError, ObjectError
 from netclaim.allocator.node import Node, selector_matches
 from netclaim.model.claim import JsonObject
 from netclaim.model.device import Taint
+from netclaim.model.quantity import QuantityError
 
 __all__ = ["Claim", "Constraint", "DeviceClass", "Request", "Toleration"]
 
 MODES: Final = ("ExactCount", "All")
+KEEP_AWAY: Final = ("NoSchedule", "NoExecute")  # the scheduler ignores effects that it cannot know
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,16 @@ class Toleration:
     operator: str = "Equal"
     value: str = ""
     effect: str = ""
+
+    @classmethod
+    def read(cls, obj: Mapping[str, Any]) -> "Toleration":
+        """Read a toleration of devices' taints, or of nodes'."""
+        return cls(
+            key=obj.get("key") or "",
+            operator=obj.get("operator") or "Equal",
+            value=obj.get("value") or "",
+            effect=obj.get("effect") or "",
+        )
 
     def tolerates(self, taint: Taint) -> bool:
         """Whether a taint is among them; an empty key or effect means every one."""
@@ -49,7 +62,7 @@ class Request:
     count: int = 1
     admin_access: bool = False
     tolerations: tuple[Toleration, ...] = ()
-    capacity: bool = False  # it asks for shares of capacity, which are not counted here
+    capacity: tuple[Asked, ...] = ()  # how much of a device's capacities
     raw_tolerations: tuple[JsonObject, ...] = field(default=(), compare=False)  # for the result
 
     @property
@@ -59,7 +72,9 @@ class Request:
 
     def tolerates(self, taint: Taint) -> bool:
         """Whether a device with this taint can be used."""
-        return taint.effect == "None" or any(one.tolerates(taint) for one in self.tolerations)
+        return taint.effect not in KEEP_AWAY or any(
+            one.tolerates(taint) for one in self.tolerations
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,19 +176,20 @@ def _read_alternative(name: str, alternative: str, obj: Mapping[str, Any]) -> Re
         mode=mode,
         count=obj.get("count") or 1,
         admin_access=bool(obj.get("adminAccess")),
-        tolerations=tuple(_read_toleration(one) for one in tolerations),
+        tolerations=tuple(Toleration.read(one) for one in tolerations),
         raw_tolerations=tolerations,
-        capacity=bool((obj.get("capacity") or {}).get("requests")),
+        capacity=tuple(_read_asked((obj.get("capacity") or {}).get("requests") or {})),
     )
 
 
-def _read_toleration(obj: Mapping[str, Any]) -> Toleration:
-    return Toleration(
-        key=obj.get("key") or "",
-        operator=obj.get("operator") or "Equal",
-        value=obj.get("value") or "",
-        effect=obj.get("effect") or "",
-    )
+def _read_asked(requests: Mapping[str, Any]) -> Iterator[Asked]:
+    for name, amount in sorted(requests.items()):
+        asked = Asked(name, str(amount))
+        try:
+            asked.amount  # noqa: B018 - to see that it is one
+        except QuantityError as error:
+            raise ObjectError(f"capacity {name}: {error}") from error
+        yield asked
 
 
 def _read_constraint(obj: Mapping[str, Any]) -> Constraint:

@@ -4,18 +4,19 @@ Promise: everything about a device that allocation asks for, read once from a v1
 selectors cannot see of it is kept as a fault, which becomes an error when a selector looks at it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from netclaim.allocator.capacity import Capacity
 from netclaim.allocator.cel import DeviceView, EvaluationError, device_view
 from netclaim.allocator.errors import ObjectError
 from netclaim.allocator.node import NodeChoice
 from netclaim.model.claim import JsonObject
 from netclaim.model.device import Taint
-from netclaim.model.quantity import QuantityError
+from netclaim.model.quantity import Quantity, QuantityError
 
-__all__ = ["Attribute", "Device", "DeviceId", "PoolId", "Slice"]
+__all__ = ["Attribute", "CounterId", "Device", "DeviceId", "PoolId", "Slice"]
 
 Attribute: TypeAlias = tuple[str, Any]  # its kind and its value: ("int", 9000)
 
@@ -40,6 +41,21 @@ class DeviceId(NamedTuple):
     pool: str
     device: str
 
+    @property
+    def in_pool(self) -> PoolId:
+        """The pool that it is in."""
+        return PoolId(self.driver, self.pool)
+
+    def __str__(self) -> str:
+        return "/".join(self)
+
+
+class CounterId(NamedTuple):
+    """A counter of a set that the devices of a pool share."""
+
+    set: str
+    counter: str
+
     def __str__(self) -> str:
         return "/".join(self)
 
@@ -53,7 +69,8 @@ class Device:
     attributes: Mapping[str, Attribute]
     taints: tuple[Taint, ...] = ()
     shareable: bool = False
-    counted: bool = False  # it consumes counters, which are not modelled
+    capacities: Mapping[str, Capacity] = field(default_factory=dict)
+    consumes: Mapping[CounterId, Quantity] = field(default_factory=dict)
     nodes: NodeChoice = NodeChoice()  # noqa: RUF009 - frozen
     own_nodes: bool = False  # the choice is its own, not its slice's
     binds_to_node: bool = False
@@ -78,8 +95,9 @@ class Slice:
     expected: int
     nodes: NodeChoice
     own_nodes: bool  # each device has its own choice of nodes
-    counters: bool  # it holds counters instead of devices
     devices: tuple[Device, ...]
+    counter_sets: tuple[str, ...] = ()  # a slice has either these or devices
+    counters: Mapping[CounterId, Quantity] = field(default_factory=dict)
 
     @classmethod
     def read(cls, obj: Mapping[str, Any]) -> "Slice":
@@ -102,11 +120,12 @@ def _read_slice(obj: Mapping[str, Any]) -> Slice:
         expected=spec["pool"]["resourceSliceCount"],
         nodes=nodes,
         own_nodes=own_nodes,
-        counters=bool(spec.get("sharedCounters")),
         devices=tuple(
             _read_device(pool, device, NodeChoice.read(device) if own_nodes else nodes, own_nodes)
             for device in spec.get("devices") or ()
         ),
+        counter_sets=tuple(one["name"] for one in spec.get("sharedCounters") or ()),
+        counters=_counters(spec.get("sharedCounters") or (), "name"),
     )
 
 
@@ -123,12 +142,21 @@ def _read_device(
             for taint in obj.get("taints") or ()
         ),
         shareable=bool(obj.get("allowMultipleAllocations")),
-        counted=bool(obj.get("consumesCounters")),
+        capacities={name: Capacity.read(one) for name, one in (obj.get("capacity") or {}).items()},
+        consumes=_counters(obj.get("consumesCounters") or (), "counterSet"),
         nodes=nodes,
         own_nodes=own_nodes,
         binds_to_node=bool(obj.get("bindsToNode")),
         binding={key: obj[key] for key in BINDING if obj.get(key)} or None,
     )
+
+
+def _counters(sets: Sequence[Mapping[str, Any]], key: str) -> dict[CounterId, Quantity]:
+    return {
+        CounterId(one[key], name): Quantity.parse(counter["value"])
+        for one in sets
+        for name, counter in (one.get("counters") or {}).items()
+    }
 
 
 def _view(driver: str, obj: Mapping[str, Any]) -> DeviceView | EvaluationError:

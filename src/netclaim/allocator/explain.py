@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from netclaim.allocator.allocate import Allocator
+from netclaim.allocator.capacity import Shortfall
 from netclaim.allocator.cel import CelError, EvaluationError, Selector, UndefinedFieldError
 from netclaim.allocator.cel.trace import Clause, render, trace
 from netclaim.allocator.claim import Claim, Constraint, Request
@@ -16,8 +17,8 @@ from netclaim.allocator.device import Device, DeviceId
 from netclaim.allocator.errors import AllocationError
 from netclaim.allocator.match import OwnedSelector, selectors_of
 from netclaim.allocator.node import Node
+from netclaim.allocator.pool import Pool
 from netclaim.allocator.reason import (
-    CapacityAsked,
     Conflict,
     DeviceReport,
     Held,
@@ -29,8 +30,8 @@ from netclaim.allocator.reason import (
     Reason,
     RequestReport,
     Tainted,
-    Uncounted,
 )
+from netclaim.allocator.shortage import TooSmall, UsedUp, counters_short, rooms_of
 
 __all__ = ["explain"]
 
@@ -68,16 +69,41 @@ def _fits(allocator: Allocator, claims: Sequence[Claim], node: Node) -> tuple[bo
 
 def _requests(allocator: Allocator, claims: Sequence[Claim], node: Node) -> Iterator[RequestReport]:
     pools = allocator.matcher.pools(node)
-    devices = [device for pool in pools if pool.usable for device in pool.devices]
     for claim in claims:
         for request in (one for group in claim.requests for one in group):
             if claim.allocation is None:
                 selectors = selectors_of(allocator.class_of(request), request)
                 reports = (
-                    DeviceReport(d.id, tuple(_reasons(allocator, selectors, request, d, node)))
-                    for d in devices
+                    _report(allocator, selectors, request, device, pool=pool, node=node)
+                    for pool in pools
+                    if pool.usable
+                    for device in pool.devices
                 )
                 yield RequestReport(claim, request, tuple(reports))
+
+
+def _report(
+    allocator: Allocator,
+    selectors: Sequence[OwnedSelector],
+    request: Request,
+    device: Device,
+    *,
+    pool: Pool,
+    node: Node,
+) -> DeviceReport:
+    reasons = [*_reasons(allocator, selectors, request, device, node)]
+    try:
+        need = allocator.needs.of(request, device)
+    except AllocationError as error:
+        return DeviceReport(device.id, (*reasons, TooSmall(Shortfall("", str(error)))))
+    rooms = rooms_of(request, device, need, allocator.holders)
+    if need.shortfall is not None:
+        reasons.append(TooSmall(need.shortfall))
+    else:
+        reasons += [UsedUp(room) for room in rooms if not room.enough]
+    free = allocator.free_counters(pool)
+    reasons += counters_short(pool, free, device, allocator.holders)
+    return DeviceReport(device.id, tuple(reasons), rooms if device.shareable else ())
 
 
 def _reasons(
@@ -95,10 +121,6 @@ def _reasons(
     holder = allocator.holders.holder(device.id)
     if holder is not None and not request.admin_access:
         yield Held(holder)
-    if device.counted:
-        yield Uncounted()
-    if request.capacity:
-        yield CapacityAsked()
     yield from (Tainted(taint) for taint in device.taints if not request.tolerates(taint))
 
 
@@ -143,7 +165,13 @@ def _conflicts(
                 found = True
                 yield Conflict(constraint, _values(allocator, constraint, claim, node, requests))
     if not found:
-        yield Conflict()
+        yield Conflict(shared=_adds_up(allocator, node))
+
+
+def _adds_up(allocator: Allocator, node: Node) -> bool:
+    """Whether devices of a node have something that several of them, or several shares, use up."""
+    devices = (device for pool in allocator.matcher.pools(node) for device in pool.devices)
+    return any(device.consumes or (device.shareable and device.capacities) for device in devices)
 
 
 def _values(

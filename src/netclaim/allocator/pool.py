@@ -2,15 +2,17 @@
 
 Promise: the pools in the scheduler's order (by driver and name; those whose devices wait for
 binding conditions last), their slices by name, their devices as published. Only the highest
-generation counts. A pool that lacks slices is incomplete, one with two devices of a name invalid;
-neither lends devices. Limit: slices that hold counters complete a pool, but are not counted with.
+generation counts. A pool that lacks slices is incomplete; one with two devices of a name, or with
+devices that consume counters which are not there, is invalid; neither lends devices.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from netclaim.allocator.device import Device, PoolId, Slice
+from netclaim.allocator.counters import fault_of
+from netclaim.allocator.device import CounterId, Device, PoolId, Slice
 from netclaim.allocator.node import Node
+from netclaim.model.quantity import Quantity
 
 __all__ = ["Pool", "Pools"]
 
@@ -21,6 +23,8 @@ class Pool:
 
     id: PoolId
     devices: tuple[Device, ...] = ()
+    counters: Mapping[CounterId, Quantity] = field(default_factory=dict)  # its devices share them
+    consumers: tuple[Device, ...] = ()  # devices that take counters, also those of other nodes
     incomplete: str = ""  # why it cannot be used yet
     invalid: str = ""  # why it cannot be used at all
 
@@ -39,7 +43,7 @@ class Pools:
         self._by_pool: dict[PoolId, list[Slice]] = {}
         for one in slices:
             self._by_pool.setdefault(one.pool, []).append(one)
-            if one.nodes.name and not one.counters:
+            if one.nodes.name:
                 self._by_node.setdefault(one.nodes.name, []).append(one)
             else:
                 self._shared.append(one)
@@ -56,26 +60,35 @@ class Pools:
 
     def _pool(self, pool: PoolId, slices: Sequence[Slice]) -> Pool | None:
         first = slices[0]
+        whole = slices
         if len(slices) != first.expected:
             # Slices for other nodes count too, and may show that these are out of date.
             others = self._by_pool[pool]
             if any(one.generation > first.generation for one in others):
                 return None
-            count = sum(one.generation == first.generation for one in others)
-            if count != first.expected:
-                why = f"{count} of {first.expected} slices of generation {first.generation}"
+            whole = [one for one in others if one.generation == first.generation]
+            if len(whole) != first.expected:
+                why = f"{len(whole)} of {first.expected} slices of generation {first.generation}"
                 return Pool(pool, incomplete=why)
         ordered = sorted(slices, key=lambda one: one.name)
         devices = tuple(device for one in ordered for device in one.devices)
         twice = _twice([device.id.device for device in devices])
         if twice:
             return Pool(pool, invalid=f"duplicate device name {twice}")
-        return Pool(pool, devices)
+        return _counted(pool, devices, whole)
+
+
+def _counted(pool: PoolId, devices: tuple[Device, ...], whole: Sequence[Slice]) -> Pool:
+    """Return a pool with the counters of all its slices, also of those for other nodes."""
+    consumers = tuple(device for one in whole for device in one.devices if device.consumes)
+    wrong = fault_of(whole, consumers)
+    if wrong:
+        return Pool(pool, invalid=wrong)
+    counters = {name: amount for one in whole for name, amount in one.counters.items()}
+    return Pool(pool, devices, counters, consumers)
 
 
 def _concerns(one: Slice, node: Node) -> bool:
-    if one.counters:
-        return True
     if one.nodes.chosen:
         return one.nodes.matches(node)
     return one.own_nodes and any(device.nodes.matches(node) for device in one.devices)

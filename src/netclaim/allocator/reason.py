@@ -5,7 +5,9 @@ PoolReport                 pools that lend nothing
 RequestReport              each request and alternative: how many it needs, and
 DeviceReport               each device: usable, or one or more of
 NotSelected, NoAnswer      a selector is false, or has no answer (which fails the pod)
-Held, Tainted, NotHere, Uncounted, CapacityAsked
+Held, Tainted, NotHere     another claim has it, it is tainted, or for other nodes
+TooSmall, UsedUp           capacity: less than asked for, or too little of it left
+CounterShort               too little left of a counter that devices share
 Conflict                   each request could, but not all of them together
 """
 
@@ -17,10 +19,11 @@ from netclaim.allocator.cel.trace import Clause
 from netclaim.allocator.claim import Claim, Constraint, Request
 from netclaim.allocator.device import DeviceId, PoolId
 from netclaim.allocator.match import OwnedSelector
+from netclaim.allocator.shortage import CounterShort, Room, TooSmall, UsedUp
+from netclaim.allocator.taint_rule import RuleTaint
 from netclaim.model.device import Taint
 
 __all__ = [
-    "CapacityAsked",
     "Conflict",
     "DeviceReport",
     "Held",
@@ -32,7 +35,6 @@ __all__ = [
     "Reason",
     "RequestReport",
     "Tainted",
-    "Uncounted",
 ]
 
 
@@ -82,7 +84,8 @@ class Tainted:
 
     def __str__(self) -> str:
         value = f"={self.taint.value}" if self.taint.value else ""
-        return f"taint {self.taint.key}{value}:{self.taint.effect} is not tolerated"
+        by = f" by DeviceTaintRule {self.taint.rule}" if isinstance(self.taint, RuleTaint) else ""
+        return f"taint {self.taint.key}{value}:{self.taint.effect}{by} is not tolerated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +96,9 @@ class NotHere:
         return "not usable from this node"
 
 
-@dataclass(frozen=True, slots=True)
-class Uncounted:
-    """The device consumes counters, which are not modelled; the scheduler may allocate it."""
-
-    def __str__(self) -> str:
-        return "consumes shared counters, which netclaim does not count"
-
-
-@dataclass(frozen=True, slots=True)
-class CapacityAsked:
-    """The request asks for a share of capacity, which is not modelled; the scheduler may do it."""
-
-    def __str__(self) -> str:
-        return "the request asks for capacity, which netclaim does not count yet"
-
-
-Reason: TypeAlias = NotSelected | NoAnswer | Held | Tainted | NotHere | Uncounted | CapacityAsked
+Reason: TypeAlias = (
+    NotSelected | NoAnswer | Held | Tainted | NotHere | TooSmall | UsedUp | CounterShort
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +107,7 @@ class DeviceReport:
 
     device: DeviceId
     reasons: tuple[Reason, ...] = ()
+    rooms: tuple[Room, ...] = ()  # what is left of its capacities, if claims can share it
 
     @property
     def usable(self) -> bool:
@@ -172,15 +162,21 @@ class PoolReport:
 class Conflict:
     """Requests that cannot be satisfied together.
 
-    Without a constraint they want the same devices. With one, `values` are those of the devices
-    that could be used otherwise; an empty value is an attribute that is not there.
+    Without a constraint they want the same devices, or the same of what is left. With one,
+    `values` are those of the devices that could be used otherwise; an empty value is an attribute
+    that is not there.
     """
 
     constraint: Constraint | None = None
     values: Mapping[DeviceId, str] | None = None
+    shared: bool = False  # the devices have capacities or counters that add up
 
     def __str__(self) -> str:
         if self.constraint is None:
+            if self.shared:
+                return (
+                    "each device can be had alone, but too little is left for all that are needed"
+                )
             return "each request can be satisfied alone, but they need the same devices"
         read = (f"{device} has {value or 'none'}" for device, value in (self.values or {}).items())
         return f"{self.constraint} cannot be satisfied: {', '.join(read)}"
@@ -200,4 +196,4 @@ class NodeReport:
 
 
 def _unselected(reason: Reason) -> bool:
-    return isinstance(reason, NotSelected | NotHere)
+    return isinstance(reason, NotSelected | NotHere | TooSmall)

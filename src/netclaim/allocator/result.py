@@ -12,7 +12,7 @@ from typing import Any
 from netclaim.allocator.claim import Claim, DeviceClass, Request
 from netclaim.allocator.device import Device
 from netclaim.allocator.node import NAME_FIELD, Node
-from netclaim.allocator.search import Found
+from netclaim.allocator.search import Found, Pick
 from netclaim.model.claim import JsonObject
 
 __all__ = ["Allocation", "allocation_of"]
@@ -35,7 +35,7 @@ def allocation_of(
 ) -> Allocation:
     """Write down what was found for a claim on a node."""
     results = [
-        _result(claim.requests[pick.group][pick.alternative], pick.device, new_share_id)
+        _result(claim.requests[pick.group][pick.alternative], pick, new_share_id)
         for pick in found.picks
     ]
     devices: JsonObject = {"results": results}
@@ -48,7 +48,8 @@ def allocation_of(
     return Allocation(claim, {**written, "nodeSelector": selector} if selector else written)
 
 
-def _result(request: Request, device: Device, new_share_id: Callable[[], str]) -> JsonObject:
+def _result(request: Request, pick: Pick, new_share_id: Callable[[], str]) -> JsonObject:
+    device = pick.device
     result: JsonObject = {
         "request": request.full_name,
         "driver": device.id.driver,
@@ -62,6 +63,8 @@ def _result(request: Request, device: Device, new_share_id: Callable[[], str]) -
         result["tolerations"] = list(request.raw_tolerations)
     if device.shareable:
         result["shareID"] = new_share_id()
+        if pick.consumed:
+            result["consumedCapacity"] = {name: str(one) for name, one in pick.consumed.items()}
     return result
 
 

@@ -2,19 +2,22 @@
 
 Promise: finds what kube-scheduler finds, in its order: claims, requests and alternatives as
 written, devices as pools offer them; within a request only combinations, never orders. Errors stop
-it where they would stop the scheduler. Limit: capacity of shared devices is not counted; `_take`
-and `_release` are the two places that would.
+it where they would stop the scheduler. What a device costs, its capacity and the counters of its
+pool, is taken by `_take` and given back by `_release`, the last one first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from netclaim.allocator.claim import Claim, Request
 from netclaim.allocator.constraint import Tally, tally
-from netclaim.allocator.device import Device, DeviceId
+from netclaim.allocator.counters import Tab
+from netclaim.allocator.device import Device, DeviceId, PoolId
 from netclaim.allocator.errors import AllocationError
 from netclaim.allocator.holders import Holders
 from netclaim.allocator.match import Candidates
+from netclaim.allocator.need import Need, Needs
+from netclaim.model.quantity import Quantity
 
 __all__ = ["RESULTS_MAX", "Found", "Pick", "Search", "Want"]
 
@@ -39,6 +42,7 @@ class Pick(NamedTuple):
     group: int
     alternative: int
     device: Device
+    consumed: Mapping[str, Quantity] = {}
 
 
 class Found(NamedTuple):
@@ -60,14 +64,20 @@ class Search:
         claims: Sequence[Claim],
         wants: Sequence[Sequence[Sequence[Want]]],
         holders: Holders,
+        needs: Needs,
+        open_tab: Callable[[PoolId], Tab],
     ) -> None:
         self._claims = claims
         self._wants = wants
         self._holders = holders
+        self._needs = needs
+        self._open_tab = open_tab
         self._picks: list[list[Pick]] = [[] for _ in claims]
         self._chosen: list[list[int]] = [[] for _ in claims]
         self._tallies = [[tally(one) for one in claim.constraints] for claim in claims]
         self._taken: dict[DeviceId, list[int]] = {}  # by which of the claims
+        self._shares: dict[DeviceId, list[Need]] = {}  # of devices that are shared
+        self._tabs: dict[PoolId, Tab] = {}  # of pools with counters
 
     def run(self) -> tuple[Found, ...] | None:
         """Return what each claim gets, None if not all can be served.
@@ -143,7 +153,7 @@ class Search:
         return False
 
     def _take(self, claim: int, group: int, place: int) -> bool:
-        """Pick a candidate, unless it is in use, tainted or against a constraint."""
+        """Pick a candidate, unless it is in use, used up, tainted or against a constraint."""
         alternative = self._chosen[claim][group]
         request, candidates = self._wants[claim][group][alternative]
         device, fault = candidates[place]
@@ -151,20 +161,59 @@ class Search:
             return False
         if fault is not None:
             raise fault.with_traceback(None)  # it is raised again for the next claim
-        if device.counted or not all(map(request.tolerates, device.taints)):
+        need = self._needs.of(request, device)
+        # Before all devices are taken, the scheduler asks the constraints, which may fail the pod.
+        everything = request.mode == "All"
+        if (not everything and not self._room(device, need)) or not self._count(device):
             return False
-        if not self._admit(claim, request, device):
-            return False
-        if not device.shareable:
+        if all(map(request.tolerates, device.taints)) and self._admit(claim, request, device):
+            if not everything or self._room(device, need):
+                self._record(claim, Pick(group, alternative, device, need.consumed), need)
+                return True
+            _dismiss(self._tallies[claim], request)
+        self._uncount(device)
+        return False
+
+    def _record(self, claim: int, pick: Pick, need: Need) -> None:
+        device = pick.device
+        if device.shareable:
+            self._shares.setdefault(device.id, []).append(need)
+        else:
             self._taken.setdefault(device.id, []).append(claim)
-        self._picks[claim].append(Pick(group, alternative, device))
-        return True
+        self._picks[claim].append(pick)
 
     def _release(self, claim: int, request: Request) -> None:
         device = self._picks[claim].pop().device
-        if not device.shareable:
+        if device.shareable:
+            self._shares[device.id].pop()
+        else:
             self._taken[device.id].pop()
         _dismiss(self._tallies[claim], request)
+        self._uncount(device)
+
+    def _room(self, device: Device, need: Need) -> bool:
+        shares = self._shares.get(device.id, ())
+        return need.fits(device, self._holders.consumed(device.id), shares)
+
+    def _count(self, device: Device) -> bool:
+        """Take a device's counters from its pool's, if there are enough."""
+        if not self._costs_counters(device):
+            return True
+        pool = device.id.in_pool
+        if pool not in self._tabs:
+            self._tabs[pool] = self._open_tab(pool)
+        return self._tabs[pool].take(device)
+
+    def _uncount(self, device: Device) -> None:
+        if self._costs_counters(device):
+            self._tabs[device.id.in_pool].give_back(device)
+
+    def _costs_counters(self, device: Device) -> bool:
+        """Whether a device's counters are to be taken; a further share takes none."""
+        if not device.consumes:
+            return False
+        again = self._shares.get(device.id) or self._holders.shared(device.id)
+        return not (device.shareable and again)
 
     def _admit(self, claim: int, request: Request, device: Device) -> bool:
         """Ask all constraints; one refusal takes back what the others admitted."""

@@ -6,7 +6,15 @@ device. Devices of other classes are left out where there are devices of the rig
 
 from collections.abc import Iterator, Sequence
 
-from netclaim.allocator import DeviceReport, NodeReport, NotSelected, Reason, RequestReport
+from netclaim.allocator import (
+    CounterShort,
+    DeviceReport,
+    NodeReport,
+    NotSelected,
+    Reason,
+    RequestReport,
+    UsedUp,
+)
 from netclaim.allocator.cel.trace import Reading
 
 __all__ = ["why_not"]
@@ -64,7 +72,9 @@ def _is_of_another_class(device: DeviceReport) -> bool:
 
 def _texts(reason: Reason) -> Iterator[tuple[str, str]]:
     """A reason in words that are the same for all devices it is true of, and what it found."""
-    if not isinstance(reason, NotSelected):
+    if isinstance(reason, UsedUp | CounterShort):
+        yield reason.need, "; ".join([reason.left, *map(str, reason.parts)])
+    elif not isinstance(reason, NotSelected):
         yield str(reason), ""
     elif not reason.clauses:
         yield f"`{reason.selector.expression}` is false", ""

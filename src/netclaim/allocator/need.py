@@ -1,0 +1,67 @@
+"""What requests need of devices: amounts of their capacities, worked out once for each pair.
+
+Promise: the same answer as often as it is asked, whatever number of claims and nodes ask. No I/O.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from netclaim.allocator.capacity import Asked, Shortfall, shortfall_of
+from netclaim.allocator.claim import Request
+from netclaim.allocator.device import Device
+from netclaim.allocator.errors import AllocationError
+from netclaim.model.quantity import Quantity
+
+__all__ = ["Need", "Needs"]
+
+
+class Need(NamedTuple):
+    """How much of each capacity of a device a request consumes, or why it cannot be had."""
+
+    consumed: Mapping[str, Quantity] = {}
+    shortfall: Shortfall | None = None  # even an unused device could not serve it
+
+    def fits(self, device: Device, held: Mapping[str, int], shares: Sequence["Need"] = ()) -> bool:
+        """Whether a device has so much left beside what claims have and what was just picked."""
+        if self.shortfall is not None:
+            return False
+        return all(
+            amount.nanos + held.get(name, 0) + sum(one.consumed[name].nanos for one in shares)
+            <= device.capacities[name].value.nanos
+            for name, amount in self.consumed.items()
+        )
+
+
+NOTHING = Need()
+
+
+class Needs:
+    """What requests need of the devices of one set of slices."""
+
+    def __init__(self, *, fractional: bool = False) -> None:
+        self._fractional = fractional
+        self._known: dict[tuple[Asked, ...], dict[Device, Need | AllocationError]] = {}
+
+    def of(self, request: Request, device: Device) -> Need:
+        """Return what a request needs of a device.
+
+        An AllocationError says that the scheduler would fail the pod.
+        """
+        if not request.capacity and not device.capacities:
+            return NOTHING
+        known = self._known.setdefault(request.capacity, {})
+        need = known.get(device)
+        if need is None:
+            need = known[device] = self._need(request, device)
+        if isinstance(need, AllocationError):
+            raise AllocationError(f"request {request.full_name}, on device {device.id}: {need}")
+        return need
+
+    def _need(self, request: Request, device: Device) -> Need | AllocationError:
+        try:
+            shortfall, consumed = shortfall_of(
+                request.capacity, device.capacities, fractional=self._fractional
+            )
+        except AllocationError as error:
+            return error.with_traceback(None)  # kept for long, and its frames with it
+        return Need(consumed, shortfall)
