@@ -7,7 +7,9 @@
 # scripts/image_tree.py lays out the files, one layer a call. `make image` does the same without a
 # container engine, and takes the settings from the last stage of this file.
 
-FROM debian:trixie-slim AS build
+# Only builds: nothing of it is in the image. To pin it, name its digest; see docs/image.md.
+ARG BASE=debian:trixie-slim
+FROM ${BASE} AS build
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
       gcc libc6-dev make python3-hatchling python3-pip

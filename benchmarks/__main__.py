@@ -4,13 +4,8 @@ import importlib
 import sys
 
 NAMES = (
-    "attach_exec",
-    "chained_exec",
-    "bench_plugins",
-    "allocator",
-    "shares",
-    "cluster",
-    "callers",
+    *("attach_exec", "chained_exec", "bench_plugins", "bandwidth"),
+    *("allocator", "shares", "cluster", "callers"),
 )
 
 

@@ -68,7 +68,7 @@ class Site:
         """Boot, run the driver, and make what all bursts use."""
         self.lab.up(TOPOLOGY, port=0)
         self._api = Api(self.lab, NAMESPACE)
-        shared = ("--shared-link=eth1", "--shared-link=eth2") if self.shares else ()
+        shared = ("--attachments=1024",) if self.shares else ()  # more than any burst has
         self.drivers.up(netclaim_driver(DEFAULT_DRIVER, *shared, *self.driver_options))
         kubectl = self.kubectl
         kubectl("create", "namespace", NAMESPACE)

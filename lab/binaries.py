@@ -9,7 +9,7 @@ import shutil
 from functools import cached_property
 from pathlib import Path
 
-from lab.build import build_part
+from lab.build import build_part, fetch_part
 from lab.errors import UsageError
 from lab.pins import Pins, load_pins
 from lab.progress import Progress
@@ -80,6 +80,12 @@ class Binaries:
         for part in self._pins.compiled:
             if part not in self._pins.on_demand:
                 build_part(self._pins, part, self._progress)
+        for part in self._pins.fetched:
+            self.files(part)
+
+    def files(self, part: str) -> Path:
+        """The directory of a part that is files rather than programs, fetched now if need be."""
+        return fetch_part(self._pins, part, self._progress)
 
     def require_cluster(self) -> None:
         """Have everything that a cluster needs, or say in one line what is missing."""

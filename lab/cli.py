@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +40,13 @@ Name = Annotated[
         help="The lab's name; several labs may run at a time.",
     ),
 ]
+
+
+class Carrier(StrEnum):
+    """Whether a link has one."""
+
+    ON = "on"
+    OFF = "off"
 
 
 def _lab(name: str) -> Lab:
@@ -216,6 +224,17 @@ def unplug(node_name: str, link: str, name: Name = DEFAULT_NAME) -> None:
 
 
 @app.command()
+def carrier(
+    node_name: str,
+    link: str,
+    state: Annotated[Carrier, typer.Argument(help="What the link is to have.")],
+    name: Name = DEFAULT_NAME,
+) -> None:
+    """Give a node's link a carrier, or take it away, as if its cable were pulled."""
+    _lab(name).set_carrier(node_name, link, on=state is Carrier.ON)
+
+
+@app.command()
 def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster up.")] = False,
 ) -> None:
@@ -284,15 +303,13 @@ def driver_up(
         list[str] | None,
         typer.Argument(
             metavar="[-- OPTION...]",
-            help="Options of `netclaim driver`, after `--`: `-- --shared-link eth1`.",
+            help="Options of the driver, after `--`: `-- --attachments eth1=10`.",
         ),
     ] = None,
 ) -> None:
     """Run the driver on every node, with a token bound to that node and minimal rights."""
-    if program and options:
-        raise UsageError("options after -- are for netclaim's own driver; leave out --program")
     record = (
-        program_driver(driver_name, program)
+        program_driver(driver_name, program, *(options or ()))
         if program
         else netclaim_driver(driver_name, *(options or ()))
     )

@@ -41,9 +41,9 @@ def netclaim_driver(name: str, *options: str) -> DriverRecord:
     return DriverRecord(name=name, command=command)
 
 
-def program_driver(name: str, program: Path) -> DriverRecord:
+def program_driver(name: str, program: Path, *options: str) -> DriverRecord:
     """A driver that is a Python program of its own, built on the framework."""
-    return DriverRecord(name=name, command=(sys.executable, str(program.absolute())))
+    return DriverRecord(name=name, command=(sys.executable, str(program.absolute()), *options))
 
 
 def grant(kubectl: Kubectl, drivers: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import yaml
 
-__all__ = ["PARTS_DIR", "CompiledPart", "Pins", "cache_root", "load_pins"]
+__all__ = ["PARTS_DIR", "CompiledPart", "FetchedPart", "Pins", "cache_root", "load_pins"]
 
 PARTS_DIR = Path(__file__).parent / "parts"
 NEWEST = "kubernetes"
@@ -29,6 +29,15 @@ class CompiledPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rename: dict[str, str] = {}
 
 
+class FetchedPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Files of a module in the Go module registry, with the module's hash as go.sum has it."""
+
+    module: str
+    version: str
+    sum: str
+    files: tuple[str, ...]
+
+
 class GoPin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The compiler."""
 
@@ -42,6 +51,7 @@ class Pins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compiled: dict[str, CompiledPart]
     on_demand: tuple[str, ...]
     debian: dict[str, str]
+    fetched: dict[str, FetchedPart]
 
     @property
     def kubernetes(self) -> tuple[str, ...]:
@@ -72,6 +82,12 @@ class Pins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Where the part's binaries lie once they are built."""
         part = self.compiled[name]
         return cache_root() / f"{name}-{part.version}-{self.key(name)}"
+
+    def fetched_dir(self, name: str) -> Path:
+        """Where the files of a fetched part lie once they are there."""
+        part = self.fetched[name]
+        key = hashlib.sha256(msgspec.json.encode(part, order="sorted")).hexdigest()[:12]
+        return cache_root() / f"{name}-{part.version}-{key}"
 
 
 def load_pins() -> Pins:

@@ -18,6 +18,11 @@ OLDEST = 32  # 1.32 has the first beta of the API, and the first device status
 GENERAL = 34  # from 1.34 on, DRA is there without being asked for, with v1 of the API
 V1BETA2 = 33  # the first release with this version of the API
 ROLLS = 33  # the first whose kubelet knows two processes of a driver
+TAINTS = 36  # from 1.36 on, devices can have taints without a feature gate
+TAINTS_ALPHA = 33  # the first release that knows them; rules for them are a part of it up to 1.34
+TAINT_RULES = 37  # from 1.37 on, an admin can write a rule that taints devices, in v1 of the API
+TAINT_RULES_BETA = 36  # in v1beta2 of the API; before that, in v1alpha3
+TAINT_RULES_GATE = 35  # the first release where rules have a feature gate of their own
 SHARES = 36  # from 1.36 on, a device can be given to several claims without a feature gate
 
 
@@ -49,13 +54,28 @@ class Release:
     @property
     def feature_gates(self) -> dict[str, bool]:
         """What has to be switched on in every component."""
-        if self.minor >= GENERAL:
-            return {}
-        return {
-            "DynamicResourceAllocation": True,
-            "DRAResourceClaimDeviceStatus": True,
-            "DRAAdminAccess": True,
-        }
+        gates = []
+        if self.minor < GENERAL:
+            gates += ["DynamicResourceAllocation", "DRAResourceClaimDeviceStatus", "DRAAdminAccess"]
+        if TAINTS_ALPHA <= self.minor < TAINTS:
+            gates.append("DRADeviceTaints")
+        if TAINT_RULES_GATE <= self.minor < TAINT_RULES:
+            gates.append("DRADeviceTaintRules")
+        return dict.fromkeys(gates, True)
+
+    @property
+    def taints_devices(self) -> bool:
+        """Whether a driver's taints keep pods away."""
+        return self.minor >= TAINTS_ALPHA
+
+    @property
+    def taint_rules(self) -> str:
+        """The newest version of the API that has DeviceTaintRules; empty: none has."""
+        if self.minor >= TAINT_RULES:
+            return "v1"
+        if self.minor >= TAINT_RULES_BETA:
+            return "v1beta2"
+        return "v1alpha3" if self.minor >= TAINTS_ALPHA else ""
 
     @property
     def resource_version(self) -> Version:
@@ -76,6 +96,8 @@ class Release:
 
     @property
     def runtime_config(self) -> str:
-        """The older versions of the API, which manifests still use."""
+        """The older versions of the API, which manifests still use, and the one with rules."""
         versions = ["v1beta1", *(["v1beta2"] if self.minor >= V1BETA2 else [])]
+        if self.taint_rules == "v1alpha3":
+            versions.append(self.taint_rules)
         return ",".join(f"resource.k8s.io/{version}=true" for version in versions)

@@ -1,18 +1,18 @@
 """What a lab looks like: the same files as the embedded cluster's, read by the same code.
 
 The form is described in `netclaim.local.topology_file`; a mistake in it is the lab's UsageError.
-Limit: nodes have IPv4 addresses and plain links. What a file says beyond that is refused, except
-for labels, which the lab leaves out.
+Limit: nodes have IPv4 addresses, and links the default MTU of the kernel. What a file says beyond
+that is refused, except for labels, which the lab leaves out.
 """
 
 from pathlib import Path
 
 from lab.errors import UsageError
-from netclaim.local.topology import DEFAULT_TOPOLOGY, Network, Topology
+from netclaim.local.topology import DEFAULT_TOPOLOGY, Hardware, Link, Network, Topology
 from netclaim.local.topology_file import TopologyError
 from netclaim.local.topology_file import load_topology as read_topology
 
-__all__ = ["DEFAULT_TOPOLOGY", "Network", "Topology", "load_topology"]
+__all__ = ["DEFAULT_TOPOLOGY", "Hardware", "Link", "Network", "Topology", "load_topology"]
 
 
 def load_topology(path: Path) -> Topology:
@@ -24,6 +24,6 @@ def load_topology(path: Path) -> Topology:
     if any(subnet.version == 6 for subnet in topology.primary.subnets):
         raise UsageError(f"{path}: the lab's nodes have IPv4 addresses only; remove IPv6 subnets")
     links = [link for network in topology.networks for link in network.links]
-    if any(link.mtu is not None or link.hardware is not None for link in links):
-        raise UsageError(f"{path}: the lab's links are plain; remove mtu, speed and the like")
+    if any(link.mtu is not None for link in links):
+        raise UsageError(f"{path}: the lab does not set the MTU of links; remove mtu")
     return topology

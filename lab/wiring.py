@@ -4,6 +4,7 @@ The closet is a network namespace of its own, so the machine's own interfaces, a
 stay as they are, and any subnet may be used.
 """
 
+import json
 import subprocess
 import zlib
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from lab.errors import BootError
 from lab.linux import Process
 from lab.topology import Network, Topology
 
-__all__ = ["plug", "unplug", "wire_closet", "wire_node"]
+__all__ = ["plug", "set_carrier", "set_up", "unplug", "wire_closet", "wire_node"]
 
 
 def wire_closet(closet: Process, topology: Topology) -> None:
@@ -33,16 +34,30 @@ def wire_node(closet: Process, init: Process, topology: Topology, node: str) -> 
 
 
 def plug(closet: Process, init: Process, network: Network, link: str) -> None:
-    """Give a running node one more link, up and without an address."""
+    """Give a running node one more link, without an address, and not up yet."""
     port = f"plug.{init.pid % 100000:x}.{zlib.crc32(link.encode()) & 0xFFF:x}"
     cable = [f"link add {port} type veth peer name {link} netns {init.pid}"]
     _ip(closet, [*cable, f"link set {port} master {_bridge(network)}", f"link set {port} up"])
+
+
+def set_up(init: Process, link: str) -> None:
+    """Set a link of a running node up."""
     _ip(init, [f"link set {link} up"])
 
 
 def unplug(init: Process, link: str) -> None:
     """Pull a link out of a running node."""
     _ip(init, [f"link delete {link}"])
+
+
+def set_carrier(closet: Process, init: Process, link: str, *, on: bool) -> None:
+    """Switch the far end of a node's link on or off; the link has carrier while it is on."""
+    (near,) = json.loads(_ip(init, [f"link show dev {link}"], "-json"))
+    ports = json.loads(_ip(closet, ["link show"], "-json"))
+    far = next((port["ifname"] for port in ports if port["ifindex"] == near.get("link_index")), "")
+    if not far:
+        raise BootError(f"{link} does not lead to the wiring closet")
+    _ip(closet, [f"link set {far} {'up' if on else 'down'}"])
 
 
 def _cables(init: Process, topology: Topology, node: str) -> list[str]:
@@ -85,11 +100,12 @@ def _bridge(network: Network) -> str:
     return f"br-{network.name}"
 
 
-def _ip(inside: Process, lines: Sequence[str]) -> None:
-    """Run a batch of ip(8) in the network namespace of a process."""
+def _ip(inside: Process, lines: Sequence[str], *options: str) -> str:
+    """Run a batch of ip(8) in the network namespace of a process; returns what it prints."""
     done = subprocess.run(
-        ["nsenter", "-t", str(inside.pid), "-n", "ip", "-batch", "-"],
+        ["nsenter", "-t", str(inside.pid), "-n", "ip", *options, "-batch", "-"],
         input="\n".join(lines), capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
         raise BootError("ip failed:", done.stderr.strip())
+    return done.stdout

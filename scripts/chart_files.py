@@ -6,7 +6,8 @@
 
 charts/netclaim/README.md is the prose of values.yaml as a table, and values.schema.json contains
 the schema of the driver's settings; both are made without helm. deploy/netclaim.yaml is the whole
-chart for people without helm, and deploy/rbac.yaml, node-admission.yaml and claim-admission.yaml
+chart for people without helm, but for its namespace, which has to outlast the driver's pods
+(deploy/namespace.yaml), and deploy/rbac.yaml, node-admission.yaml and claim-admission.yaml
 are parts of it, for other drivers and for the lab; helm renders these.
 Promise: the chart is the one source. Limit: the manifests are for a cluster of `KUBERNETES`.
 """
@@ -132,8 +133,11 @@ def plain_files() -> dict[Path, str]:
 
 def manifests(helm: Path) -> dict[Path, str]:
     """What helm renders."""
-    whole = HEAD + NAMESPACE_OBJECT + rendered(helm, "--no-hooks", "--skip-tests")
-    made = {DEPLOY / "netclaim.yaml": whole}
+    whole = rendered(helm, "--no-hooks", "--skip-tests").removeprefix("---\n")
+    made = {
+        DEPLOY / "namespace.yaml": HEAD + NAMESPACE_OBJECT,
+        DEPLOY / "netclaim.yaml": HEAD + whole,
+    }
     for part in PARTS:
         text = rendered(helm, f"--show-only=templates/{part}.yaml")
         if part == "rbac":

@@ -207,6 +207,21 @@ ROWS: Final = (
                 width=6,
             ),
             Panel(
+                "Tainted devices",
+                "Taints of devices, for each node and effect: NoSchedule keeps new pods away, "
+                "NoExecute evicts those that run.",
+                "short",
+                (Query(gauge("netclaim_device_taints", "node, effect"), "{{node}} {{effect}}"),),
+                width=6,
+            ),
+            Panel(
+                "Carriers lost",
+                "How often links lost their carrier, for each node.",
+                "short",
+                (Query(increase("netclaim_carrier_losses_total", "node"), "{{node}}"),),
+                width=6,
+            ),
+            Panel(
                 "Prepared claims",
                 "Claims that hold devices, for each node.",
                 "short",
@@ -285,6 +300,37 @@ ROWS: Final = (
                         "{{network}} {{family}}",
                     ),
                 ),
+                width=6,
+            ),
+        ),
+    ),
+    Row(
+        "Shared links",
+        (
+            Panel(
+                "Interfaces of a link",
+                "Interfaces that pods have of each link, on the node that has most.",
+                "short",
+                (Query(f"max by (link) (netclaim_link_attachments{{{OF}}})", "{{link}}"),),
+                width=6,
+            ),
+            Panel(
+                "Promised bandwidth",
+                "The sum of what the interfaces of a link are limited to, on the node with most.",
+                "bps",
+                (
+                    Query(
+                        f"max by (link) (netclaim_link_limits_bits_per_second{{{OF}}})",
+                        "{{link}}",
+                    ),
+                ),
+                width=6,
+            ),
+            Panel(
+                "Limits put back",
+                "Limits that somebody in a pod had removed.",
+                "short",
+                (Query(rate("netclaim_limits_restored_total", "driver"), "{{driver}}"),),
                 width=6,
             ),
         ),

@@ -319,12 +319,29 @@ def _policy() -> str:
         f"level; ask a cluster admin to choose one of {', '.join(map(str, Level))}'",
     )
     for name, what in refusals.items():
-        lines += _validation(
-            f"variables.level == '{Level.PRIVILEGED}' || size(variables.{name}) == 0",
+        message = (
             f"'{what} ' + variables.{name}[0] + ' in the parameters needs the policy level "
-            f"{Level.PRIVILEGED}, but the namespace has ' + variables.level + '; {GRANT}'",
+            f"{Level.PRIVILEGED}, but the namespace has ' + variables.level + '; {GRANT}'"
+        )
+        if name == "wrongTypes":
+            message = (
+                f"variables.{name}[0] in {_cel(sorted(TYPES))} ? {message} : {_unknown_type()}"
+            )
+        lines += _validation(
+            f"variables.level == '{Level.PRIVILEGED}' || size(variables.{name}) == 0", message
         )
     return "\n".join(lines) + "\n"
+
+
+def _unknown_type() -> str:
+    """What is said of a type that is not in the table: a program of the admin's, or a mistake."""
+    names = ", ".join(sorted(_allowed(TYPES, {})))
+    return (
+        f"'netclaim has no CNI plugin ' + variables.wrongTypes[0] + '; claims may use {names}' + "
+        "variables.claimPlugins.map(name, ', ' + name).join() + '. Check the spelling; if it is a "
+        "program on the nodes, ask a cluster admin to set it in the DeviceClass or to allow it by "
+        "--claim-plugins'"
+    )
 
 
 def _validation(expression: str, message: str) -> list[str]:

@@ -98,7 +98,7 @@ async def _observed(stream: Any, for_s: float) -> int:
         file.flush()
         topology = load_topology(Path(file.name))
     series: dict[str, list[str]] = {}
-    async with embedded_cluster(topology, [DRIVER], driver_flags=["--shared-link=eth1"]) as cluster:
+    async with embedded_cluster(topology, [DRIVER], driver_flags=[]) as cluster:
         _create(cluster, CLASS, "shared", {})
         _create(cluster, CLASS, "storage", _class())
         for name, spec in _templates().items():

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from netclaim.framework import Driver, serve
 from netclaim.model import Claim, Device, Plan, Prepared
 
-COUNT = 300  # three slices: 128, 128 and 44
+COUNT = 300  # five slices: four of 64, and 44
 
 
 class Many(Driver):

@@ -11,7 +11,7 @@ __all__ = ["clear", "own_namespace"]
 
 # What holds devices, addresses and places on nodes, and what would make more of it: first the
 # makers. Whatever else a namespace has is in nobody's way.
-IN_THE_WAY = "deployments,replicasets,pods,resourceclaims"
+IN_THE_WAY = "deployments,statefulsets,replicasets,pods,resourceclaims"
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import yaml
 from lab.binaries import Binaries
 from lab.cluster import Lab
 from lab.helm import CHART, CHART_NAMESPACE
+from lab.kubectl import KubectlError
 from lab.progress import Progress
 from scripts import chart_files
 
@@ -227,7 +228,7 @@ def test_pods_are_replaced_only_if_they_have_to_be(render: Render) -> None:
         found: dict[str, Any] = render(*values)[DAEMON_SET]["spec"]["template"]
         return found
 
-    assert template("settings.policy=restricted", "settings.sharedLink={eth1}") == template()
+    assert template("settings.policy=restricted", "settings.attachments={eth1=10}") == template()
     assert template("settings.runtimeHook=cni") != template()
 
 
@@ -279,6 +280,16 @@ def test_metrics_are_served_to_others_only_on_demand(render: Render) -> None:
         (("metrics.serviceMonitor.enabled=true",), "1.36.0", "needs metrics.enabled=true"),
         (("update.mode=handover",), "1.32.5", "update.mode=handover needs kubelet 1.33"),
         (("serviceAccount.create=false",), "1.36.0", "set serviceAccount.name"),
+        (
+            ("serviceAccount.create=false", "admission.nodes=false"),
+            "1.36.0",
+            "needs a service account of its own",
+        ),
+        (
+            ("serviceAccount.create=false", "serviceAccount.name=default"),
+            "1.36.0",
+            "needs a service account of its own",
+        ),
         (("paths.kubelet=var/lib/kubelet",), "1.36.0", "does not match pattern"),
         (("nameOverride=Net_Claim",), "1.36.0", "at '/nameOverride': .* does not match pattern"),
         (("serviceAccount.name=a b",), "1.36.0", "at '/serviceAccount/name': .* does not match"),
@@ -366,3 +377,30 @@ def test_a_cluster_accepts_all_of_it(helm: Path, lab: Lab) -> None:
         check=True,
     )
     lab.kubectl()("apply", "--dry-run=server", "--filename=-", stdin=rendered.stdout)
+
+
+def test_the_prometheus_operator_accepts_its_objects(helm: Path, lab: Lab) -> None:
+    """Every field of the ServiceMonitor and of the PrometheusRule is in the operator's own API."""
+    definitions = str(Binaries(Progress()).files("prometheus-operator"))
+    kubectl = lab.kubectl()
+    kubectl("apply", "--server-side", f"--filename={definitions}")
+    try:
+        kubectl("wait", "--for=condition=Established", f"--filename={definitions}")
+        every = ("enabled", "serviceMonitor.enabled", "prometheusRule.enabled")
+        command = [str(helm), "template", "operated", str(CHART), "--namespace=default"]
+        command += [f"--kubeconfig={lab.state.kubeconfig}", "--validate"]
+        command += ["--show-only=templates/metrics.yaml"]
+        rendered = subprocess.run(
+            [*command, *(f"--set=metrics.{each}=true" for each in every)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        strict = ("apply", "--dry-run=server", "--validate=strict", "--filename=-")
+        said = kubectl(*strict, stdin=rendered)
+        assert "servicemonitor.monitoring.coreos.com/operated-netclaim" in said
+        assert "prometheusrule.monitoring.coreos.com/operated-netclaim" in said
+        with pytest.raises(KubectlError, match=r'unknown field "spec.groups\[0\]'):
+            kubectl(*strict, stdin=rendered.replace("alert:", "alarm:"))
+    finally:
+        kubectl("delete", f"--filename={definitions}", "--wait=true")

@@ -23,14 +23,14 @@ def many(drivers: DriverSet, admin: Kubectl) -> Iterator[str]:
     admin("delete", "deviceclass", "many")
 
 
-def test_three_slices_make_one_pool(kubectl: Kubectl, many: str) -> None:
-    """300 devices are published in slices of at most 128, and the last one can be claimed."""
+def test_several_slices_make_one_pool(kubectl: Kubectl, many: str) -> None:
+    """300 devices are published in slices of at most 64, and the last one can be claimed."""
     selector = f"--field-selector=spec.driver={many},spec.nodeName=kind-worker"
     slices = eventually(
-        lambda: kubectl.items("resourceslices", selector), lambda s: len(s) == 3, "three slices"
+        lambda: kubectl.items("resourceslices", selector), lambda s: len(s) == 5, "five slices"
     )
-    assert sorted(len(s["spec"]["devices"]) for s in slices) == [COUNT - 256, 128, 128]
-    assert {s["spec"]["pool"]["resourceSliceCount"] for s in slices} == {3}
+    assert sorted(len(s["spec"]["devices"]) for s in slices) == [COUNT - 256, *[64] * 4]
+    assert {s["spec"]["pool"]["resourceSliceCount"] for s in slices} == {5}
     assert len({s["spec"]["pool"]["generation"] for s in slices}) == 1
     expression = f'device.attributes["{many}"].index == {COUNT - 1}'
     exactly = {"deviceClassName": "many", "selectors": [{"cel": {"expression": expression}}]}

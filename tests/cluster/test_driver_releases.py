@@ -130,6 +130,7 @@ def test_tenants_hear_the_policy_at_apply(served: Lab) -> None:
     try:
         said = eventually(lambda: refusal("bridge"), bool, "the policy in effect")
         assert "the CNI plugin bridge in the parameters needs the policy level privileged" in said
+        assert "netclaim has no CNI plugin macvaln; claims may use" in refusal("macvaln")
         assert refusal("macvlan") == ""
     finally:
         admin("delete", "--filename", str(ADMISSION))

@@ -327,7 +327,7 @@ class FakeFiles:
     def __init__(self) -> None:
         self.written: set[str] = set()
 
-    async def write(self, prepared: Prepared) -> Mapping[DeviceKey, str]:
+    async def write(self, prepared: Prepared, pod_claim_name: str) -> Mapping[DeviceKey, str]:
         """Noted; ids for the plans with edits."""
         self.written.add(prepared.claim.uid)
         return {
@@ -339,6 +339,20 @@ class FakeFiles:
     async def remove(self, claim_uid: str) -> None:
         """No longer noted."""
         self.written.discard(claim_uid)
+
+
+class FakeFacts:
+    """What containers can read, only noted: the claims in the order in which they were told."""
+
+    def __init__(self) -> None:
+        self.refreshed: list[str] = []
+        self.fault: Exception | None = None
+
+    def refresh(self, claim_uid: str) -> None:
+        """Noted."""
+        if self.fault is not None:
+            raise self.fault
+        self.refreshed.append(claim_uid)
 
 
 class Stage:
@@ -366,12 +380,14 @@ class Stage:
         self.hooked = asyncio.Event()
         self.hooked.set()
         self.marks = FakeMarks()
+        self.facts = FakeFacts()
         self.kubelet = FakeKubelet()
         detacher = Detacher(
             self.driver,
             journal,
             reports=self.reports,
             marks=self.marks,
+            facts=self.facts,
             metrics=self.metrics,
             clock=self.clock,
             has_netns=self.has_netns,
@@ -383,6 +399,7 @@ class Stage:
             detacher,
             reports=self.reports,
             marks=self.marks,
+            facts=self.facts,
             metrics=self.metrics,
             hook_time=self.hook_time,
             limits=limits,

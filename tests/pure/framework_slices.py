@@ -19,6 +19,7 @@ class SliceServer:
         self.objects: dict[str, JsonObject] = {}
         self.operations: list[Operation] = []
         self.faults: list[Exception] = []
+        self.probes = 0
         self.admit: Callable[[JsonObject], None] = lambda obj: None
         self._version = 0
         self._changed = asyncio.Event()
@@ -46,6 +47,14 @@ class SliceServer:
             raise self.faults.pop(0)
         self.operations.append(operation)
         return self.carry_out(operation)
+
+    async def probe(self, obj: JsonObject) -> JsonObject | None:
+        """What would be stored of it."""
+        await asyncio.sleep(0)
+        self.probes += 1
+        tried = copy.deepcopy(obj)
+        self.admit(tried)
+        return tried
 
     def carry_out(self, operation: Operation) -> JsonObject | None:
         """One operation, with its preconditions."""

@@ -217,6 +217,20 @@ def test_the_network_of_a_class_is_checked_too(named: str) -> None:
         assert lines(CLASS + config, claim) == [told]
 
 
+def test_what_takes_a_link_asks_for_it_alone() -> None:
+    """A request that the driver would refuse on a shared link is a doubt, at its line."""
+    greedy = CLAIM.replace("type: macvlan", "type: host-device")
+    (told,) = lines(CLASS, greedy)
+    assert "warning: spec.devices.requests[0].exactly: host-device takes a link" in told
+    assert 'write `capacity: {requests: {attachments: "2"}}` into the request' in told
+    asked = "        capacity: {requests: {attachments: 2}}\n        deviceClassName"
+    assert lines(CLASS, greedy.replace("        deviceClassName", asked, 1)) == []
+    one = asked.replace("2}", '"1"}', 1)
+    assert len(lines(CLASS, greedy.replace("        deviceClassName", one, 1))) == 1
+    of_functions = CLASS.replace("device.driver ==", "device.attributes[D].isSriovVf && 1 ==", 1)
+    assert not any("takes a link" in line for line in lines(of_functions, greedy))
+
+
 def test_a_misspelt_plugin_is_guessed() -> None:
     """It is a mistake where programs may not be named, and a doubt where the nodes may have it."""
     (told,) = lines(CLASS, CLAIM.replace("macvlan", "macvln"))
@@ -358,15 +372,39 @@ def test_alternatives_are_checked_each() -> None:
 @pytest.mark.parametrize(
     ("field", "line"),
     [
-        ("count: 3", "x:18: error: spec.devices.requests[0].exactly: got 3 devices"),
-        ("allocationMode: All", "x:20: warning: spec.devices.requests[0].exactly.allocationMode"),
+        pytest.param(
+            "count: 3",
+            "x:28: error: spec.devices.config[0].opaque.parameters.ifName: the request nic has 3 "
+            "devices, but net1 is the name of one interface; write a pattern, for example net%d",
+            id="count",
+        ),
+        pytest.param(
+            "allocationMode: All",
+            "x:20: warning: spec.devices.requests[0].exactly.allocationMode: All may allocate "
+            "several devices, but net1 is the name of one interface; write a pattern as ifName, "
+            "for example net%d",
+            id="all",
+        ),
     ],
 )
-def test_an_interface_is_made_of_one_device(field: str, line: str) -> None:
-    """More than one device for a request of ours is a mistake, and perhaps more a doubt."""
+def test_several_devices_need_a_pattern(field: str, line: str) -> None:
+    """One name for several devices is a mistake, for perhaps several a doubt; a pattern is fine."""
     wanted = "deviceClassName: nic\n"
-    found = lines(CLASS, CLAIM.replace(wanted, f"{wanted}        {field}\n"))
-    assert [one[: len(line)] for one in found] == [line]
+    claim = CLAIM.replace(wanted, f"{wanted}        {field}\n")
+    assert lines(CLASS, claim) == [line]
+    assert lines(CLASS, claim.replace("net1", "net%d")) == []
+
+
+def test_patterns_of_a_pods_claims() -> None:
+    """Each claim counts from 0, so two claims of a pod cannot have the same pattern."""
+    wanted = "deviceClassName: nic\n"
+    claim = CLAIM.replace(wanted, f"{wanted}        count: 3\n").replace("net1", "net%d")
+    other = claim.replace("name: storage", "name: other", 1)
+    pod = yaml.safe_load(POD)
+    pod["spec"]["resourceClaims"].append({"name": "more", "resourceClaimName": "other"})
+    (line,) = lines(CLASS, claim, other, yaml.safe_dump(pod))
+    assert 'the interface name "net0" (and 2 more) is already used by the claim "' in line
+    assert lines(CLASS, claim, other.replace("net%d", "data%d"), yaml.safe_dump(pod)) == []
 
 
 def test_admin_access_needs_a_label() -> None:

@@ -7,7 +7,7 @@ import pytest_asyncio
 
 from netclaim.chained import AGAIN, OK, Answer, Listing
 from netclaim.cli.asking import NoDriverError
-from netclaim.cli.driver_retire import LOOKS_UNTIL_ASKED, reason_to_retire, wait_for_pods
+from netclaim.cli.driver_retire import LOOKS_UNTIL_ASKED, make_sure, reason_to_retire, wait_for_pods
 from netclaim.kube import Client, ForbiddenError, UnreachableError
 from tests.pure.kube_stub import Reply, StubServer, client_of, serve_stub, status
 
@@ -60,11 +60,37 @@ async def test_daemon_set_goes(stub: StubServer, client: Client, reply: Reply, s
     assert said in await reason(client)
 
 
+async def sure(stub: StubServer) -> tuple[str, list[float]]:
+    """What is believed in the end, and how long it took."""
+    paused: list[float] = []
+
+    async def ask() -> str:
+        async with client_of(stub) as fresh:
+            return await reason(fresh)
+
+    async def pause(pause_s: float) -> None:
+        paused.append(pause_s)
+
+    return await make_sure(ask, pause=pause), paused
+
+
 @pytest.mark.asyncio
-async def test_account_is_gone(stub: StubServer, client: Client) -> None:
+async def test_account_is_gone(stub: StubServer) -> None:
     """An uninstall deletes the account, whose tokens are worthless from then on."""
-    stub.on("GET", DAEMON_SET, refused(401, "Unauthorized"), refused(401, "Unauthorized"))
-    assert "service account" in await reason(client)
+    stub.on("GET", DAEMON_SET, *[refused(401, "Unauthorized")] * 8)
+    why, paused = await sure(stub)
+    assert "service account" in why
+    assert paused == [2, 4, 6]
+
+
+@pytest.mark.asyncio
+async def test_token_is_refused_for_a_moment(stub: StubServer) -> None:
+    """An API server that starts refuses everybody: that does not keep the next driver away."""
+    there = Reply({"metadata": {"name": "netclaim"}})
+    stub.on("GET", DAEMON_SET, *[refused(401, "Unauthorized")] * 2, there)
+    why, paused = await sure(stub)
+    assert why == ""
+    assert paused == [2, 4]
 
 
 @pytest.mark.asyncio

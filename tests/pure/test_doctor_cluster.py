@@ -1,5 +1,6 @@
 """What the doctor finds in a cluster, for what cannot be broken on the lab."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -35,6 +36,7 @@ SLICES, CLAIMS, CLASSES = (
 )
 POLICIES = f"{ADMISSION}/validatingadmissionpolicies"
 BINDINGS = f"{ADMISSION}/validatingadmissionpolicybindings"
+CONFIG_MAP = f"/api/v1/namespaces/{SPACE}/configmaps/netclaim-settings"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 FORBIDDEN = Reply(status(403, "Forbidden", "nodes is forbidden: no"), status=403)
 GONE = Reply(status(404, "NotFound", "not found"), status=404)
@@ -87,31 +89,59 @@ def without(kind: str, name: str) -> list[Any]:
     return [each for each in policies(kind) if each["metadata"]["name"] != name]
 
 
+SETTINGS = "apiVersion: driver.netclaim.dev/v1alpha1\nkind: DriverConfiguration\n"
+
+
 def daemon_set(
-    ready: int = 2, account: str = "netclaim-driver", tag: str = __version__, updated: int = 2
+    ready: int = 2,
+    account: str = "netclaim-driver",
+    tag: str = __version__,
+    updated: int = 2,
+    state: Any = None,
+    settings: str = SETTINGS,
 ) -> dict[str, Any]:
     """A cluster with the driver's DaemonSet as the chart makes it; one pod is not ready."""
-    containers = [{"name": "driver", "image": f"example.com:5000/netclaim:{tag}"}]
-    pods = [driver_pod("one"), driver_pod("two", "True" if ready == 2 else "False")]
+    driver = {
+        "name": "driver",
+        "image": f"example.com:5000/netclaim:{tag}",
+        "env": [{"name": "NETCLAIM_CONFIG", "value": "/etc/netclaim/config.yaml"}],
+        "volumeMounts": [{"name": "settings", "mountPath": "/etc/netclaim"}],
+    }
+    spec = {
+        "serviceAccountName": account,
+        "containers": [driver],
+        "volumes": [{"name": "settings", "configMap": {"name": "netclaim-settings"}}],
+    }
+    pods = [driver_pod("one"), driver_pod("two", "True" if ready == 2 else "False", state)]
     made = {
         "metadata": {"name": "netclaim", "namespace": SPACE},
-        "spec": {"template": {"spec": {"serviceAccountName": account, "containers": containers}}},
+        "spec": {"template": {"spec": spec}},
         "status": {
             "desiredNumberScheduled": 2, "numberReady": ready, "updatedNumberScheduled": updated,
         },
     }  # fmt: skip
-    return {"/apis/apps/v1/daemonsets": [made], f"/api/v1/namespaces/{SPACE}/pods": pods}
-
-
-def driver_pod(node: str, ready: str = "True") -> Any:
-    """A pod of it."""
     return {
-        "metadata": {"name": f"netclaim-{node}", "namespace": SPACE},
-        "spec": {"nodeName": node, "containers": [{"name": "driver"}]},
-        "status": {"conditions": [{"type": "Ready", "status": ready}]},
+        "/apis/apps/v1/daemonsets": [made],
+        f"/api/v1/namespaces/{SPACE}/pods": pods,
+        CONFIG_MAP: {"data": {"config.yaml": settings}},
     }
 
 
+def driver_pod(node: str, ready: str = "True", state: Any = None, **metadata: Any) -> Any:
+    """A pod of it, in whose container something is going on."""
+    container = {"name": "driver", "state": state or {"running": {}}, "restartCount": 3}
+    return {
+        "metadata": {"name": f"netclaim-{node}", "namespace": SPACE, **metadata},
+        "spec": {"nodeName": node, "containers": [{"name": "driver"}]},
+        "status": {
+            "conditions": [{"type": "Ready", "status": ready}],
+            "containerStatuses": [container],
+        },
+    }
+
+
+CRASHED = {"waiting": {"reason": "CrashLoopBackOff"}}
+LEAVING = driver_pod("two", deletionTimestamp="2026-11-18T03:00:00Z")
 HALF = links("one", link("eth1"), slices=2)
 OFF = gates(DRAConsumableCapacity=False, DRAResourceClaimDeviceStatus=False)
 AHEAD = "2026-11-17T03:05:00.000000Z"
@@ -159,6 +189,17 @@ AHEAD = "2026-11-17T03:05:00.000000Z"
          {"rbac-own": "unknown"}, "list resourceslices"),
         (daemon_set(ready=1), {"driver-pods": "error"},
          "1 of 2 pods of netclaim-system/netclaim are ready; not on two"),
+        (daemon_set(ready=1, state=CRASHED), {"driver-pods": "error"},
+         "not on two (CrashLoopBackOff)"),
+        ({f"/api/v1/namespaces/{SPACE}/pods": [LEAVING]}, {"driver-pods": "warning"},
+         "is being uninstalled; on two it stays"),
+        (daemon_set(settings=f"{SETTINGS}sharedLinks: [eth1]\nlogLevel: loud\n"),
+         {"driver-settings": "error"}, "config.yaml:3"),
+        (daemon_set(settings=f"{SETTINGS}linkFilter: device.mtu > 1\n"),
+         {"driver-settings": "error"}, "ConfigMap netclaim-system/netclaim-settings:"),
+        ({**daemon_set(), CONFIG_MAP: GONE}, {"driver-settings": "error"}, "no driver can start"),
+        ({**daemon_set(), CONFIG_MAP: {"data": {}}}, {"driver-settings": "error"},
+         "has no config.yaml"),
         (daemon_set(updated=1), {"driver-pods": "warning"}, "1 of 2 pods"),
         (daemon_set(tag="0.0.9"), {"driver-version": "warning"}, "the driver is 0.0.9"),
         (daemon_set(account="other"), {"policies-node": "error"},
@@ -269,6 +310,33 @@ async def test_healthy_daemon_set() -> None:
     found = await found_in(daemon_set())
     assert not_ok(found) == {}
     assert {each.finding.outcome for each in found.values()} == {Outcome.OK}
+
+
+@pytest.mark.asyncio
+async def test_policies_of_two_drivers() -> None:
+    """Each driver has policies of its own, and the doctor looks at those of the one it is for."""
+    own = [
+        {**each, "metadata": {**each["metadata"], "name": f"second-{each['metadata']['name']}"}}
+        for each in policies("ValidatingAdmissionPolicy")
+    ]
+    bound = [
+        {**each, "spec": {**each["spec"], "policyName": f"second-{each['spec']['policyName']}"}}
+        for each in policies("ValidatingAdmissionPolicyBinding")
+    ]
+    bound += policies("ValidatingAdmissionPolicyBinding")
+    text = json.dumps(policies("ValidatingAdmissionPolicy"))
+    others = json.loads(text.replace(DRIVER, "other.example.com"))
+    found = await found_in({POLICIES: [*others, *own], BINDINGS: bound})
+    assert not_ok(found) == {}
+
+
+@pytest.mark.asyncio
+async def test_how_to_look_into_a_pod() -> None:
+    """Nothing can be executed in a container that does not run: its last log says more."""
+    running = (await found_in(daemon_set(ready=1)))["driver-pods"].finding.remedy
+    assert "exec netclaim-two -- netclaim doctor --node" in running
+    crashed = (await found_in(daemon_set(ready=1, state=CRASHED)))["driver-pods"].finding.remedy
+    assert crashed == f"kubectl -n {SPACE} logs netclaim-two --previous"
 
 
 @pytest.mark.asyncio

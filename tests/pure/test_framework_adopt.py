@@ -71,6 +71,44 @@ async def test_lost_journal_knows_all_pods_of_a_shared_claim(tmp_path: Path) -> 
 
 
 @pytest.mark.asyncio
+async def test_lost_journal_knows_whose_interface_is_whose(tmp_path: Path) -> None:
+    """Of a shared claim, each pod has the interface that the status lists for it."""
+    listed = [
+        {"name": uid, "uid": uid, "interfaceName": "net1", "ips": [f"192.0.2.{number}/24"]}
+        for number, uid in enumerate(("pod-1", "pod-2"), start=7)
+    ]
+    shared = reported(claim_of("red", pods=("pod-1", "pod-2")))
+    ready = (msgspec.structs.replace(shared.reported[0], data={"pods": listed}),)
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.claims.claims["red"] = msgspec.structs.replace(shared, reported=ready)
+        await node.synchronize(pod_of("pod-1", "s1"), pod_of("pod-2", "s2"))
+        await node.repairer.wait_idle()
+        leases = node.stage.journal.leases.values()
+        assert {
+            le.attachment.pod.id: le.attachment.interface.ips
+            for le in leases
+            if le.attachment.interface
+        } == {"s1": ("192.0.2.7/24",), "s2": ("192.0.2.8/24",)}
+        assert all(not lease.attachment.data for lease in leases)
+        assert node.stage.driver.calls == ["prepare red"]
+
+
+@pytest.mark.asyncio
+async def test_lost_journal_asks_the_driver_about_pods_of_a_shared_claim(tmp_path: Path) -> None:
+    """The driver's own word on each pod goes before the one interface that the status shows."""
+    async with node_in(tmp_path, complete=False) as node:
+        node.stage.driver.recalled = {"eth1"}
+        node.stage.claims.claims["red"] = reported(claim_of("red", pods=("pod-1", "pod-2")))
+        await node.synchronize(pod_of("pod-1", "s1"), pod_of("pod-2", "s2"))
+        await node.repairer.wait_idle()
+        leases = node.stage.journal.leases.values()
+        assert {le.attachment.pod.id: le.attachment.data for le in leases} == {
+            "s1": {"of": "s1"},
+            "s2": {"of": "s2"},
+        }
+
+
+@pytest.mark.asyncio
 async def test_lost_journal_completes_what_was_not_attached(tmp_path: Path) -> None:
     """A running pod whose claim does not say that it has its interface gets it."""
     async with node_in(tmp_path, complete=False) as node:

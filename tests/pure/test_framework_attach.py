@@ -246,7 +246,7 @@ async def test_failure(tmp_path: Path) -> None:
     async with stage_in(tmp_path) as stage:
         await stage.prepare(TWO)
         stage.driver.fail("attach eth2", RequestError("no addresses left"))
-        with pytest.raises(AttachError, match="request second: no addresses left"):
+        with pytest.raises(AttachError, match="request second, device eth2: no addresses left"):
             await stage.attacher.attach(pod_of())
         assert stage.states() == {"sandbox-1/eth1": "attached", "sandbox-1/eth2": "attaching"}
         await stage.attacher.release_sandbox(pod_of())

@@ -35,7 +35,7 @@ def names_in(directory: Path) -> list[str]:
 async def test_file(tmp_path: Path) -> None:
     """A claim's file has its devices with edits, under the ids that kubelet is told."""
     directory = CdiDirectory(tmp_path / "cdi", "net.example.com")
-    ids = await directory.write(prepared_of(EDITS, None))
+    ids = await directory.write(prepared_of(EDITS, None), "")
     assert ids == {("node-1", "eth0", "s1"): "net.example.com/claim=uid-red-eth0-s1"}
     (file,) = (tmp_path / "cdi").iterdir()
     assert json.loads(file.read_text()) == {
@@ -64,7 +64,7 @@ async def test_hook(tmp_path: Path) -> None:
     """A driver that holds containers has its hook in every device, beside the edits if any."""
     hook = ContainerHook("/opt/wait", ("wait", "--timeout", "35"), 40)
     directory = CdiDirectory(tmp_path, "net.example.com", hook)
-    ids = await directory.write(prepared_of(EDITS, None))
+    ids = await directory.write(prepared_of(EDITS, None), "")
     assert len(ids) == 2
     file = tmp_path / "net.example.com_uid-red.json"
     first, second = json.loads(file.read_text())["devices"]
@@ -85,8 +85,8 @@ async def test_hook(tmp_path: Path) -> None:
 async def test_again(tmp_path: Path) -> None:
     """Writing and removing may both be repeated; nothing unfinished is left."""
     directory = CdiDirectory(tmp_path, "net.example.com")
-    first = await directory.write(prepared_of(EDITS))
-    assert await directory.write(prepared_of(EDITS)) == first
+    first = await directory.write(prepared_of(EDITS), "")
+    assert await directory.write(prepared_of(EDITS), "") == first
     assert names_in(tmp_path) == ["net.example.com_uid-red.json"]
     for _ in range(2):
         await directory.remove("uid-red")
@@ -97,7 +97,7 @@ async def test_again(tmp_path: Path) -> None:
 async def test_nothing_to_hand_over(tmp_path: Path) -> None:
     """A claim whose plans edit nothing has no file."""
     directory = CdiDirectory(tmp_path / "cdi", "net.example.com")
-    assert await directory.write(prepared_of(None)) == {}
+    assert await directory.write(prepared_of(None), "") == {}
     assert not (tmp_path / "cdi").exists()
 
 
@@ -107,6 +107,6 @@ async def test_directory_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     directory = CdiDirectory(tmp_path / "file", "net.example.com")
     with pytest.raises(HostError, match="file"):
-        await directory.write(prepared_of(EDITS))
+        await directory.write(prepared_of(EDITS), "")
     with pytest.raises(HostError, match="file"):
         await directory.remove("uid-red")

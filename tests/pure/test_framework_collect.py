@@ -89,7 +89,7 @@ class Site:
         claim = claim_of("any")
         plan = Plan(claim.ref, device_of(), edits=ContainerEdits(env={"A": "b"}))
         ref = type(claim.ref)(uid, "default", "any")
-        await self.cdi.write(Prepared(ref, (plan,)))
+        await self.cdi.write(Prepared(ref, (plan,)), "")
         return self.cdi_dir / f"{DRIVER}_{uid}.json"
 
 

@@ -268,8 +268,13 @@ async def test_race_for_a_device(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "left",
-    [None, moved(RED, uid="uid-newer"), moved(RED, allocated=False, devices=())],
-    ids=["gone", "replaced", "deallocated"],
+    [
+        None,
+        moved(RED, uid="uid-newer"),
+        moved(RED, allocated=False, devices=()),
+        moved(RED, devices=(device_of("eth8"),)),
+    ],
+    ids=["gone", "replaced", "deallocated", "allocated anew"],
 )
 @pytest.mark.asyncio
 async def test_forgotten_claim_is_released(tmp_path: Path, left: Claim | None) -> None:
@@ -279,10 +284,57 @@ async def test_forgotten_claim_is_released(tmp_path: Path, left: Claim | None) -
         del stage.claims.claims["red"]
         if left is not None:
             stage.claims.claims["red"] = left
-        with pytest.raises(DeviceBusyError):
-            await stage.preparer.prepare(BLUE.ref)
         await stage.preparer.prepare(BLUE.ref)
         assert stage.driver.calls == ["unprepare red", "prepare blue"]
+
+
+@pytest.mark.parametrize(
+    ("refused", "other"),
+    [
+        ({"share_id": "a"}, {"share_id": "b"}),
+        ({}, {"admin_access": True}),
+    ],
+    ids=["another share", "admin access"],
+)
+@pytest.mark.asyncio
+async def test_refused_claim_holds_nobody_up(
+    tmp_path: Path, refused: dict[str, Any], other: dict[str, Any]
+) -> None:
+    """A claim that can never be prepared does not keep others from the link they share with it."""
+    never = claim_of("never", device_of(**refused))
+    blue = claim_of("blue", device_of(**other))
+    async with stage_in(tmp_path, never, blue) as stage:
+        stage.driver.fail("prepare never", RequestError("unknown key"), times=9)
+        for _ in range(2):
+            with pytest.raises(RequestError):
+                await stage.preparer.prepare(never.ref)
+            await stage.preparer.prepare(blue.ref)
+            await stage.preparer.unprepare(blue.ref)
+
+
+@pytest.mark.asyncio
+async def test_claim_prepared_anew_is_not_stale(tmp_path: Path) -> None:
+    """What was judged to be forgotten, and is prepared anew meanwhile, is left alone."""
+    async with stage_in(tmp_path, RED) as stage:
+        await stage.prepare(RED)
+        before = stage.journal.bookings[RED.uid]
+        stage.claims.claims["red"] = moved(RED, devices=(device_of("eth8"),))
+        await stage.preparer.prepare(RED.ref)
+        await stage.preparer.unprepare(RED.ref, only=before)
+        assert stage.journal.bookings[RED.uid].devices == (device_of("eth8"),)
+
+
+@pytest.mark.asyncio
+async def test_refused_claim_gives_its_link_back_at_once(tmp_path: Path) -> None:
+    """A link that a refused claim had alone is the next claim's, before kubelet releases it."""
+    async with stage_in(tmp_path, RED, BLUE) as stage:
+        stage.driver.fail("prepare red", RequestError("unknown key"))
+        with pytest.raises(RequestError):
+            await stage.preparer.prepare(RED.ref)
+        stage.claims.claims["red"] = moved(RED, allocated=False, devices=())
+        await stage.preparer.prepare(BLUE.ref)
+        assert list(stage.journal.bookings) == [BLUE.uid]
+        assert stage.driver.calls == ["prepare red", "unprepare red", "prepare blue"]
 
 
 @pytest.mark.asyncio
@@ -311,6 +363,7 @@ def test_who_excludes_whom(held: dict[str, Any], wanted: dict[str, Any], exclude
     """Shares of a device and admin access live side by side; everything else excludes."""
     booking = booking_of(claim_of("red", device_of(**held)))
     claim = claim_of("blue", device_of(**wanted))
-    assert (holder(claim, [booking]) is booking) == excluded
-    assert holder(claim_of("blue", device_of("eth9")), [booking]) is None
-    assert holder(claim_of("red"), [booking]) is None
+    excludes = ScriptedDriver().excludes
+    assert (holder(claim, [booking], excludes) is booking) == excluded
+    assert holder(claim_of("blue", device_of("eth9")), [booking], excludes) is None
+    assert holder(claim_of("red"), [booking], excludes) is None

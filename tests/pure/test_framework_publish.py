@@ -14,7 +14,7 @@ from netclaim.framework.publish import Publisher
 from netclaim.framework.slices import Pool
 from netclaim.framework.supervise import Backoff, Standing, supervise
 from netclaim.framework.testing import FakeClock
-from netclaim.model import Device, JsonObject
+from netclaim.model import CounterSet, CounterUse, Device, JsonObject, Quantity
 from tests.pure.framework_parts import UNREACHABLE, ScriptedDriver
 from tests.pure.framework_slices import SliceServer
 
@@ -29,7 +29,10 @@ class Bench:
         self.server = SliceServer()
         self.clock = FakeClock()
         self.metrics = Metrics(POOL.driver, self.clock)
-        self.publisher = Publisher(POOL, self.server, self.clock, self.metrics)
+        self.learned: list[frozenset[str]] = []  # what the driver was told that is dropped
+        self.publisher = Publisher(
+            POOL, self.server, self.clock, self.metrics, learn_dropped=self.learned.append
+        )
 
     async def wait_quiet(self) -> None:
         """Let the publisher work until it has left many turns of the loop unused."""
@@ -123,17 +126,19 @@ async def test_a_fight_slows_down() -> None:
         assert longest_s == 30.0
 
 
+def gate_off(obj: JsonObject) -> None:
+    """Drop what makes a device shareable, as an API server without the feature does."""
+    for device in obj["spec"]["devices"]:
+        device.pop("allowMultipleAllocations", None)
+
+
 @pytest.mark.asyncio
 async def test_dropped_fields_are_reported_once() -> None:
     """Fields that the server drops are reported, and not written again and again."""
-
-    def gate_off(obj: JsonObject) -> None:
-        for device in obj["spec"]["devices"]:
-            device.pop("allowMultipleAllocations", None)
-
     with capture_logs() as logs:
         async with bench() as b:
             b.server.admit = gate_off
+            await b.publisher.wait_outdated()
             b.publisher.offer((ETH1,))
             await b.publisher.wait_published()
             await b.wait_quiet()
@@ -144,6 +149,53 @@ async def test_dropped_fields_are_reported_once() -> None:
             assert len(b.server.operations) == 2
     dropped = [entry for entry in logs if entry["event"] == "publish.dropped"]
     assert [entry["fields"] for entry in dropped] == [["allowMultipleAllocations"]]
+
+
+@pytest.mark.asyncio
+async def test_a_driver_hears_what_is_dropped_before_anything_is_published() -> None:
+    """What it offered before is not published; what it offers then is."""
+    async with bench() as b:
+        b.server.admit = gate_off
+        b.publisher.offer((ETH1,))
+        await b.publisher.wait_outdated()
+        assert b.learned[0] == {"allowMultipleAllocations"}
+        await b.wait_quiet()
+        assert b.server.operations == []
+        b.publisher.offer((Device("eth1-slot-0"),))
+        await b.publisher.wait_published()
+        assert b.server.device_names() == ["eth1-slot-0"]
+
+
+@pytest.mark.asyncio
+async def test_a_driver_hears_when_the_server_has_learned() -> None:
+    """An upgraded server is noticed without a restart, and the driver is asked afresh."""
+    with capture_logs() as logs:
+        async with bench() as b:
+            b.server.admit = gate_off
+            await b.publisher.wait_outdated()
+            b.publisher.offer((Device("eth1-slot-0"),))
+            await b.publisher.wait_published()
+            b.server.admit = lambda obj: None
+            await b.publisher.wait_outdated()
+            assert b.learned[-1] == frozenset()
+            b.publisher.offer((ETH1,))
+            await b.server.wait_for(lambda: b.server.device_names() == ["eth1"])
+    assert [entry["fields"] for entry in logs if entry["event"] == "publish.kept"] == [
+        ["allowMultipleAllocations"]
+    ]
+
+
+@pytest.mark.asyncio
+async def test_a_server_that_loses_a_feature_is_noticed_by_what_it_stores() -> None:
+    """A control plane that was rolled back shows with the next write."""
+    async with bench() as b:
+        b.publisher.offer((ETH1,))
+        await b.publisher.wait_published()
+        assert b.learned == [frozenset()]
+        b.server.admit = gate_off
+        b.publisher.offer((ETH0, ETH1))
+        await b.publisher.wait_outdated()
+        assert b.learned[1] == {"allowMultipleAllocations"}
 
 
 @pytest.mark.asyncio
@@ -185,12 +237,12 @@ async def test_supervised_publisher_survives_what_the_owner_must_change() -> Non
 async def test_discovery_that_fails_is_asked_again() -> None:
     """A driver whose discovery raises is asked again, and what it said last stays."""
     driver = ScriptedDriver()
-    offers: asyncio.Queue[tuple[Device, ...]] = asyncio.Queue()
+    offers: asyncio.Queue[tuple[Device | CounterSet, ...]] = asyncio.Queue()
     clock = FakeClock()
     standing = Standing(clock)
     before: list[str] = []
 
-    def offer(devices: tuple[Device, ...]) -> None:
+    def offer(devices: tuple[Device | CounterSet, ...]) -> None:
         before.append(standing.text())
         offers.put_nowait(devices)
 
@@ -216,3 +268,25 @@ async def test_change_shows_within_a_second_of_many_others() -> None:
             await b.server.wait_for(lambda: len(b.server.operations) >= round_number)  # noqa: B023
         assert len(b.server.operations) == 19
         assert max(b.clock.slept_s) < 1.0
+
+
+@pytest.mark.asyncio
+async def test_a_server_without_counters() -> None:
+    """Counters that the server drops are reported by their fields, and not sent again."""
+    async with bench() as b:
+
+        def drop(obj: JsonObject) -> None:
+            obj["spec"].pop("sharedCounters", None)
+            for device in obj["spec"].get("devices", ()):
+                device.pop("consumesCounters", None)
+
+        b.server.admit = drop
+        half = CounterUse("set", {"a": Quantity.parse("1")})
+        counters = CounterSet("set", {"a": Quantity.parse("2")})
+        with capture_logs() as logs:
+            b.publisher.offer((Device("d0", consumes=(half,)), counters))
+            await b.publisher.wait_published()
+            await b.wait_quiet()
+        dropped = [field for log in logs for field in log.get("fields", ())]
+        assert sorted(dropped) == ["consumesCounters", "sharedCounters"]
+        assert len(b.server.operations) == 2

@@ -11,7 +11,7 @@ from netclaim.errors import HostError, PeerError
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.report import Reporter
 from netclaim.framework.testing import FakeClock
-from netclaim.model import Claim, ClaimRef, JsonObject
+from netclaim.model import Claim, ClaimRef, Device, JsonObject, Taint
 from tests.pure.framework_parts import (
     DRIVER,
     UNREACHABLE,
@@ -351,3 +351,43 @@ async def test_failures_of_a_claim_end_with_it(tmp_path: Path) -> None:
         await bench.stage.prepare(RED)
         bench.reporter.look_again("uid-red")
         assert await next_writes(bench) == ["uid-blue"]
+
+
+def tainted_link(name: str) -> Device:
+    """A link that lost its carrier."""
+    return Device(name, taints=(Taint(key=f"{DRIVER}/no-carrier", effect="NoSchedule"),))
+
+
+async def healthy(bench: Bench) -> list[str]:
+    """What the next write says of the device's health."""
+    _, devices = await bench.statuses.writes.get()
+    return [c["status"] for c in devices[0]["conditions"] if c["type"] == "Healthy"]
+
+
+@pytest.mark.asyncio
+async def test_claims_say_that_their_link_is_tainted(tmp_path: Path) -> None:
+    """One write when it begins and one when it is over; other claims are left alone."""
+    async with bench_in(tmp_path) as bench:
+        bench.reporter.note_taints([Device("eth1"), Device("eth2")])
+        await attach(bench)
+        assert await healthy(bench) == []
+        bench.reporter.note_taints([tainted_link("eth1"), Device("eth2")])
+        assert await healthy(bench) == ["False"]
+        bench.reporter.note_taints([tainted_link("eth1"), tainted_link("eth2")])
+        assert await next_writes(bench) == ["uid-blue"]
+        bench.reporter.note_taints([Device("eth1"), tainted_link("eth2")])
+        assert await healthy(bench) == ["True"]
+
+
+@pytest.mark.asyncio
+async def test_a_taint_is_no_reason_for_an_event(tmp_path: Path) -> None:
+    """The interface is as ready as before; the condition says enough."""
+    async with bench_in(tmp_path) as bench:
+        await attach(bench)
+        await bench.ready()
+        bench.reporter.note_taints([tainted_link("eth1")])
+        assert await healthy(bench) == ["False"]
+        await next_writes(bench)
+        uid, _, _ = await bench.statuses.warnings.get()
+        assert uid == "uid-blue"
+        assert bench.statuses.warnings.empty()

@@ -6,10 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netclaim.framework.device_json import device_json, dropped_fields, without_server_fields
+from netclaim.framework.device_json import (
+    counter_set_json,
+    device_json,
+    dropped_fields,
+    without_server_fields,
+)
 from netclaim.framework.slices import Accepted, Create, Delete, Operation, Pool, Update, plan_slices
 from netclaim.model import (
     Capacity,
+    CounterSet,
+    CounterUse,
     Device,
     JsonObject,
     Quantity,
@@ -34,12 +41,12 @@ def numbered(count: int, **facts: bool) -> tuple[Device, ...]:
     return devices_of(*(f"d{number}" for number in range(count)), **facts)
 
 
-def plan(server: SliceServer, devices: Sequence[Device]) -> tuple[Operation, ...]:
+def plan(server: SliceServer, devices: Sequence[Device | CounterSet]) -> tuple[Operation, ...]:
     """What there is to do."""
     return plan_slices(POOL, devices, server.objects.values(), accepted={})
 
 
-def settle(server: SliceServer, devices: Sequence[Device]) -> tuple[Operation, ...]:
+def settle(server: SliceServer, devices: Sequence[Device | CounterSet]) -> tuple[Operation, ...]:
     """Do it."""
     operations = plan(server, devices)
     for operation in operations:
@@ -95,11 +102,10 @@ def test_no_devices() -> None:
     assert plan(server, ()) == ()
 
 
-@pytest.mark.parametrize(
-    ("count", "tainted", "slices"), [(128, False, 1), (129, False, 2), (129, True, 3)]
-)
-def test_splitting(count: int, tainted: bool, slices: int) -> None:
-    """A slice holds 128 devices, and 64 as soon as there are taints."""
+@pytest.mark.parametrize("tainted", [False, True])
+@pytest.mark.parametrize(("count", "slices"), [(64, 1), (65, 2), (128, 2), (129, 3)])
+def test_splitting(count: int, slices: int, tainted: bool) -> None:
+    """A slice holds 64 devices, as the API has it for devices with taints."""
     server = SliceServer()
     settle(server, numbered(count, tainted=tainted))
     assert len(server.objects) == slices
@@ -108,11 +114,42 @@ def test_splitting(count: int, tainted: bool, slices: int) -> None:
     }
 
 
+def test_taints_move_no_device() -> None:
+    """Of a thousand devices one is tainted, then another, then none: one write each, of a slice."""
+    server, devices = SliceServer(), numbered(1000)
+    settle(server, devices)
+
+    def places() -> dict[str, str]:
+        return {
+            device["name"]: name
+            for name, obj in server.objects.items()
+            for device in obj["spec"]["devices"]
+        }
+
+    before = places()
+    for tainted in ({"d0"}, {"d0", "d1"}, {"d1"}, set(), {"d999"}, set()):
+        offered = [devices_of(d.name, tainted=d.name in tainted)[0] for d in devices]
+        (operation,) = settle(server, offered)
+        assert isinstance(operation, Update)
+        assert plan(server, offered) == ()
+        assert places() == before
+    assert set(generations(server)) == {1}
+
+
+def test_all_devices_tainted_at_once_are_a_write_for_each_slice() -> None:
+    """As when a card with all its functions loses its carrier; the pool counts when all are in."""
+    server = SliceServer()
+    settle(server, numbered(256))
+    assert len(settle(server, numbered(256, tainted=True))) == 4
+    assert generations(server) == [2] * 4
+    assert len(settle(server, numbered(256))) == 4
+
+
 def test_one_changed_slice_keeps_its_generation() -> None:
     """A change within one slice is one write, atomic by itself: the generation stays."""
     server = SliceServer()
-    settle(server, numbered(200))
-    (operation,) = settle(server, (*numbered(199), *devices_of("d199", mtu=9000)))
+    settle(server, numbered(100))
+    (operation,) = settle(server, (*numbered(99), *devices_of("d99", mtu=9000)))
     assert isinstance(operation, Update)
     assert generations(server) == [1, 1]
 
@@ -120,10 +157,10 @@ def test_one_changed_slice_keeps_its_generation() -> None:
 def test_several_changed_slices_get_a_new_generation() -> None:
     """Changes in several slices count only once all of them are written."""
     server = SliceServer()
-    settle(server, numbered(200))
+    settle(server, numbered(100))
     changed = [
-        Device(name=d.name, attributes={"mtu": 9000 if d.name in {"d0", "d199"} else 1500})
-        for d in numbered(200)
+        Device(name=d.name, attributes={"mtu": 9000 if d.name in {"d0", "d99"} else 1500})
+        for d in numbered(100)
     ]
     assert len(settle(server, changed)) == 2
     assert generations(server) == [2, 2]
@@ -149,9 +186,9 @@ def test_devices_are_in_the_drivers_order() -> None:
 def test_deleted_slice_comes_back_with_a_new_generation() -> None:
     """A slice that somebody deleted is made again, and the whole pool with it."""
     server = SliceServer()
-    settle(server, numbered(200))
+    settle(server, numbered(100))
     server.remove(POOL.slice_name(0))
-    operations = settle(server, numbered(200))
+    operations = settle(server, numbered(100))
     assert [type(operation) for operation in operations] == [Update, Create]
     assert generations(server) == [2, 2]
 
@@ -190,9 +227,9 @@ def test_foreign_slice_is_deleted_first() -> None:
 def test_half_finished_pool() -> None:
     """Generations that differ, as after a crash between two writes, are made one."""
     server = SliceServer()
-    settle(server, numbered(200))
+    settle(server, numbered(100))
     server.objects[POOL.slice_name(1)]["spec"]["pool"]["generation"] = 5
-    settle(server, numbered(200))
+    settle(server, numbered(100))
     assert generations(server) == [6, 6]
 
 
@@ -215,7 +252,8 @@ def test_servers_decision_is_accepted() -> None:
     settle(server, devices_of("eth0"))
     (name, obj), *_ = server.objects.items()
     sent = [device_json(device) for device in devices_of("eth0")]
-    accepted = {name: Accepted(sent=sent, returned=obj["spec"]["devices"])}
+    returned = {"devices": obj["spec"]["devices"]}
+    accepted = {name: Accepted(sent={"devices": sent}, returned=returned)}
     assert plan_slices(POOL, devices_of("eth0"), [obj], accepted=accepted) == ()
     assert len(plan_slices(POOL, devices_of("eth1"), [obj], accepted=accepted)) == 1
 
@@ -236,6 +274,44 @@ def test_taint_time_is_the_servers() -> None:
     assert isinstance(operation, Update)
     taints = [device["taints"][0] for device in operation.obj["spec"]["devices"]]
     assert ["timeAdded" in taint for taint in taints] == [True, False]
+
+
+def partitioned(gpus: int, parts: int) -> tuple[Device | CounterSet, ...]:
+    """GPUs with so many partitions each, which share the GPU's counter."""
+    one = Quantity.parse("1")
+    offered: list[Device | CounterSet] = []
+    for gpu in range(gpus):
+        offered.append(CounterSet(f"gpu-{gpu}", {"slots": Quantity.parse(str(parts))}))
+        use = CounterUse(f"gpu-{gpu}", {"slots": one})
+        offered += [Device(f"gpu-{gpu}-{part}", consumes=(use,)) for part in range(parts)]
+    return tuple(offered)
+
+
+def test_counters_are_in_slices_of_their_own() -> None:
+    """A slice has devices or at most 8 counter sets; 64 devices that use counters are a slice."""
+    server = SliceServer()
+    settle(server, partitioned(gpus=17, parts=4))
+    specs = [server.objects[name]["spec"] for name in sorted(server.objects)]
+    sizes = [(len(s.get("devices", [])), len(s.get("sharedCounters", []))) for s in specs]
+    assert sizes == [(64, 0), (4, 0), (0, 8), (0, 8), (0, 1)]
+    assert {spec["pool"]["resourceSliceCount"] for spec in specs} == {5}
+    assert plan(server, partitioned(gpus=17, parts=4)) == ()
+
+
+def test_counters_that_change_are_a_write_of_their_slice() -> None:
+    """A counter set that changes is written alone; without counters their slice goes."""
+    server = SliceServer()
+    settle(server, (*numbered(1), CounterSet("set", {"a": Quantity.parse("1")})))
+    (operation,) = settle(server, (*numbered(1), CounterSet("set", {"a": Quantity.parse("2")})))
+    assert isinstance(operation, Update)
+    assert operation.obj["spec"]["sharedCounters"] == [
+        {"name": "set", "counters": {"a": {"value": "2"}}}
+    ]
+    assert "devices" not in operation.obj["spec"]
+    settle(server, numbered(1))
+    assert [list(obj["spec"].get("devices", [])) for obj in server.objects.values()] == [
+        [device_json(device) for device in numbered(1)]
+    ]
 
 
 def test_names() -> None:
@@ -261,8 +337,7 @@ def test_any_history(offers: list[tuple[set[int], bool, int]]) -> None:
         before = {name: obj["spec"]["pool"]["generation"] for name, obj in server.objects.items()}
         operations = settle(server, devices)
         assert sorted(server.device_names()) == sorted(device.name for device in devices)
-        limit = 64 if tainted and devices else 128
-        assert all(len(o["spec"].get("devices", [])) <= limit for o in server.objects.values())
+        assert all(len(o["spec"].get("devices", [])) <= 64 for o in server.objects.values())
         assert len(set(generations(server))) == 1
         assert generations(server)[0] >= max(before.values(), default=0)
         if len(operations) > 1:
@@ -285,6 +360,10 @@ def test_every_field_of_a_device() -> None:
         },
         allow_multiple_allocations=True,
         taints=(Taint(key="k", effect="NoSchedule", value="v"), Taint(key="k", effect="None")),
+        consumes=(CounterUse("gpu-0", {"memory": q("40Gi")}),),
+        binding_conditions=("example.com/ready",),
+        binding_failure_conditions=("example.com/failed",),
+        binds_to_node=True,
     )
     assert device_json(device) == {
         "name": "eth1",
@@ -310,8 +389,16 @@ def test_every_field_of_a_device() -> None:
             {"key": "k", "effect": "NoSchedule", "value": "v"},
             {"key": "k", "effect": "None"},
         ],
+        "consumesCounters": [{"counterSet": "gpu-0", "counters": {"memory": {"value": "40Gi"}}}],
+        "bindsToNode": True,
+        "bindingConditions": ["example.com/ready"],
+        "bindingFailureConditions": ["example.com/failed"],
     }
     assert device_json(Device(name="eth2")) == {"name": "eth2"}
+    assert counter_set_json(CounterSet("gpu-0", {"memory": q("80Gi")})) == {
+        "name": "gpu-0",
+        "counters": {"memory": {"value": "80Gi"}},
+    }
 
 
 def test_dropped_fields() -> None:

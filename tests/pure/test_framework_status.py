@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from netclaim.framework.records import Lease, Report
 from netclaim.framework.status import compose, device_statuses
-from netclaim.model import Attachment, Interface, JsonObject, Plan, Prepared
+from netclaim.framework.status_data import interface_in
+from netclaim.model import Attachment, Interface, JsonObject, Plan, Prepared, Taint
+from netclaim.model.claim import ReportedDevice
 from tests.pure.framework_parts import booking_of, claim_of, device_of, moved, plan_of, pod_of
 
 RED = claim_of("red")
@@ -135,6 +137,55 @@ def test_shared_claim() -> None:
     assert entry["networkData"] == {"interfaceName": "net1"}
 
 
+def test_pods_of_a_shared_claim_are_listed_by_name() -> None:
+    """In whichever order pods got the device, also after a restart, the status is the same."""
+    leases = [attached(name, interface=Interface(name="net1")) for name in ("b", "a", "c")]
+    assert [pod["name"] for pod in entry_of(*leases)["data"]["pods"]] == ["a", "b", "c"]
+    assert entry_of(*leases) == entry_of(*reversed(leases))
+
+
+def test_the_interface_shown_of_a_shared_claim_stays() -> None:
+    """The pod whose interface is shown is named, and stays while it has the device."""
+    b, a, c = (
+        attached(name, interface=Interface(name="net1", ips=(f"10.1.0.{n}/24",)))
+        for n, name in enumerate("bac")
+    )
+    booking = booking_of(RED)
+    alone = compose(booking, [b], {}, None, FIRST)
+    joined = compose(booking, [b, a, c], {}, alone, LATER)
+    assert joined.devices[0].interface == b.attachment.interface
+    assert joined.devices[0].since == alone.devices[0].since
+    assert joined.devices[0].message == (
+        "the device is in 3 pods as net1; networkData is that of pod b"
+    )
+    left = compose(booking, [a, c], {}, joined, LATER)
+    assert left.devices[0].interface == a.attachment.interface
+    last = compose(booking, [c], {}, left, LATER)
+    assert last.devices[0].message == "the device is in the pod as net1"
+
+
+def test_what_all_pods_of_a_claim_have_alike_is_said_once() -> None:
+    """Beside the list of pods is what the driver's data say of all of them, unless it is long."""
+    leases = [
+        attached(name, data={"bandwidth": "100M", "ips": [name], "long": "x" * length})
+        for name, length in (("a", 2), ("b", 2))
+    ]
+    assert entry_of(*leases)["data"].keys() == {"bandwidth", "long", "pods"}
+    long = [attached(name, data={"bandwidth": "100M", "long": "x" * 2000}) for name in "ab"]
+    assert entry_of(*long)["data"].keys() == {"pods"}
+
+
+def test_listed_interfaces_are_read_again() -> None:
+    """What is written of each pod can be read back; of a pod that is not listed, nothing."""
+    interface = Interface("net1", "02:00:00:00:00:01", ("10.1.0.2/24",))
+    data = entry_of(attached("a", interface=interface), attached("b"))["data"]
+    reported = ReportedDevice("net.example.com", KEY, "2030-01-01T00:00:00Z", data=data)
+    assert interface_in(reported, "a") == interface
+    assert interface_in(reported, "c") is None
+    for other in ({}, {"pods": "many"}, {"pods": [7]}, {"cniVersion": "1.0.0"}):
+        assert interface_in(msgspec.structs.replace(reported, data=other), "a") is None
+
+
 def test_many_pods_on_one_claim() -> None:
     """As many pods are listed as fit; the others are counted."""
     entry = entry_of(*(attached(f"pod-{n}") for n in range(256)))
@@ -176,3 +227,75 @@ def test_report_is_the_same_after_the_journal() -> None:
     """A report read back from its JSON is the one that was written."""
     report = compose(booking_of(moved(RED)), [attached()], {}, None, FIRST)
     assert msgspec.json.decode(msgspec.json.encode(report), type=Report) == report
+
+
+def tainted(*effects: Any, key: str = "net.example.com/no-carrier") -> dict[str, tuple[Taint, ...]]:
+    """The claim's device with a taint of each effect."""
+    return {"eth1": tuple(Taint(key=key, effect=effect) for effect in effects)}
+
+
+def healths_of(report: Report) -> list[JsonObject]:
+    """The conditions beside Ready."""
+    return [
+        each
+        for entry in device_statuses(report, "NetworkInterface")
+        for each in entry["conditions"]
+        if each["type"] != "Ready"
+    ]
+
+
+def test_a_tainted_device_is_not_healthy_but_ready() -> None:
+    """The pod still has its interface; a second condition says what is wrong, and since when."""
+    booking, leases = booking_of(RED), [attached()]
+    lost = compose(booking, leases, {}, None, FIRST, tainted=tainted("NoSchedule"))
+    assert lost.devices[0].ready
+    assert healths_of(lost) == [
+        {
+            "type": "Healthy",
+            "status": "False",
+            "reason": "NoCarrier",
+            "message": "the device is tainted: net.example.com/no-carrier; no other pod gets it",
+            "lastTransitionTime": "2030-01-01T00:00:00Z",
+        }
+    ]
+    both = compose(booking, leases, {}, lost, LATER, tainted=tainted("NoSchedule", "NoExecute"))
+    (condition,) = healths_of(both)
+    assert condition["message"].endswith("/no-carrier; pods that use it are evicted")
+    assert condition["lastTransitionTime"] == "2030-01-01T00:00:00Z"
+
+
+def test_a_device_without_its_taint_is_healthy_again() -> None:
+    """Once; a device that never had a taint has no such condition."""
+    booking, leases = booking_of(RED), [attached()]
+    assert healths_of(compose(booking, leases, {}, None, FIRST, tainted={})) == []
+    lost = compose(booking, leases, {}, None, FIRST, tainted=tainted("NoSchedule"))
+    back = compose(booking, leases, {}, lost, LATER, tainted={})
+    (condition,) = healths_of(back)
+    assert (condition["status"], condition["reason"]) == ("True", "NoTaint")
+    assert condition["lastTransitionTime"] == "2030-01-02T00:00:00Z"
+    assert compose(booking, leases, {}, back, FIRST, tainted={}) == back
+
+
+def test_health_stays_while_nothing_is_known() -> None:
+    """A driver that starts again does not take a device for healthy before it has looked."""
+    booking, leases = booking_of(RED), [attached()]
+    lost = compose(booking, leases, {}, None, FIRST, tainted=tainted("NoSchedule"))
+    assert compose(booking, leases, {}, lost, LATER, tainted=None) == lost
+    assert compose(booking, [], {}, lost, LATER, tainted=None) == lost
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        ("a.example/no-carrier", "NoCarrier"),
+        ("hot", "Hot"),
+        ("a.example/ECC_errors.many", "ECCErrorsMany"),
+        ("a.example/4-lanes", "Tainted"),
+    ],
+)
+def test_a_taint_is_a_reason(key: str, reason: str) -> None:
+    """The API accepts letters, digits and a few signs, and a letter first."""
+    report = compose(
+        booking_of(RED), [attached()], {}, None, FIRST, tainted=tainted("NoExecute", key=key)
+    )
+    assert healths_of(report)[0]["reason"] == reason

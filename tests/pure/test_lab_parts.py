@@ -89,13 +89,31 @@ def test_build_leaves_out_what_make_test_does_not_run(monkeypatch: pytest.Monkey
 
 def test_releases_are_told_what_they_need() -> None:
     """DRA is asked for where it is not there by itself; a release without it is refused."""
-    assert Release.read("v1.36.4").feature_gates == {}
+    assert Release.read("v1.37.1").feature_gates == {}
     versions = [Release.read(f"v1.{minor}.0").resource_version for minor in (32, 33, 34, 37)]
     assert versions == ["v1beta1", "v1beta2", "v1", "v1"]
     assert Release.read("Kubernetes v1.33.1").feature_gates["DynamicResourceAllocation"]
     assert Release.read("v1.32.5").runtime_config == "resource.k8s.io/v1beta1=true"
     with pytest.raises(UsageError, match=r"needs Kubernetes 1\.32 or newer"):
         Release.read("v1.31.0")
+
+
+@pytest.mark.parametrize(
+    ("minor", "gates", "rules"),
+    [
+        (32, set(), ""),
+        (34, {"DRADeviceTaints"}, "v1alpha3"),
+        (35, {"DRADeviceTaints", "DRADeviceTaintRules"}, "v1alpha3"),
+        (36, {"DRADeviceTaintRules"}, "v1beta2"),
+        (37, set(), "v1"),
+    ],
+)
+def test_releases_are_told_to_have_taints(minor: int, gates: set[str], rules: str) -> None:
+    """What a release knows of taints is switched on, and its rules are served."""
+    release = Release(minor)
+    assert {gate for gate in release.feature_gates if "Taint" in gate} == gates
+    assert release.taint_rules == rules
+    assert rules in {"", "v1"} or f"resource.k8s.io/{rules}=true" in release.runtime_config
 
 
 def test_missing_ready_made_binaries_are_named(

@@ -21,7 +21,8 @@ EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "manifests" / "poc-
         (["-f", str(EXAMPLE), "--config", "/nowhere.yaml"], "/nowhere.yaml: cannot be read"),
         (["-f", str(EXAMPLE), "--link-filter", "node.x"], "--link-filter: 1:5: undefined field"),
         (["-f", str(EXAMPLE), "--driver-name", "BAD_NAME"], "--driver-name: 'BAD_NAME' is not a"),
-        (["-f", str(EXAMPLE), "--shared-link", "a,b"], "--shared-link: 'a,b' is not the name"),
+        (["-f", str(EXAMPLE), "--shared-link", "a"], "--shared-link: there is no such setting any"),
+        (["-f", str(EXAMPLE), "--attachments", "a,b=2"], "--attachments: 'a,b' is not the name"),
         (["-f", str(EXAMPLE), "--timeout", "0"], "--timeout: must be more than 0 seconds"),
     ],
 )
@@ -42,13 +43,13 @@ def test_drivers_get_what_the_user_said_and_no_more(
     """So that the file counts where no option speaks; the machine's environment never does."""
     monkeypatch.setenv("NETCLAIM_POLICY", "privileged")
     file = tmp_path / "config.yaml"
-    file.write_text("policy: restricted\nsharedLink: [eth9]\n")
-    settings = TrialSettings(config=file, shared_links=["eth1", "eth2"], link_filter="true")
+    file.write_text("policy: restricted\nattachments: ['9']\n")
+    settings = TrialSettings(config=file, attachments=["eth1=2", "3"], link_filter="true")
     assert settings.policy_level([DRIVER]) is Level.RESTRICTED
     assert set(settings.flags()) == {
         f"--config={file}",
-        "--shared-link=eth1",
-        "--shared-link=eth2",
+        "--attachments=eth1=2",
+        "--attachments=3",
         "--link-filter=true",
     }
     assert TrialSettings().policy_level([DRIVER]) is Level.BASELINE

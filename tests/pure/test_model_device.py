@@ -6,6 +6,8 @@ import pytest
 
 from netclaim.model import (
     Capacity,
+    CounterSet,
+    CounterUse,
     Device,
     DeviceError,
     Quantity,
@@ -14,6 +16,7 @@ from netclaim.model import (
     ValidRange,
     Version,
 )
+from netclaim.model.counter import counters_fault
 
 
 def q(text: str) -> Quantity:
@@ -28,6 +31,11 @@ def test_at_the_limits() -> None:
         attributes={f"example.com/a{n}": "é" * 32 for n in range(31)},
         capacity={"c" * 32: Capacity(q("1Gi"))},
         taints=tuple(Taint(key=f"k{n}", effect="NoSchedule") for n in range(16)),
+        consumes=tuple(
+            CounterUse(f"set-{n}", {f"c{m}": q("1") for m in range(32)}) for n in (0, 1)
+        ),
+        binding_conditions=tuple(f"example.com/ready-{n}" for n in range(4)),
+        binding_failure_conditions=tuple(f"failed.{n}" for n in range(4)),
     )
     assert len(device.attributes) == 31
 
@@ -46,12 +54,53 @@ def test_at_the_limits() -> None:
         ({"attributes": {"a": "x" * 65}}, "longer than 64"),
         ({"attributes": {"a": 2**63}}, "64 bits"),
         ({"taints": tuple(Taint(key="k", effect="NoExecute") for _ in range(17))}, "17 taints"),
+        ({"taints": (Taint(key="a/b/c", effect="NoExecute"),)}, "named as a label"),
+        ({"taints": (Taint(key="k", effect="NoExecute", value="a b"),)}, "value of a label"),
+        ({"consumes": tuple(CounterUse(f"s{n}", {"c": q("1")}) for n in range(3))}, "3 counter"),
+        ({"consumes": (CounterUse("s", {"c": q("1")}),) * 2}, "twice"),
+        ({"binding_conditions": ("Ready",)}, "need each other"),
+        ({"binding_failure_conditions": ("Failed",)}, "need each other"),
+        ({"binding_conditions": ("A",), "binding_failure_conditions": ("A",)}, "named twice"),
+        ({"binding_conditions": ("A b",), "binding_failure_conditions": ("B",)}, "as a label"),
+        (
+            {"binding_conditions": tuple("ABCDE"), "binding_failure_conditions": ("F",)},
+            "more than 4",
+        ),
     ],
 )
 def test_refused(facts: dict[str, Any], message: str) -> None:
     """What the API server would refuse is refused when the device is made."""
     with pytest.raises(DeviceError, match=message):
         Device(**({"name": "eth1"} | facts))
+
+
+@pytest.mark.parametrize(
+    ("name", "counters", "message"),
+    [
+        ("Set", {"a": "1"}, "DNS label"),
+        ("set", {}, "0 counters"),
+        ("set", {f"a{n}": "1" for n in range(33)}, "33 counters"),
+        ("set", {"A": "1"}, "counter 'A' is not a DNS label"),
+    ],
+)
+def test_counters_refused(name: str, counters: dict[str, str], message: str) -> None:
+    """A set of counters, and the use of one, are refused as the API server would."""
+    amounts = {counter: q(amount) for counter, amount in counters.items()}
+    for kind in (CounterSet, CounterUse):
+        with pytest.raises(DeviceError, match=message):
+            kind(name, amounts)
+
+
+def test_counters_that_nobody_offers() -> None:
+    """An offer in which a device uses counters that are not offered says which."""
+    sets = [CounterSet("set", {"a": q("1")})]
+    uses = [("gpu", [CounterUse("set", {"a": q("1")})])]
+    assert counters_fault(sets, uses) == ""
+    assert "several counter sets are called set" in counters_fault(sets * 2, uses)
+    assert "device gpu uses counter set set, which" in counters_fault([], uses)
+    assert "uses b of counter set set" in counters_fault(
+        sets, [("gpu", [CounterUse("set", {"b": q("1")})])]
+    )
 
 
 @pytest.mark.parametrize("text", ["1.2", "v1.2.3", "1.2.3 ", "01.2.3", "1.2.3-" + "x" * 64])

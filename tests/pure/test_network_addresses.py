@@ -8,8 +8,15 @@ import msgspec
 from prometheus_client import CollectorRegistry, generate_latest
 
 from netclaim.cni.cache import CachedAttachment
-from netclaim.network.addresses import KEPT_S, OTHER, AddressCollector, Usage, bounded
+from netclaim.network.addresses import KEPT_S, AddressCollector
 from netclaim.network.files import PluginFiles
+from netclaim.network.series_names import (
+    NAMESPACE_MAX,
+    NETWORKS_MAX,
+    OTHER,
+    PLACE_S,
+    SeriesNames,
+)
 
 
 class Node:
@@ -125,10 +132,31 @@ def test_scrapes_share_a_look(tmp_path: Path) -> None:
     assert node.looks == 2
 
 
-def test_claims_do_not_make_series() -> None:
-    """However many networks claims name, those with most leases are shown, the rest as one."""
-    usages = {(f"red/n{number:04}", "ipv4"): Usage(1, 10) for number in range(1000)}
-    usages["red/big", "ipv4"] = Usage(7, 10)
-    kept = bounded(usages, 3)  # type: ignore[arg-type]
-    assert {name for name, _ in kept} == {"red/big", "red/n0000", "red/n0001", OTHER}
-    assert kept[OTHER, "ipv4"] == Usage(998, 9980)
+def test_claims_do_not_make_series(tmp_path: Path) -> None:
+    """However many networks the claims of a namespace name, the rest of them are shown as one."""
+    node = Node(tmp_path)
+    for number in range(30):
+        node.lease("namespace/red", f"n{number:02}", "10.0.0.2")
+    node.lease("namespace/red", "ten", *(f"10.0.0.{last}" for last in range(2, 12)))
+    node.lease("namespace/blue", "lan", "10.0.0.2")
+    seen = node.seen()
+    assert (seen["red/ten ipv4 used"], seen["blue/lan ipv4 used"]) == (10, 1)
+    assert sum(name.startswith("red/") for name in seen) == NAMESPACE_MAX
+    assert seen[f"{OTHER} ipv4 used"] == 31 - NAMESPACE_MAX
+
+
+def test_names_that_rotate_do_not_make_series() -> None:
+    """A place is free again a day after its network was seen last, so names come at that rate."""
+    names, now_s = SeriesNames(), 0.0
+    first = [f"red/n{number}" for number in range(NAMESPACE_MAX)]
+    assert set(names.choose(dict.fromkeys(first, 1), now_s)) == set(first)
+    assert names.choose({"red/later": 5}, now_s + 1) == frozenset()
+    assert set(names.choose({"blue/later": 1, first[0]: 1}, now_s + 2)) == {"blue/later", first[0]}
+    assert names.choose({"red/later": 5}, now_s + 1 + PLACE_S) == {"red/later"}
+
+
+def test_networks_of_classes_have_names() -> None:
+    """An admin chose them; only the node's limit is theirs."""
+    names = SeriesNames()
+    wanted = {f"net{number}": 1 for number in range(NETWORKS_MAX + 1)}
+    assert len(names.choose(wanted, 0.0)) == NETWORKS_MAX

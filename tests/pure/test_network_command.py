@@ -21,12 +21,24 @@ NAME = "a name of at most {} lower-case letters, digits, '-' and '.'"
         (["--prepare-budget", "-1"], "--prepare-budget: must be more than 0 seconds"),
         (["--pod-network", "10.244.1.7/24"], "--pod-network: 10.244.1.7/24 has host bits set"),
         (
-            ["--shared-link", "eth0", "--shared-link", "eth1,eth2"],
+            ["--shared-link", "eth0"],
             (
-                "--shared-link: 'eth1,eth2' is not the name of a link, such as eth1 or ens*; "
-                "give each link by itself"
+                "--shared-link: there is no such setting any more; links are shared by default; "
+                "to say how many claims may have one, use --attachments, for example"
             ),
         ),
+        (
+            ["--attachments", "8", "--attachments", "eth1,eth2=2"],
+            (
+                "--attachments: 'eth1,eth2' is not the name of a link, such as eth1 or ens*; "
+                "write each link by itself, for example eth1=10"
+            ),
+        ),
+        (["--attachments", "0"], "--attachments: '0' is not a number from 1 to 4096; for example"),
+        (["--attachments", "eth1="], "--attachments: '' is not a number from 1 to 4096"),
+        (["--slots", "eth1=129"], "--slots: '129' is not a number from 1 to 128; for example"),
+        (["--link-bandwidth", "fast"], "--link-bandwidth: 'fast' is not a quantity such as 10G"),
+        (["--link-bandwidth", "eth1=1k"], "--link-bandwidth: '1k' is not between 1M and 10T bits"),
         (["--link-filter", "node.x"], "--link-filter: 1:5: undefined field 'x'"),
         (["--show-links", "true &&"], "--show-links: 1:8: expected a value, found the end"),
         (["--config", "/nowhere"], "/nowhere: cannot be read: No such file or directory"),

@@ -67,6 +67,8 @@ EVERY_ATTRIBUTE: dict[str, AttributeValue] = {
     "pfName": "ens1",
     "rdmaDevice": "mlx5_0",
     "resource.kubernetes.io/pcieRoot": "pci0000:3a",
+    "resource.kubernetes.io/pciBusID": "0000:3b:00.0",
+    "resource.kubernetes.io/numaNode": 0,
 }
 
 

@@ -1,7 +1,7 @@
 """What becomes a list of devices, and when; links and announcements are made up here."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -9,20 +9,32 @@ from typing import Any
 import pytest
 
 from netclaim.kernel import Link
-from netclaim.model import Device
+from netclaim.model import Device, Quantity
 from netclaim.network.device import device_name, find_by_device
 from netclaim.network.discover import follow, generic_device, list_devices
 from netclaim.network.link_choice import LinkChoice
 from netclaim.network.node import Snapshot
+from netclaim.network.offer import SHARES, LinkOffer
+from netclaim.network.per_link import PerLink
 from netclaim.network.settings import LinkSettings, LiveSettings
 from tests.pure.network_parts import link_of
 
 ETH1, ETH2 = Device("eth1"), Device("eth2")
 
 
-def choice_by(**settings: Any) -> LinkChoice:
-    """The choice among links that these settings make."""
-    return LinkChoice(LiveSettings(LinkSettings(state_dir=Path("/nowhere"), **settings)))
+async def listed(
+    links: "SomeLinks",
+    *lent: Device,
+    generic: bool = False,
+    dropped: Collection[str] = (),
+    **settings: Any,
+) -> tuple[Device, ...]:
+    """What is published of links by these settings, where the API server drops these fields."""
+    live = LiveSettings(LinkSettings(state_dir=Path("/nowhere"), **settings))
+    offer = LinkOffer(live)
+    offer.learn_dropped(dropped)
+    choice = LinkChoice(live, offer)
+    return await list_devices(links, lambda: lent, choice, offer, generic=generic)
 
 
 class SomeLinks:
@@ -119,29 +131,84 @@ async def test_an_announcement_that_fails_ends_the_lists() -> None:
 async def test_the_generic_device_leads_and_the_lent_ones_end_the_list() -> None:
     """The order is the scheduler's: what costs nobody anything is taken first."""
     links = SomeLinks(link_of("eth2", 3), link_of("eth1", 2))
-    lent = (Device("eth9"),)
-    devices = await list_devices(links, lambda: lent, choice_by(), generic=True)
+    devices = await listed(links, Device("eth9"), generic=True)
     assert [device.name for device in devices] == ["cni", "eth1", "eth2", "eth9"]
     assert devices[0] == generic_device()
 
 
 @pytest.mark.asyncio
 async def test_links_that_many_claims_may_have() -> None:
-    """They are named by patterns; the others are for one claim at a time."""
-    links = SomeLinks(link_of("eth1", 2), link_of("ens1", 3), link_of("ens2", 4))
-    devices = await list_devices(
-        links, tuple, choice_by(shared_links=("eth1", "ens*")), generic=False
-    )
-    assert [d.allow_multiple_allocations for d in devices] == [True, True, True]
-    devices = await list_devices(links, tuple, choice_by(shared_links=("ens1",)), generic=False)
-    assert [d.name for d in devices if d.allow_multiple_allocations] == ["ens1"]
+    """By default all that can carry several; the setting says how many, and 1 means no sharing."""
+    links = SomeLinks(link_of("eth1", 2), link_of("ens1", 3), link_of("tap0", 4, kind="tun"))
+    devices = await listed(links)
+    assert [d.allow_multiple_allocations for d in devices] == [True, True, False]
+    by_pattern = PerLink((("ens*", 1), ("tap0", 4), ("", 8)))
+    eth1, ens1, tap0 = await listed(links, attachments=by_pattern)
+    assert str(eth1.capacity["attachments"].value) == "8"
+    assert not ens1.allow_multiple_allocations
+    assert str(tap0.capacity["attachments"].value) == "4"
+
+
+@pytest.mark.asyncio
+async def test_a_link_for_one_claim_fits_a_claim_that_wants_it_alone() -> None:
+    """The scheduler passes over devices that have less of a capacity than a request asks for."""
+    links = SomeLinks(link_of("eth1"))
+    (device,) = await listed(links, attachments=PerLink((("eth1", 1),)))
+    asked = device.capacity["attachments"]
+    assert asked.policy is None
+    assert asked.value >= Quantity.parse("2")
+
+
+@pytest.mark.asyncio
+async def test_slots_where_the_api_server_knows_no_shares() -> None:
+    """Each link becomes some devices for one claim each, which say which link they are of."""
+    links = SomeLinks(link_of("eth1", 2), link_of("eth2", 3))
+    slots = PerLink((("eth2", 1), ("", 3)))
+    devices = await listed(links, generic=True, dropped={SHARES}, slots=slots)
+    assert [device.name for device in devices] == [
+        "cni",
+        "eth1-slot-0",
+        "eth1-slot-1",
+        "eth1-slot-2",
+        "eth2",
+    ]
+    assert [d.attributes.get("slot") for d in devices] == [None, 0, 1, 2, None]
+    assert {d.attributes["name"] for d in devices[1:4]} == {"eth1"}
+    assert not any(d.allow_multiple_allocations for d in devices[1:])
+
+
+@pytest.mark.asyncio
+async def test_no_more_slots_than_attachments() -> None:
+    """A link for three claims has three slots, whatever the number of slots."""
+    links, dropped = SomeLinks(link_of("eth1")), {SHARES}
+    devices = await listed(links, dropped=dropped, attachments=PerLink((("", 3),)))
+    assert len(devices) == 3
+
+
+@pytest.mark.asyncio
+async def test_a_link_called_like_a_slot_keeps_its_name() -> None:
+    """Two devices cannot have one name, and a link's own name is older than a slot's."""
+    links, dropped = SomeLinks(link_of("eth1"), link_of("eth1-slot-1", 3)), {SHARES}
+    slots = PerLink((("eth1-slot-1", 1), ("", 2)))
+    devices = await listed(links, dropped=dropped, slots=slots)
+    assert [device.name for device in devices] == ["eth1-slot-0", "eth1-slot-1"]
+    assert [device.attributes["name"] for device in devices] == ["eth1", "eth1-slot-1"]
+
+
+def test_the_link_of_a_slot() -> None:
+    """A slot leads to its link, unless a link is called like it."""
+    eth1, odd = link_of("eth1"), link_of("eth1-slot-1", 3)
+    assert find_by_device([eth1], "eth1-slot-1") == eth1
+    assert find_by_device([eth1, odd], "eth1-slot-1") == odd
+    assert find_by_device([eth1], "eth2-slot-0") is None
+    assert find_by_device([eth1], "eth1-slot-x") is None
 
 
 @pytest.mark.asyncio
 async def test_a_link_that_is_there_counts_more_than_the_memory_of_it() -> None:
     """A lent device that came home is described as it is now."""
     links = SomeLinks(link_of("eth1", mtu=9000))
-    devices = await list_devices(links, lambda: (Device("eth1"),), choice_by(), generic=False)
+    devices = await listed(links, Device("eth1"))
     assert [device.attributes["mtu"] for device in devices] == [9000]
 
 
@@ -149,12 +216,12 @@ async def test_a_link_that_is_there_counts_more_than_the_memory_of_it() -> None:
 async def test_a_link_called_like_the_generic_device_is_not_offered() -> None:
     """Two devices cannot have one name; without the generic device the link is one."""
     links = SomeLinks(link_of("cni"), link_of("eth1", 3))
-    with_generic = await list_devices(links, tuple, choice_by(), generic=True)
+    with_generic = await listed(links, generic=True)
     assert [(d.name, d.attributes["kind"]) for d in with_generic] == [
         ("cni", "generic"),
         ("eth1", "device"),
     ]
-    without = await list_devices(links, tuple, choice_by(), generic=False)
+    without = await listed(links)
     assert [(d.name, d.attributes["kind"]) for d in without] == [
         ("cni", "device"),
         ("eth1", "device"),

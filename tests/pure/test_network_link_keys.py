@@ -1,8 +1,10 @@
 """How a network's configuration and the allocated link come together."""
 
 import contextlib
+import dataclasses
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,13 @@ def request_of(*plugins: dict[str, Any]) -> InterfaceRequest:
     return request
 
 
+def of_share(request: InterfaceRequest, attachments: str = "1") -> InterfaceRequest:
+    """The same request with a share of its link that consumes so many of its attachments."""
+    consumed = {"attachments": attachments}
+    share = msgspec.structs.replace(request.device, share_id="a", consumed_capacity=consumed)
+    return dataclasses.replace(request, device=share)
+
+
 @pytest.mark.parametrize(
     ("plugin", "key"),
     [
@@ -65,7 +74,7 @@ def test_another_link_than_the_allocated_one_is_refused() -> None:
 
 def test_a_shared_link_is_not_taken_away() -> None:
     """host-device and passthru need a link of their own; what stands on a link does not."""
-    standing = with_link(request_of({"type": "macvlan"}), ETH1, shared=True)
+    standing = with_link(of_share(request_of({"type": "macvlan"})), ETH1)
     assert standing.plugins[0].to_dict()["master"] == "eth1"
     for greedy, name in (
         ({"type": "host-device"}, "host-device"),
@@ -73,11 +82,13 @@ def test_a_shared_link_is_not_taken_away() -> None:
     ):
         with_link(request_of(greedy), ETH1)
         with pytest.raises(RequestError) as caught:
-            with_link(request_of(greedy), ETH1, shared=True)
+            with_link(of_share(request_of(greedy)), ETH1)
         assert str(caught.value) == (
-            f"{PLUGIN}: {name} would take the shared link 'eth1' away from other claims; use a "
-            f"macvlan in another mode, or select a link that is not shared"
+            f"{PLUGIN}: {name} would take the shared link 'eth1' away from other claims; to have "
+            f'it alone, write `capacity: {{requests: {{attachments: "2"}}}}` into the request net, '
+            f"or use a macvlan in another mode"
         )
+        with_link(of_share(request_of(greedy), attachments="32"), ETH1)
 
 
 @pytest.mark.parametrize("key", ["hwaddr", "kernelpath", "pciBusID"])

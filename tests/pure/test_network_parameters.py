@@ -28,6 +28,13 @@ from tests.pure.network_parts import (
 
 PAGE = (Path(__file__).parents[2] / "docs" / "parameters.md").read_text()
 OF_CLAIMS = [key.name for key in KEYS if key.set_by is not SetBy.CLASS]
+STATIC: dict[str, Any] = {
+    "cniVersion": "1.0.0",
+    "name": "fixed",
+    "plugins": [
+        {"type": "macvlan", "ipam": {"type": "static", "addresses": [{"address": "10.1.0.5/24"}]}}
+    ],
+}
 CONF = {"cniVersion": "1.0.0", "name": "one", "type": "macvlan", "master": "eth1"}
 
 json_values = st.recursive(
@@ -186,6 +193,64 @@ def test_several_requests_have_an_interface_each() -> None:
     assert read == [("eth1", "net1"), ("eth2", "net2")]
 
 
+def test_devices_of_one_request_are_numbered() -> None:
+    """Interfaces of one pattern count from 0 in the order of the results, across requests too."""
+    every = TYPED | {"ifName": "net%d"}
+    claim = claim_of(
+        config_of(every, "a", "b"),
+        config_of(TYPED | {"ifName": "mgmt"}, "c"),
+        config_of(TYPED | {"ifName": "x%dy"}, "d"),
+        devices=(
+            device_of("a", "eth7"),
+            device_of("a", "eth3"),
+            device_of("c", "eth1"),
+            device_of("b", "eth2"),
+            device_of("d/fast", "eth9"),
+            device_of("d/fast", "eth8"),
+        ),
+    )
+    read = [(r.device.device, r.ifname) for r in read_claim(claim)]
+    assert read == [
+        ("eth7", "net0"),
+        ("eth3", "net1"),
+        ("eth1", "mgmt"),
+        ("eth2", "net2"),
+        ("eth9", "x0y"),
+        ("eth8", "x1y"),
+    ]
+    assert read_claim(claim) == read_claim(claim)
+
+
+def test_a_pattern_of_the_class_numbers_all_of_its_requests() -> None:
+    """A class that names interfaces by a pattern serves any number of devices."""
+    of_class = [config_of(TYPED | {"ifName": "net%d"}, name, source="FromClass") for name in "ab"]
+    smaller = config_of({"apiVersion": TYPED["apiVersion"], "kind": "CNI", "mtu": 1400})
+    devices = (device_of("a"), device_of("b", "eth2"), device_of("b", "eth3"))
+    read = read_claim(claim_of(*of_class, smaller, devices=devices))
+    assert [(each.ifname, each.wishes.mtu) for each in read] == [
+        ("net0", 1400),
+        ("net1", 1400),
+        ("net2", 1400),
+    ]
+
+
+def test_shares_of_one_link_are_interfaces_of_their_own() -> None:
+    """Two shares of one link in one request are two devices, told apart by their share."""
+    shares = tuple(
+        AllocatedDevice("net", DRIVER, "kind-worker", "eth1", share_id=one) for one in "xy"
+    )
+    read = read_claim(claim_of(config_of(TYPED | {"ifName": "net%d"}, "net"), devices=shares))
+    assert [(each.device.share_id, each.ifname) for each in read] == [("x", "net0"), ("y", "net1")]
+
+
+def test_an_mtu_is_for_all_devices() -> None:
+    """What every interface can have is wished for once."""
+    wished = TYPED | {"ifName": "net%d", "mtu": 1400}
+    devices = (device_of("net"), device_of("net", "eth2"))
+    read = read_claim(claim_of(config_of(wished, "net"), devices=devices))
+    assert [each.wishes.mtu for each in read] == [1400, 1400]
+
+
 def test_a_configuration_for_another_request_is_left_alone() -> None:
     """What is meant for an alternative that was not chosen is not read."""
     broken = config_of({"nonsense": 1}, "net/slow")
@@ -265,6 +330,27 @@ MISTAKES = [
         TYPED | {"ifName": "net/1"},
         f"{WHERE}.ifName: 'net/1' must not hold '/', ':', '%', spaces or control characters",
         id="interface name with a slash",
+    ),
+    pytest.param(
+        TYPED | {"ifName": "net%s"},
+        f"{WHERE}.ifName: 'net%s' may have a % only as %d, and only once",
+        id="another pattern",
+    ),
+    pytest.param(
+        TYPED | {"ifName": "net%d-%d"},
+        f"{WHERE}.ifName: 'net%d-%d' may have a % only as %d, and only once",
+        id="two numbers",
+    ),
+    pytest.param(
+        TYPED | {"ifName": "a-very-long-na%d"},
+        f"{WHERE}.ifName: 'a-very-long-na31' must have 1 to 15 bytes",
+        id="a pattern that is too long",
+    ),
+    pytest.param(
+        TYPED | {"ifName": "eth%d"},
+        f"{WHERE}.ifName: the pod already has an interface named eth0; choose another name, for "
+        f"example net%d",
+        id="a pattern with the name of the pod's own interface",
     ),
     pytest.param(
         TYPED | {"ifName": "eth0"},
@@ -363,9 +449,37 @@ CLAIM_MISTAKES = [
     pytest.param(
         (config_of(TYPED, "net"),),
         (device_of("net"), device_of("net", "eth2")),
-        "spec.devices.requests[net]: got 2 devices, but an interface needs exactly one; "
-        "use allocationMode ExactCount and count 1",
+        f"{WHERE}.ifName: the request net has 2 devices, but net1 is the name of one interface; "
+        f"write a pattern, for example net%d",
         id="two devices",
+    ),
+    pytest.param(
+        (config_of(TYPED | {"ifName": "net%d", "ips": ["10.10.1.7/24"]}, "net"),),
+        (device_of("net"), device_of("net", "eth2")),
+        f"{WHERE}.ips: 2 interfaces would have the same addresses; leave ips out, or write a "
+        f"request for each device",
+        id="addresses for two devices",
+    ),
+    pytest.param(
+        (config_of(TYPED | {"ifName": "net%d", "mac": "02:42:0a:0a:01:07"}, "net"),),
+        (device_of("net"), device_of("net", "eth2")),
+        f"{WHERE}.mac: 2 interfaces would have the same MAC address; leave mac out, or write a "
+        f"request for each device",
+        id="a MAC for two devices",
+    ),
+    pytest.param(
+        (config_of(TYPED | {"ifName": "net%d", "config": STATIC}, "net"),),
+        (device_of("net"), device_of("net", "eth2")),
+        f"{WHERE}.config.plugins[0].ipam.addresses: 2 interfaces would have the same static "
+        f"addresses; use host-local, or write a request for each device",
+        id="static addresses for two devices",
+    ),
+    pytest.param(
+        (config_of(TYPED | {"ifName": "net%d"}, "a"), config_of(TYPED, "b")),
+        (device_of("a"), device_of("a", "eth2"), device_of("b", "eth3")),
+        "spec.devices.config: the requests a, b all name their interface 'net1'; "
+        "use a different name for each",
+        id="a name and a pattern",
     ),
     pytest.param(
         (config_of(TYPED, "a"), config_of(TYPED, "b")),
@@ -404,7 +518,8 @@ def test_one_configuration_is_for_one_request(requests: tuple[str, ...]) -> None
         read_claim(claim_of(config_of(TYPED, *requests), devices=devices))
     assert str(caught.value.faults[0]) == (
         f"spec.devices.config[{','.join(requests)}]: a configuration applies to one request, "
-        f"but this one to a, b; write one entry for each, with its name in `requests`"
+        f"but this one to a, b; write one entry for each, with its name in `requests`, or a "
+        f"pattern as ifName, for example net%d"
     )
 
 

@@ -76,6 +76,17 @@ def test_text_of_others_controls_nothing() -> None:
         assert "more" in shown
 
 
+def test_a_cell_is_no_row() -> None:
+    """A line break in somebody else's text does not pass for another row of the table."""
+    for stream in (io.StringIO(), Terminal()):
+        screen = screen_for(stream)
+        screen.table(("NODE", "STATE"), [("node-1", "Error\nnode-2\tReady")])
+        shown = stream.getvalue().splitlines()
+        assert sum("node-2" in line for line in shown) == 1
+        assert not any(line.strip().startswith("node-2") for line in shown)
+        assert r"Error\nnode-2\tReady" in stream.getvalue()
+
+
 def test_terminal_gets_colour() -> None:
     """The same words, with escape sequences around them; the progress line is erased."""
     stream = Terminal()

@@ -43,7 +43,7 @@ def test_a_default_fits_its_type(setting: Any) -> None:
 def test_the_example_is_valid() -> None:
     """It says only what the driver takes, and keeps the types that the schema asks for."""
     resolved = Sources(declared(), {}, EXAMPLE, check=check_together).read()
-    assert {"linkFilter", "sharedLink"} <= {e.setting.key for e in resolved.in_file.values()}
+    assert {"linkFilter", "attachments"} <= {e.setting.key for e in resolved.in_file.values()}
     properties = settings_schema.schema()["properties"]
     for key, value in read_document(EXAMPLE.read_bytes(), EXAMPLE.name).data().items():
         wanted = properties[key]
@@ -59,4 +59,4 @@ def test_the_pages_example_is_valid(tmp_path: Path) -> None:
     (text,) = YAML.findall(section("driver.md", "Settings"))
     (tmp_path / "config.yaml").write_text(text)
     resolved = Sources(declared(), {}, tmp_path / "config.yaml", check=check_together).read()
-    assert resolved["shared_links"] == ("eth1",)
+    assert resolved["attachments"].of("eth1") == 10

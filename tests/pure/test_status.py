@@ -126,6 +126,11 @@ def test_each_pod_of_a_shared_claim_has_its_own_interface() -> None:
         links("one", link("eth0")), held, pod("p", "c", on="one"), pod("q", "c", on="one")
     )
     assert [one.interfaces[0].ips for one in found.pods] == [("10.0.0.2/24",), ("10.0.0.3/24",)]
+    (device,) = found.claims[0].devices
+    assert [(one.pod, *one.ips) for one in device.pods] == [
+        ("p", "10.0.0.2/24"),
+        ("q", "10.0.0.3/24"),
+    ]
 
 
 PREEMPTION = (
@@ -237,6 +242,58 @@ def test_a_driver_that_publishes_nothing() -> None:
     gpus["spec"]["driver"] = "gpu.example.com"
     (note,) = status(ready_node("one"), gpus).notes
     assert note.endswith("; --all-drivers shows those of gpu.example.com")
+
+
+def driver_pod(node: str, *, ready: bool = True, waiting: str = "", gone: str = "") -> Any:
+    """A pod of the driver, as the chart makes it."""
+    env = [{"name": "NETCLAIM_DRIVER_NAME", "value": DRIVER}]
+    state = {"waiting": {"reason": waiting}} if waiting else {"running": {}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": f"netclaim-{node}",
+            "namespace": "netclaim-system",
+            "labels": {"app.kubernetes.io/name": "netclaim"},
+            "deletionTimestamp": gone or None,
+        },
+        "spec": {"nodeName": node, "containers": [{"name": "driver", "env": env}]},
+        "status": {
+            "conditions": [{"type": "Ready", "status": str(ready)}],
+            "containerStatuses": [{"state": state, "restartCount": 3 * bool(waiting)}],
+        },
+    }
+
+
+PUBLISHED = (links("one", link("eth1")), links("two", link("eth1")))
+
+
+def test_free_links_of_a_driver_that_crashes() -> None:
+    """Its slices stay, so somebody has to say that they are worth nothing."""
+    crashed = driver_pod("two", ready=False, waiting="CrashLoopBackOff")
+    (said,) = problems(*PUBLISHED, driver_pod("one"), crashed)
+    assert said.startswith(f"error: driver {DRIVER}: not ready on two (CrashLoopBackOff): pods")
+    assert problems(PUBLISHED[0], driver_pod("one"), crashed) == [said]
+    (problem,) = status(*PUBLISHED, crashed).problems
+    assert problem.hint == "kubectl logs netclaim-two -n netclaim-system --previous"
+    for scope in (Scope("links"), Scope("nodes"), Scope("links", ("eth1",))):
+        assert narrow(status(*PUBLISHED, crashed), scope).problems == (problem,)
+
+
+def test_free_links_of_a_driver_that_leaves() -> None:
+    """Nothing new is prepared by it, unless another one is there already."""
+    leaving = driver_pod("two", gone="2026-11-18T03:00:00Z")
+    assert problems(*PUBLISHED, driver_pod("one"), leaving) == [
+        f"warning: driver {DRIVER}: being uninstalled on two: no more claims are prepared there"
+    ]
+    assert problems(*PUBLISHED, leaving, driver_pod("one"), driver_pod("two")) == []
+
+
+def test_drivers_that_are_no_problem() -> None:
+    """One without links is starting; one that is not seen, or of another name, is no matter."""
+    other = driver_pod("two", ready=False)
+    other["spec"]["containers"][0]["env"][0]["value"] = "other.example.com"
+    assert problems(*PUBLISHED, driver_pod("three", ready=False), other) == []
 
 
 def test_other_drivers() -> None:

@@ -80,12 +80,13 @@ async def test_a_cluster_of_an_older_version() -> None:
 
 @pytest.mark.asyncio
 async def test_only_what_a_view_needs_is_listed() -> None:
-    """Links need neither pods nor nodes; of a namespace, only its own pods are listed."""
+    """Links need no nodes, and the drivers' pods; of a namespace, only its own pods are listed."""
     async with serve_stub() as server:
         script(server, *OBJECTS)
         await ask(Cluster(server.url, StoredSecrets()), question("links"))
-        paths = {seen.path for seen in server.seen}
-    assert not paths & {LISTS["Pod"], LISTS["Node"]}
+        labels = {seen.path: seen.query.get("labelSelector", "") for seen in server.seen}
+    assert LISTS["Node"] not in labels
+    assert labels[LISTS["Pod"]] == "app.kubernetes.io/name=netclaim"
     async with serve_stub() as server:
         script(server, *OBJECTS)
         server.on("GET", "/api/v1/namespaces/default/pods", Reply({"items": []}))

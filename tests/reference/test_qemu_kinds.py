@@ -15,6 +15,7 @@ from lab.guest_kernel import GuestKernel, fetch_kernel
 from lab.progress import Progress
 from lab.qemu import ROOT_MODULES, booted, find_emulator
 from tests.conftest import cannot_run
+from tests.reference import limit_cases
 from tests.reference.chain_site import ChainCase
 from tests.reference.qemu_cases import CASES, MODULES
 
@@ -64,6 +65,13 @@ def test_links_come_and_go_alike_in_a_guest(case: ChainCase, report: Report) -> 
     """Results, kernel state and leases are the same, in process and by the reference programs."""
     assert case.name in report.differences, report.last_words
     assert report.differences[case.name] == []
+
+
+@pytest.mark.parametrize("case", limit_cases.CASES)
+def test_links_are_limited_in_a_guest(case: str, report: Report) -> None:
+    """Traffic flows both ways, no faster than the limit, and nothing is left of it."""
+    assert case in report.differences, report.last_words
+    assert report.differences[case] == []
 
 
 def test_a_guest_is_gone_when_nobody_waits_for_it(kernel: GuestKernel, tmp_path: Path) -> None:

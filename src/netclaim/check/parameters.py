@@ -6,10 +6,11 @@ Promise: in the driver's own words, each at its line; parameters of other driver
 Limit: a class that is not in the files may set what a claim leaves out, so that is a warning then.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from netclaim.check.alone import alone_doubts
 from netclaim.check.policy import Policy, level_in, policy_faults
 from netclaim.check.stand_in import StandIn, class_alone, configs_of, pinned_drivers, stand_ins
 from netclaim.check.subject import Wanted, wanted
@@ -22,6 +23,7 @@ from netclaim.network import DRIVER_NAME
 from netclaim.network.dialect import is_our_dialect
 from netclaim.network.entries import Entry, Requested
 from netclaim.network.errors import ParametersError
+from netclaim.network.ifnames import pattern_like
 from netclaim.network.parameter_keys import KEYS, SetBy
 from netclaim.network.parameters import InterfaceRequest, read_claim
 from netclaim.network.strict import config_faults, misspelt_types
@@ -83,12 +85,25 @@ def check_claim(
     for driver in sorted(_drivers_meant(subject, index) & drivers):
         for unjudged in stand_ins(subject, index, driver):
             stand_in = replace(unjudged, policy=policy, level=level)
-            found, names = _read(stand_in)
+            found, requests = _read(stand_in)
             findings |= {finding: None for finding, _ in found}
-            ifnames |= names
-            findings |= dict.fromkeys(_all_mode(stand_in))
+            ifnames |= {request.ifname for request in requests}
+            findings |= dict.fromkeys(_all_mode(stand_in, requests))
+            findings |= dict.fromkeys(_alone_doubts(stand_in, index))
     slips = tuple(_misspelt_drivers(subject, index))
     return Judged((*findings, *slips), frozenset(ifnames), slips)
+
+
+def _alone_doubts(stand_in: StandIn, index: Index) -> Iterator[Finding]:
+    """Requests that take a link which others may share; of a claim that can be read."""
+    try:
+        requests = read_claim(stand_in.claim())
+    except RequestError:
+        return
+    for request in requests:
+        one = _wanted(stand_in, request.device.base_request)
+        device_class = index.find("DeviceClass", one.class_name, near=stand_in.subject)
+        yield from alone_doubts(request, one, stand_in.subject, device_class)
 
 
 def _misspelt_drivers(subject: Object, index: Index) -> Iterator[Finding]:
@@ -115,20 +130,22 @@ def _drivers_meant(subject: Object, index: Index) -> set[str]:
     return found
 
 
-def _read(stand_in: StandIn) -> tuple[list[tuple[Finding, Path]], frozenset[str]]:
-    """Ask the driver: its complaints with their places, or the names of the interfaces."""
+def _read(
+    stand_in: StandIn,
+) -> tuple[list[tuple[Finding, Path]], tuple[InterfaceRequest, ...]]:
+    """Ask the driver: its complaints with their places, or the interfaces that it would make."""
     try:
         requests = read_claim(stand_in.claim())
     except ParametersError as error:
-        return [_located(stand_in, fault) for fault in error.faults], frozenset()
+        return [_located(stand_in, fault) for fault in error.faults], ()
     except RequestError as error:
-        return [_located(stand_in, error)], frozenset()
+        return [_located(stand_in, error)], ()
     found = []
     for request in requests:
         faults = list(_refusals(stand_in, request))
         found += [_located(stand_in, fault) for fault in faults]
         found += _doubts(stand_in, request, {fault.path for fault in faults})
-    return found, frozenset(request.ifname for request in requests)
+    return found, requests
 
 
 def _refusals(stand_in: StandIn, request: InterfaceRequest) -> Iterator[RequestError]:
@@ -191,14 +208,18 @@ def _wanted(stand_in: StandIn, request: str) -> Wanted:
     return next(one for one in stand_in.wanted if one.request == request)
 
 
-def _all_mode(stand_in: StandIn) -> Iterator[Finding]:
+def _all_mode(stand_in: StandIn, requests: Sequence[InterfaceRequest]) -> Iterator[Finding]:
+    """How many devices a request for all of them gets, files do not tell."""
     for one in stand_in.wanted:
         if one.fields.get("allocationMode") == "All":
-            yield stand_in.subject.warning(
-                (*one.path, "allocationMode"),
-                "All may allocate several devices, but an interface needs exactly one; "
-                "write ExactCount, count 1",
-            )
+            read = next((r for r in requests if r.device.base_request == one.request), None)
+            if read is not None and not read.pattern:
+                yield stand_in.subject.warning(
+                    (*one.path, "allocationMode"),
+                    f"All may allocate several devices, but {read.ifname} is the name of one "
+                    f"interface; write a pattern as ifName, for example "
+                    f"{pattern_like(read.ifname)}",
+                )
 
 
 def _is_left_out(subject: Object, path: Path) -> bool:

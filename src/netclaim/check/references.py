@@ -75,15 +75,19 @@ def check_pod(
             continue
         name = entry.get("name", "")
         claims[name] = claim
+        clashes: dict[str, list[str]] = {}  # by the claim that has the names already
         for ifname in sorted(ifnames.get(claim, ())):
             first, other = users.setdefault(ifname, (name, claim))
             same_claim = other is claim and key == "resourceClaimName"
             if first != name and not same_claim:
-                message = (
-                    f'the interface name "{ifname}" is already used by the claim "{first}"; '
-                    f"give each claim of the pod its own ifName"
-                )
-                yield pod.error(path, message)
+                clashes.setdefault(first, []).append(ifname)
+        for first, taken in clashes.items():
+            more = f" (and {len(taken) - 1} more)" if len(taken) > 1 else ""
+            message = (
+                f'the interface name "{taken[0]}"{more} is already used by the claim "{first}"; '
+                f"give each claim of the pod its own ifName"
+            )
+            yield pod.error(path, message)
     if users and inside(pod.object, spec).get("hostNetwork"):
         message = "the pod is on the node's own network and cannot have interfaces of its own"
         yield pod.error((*spec, "hostNetwork"), f"{message}; remove hostNetwork or the claim")

@@ -72,7 +72,8 @@ def load_command(name: str) -> Any:
     # Raw docstrings spell out the backspace by which typer leaves a paragraph's lines alone.
     text = (inspect.getdoc(module.command) or "").replace("\\b", "\b")
     alone = _typer()
-    alone.command(name, help=text)(module.command)
+    kind = getattr(module, "COMMAND_CLASS", TyperCommand)
+    alone.command(name, help=text, cls=kind)(module.command)
     return typer.main.get_command(alone)
 
 

@@ -8,7 +8,7 @@ stand with the settings.
 import asyncio
 from dataclasses import replace
 
-from netclaim.cli.setting_options import takes_settings
+from netclaim.cli.setting_options import SettingsCommand, takes_settings
 from netclaim.cli.uninstalling import leave
 from netclaim.framework import serve
 from netclaim.framework.setting_flags import settings_of
@@ -17,7 +17,9 @@ from netclaim.kernel.proc_sys import make_sysctls_writable
 from netclaim.network import LinkDriver, link_driver
 from netclaim.network.settings import link_settings
 
-__all__ = ["command"]
+__all__ = ["COMMAND_CLASS", "command"]
+
+COMMAND_CLASS = SettingsCommand
 
 
 @takes_settings()

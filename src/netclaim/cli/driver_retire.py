@@ -1,14 +1,16 @@
 """`netclaim driver retire`: before a driver's pod ends, find out whether it is to come back.
 
 Run by the pod's preStop hook. Promise: ends at once if the driver's DaemonSet exists, or if nobody
-can say; otherwise the driver is told, and this ends when no pod uses its interfaces any more, or
-when the DaemonSet is there after all: until then kubelet lets the driver run, and the DaemonSet's
-controller starts no other one. Limit: kubelet ends both after the pod's grace period.
+can say; a refused token is tried for a dozen seconds. Otherwise the driver is told, and this
+ends when no pod uses its interfaces any more, or when the DaemonSet is there after all: until then
+kubelet lets the driver run, and the DaemonSet's controller starts no other one. Limit: kubelet ends
+both after the pod's grace period.
 """
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -30,13 +32,17 @@ from netclaim.kube import (
 )
 from netclaim.kube.resource import NODES
 
-__all__ = ["command", "reason_to_retire", "wait_for_pods"]
+__all__ = ["command", "make_sure", "reason_to_retire", "wait_for_pods"]
 
 DAEMON_SETS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet", namespaced=True)
 LOOK_S: Final = 2.0  # between looks at what is still in use
 # So many looks make a minute. An API server that starts refuses everybody for a moment.
 LOOKS_UNTIL_ASKED: Final = 30
 ASK_S: Final = 20.0  # for the API server; a driver that ends for an update must not wait for it
+# A token is refused for good once its account is deleted, and for a moment by an API server that
+# starts. Who believes it too early keeps the next driver from the node for a minute; who asks for
+# long goes on preparing claims on a node that the driver is to leave.
+UNAUTHORIZED_S: Final = (2.0, 4.0, 6.0)
 
 
 @takes_settings("name", "run_dir", "kubeconfig", "node_name", "instance", "daemon_set")
@@ -95,12 +101,30 @@ async def _find_out(settings: Settings) -> str | None:
             f"{settings.daemon_set!r} is not a DaemonSet; for example netclaim-system/netclaim",
             path=("--daemon-set",),
         )
-    try:
+
+    async def ask() -> str:  # by a new connection and the token of the moment
         async with asyncio.timeout(ASK_S), connect(load_cluster(settings.kubeconfig)) as client:
             return await reason_to_retire(client, settings.node_name, settings.daemon_set)
+
+    try:
+        return await make_sure(ask, pause=asyncio.sleep)
     except (NetclaimError, TimeoutError) as error:
         print(f"cannot find out whether {settings.daemon_set} exists: {str(error) or 'no answer'}")
         return None
+
+
+async def make_sure(
+    ask: Callable[[], Awaitable[str]], *, pause: Callable[[float], Awaitable[None]]
+) -> str:
+    """What the API server says in the end: a token that it refuses is not believed at once."""
+    for pause_s in UNAUTHORIZED_S:
+        with suppress(UnauthorizedError):
+            return await ask()
+        await pause(pause_s)
+    try:
+        return await ask()
+    except UnauthorizedError:
+        return "the driver's service account was deleted"
 
 
 async def reason_to_retire(client: Client, node: str, daemon_set: str) -> str:
@@ -110,8 +134,6 @@ async def reason_to_retire(client: Client, node: str, daemon_set: str) -> str:
         found = await client.get(DAEMON_SETS, name, namespace=namespace)
     except NotFoundError:
         return f"the DaemonSet {daemon_set} was deleted"
-    except UnauthorizedError:
-        return "the driver's service account was deleted"
     except ForbiddenError:
         if await _may_read_node(client, node):
             raise  # only the right to ask this is missing
@@ -124,6 +146,6 @@ async def reason_to_retire(client: Client, node: str, daemon_set: str) -> str:
 async def _may_read_node(client: Client, node: str) -> bool:
     try:
         await client.get(NODES, node)
-    except (ForbiddenError, UnauthorizedError):
+    except ForbiddenError:
         return False
     return True

@@ -6,13 +6,16 @@ together, checked. Limit: a value of the wrong type is for typer to refuse.
 """
 
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import typer
+from typer.core import TyperCommand
 
+from netclaim.errors import RequestError
 from netclaim.framework.setting import Form, Setting, comma_separated
 from netclaim.framework.setting_sources import (
     CONFIG_HELP,
@@ -21,9 +24,9 @@ from netclaim.framework.setting_sources import (
     Followed,
     Sources,
 )
-from netclaim.network.settings import check_together, declared
+from netclaim.network.settings import REMOVED, check_together, declared
 
-__all__ = ["ConfigFile", "takes_settings"]
+__all__ = ["ConfigFile", "SettingsCommand", "takes_settings"]
 
 Command: TypeAlias = Callable[..., None]
 GIVEN: Final = frozenset({"COMMANDLINE", "ENVIRONMENT"})  # of click's sources of a parameter
@@ -47,6 +50,19 @@ ConfigFile: TypeAlias = Annotated[
 ]
 
 
+class SettingsCommand(TyperCommand):
+    """A command with options for settings, which says what became of those that are gone."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse the removed ones, and read the others."""
+        given = {arg.partition("=")[0] for arg in args}
+        for each in REMOVED:
+            if each.option in given:
+                raise RequestError(each.message, path=(each.option,))
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
+
+
 def takes_settings(*names: str) -> Callable[[Command], Command]:
     """Call a command with `followed`, read from options; without names, from one for each setting.
 
@@ -64,7 +80,12 @@ def takes_settings(*names: str) -> Callable[[Command], Command]:
                 for each in chosen
                 if _is_given(ctx, each.name)
             }
-            sources = Sources(table, given, options.pop("config"), check=check_together)
+            for each in REMOVED if not names else ():
+                if os.environ.get(each.variable):
+                    raise RequestError(each.message, path=(f"${each.variable}",))
+            sources = Sources(
+                table, given, options.pop("config"), check=check_together, removed=REMOVED
+            )
             command(followed=Followed(sources, sources.read()), **options)
 
         own = inspect.signature(command).parameters.values()

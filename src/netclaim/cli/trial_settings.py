@@ -11,7 +11,7 @@ from pathlib import Path
 
 from netclaim.framework.setting_sources import CONFIG_OPTION, Sources
 from netclaim.network.policy import Level
-from netclaim.network.settings import check_together, declared
+from netclaim.network.settings import REMOVED, check_together, declared
 
 __all__ = ["TrialSettings"]
 
@@ -21,7 +21,8 @@ class TrialSettings:
     """As the user said them, by the names of the settings' fields; None: not at all."""
 
     config: Path | None = None
-    shared_links: list[str] | None = None
+    attachments: list[str] | None = None
+    link_bandwidth: list[str] | None = None
     link_filter: str | None = None
     show_links: str | None = None
     policy: str | None = None
@@ -31,7 +32,7 @@ class TrialSettings:
         level = Level.BASELINE
         for name in driver_names:
             given = {**self._given(), "name": name}
-            sources = Sources(declared(), given, self.config, check=check_together)
+            sources = Sources(declared(), given, self.config, check=check_together, removed=REMOVED)
             level = sources.read()["policy"]
         return level
 

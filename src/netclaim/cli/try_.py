@@ -9,9 +9,11 @@ import typer
 
 from netclaim.cli.file_options import Files, MoreFiles, Recursive, named
 from netclaim.cli.policy_options import POLICY_HELP, PolicyName
+from netclaim.cli.setting_options import SettingsCommand
 from netclaim.cli.trial_settings import TrialSettings
 from netclaim.errors import RequestError
 from netclaim.local.driver_names import driver_names, unserved
+from netclaim.local.driver_programs import read_programs
 from netclaim.local.machine import contained
 from netclaim.local.manifests import read_manifests
 from netclaim.local.topology import DEFAULT_TOPOLOGY
@@ -19,7 +21,9 @@ from netclaim.local.topology_file import load_topology
 from netclaim.local.trial import Trial, run_trial
 from netclaim.screen import screen_for
 
-__all__ = ["command"]
+__all__ = ["COMMAND_CLASS", "command"]
+
+COMMAND_CLASS = SettingsCommand
 
 OUTPUTS: Final = ("text", "json")
 
@@ -43,6 +47,15 @@ def command(
             "parameters for.",
         ),
     ] = None,
+    driver_program: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=COMMAND",
+            help="Run another driver too: a Python program built on netclaim's framework, with its "
+            'own options, such as "gpu.example.com=examples/gpu.py --gpus 2". May be given several '
+            "times.",
+        ),
+    ] = None,
     timeout: Annotated[
         float, typer.Option(help="How many seconds the cluster and the pods may take to start.")
     ] = 60.0,
@@ -50,12 +63,22 @@ def command(
         str,
         typer.Option("-o", "--output", metavar="text|json", help="Output format."),
     ] = "text",
-    shared_link: Annotated[
+    attachments: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME",
-            help="A link, or a pattern of links, that any number of claims may have at a time. May "
-            "be given several times.",
+            metavar="[PATTERN=]NUMBER",
+            help="How many claims may have a link at a time, as the driver's own option. May be "
+            "given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    link_bandwidth: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[PATTERN=]QUANTITY",
+            help="The bandwidth of a link that claims share, as the driver's own option. May be "
+            "given several times.",
+            show_default=False,
         ),
     ] = None,
     link_filter: Annotated[
@@ -123,15 +146,17 @@ def command(
         raise RequestError(f'unknown format "{output}"; write {known}', path=("--output",))
     settings = TrialSettings(
         config=config,
-        shared_links=shared_link,
+        attachments=attachments,
+        link_bandwidth=link_bandwidth,
         link_filter=link_filter,
         show_links=show_links,
         policy=policy,
     )
+    programs = read_programs(driver_program or ())
     manifests = read_manifests(named(files, more_files), recursive=recursive)
     drivers = tuple(driver_name or driver_names(manifests.items))
     level = settings.policy_level(drivers)
-    for note in (*manifests.notes, *unserved(manifests.items, drivers)):
+    for note in (*manifests.notes, *unserved(manifests.items, (*drivers, *programs))):
         print(note, file=sys.stderr)
     trial = Trial(
         topology=load_topology(topology),
@@ -139,6 +164,7 @@ def command(
         driver_names=drivers,
         cni_bin_dirs=tuple(path.absolute() for path in cni_bin_dir or ()),
         driver_flags=settings.flags(),
+        programs=programs,
         policy=level,
         timeout_s=timeout,
         keep=keep,

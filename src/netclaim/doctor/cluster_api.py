@@ -77,7 +77,7 @@ async def dra_served(cluster: ClusterSight) -> Finding:
 @check(
     "dra-consumable-capacity",
     "Sharing a link between claims",
-    why="without DRAConsumableCapacity, --shared-link has no effect: a link is for one claim",
+    why="without DRAConsumableCapacity, the scheduler cannot share out a link: it becomes slots",
 )
 async def consumable_capacity(cluster: ClusterSight) -> Finding:
     """Ask the API server's metrics for the gate; else see whether a dry run keeps the field."""
@@ -88,7 +88,7 @@ async def consumable_capacity(cluster: ClusterSight) -> Finding:
         return _by_release(await cluster.release(), CAPACITY_SINCE, CAPACITY)
     if on:
         return ok(f"{CAPACITY} is on")
-    said = f"{CAPACITY} is off; links cannot be shared"
+    said = f"{CAPACITY} is off; links are offered as slots"
     if await cluster.release() < CAPACITY_SINCE:
         return ok(f"{said} (it is off by default before {CAPACITY_SINCE})")
     return warning(said, _enable(CAPACITY))

@@ -1,4 +1,4 @@
-"""The driver as the cluster sees it: its pods, its slices, its classes, and the claims on them."""
+"""What the driver publishes, as the cluster sees it: slices, classes, and the claims on them."""
 
 import json
 from collections import defaultdict
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from netclaim import __version__
 from netclaim.allocator import DeviceClass, Slice
 from netclaim.allocator.cel import CelError, compile_selector
 from netclaim.doctor.cluster_sight import PENDING, ClusterSight
@@ -17,9 +16,7 @@ from netclaim.model.claim import JsonObject
 __all__ = [
     "claims_ready",
     "claims_waiting",
-    "daemon_set",
     "device_class",
-    "driver_version",
     "slices_complete",
     "slices_of_nodes",
     "slices_orphaned",
@@ -28,70 +25,6 @@ __all__ = [
 # A claim is allocated and its pod started within seconds; kubelet retries after 60 to 90 s.
 PATIENCE: Final = timedelta(minutes=2)
 CLASS_NAME: Final = "cni.networking.x-k8s.io"  # what manifests in the wild say
-
-
-@check(
-    "driver-pods",
-    "Pods of the driver",
-    why="a node without the driver publishes no devices, and its pods with claims do not start",
-)
-async def daemon_set(cluster: ClusterSight) -> Finding:
-    """Look at the driver's DaemonSet, and at which of its pods are not ready."""
-    found = await cluster.daemon_set()
-    space = await cluster.namespace()
-    if found is None:
-        return skipped(
-            "no DaemonSet that you may see has the label app.kubernetes.io/name=netclaim; the"
-            " driver runs in another way, or not at all"
-        )
-    status = found.get("status") or {}
-    wanted, ready = status.get("desiredNumberScheduled", 0), status.get("numberReady", 0)
-    name = found["metadata"]["name"]
-    if not wanted:
-        return error(
-            f"the DaemonSet {space}/{name} selects no node",
-            f"kubectl -n {space} get daemonset {name} -o yaml, and look at nodeSelector, affinity"
-            " and tolerations",
-        )
-    if ready < wanted:
-        bad = [pod for pod in await cluster.driver_pods() if not _is_ready(pod)]
-        where = listed([str(pod["spec"].get("nodeName", "no node yet")) for pod in bad])
-        pod = bad[0]["metadata"]["name"] if bad else "POD"
-        return error(
-            f"{ready} of {wanted} pods of {space}/{name} are ready; not on {where or 'some nodes'}",
-            f"kubectl -n {space} logs {pod}; kubectl -n {space} exec {pod} -- netclaim doctor"
-            " --node",
-        )
-    updated = status.get("updatedNumberScheduled", wanted)
-    if updated < wanted:
-        return warning(
-            f"{wanted - updated} of {wanted} pods of {space}/{name} are of an older revision",
-            f"kubectl -n {space} rollout status daemonset {name}",
-        )
-    return ok(f"{ready} of {wanted} pods of {space}/{name} are ready")
-
-
-@check(
-    "driver-version",
-    "Version of the driver",
-    why="policies, permissions and programs are compared with those of this command's version",
-)
-async def driver_version(cluster: ClusterSight) -> Finding:
-    """Compare the tag of the driver's image with the version of this command."""
-    found = await cluster.daemon_set()
-    if found is None:
-        return skipped("no DaemonSet of the driver is visible")
-    image = str(found["spec"]["template"]["spec"]["containers"][0].get("image", ""))
-    _, colon, tag = image.rpartition("/")[2].partition(":")
-    if not colon or "@" in tag:
-        return skipped(f"{image} does not say its version")
-    if tag != __version__:
-        return warning(
-            f"the driver is {tag}, this command is {__version__}",
-            f"install version {tag} of this command; the one in the driver's container has the"
-            " driver's rights, and sees little of the cluster",
-        )
-    return ok(tag)
 
 
 @check(
@@ -241,11 +174,6 @@ def _failures(claim: JsonObject, driver: str) -> Iterator[str]:
             not_ready = condition["type"] == "Ready" and condition["status"] == "False"
             if not_ready and device["driver"] == driver:
                 yield str(condition.get("message", ""))
-
-
-def _is_ready(pod: JsonObject) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
 def _incomplete(name: str, slices: Sequence[JsonObject]) -> str:

@@ -9,6 +9,7 @@ from netclaim.doctor import (
     cluster_api,
     cluster_driver,
     cluster_nodes,
+    cluster_pods,
     cluster_policies,
     node_driver,
     node_files,
@@ -29,7 +30,9 @@ def _declared(*modules: ModuleType) -> Iterator[Check[Any]]:
 
 
 CLUSTER_CHECKS: Final[tuple[Check[ClusterSight], ...]] = tuple(
-    _declared(cluster_api, cluster_nodes, cluster_access, cluster_policies, cluster_driver)
+    _declared(
+        cluster_api, cluster_nodes, cluster_access, cluster_policies, cluster_pods, cluster_driver
+    )
 )
 NODE_CHECKS: Final[tuple[Check[NodeSight], ...]] = tuple(
     _declared(node_driver, node_kubelet, node_runtime, node_files, node_kernel)

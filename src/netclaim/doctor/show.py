@@ -12,6 +12,7 @@ from typing import Any, Final
 from netclaim import __version__
 from netclaim.doctor.finding import Outcome, Result
 from netclaim.screen import Screen
+from netclaim.screen.printable import one_line
 
 __all__ = ["as_json", "show", "summary"]
 
@@ -38,7 +39,7 @@ def show(
             scope = each.scope
             screen.title(scope)
         outcome = each.finding.outcome
-        line = f"{outcome:<8} {each.id:<{width}}  {each.finding.found}"
+        line = f"{outcome:<8} {each.id:<{width}}  {one_line(each.finding.found)}"
         screen.line(line, good=GOOD.get(outcome))
         if verbose:
             _explain(each, screen)
@@ -49,7 +50,7 @@ def show(
         screen.title("what to do")
         for each in problems:
             screen.line(
-                f"{each.finding.outcome}: {each.id}: {each.finding.found}",
+                f"{each.finding.outcome}: {each.id}: {one_line(each.finding.found)}",
                 good=GOOD.get(each.finding.outcome),
             )
             _explain(each, screen)

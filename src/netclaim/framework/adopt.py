@@ -26,6 +26,7 @@ from netclaim.framework.locks import KeyedLock
 from netclaim.framework.logs import explain
 from netclaim.framework.pod_plans import PODS_KEPT, Claims, Pods, ReleasedLately
 from netclaim.framework.records import Booking, DeviceReport, Report
+from netclaim.framework.status_data import interface_in
 from netclaim.framework.subject import claim_fields, pod_fields
 from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.claim import Claim, DeviceKey, ReportedDevice
@@ -108,10 +109,11 @@ class Adopter:
                     if claim.uid not in self._journal.reports:
                         await self._journal.put_report(_report(booking, ready))
                     plans = _network_plans(booking)
+                    shared = claim.pod_uids != {pod.uid}
                     await self._attacher.take_over(
                         pod,
-                        _attachments(plans, ready, pod),
-                        [plan for plan in plans if plan.device.key not in ready],
+                        _attachments(plans, ready, pod, shared=shared),
+                        [plan for plan in plans if shared or plan.device.key not in ready],
                     )
             self._note(pod)
 
@@ -185,12 +187,18 @@ def _network_plans(booking: Booking) -> list[Plan]:
 
 
 def _attachments(
-    plans: Iterable[Plan], ready: Mapping[DeviceKey, ReportedDevice], pod: PodSandbox
+    plans: Iterable[Plan],
+    ready: Mapping[DeviceKey, ReportedDevice],
+    pod: PodSandbox,
+    *,
+    shared: bool,
 ) -> Iterator[Attachment]:
+    """What the status says of a pod; on a shared claim its data is that of all pods."""
     for plan in plans:
         reported = ready.get(plan.device.key)
         if reported is not None:
-            yield Attachment(plan, pod, _interface(reported), data=reported.data)
+            interface = interface_in(reported, pod.uid) or _interface(reported)
+            yield Attachment(plan, pod, interface, data={} if shared else reported.data)
 
 
 def _report(booking: Booking, ready: Mapping[DeviceKey, ReportedDevice]) -> Report:

@@ -24,7 +24,7 @@ from netclaim.framework.journal import Journal
 from netclaim.framework.limits import Limits
 from netclaim.framework.locks import KeyedLock
 from netclaim.framework.logs import brief, explain
-from netclaim.framework.marks import SandboxMarks
+from netclaim.framework.marks import ContainerFacts, SandboxMarks
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import HasNetns
 from netclaim.framework.pod_plans import NotPreparedError, PodPlans
@@ -108,6 +108,7 @@ class Attacher:
         *,
         reports: Reports,
         marks: SandboxMarks,
+        facts: ContainerFacts,
         metrics: Metrics,
         hook_time: HookTime,
         limits: Limits,
@@ -119,6 +120,7 @@ class Attacher:
         self._detacher = detacher
         self._reports = reports
         self._marks = marks
+        self._facts = facts
         self._metrics = metrics
         self._hook_time = hook_time
         self._limits = limits
@@ -253,16 +255,19 @@ class Attacher:
     ) -> None:
         """Know of attachments again that the pod still has. Again: nothing.
 
-        Of `unreported` plans only the driver itself can know whether they were carried out.
+        Of `unreported` plans the driver itself may know whether, and how, they were carried out.
         """
         async with self._at(pod):
             asked = [await self._driver.recall(plan, pod) for plan in unreported]
             recalled = [each for each in asked if each is not None]
-            unknown = [a for a in (*attachments, *recalled) if a.key not in self._journal.leases]
+            known = {each.key: each for each in (*attachments, *recalled)}
+            unknown = [a for key, a in known.items() if key not in self._journal.leases]
             there = [a for a in unknown if await self._driver.is_attached(a)]
             await self._journal.put_leases(Lease(attachment, "attached") for attachment in there)
             if there:
                 self._marks.note_begun(pod.id)
+            for claim_uid in {attachment.plan.claim.uid for attachment in there}:
+                self._facts.refresh(claim_uid)
         for attachment in recalled:
             self._reports.touch(attachment.plan.claim.uid, {})
         self.count()
@@ -326,6 +331,8 @@ class Attacher:
         await self._detacher.undo(self._unfinished(pod.id))
         with self._metrics.timed("attach"):
             await self._attach_all(attempt, pod)
+        for claim_uid in attempt.claims():  # before there is a container that could read it
+            self._facts.refresh(claim_uid)
 
     async def _release_earlier(self, pod: PodSandbox) -> None:
         """Take back what the pod's earlier sandboxes have: the runtime may not tell of their end.

@@ -3,7 +3,7 @@
 Promise: one file a claim, there whole or not at all, and named by the claim so that releasing it
 needs nothing else. Writing again replaces it: the directory does not survive a reboot. Limit:
 environment, device nodes and mounts, and one hook for all; only containers that name the claim get
-any of it.
+any of it. With them go the claim's metadata files, if the driver has containers told.
 """
 
 import asyncio
@@ -14,8 +14,9 @@ from typing import Final
 import msgspec
 
 from netclaim.errors import HostError
+from netclaim.framework.metadata import MetadataFiles
 from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
-from netclaim.model.plan import ContainerEdits, Prepared
+from netclaim.model.plan import ContainerEdits, Mount, Prepared
 from netclaim.nri import ContainerHook
 
 __all__ = ["CdiDirectory"]
@@ -26,19 +27,30 @@ CDI_VERSION: Final = "0.5.0"  # the first in which a device's name may begin wit
 class CdiDirectory:
     """One driver's files in the directory that the runtime reads."""
 
-    def __init__(self, directory: Path, driver: str, hook: ContainerHook | None = None) -> None:
-        """`hook` runs before every container that names a claim of the driver."""
+    def __init__(
+        self,
+        directory: Path,
+        driver: str,
+        hook: ContainerHook | None = None,
+        metadata: MetadataFiles | None = None,
+    ) -> None:
+        """`hook` runs before every container that names a claim of the driver.
+
+        `metadata` is what such a container can read about the claim's devices.
+        """
         self._directory = directory
         self._driver = driver
         self._hook = hook
+        self._metadata = metadata
         self._kind = f"{driver}/claim"
 
-    async def write(self, prepared: Prepared) -> Mapping[DeviceKey, str]:
+    async def write(self, prepared: Prepared, pod_claim_name: str) -> Mapping[DeviceKey, str]:
         """Write a claim's file; the CDI ids of those devices that are in it. Again: the same."""
+        about = self._metadata.write(prepared, pod_claim_name) if self._metadata else {}
         edits = [
-            (plan.device, _edits(plan.edits, self._hook))
+            (plan.device, _edits(plan.edits, self._hook, about.get(plan.device.key)))
             for plan in prepared.plans
-            if plan.edits is not None or self._hook is not None
+            if plan.edits is not None or self._hook is not None or about
         ]
         if not edits:
             return {}
@@ -55,6 +67,8 @@ class CdiDirectory:
 
     async def remove(self, claim_uid: str) -> None:
         """Remove a claim's file. Again, or when there never was one: nothing."""
+        if self._metadata is not None:
+            self._metadata.remove(claim_uid)
         path = self._path(claim_uid)
         try:
             await asyncio.to_thread(path.unlink, missing_ok=True)
@@ -75,7 +89,8 @@ class CdiDirectory:
             }
         except OSError as error:
             raise HostError(f"cannot read {self._directory}: {error}") from error
-        return {uid: path for uid, path in found.items() if uid not in claims}
+        about = self._metadata.strays(claims, before=before) if self._metadata else {}
+        return {**about, **{uid: path for uid, path in found.items() if uid not in claims}}
 
     def _path(self, claim_uid: str) -> Path:
         return self._directory / f"{self._driver}_{claim_uid}.json"
@@ -94,8 +109,11 @@ def _name(claim_uid: str, device: AllocatedDevice) -> str:
     return "-".join(filter(None, (claim_uid, device.device, device.share_id)))
 
 
-def _edits(given: ContainerEdits | None, hook: ContainerHook | None) -> JsonObject:
+def _edits(
+    given: ContainerEdits | None, hook: ContainerHook | None, about: Mount | None
+) -> JsonObject:
     edits = given or ContainerEdits()
+    mounts = edits.mounts if about is None else (*edits.mounts, about)
     listed: JsonObject = {
         "env": [f"{name}={value}" for name, value in edits.env.items()],
         "deviceNodes": [
@@ -112,7 +130,7 @@ def _edits(given: ContainerEdits | None, hook: ContainerHook | None) -> JsonObje
                 "containerPath": mount.container_path,
                 "options": list(mount.options),
             }
-            for mount in edits.mounts
+            for mount in mounts
         ],
         "hooks": [_hook(hook)] if hook is not None else [],
     }

@@ -60,11 +60,11 @@ class Bookings(Protocol):
         """Whether the API server does not have the claim any more, or not as it was."""
         ...
 
-    async def release_if_stale(self, ref: ClaimRef) -> None:
+    async def release_if_stale(self, ref: ClaimRef) -> object:
         """Undo such a claim. Again: nothing."""
         ...
 
-    async def unless_booked(self, uid: str, work: Callable[[], Awaitable[None]]) -> bool:
+    async def unless_booked(self, uid: str, work: Callable[[], Awaitable[object]]) -> bool:
         """Do something while the claim is not prepared; whether that was so."""
         ...
 
@@ -93,7 +93,7 @@ class Collected:
 @dataclass(frozen=True, slots=True)
 class _Item:
     leftover: Leftover
-    undo: Callable[[], Awaitable[None]]
+    undo: Callable[[], Awaitable[object]]
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ class _Search:
     items: list[_Item] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
-    def add(self, leftover: Leftover, undo: Callable[[], Awaitable[None]]) -> None:
+    def add(self, leftover: Leftover, undo: Callable[[], Awaitable[object]]) -> None:
         self.items.append(_Item(leftover, undo))
 
     def skip(self, what: str, why: object) -> None:

@@ -25,7 +25,7 @@ network namespace (`NetworkDriver`). The framework owns everything else, and pro
   it has on the node that no pod or claim explains, and has it removed. Nothing is removed because
   the runtime or the API server could not be asked.
 * **Exclusive means exclusive.** A device in use by another claim is not prepared again, unless
-  both are shares of it or one has admin access.
+  both are shares of it or one has admin access; a driver may know better (`excludes`).
 
 Every method may be called again after a crash, with the same argument, for work that was already
 done; each says what that second call must do.
@@ -38,14 +38,15 @@ from prometheus_client.registry import Collector
 
 from netclaim.errors import NetclaimError, PeerError
 from netclaim.model.attachment import Attachment
-from netclaim.model.claim import Claim
+from netclaim.model.claim import AllocatedDevice, Claim
+from netclaim.model.counter import CounterSet
 from netclaim.model.device import Device
 from netclaim.model.leftover import Leftover, Living
 from netclaim.model.node import NodeFacts
 from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox
 
-__all__ = ["Driver", "LaterError", "NetworkDriver", "NotBegunError"]
+__all__ = ["Driver", "LaterError", "NetworkDriver", "NotBegunError", "UnfitError"]
 
 
 class NotBegunError(NetclaimError):
@@ -65,6 +66,14 @@ class LaterError(NetclaimError):
     """
 
 
+class UnfitError(NetclaimError):
+    """This node cannot serve a network that an admin wrote, for whichever claim.
+
+    Mixed into an error that `preflight` raises; the device is then kept from other claims for a
+    while. Not for what a claim's author wrote: that would let one tenant keep links from others.
+    """
+
+
 class Driver(abc.ABC):
     """A driver of devices that are handed to containers (through CDI) or need no handing over."""
 
@@ -80,6 +89,10 @@ class Driver(abc.ABC):
     """Whether hooks may block their thread: in the kernel, on a lock, for a slow file. They then
     run on an event loop of their own, in a thread, where they hold up nobody but each other."""
 
+    device_metadata: bool = False
+    """Whether a container that names a claim can read about its devices in a file (KEP-5304): their
+    attributes as published and, of network devices, their interfaces."""
+
     node_age_s: float | None = None
     """How old what is known of the node may become, in seconds; None: for as long as it likes."""
 
@@ -90,6 +103,32 @@ class Driver(abc.ABC):
         for `node_age_s` to say.
         """
 
+    def learn_dropped(self, fields: frozenset[str]) -> None:  # noqa: B027 (most need not know)
+        """Hear which fields of devices the API server drops: it lacks them, or their feature.
+
+        Paths such as `allowMultipleAllocations`, `capacity.*.requestPolicy` and `taints`; an empty
+        set says that it keeps everything. Called before the first devices are published, by what
+        the server makes of a slice that is not stored, and whenever that has become another. If
+        something is dropped, `discover` is begun anew after the call, and nothing that it yielded
+        before is published. May be called while other hooks run; must not block.
+
+        Again: all that is dropped now, and nothing else.
+        """
+
+    def excludes(self, one: AllocatedDevice, other: AllocatedDevice) -> bool:
+        """Whether two claims cannot hold these devices, both of this driver, at the same time.
+
+        By itself: they are one device, neither has admin access, and they are not two shares.
+        Override it for devices that are parts of one thing. No I/O; must not block.
+
+        Again: the same.
+        """
+        if one.admin_access or other.admin_access:
+            return False
+        if (one.pool, one.device) != (other.pool, other.device):
+            return False
+        return None in {one.share_id, other.share_id} or one.share_id == other.share_id
+
     def collectors(self) -> Sequence[Collector]:
         """Metrics of the driver's own, by prometheus_client, to be served beside the framework's.
 
@@ -98,9 +137,10 @@ class Driver(abc.ABC):
         return ()
 
     @abc.abstractmethod
-    def discover(self) -> AsyncIterator[tuple[Device, ...]]:
+    def discover(self) -> AsyncIterator[tuple[Device | CounterSet, ...]]:
         """Yield all devices of this node, and again all of them whenever something changed.
 
+        Beside devices that draw from counters, the sets of counters they name are yielded.
         Names must be the same for the same device after a restart. Devices do not disappear
         because they are allocated. An iterator that ends means that nothing will change any more;
         one that raises is started afresh with back-off.
@@ -119,6 +159,15 @@ class Driver(abc.ABC):
 
         Again, after a crash before the plan was saved and after a reboot: must succeed and leave
         the same state.
+        """
+
+    async def preflight(self, claim: Claim) -> None:  # noqa: B027 (most offer no conditions)
+        """Raise unless the claim could be prepared on this node; its pod is not bound to it yet.
+
+        Called for claims with devices that were offered with binding conditions. `claim` is as for
+        `prepare`, as are the errors. Changes nothing: the pod may go elsewhere. Has 20 seconds.
+
+        Again: looks again.
         """
 
     @abc.abstractmethod

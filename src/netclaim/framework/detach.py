@@ -14,12 +14,12 @@ from typing import Final, Protocol
 import msgspec
 import structlog
 
-from netclaim.errors import PeerError
+from netclaim.errors import HostError, PeerError
 from netclaim.framework.clock import Clock
 from netclaim.framework.contract import NetworkDriver, NotBegunError
 from netclaim.framework.journal import Journal
 from netclaim.framework.logs import brief, explain
-from netclaim.framework.marks import SandboxMarks
+from netclaim.framework.marks import ContainerFacts, SandboxMarks
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import HasNetns
 from netclaim.framework.records import Lease, pods_of
@@ -83,6 +83,7 @@ class Detacher:
         *,
         reports: Reports,
         marks: SandboxMarks,
+        facts: ContainerFacts,
         metrics: Metrics,
         clock: Clock,
         has_netns: HasNetns,
@@ -91,6 +92,7 @@ class Detacher:
         self._journal = journal
         self._reports = reports
         self._marks = marks
+        self._facts = facts
         self._metrics = metrics
         self._clock = clock
         self._has_netns = has_netns
@@ -115,9 +117,16 @@ class Detacher:
         for claim_uid in {lease.attachment.plan.claim.uid for lease in todo}:
             if any(lease.done for lease in self._journal.leases_of_claim(claim_uid)):
                 self._reports.look_again(claim_uid)  # other pods still use the claim
+            self._tell_containers(claim_uid)
         if errors:
             text = brief("; ".join(map(str, errors)))
             raise DetachError(text) from ExceptionGroup(text, errors)
+
+    def _tell_containers(self, claim_uid: str) -> None:
+        try:
+            self._facts.refresh(claim_uid)
+        except HostError as error:  # what is said of the others was true, and is put right some day
+            log.warning("metadata.failed", error=str(error))
 
     def count(self) -> None:
         """Bring the metrics in line with the journal."""

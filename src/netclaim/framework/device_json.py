@@ -1,12 +1,27 @@
-"""A device in the API's JSON form (resource.k8s.io/v1), and what the server did to it. Pure."""
+"""Devices and counters in the API's JSON form (resource.k8s.io/v1). No I/O.
+
+Also what the server did to them: fields it added, and fields it dropped.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from netclaim.model.claim import JsonObject
+from netclaim.model.counter import CounterSet
 from netclaim.model.device import AttributeValue, Capacity, Device, RequestPolicy, Version
+from netclaim.model.quantity import Quantity
 
-__all__ = ["device_json", "dropped_fields", "with_server_fields", "without_server_fields"]
+__all__ = [
+    "counter_set_json",
+    "device_json",
+    "dropped_fields",
+    "with_server_fields",
+    "without_server_fields",
+]
+
+NAMED_BY_THE_DRIVER = frozenset(
+    {"attributes", "capacity", "consumesCounters.counters", "sharedCounters.counters"}
+)  # maps whose keys are names, not fields
 
 
 def device_json(device: Device) -> JsonObject:
@@ -23,7 +38,22 @@ def device_json(device: Device) -> JsonObject:
             {"key": t.key, "effect": t.effect} | ({"value": t.value} if t.value else {})
             for t in device.taints
         ]
+    if device.consumes:
+        obj["consumesCounters"] = [
+            {"counterSet": use.counter_set, "counters": _counters(use.counters)}
+            for use in device.consumes
+        ]
+    if device.binds_to_node:
+        obj["bindsToNode"] = True
+    if device.binding_conditions:
+        obj["bindingConditions"] = list(device.binding_conditions)
+        obj["bindingFailureConditions"] = list(device.binding_failure_conditions)
     return obj
+
+
+def counter_set_json(counter_set: CounterSet) -> JsonObject:
+    """The set as it is written into a slice."""
+    return {"name": counter_set.name, "counters": _counters(counter_set.counters)}
 
 
 def without_server_fields(devices: Iterable[JsonObject]) -> list[JsonObject]:
@@ -61,7 +91,7 @@ def with_server_fields(devices: list[JsonObject], stored: list[JsonObject]) -> l
 def dropped_fields(sent: Any, returned: Any, path: str = "") -> frozenset[str]:
     """Paths of what was sent and did not come back: fields of features that are switched off.
 
-    Names of devices, attributes and capacities become `*`, so that a feature shows up once.
+    Names of devices, attributes, capacities and counters become `*`: a feature shows up once.
     """
     if isinstance(sent, Mapping):
         if not isinstance(returned, Mapping):
@@ -81,7 +111,11 @@ def dropped_fields(sent: Any, returned: Any, path: str = "") -> frozenset[str]:
 
 
 def _shown(path: str, key: str) -> str:
-    return "*" if path in {"attributes", "capacity"} else key
+    return "*" if path in NAMED_BY_THE_DRIVER else key
+
+
+def _counters(counters: Mapping[str, Quantity]) -> JsonObject:
+    return {name: {"value": str(amount)} for name, amount in counters.items()}
 
 
 def _attribute(value: AttributeValue) -> JsonObject:

@@ -3,8 +3,8 @@
 Promise: a driver whose discovery fails is asked again, with back-off, and what it said last stays
 published meanwhile. A device that is offered is healthy, unless a taint keeps pods away from it;
 one that a claim holds and that is no longer offered is unhealthy.
-Limit: decides nothing about devices; two of one name are the driver's fault and that discovery is
-refused as a whole.
+Limit: decides nothing about devices; two of one name, or counters that nobody offers, are the
+driver's fault and that discovery is refused as a whole.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from netclaim.framework.contract import Driver
 from netclaim.framework.records import Booking
 from netclaim.framework.supervise import Backoff, Standing
 from netclaim.kubelet import DeviceHealth, Health
+from netclaim.model.counter import CounterSet, counters_fault
 from netclaim.model.device import Device, DeviceError
 
 __all__ = ["device_healths", "follow_devices"]
@@ -27,7 +28,7 @@ log = structlog.get_logger()
 
 async def follow_devices(
     driver: Driver,
-    offer: Callable[[tuple[Device, ...]], None],
+    offer: Callable[[tuple[Device | CounterSet, ...]], None],
     clock: Clock,
     standing: Standing | None = None,
 ) -> None:
@@ -35,10 +36,10 @@ async def follow_devices(
     standing = standing or Standing(clock)
     for delay_s in Backoff().delays(clock):
         try:
-            async for devices in driver.discover():
-                _check_names(devices)
+            async for offered in driver.discover():
+                devices = _checked(offered)
                 log.info("discover.done", devices=len(devices))
-                offer(devices)
+                offer(offered)
                 standing.well("discover")
             log.info("discover.ended", hint="the driver's devices no longer change")
             await asyncio.Event().wait()
@@ -61,10 +62,16 @@ def device_healths(
     return (*offered.values(), *gone)
 
 
-def _check_names(devices: tuple[Device, ...]) -> None:
+def _checked(offered: tuple[Device | CounterSet, ...]) -> list[Device]:
+    """The devices of an offer that is consistent in itself."""
+    devices = [each for each in offered if isinstance(each, Device)]
+    sets = [each for each in offered if isinstance(each, CounterSet)]
     twice = [name for name, count in Counter(d.name for d in devices).items() if count > 1]
     if twice:
         raise DeviceError(f"several devices are called {', '.join(sorted(twice))}")
+    if fault := counters_fault(sets, ((device.name, device.consumes) for device in devices)):
+        raise DeviceError(fault)
+    return devices
 
 
 def _health(pool: str, device: Device) -> DeviceHealth:

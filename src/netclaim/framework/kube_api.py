@@ -10,6 +10,7 @@ from netclaim.framework.clock import Clock
 from netclaim.framework.pod_plans import PodClaims
 from netclaim.framework.slices import Create, Delete, Operation, Update
 from netclaim.kube import (
+    ApiError,
     Client,
     ConflictError,
     DraApi,
@@ -17,14 +18,19 @@ from netclaim.kube import (
     ForbiddenError,
     InvalidError,
     NotFoundError,
+    ServerFaultError,
+    TooManyRequestsError,
+    UnauthorizedError,
 )
 from netclaim.model.claim import Claim, JsonObject, parse_claim
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
 __all__ = [
+    "PREFLIGHT",
     "Api",
     "ApiSource",
+    "KubeAllocations",
     "KubeClaims",
     "KubeNamespaces",
     "KubePods",
@@ -35,6 +41,8 @@ __all__ = [
 log = structlog.get_logger()
 
 FIELD_MANAGER_MAX: Final = 128  # characters, by the API
+PREFLIGHT: Final = "preflight/"  # begins the field manager of verdicts
+BINDING: Final = b'"bindingConditions"'  # in the text of every claim that has such a device
 # A burst of pods is one request; an admin who changes a label sees it in effect within seconds.
 LABELS_S: Final = 10.0
 NAMESPACES_KEPT: Final = 256  # more than a node has pods
@@ -144,6 +152,19 @@ class KubeSlices:
         async for _ in reflector.changes():
             yield tuple(reflector.store.values())
 
+    async def probe(self, obj: JsonObject) -> JsonObject | None:
+        """The slice as the server would store it; None if it refuses to try.
+
+        An admission webhook that has side effects makes it refuse every dry run.
+        """
+        try:
+            return await (await self._api()).create_slice(obj, dry_run=True)
+        except (ServerFaultError, TooManyRequestsError, UnauthorizedError):
+            raise
+        except ApiError as error:
+            log.warning("publish.unprobed", error=str(error))
+            return None
+
     async def write(self, operation: Operation) -> JsonObject | None:
         """Carry out one operation; deleting what is gone already is no fault."""
         match operation:
@@ -159,6 +180,18 @@ class KubeSlices:
                 return None
 
 
+class KubeAllocations:
+    """The cluster's claims that have binding conditions."""
+
+    def __init__(self, api: ApiSource) -> None:
+        self._api = api
+
+    async def follow(self, opened: Callable[[], None]) -> AsyncIterator[JsonObject]:
+        """Yield them, and again after each change."""
+        async for claim in (await self._api()).follow_claims(BINDING, opened=opened):
+            yield claim
+
+
 class KubeStatuses:
     """Claims' device status by server-side apply.
 
@@ -166,11 +199,12 @@ class KubeStatuses:
     claim may have devices on several nodes.
     """
 
-    def __init__(self, api: ApiSource, driver: str, node: str) -> None:
+    def __init__(self, api: ApiSource, driver: str, node: str, *, what: str = "") -> None:
+        """`what` tells a manager from others of the same driver and node."""
         self._api = api
         self._driver = driver
         self._node = node
-        self._manager = f"{driver}/{node}"[:FIELD_MANAGER_MAX]
+        self._manager = f"{what}{driver}/{node}"[:FIELD_MANAGER_MAX]
 
     async def apply(self, claim: ClaimRef, devices: Sequence[JsonObject]) -> bool:
         """Write the driver's entries; False when the claim is gone, another one or free by now."""

@@ -6,7 +6,7 @@ a whole cluster; `Limits` protects one node and its other tenants from whoever m
 I/O.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from netclaim.errors import Reason, RequestError
@@ -65,19 +65,15 @@ class Limits:
             )
 
 
-def holder(claim: Claim, bookings: Iterable[Booking]) -> Booking | None:
-    """Another claim's booking that holds one of the claim's devices, if there is one."""
+def holder(
+    claim: Claim,
+    bookings: Iterable[Booking],
+    excludes: Callable[[AllocatedDevice, AllocatedDevice], bool],
+) -> Booking | None:
+    """Another claim's booking that holds what excludes one of the claim's devices, if any does."""
     for booking in bookings:
         if booking.claim.uid == claim.uid:
             continue
-        if any(_exclude(mine, held) for mine in claim.devices for held in booking.devices):
+        if any(excludes(mine, held) for mine in claim.devices for held in booking.devices):
             return booking
     return None
-
-
-def _exclude(one: AllocatedDevice, other: AllocatedDevice) -> bool:
-    if (one.pool, one.device) != (other.pool, other.device):
-        return False
-    if one.admin_access or other.admin_access:
-        return False
-    return None in {one.share_id, other.share_id} or one.share_id == other.share_id

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from netclaim.framework.journal import Journal
 
-__all__ = ["NoMarks", "PlanMarks", "SandboxMarks"]
+__all__ = ["ContainerFacts", "NoFacts", "NoMarks", "PlanMarks", "SandboxMarks"]
 
 
 class SandboxMarks(Protocol):
@@ -55,4 +55,19 @@ class NoMarks:
         """Nothing."""
 
     def note_plans(self, journal: Journal) -> None:
+        """Nothing."""
+
+
+class ContainerFacts(Protocol):
+    """What containers can read about their pod's devices."""
+
+    def refresh(self, claim_uid: str) -> None:
+        """The claim's attachments are now as the journal has them. Again: nothing."""
+        ...
+
+
+class NoFacts:
+    """For a driver whose containers read nothing."""
+
+    def refresh(self, claim_uid: str) -> None:
         """Nothing."""

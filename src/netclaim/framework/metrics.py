@@ -11,7 +11,7 @@ import platform
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import product
-from typing import Final
+from typing import Final, get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -29,6 +29,7 @@ from netclaim.framework import metric_table as table
 from netclaim.framework.clock import Clock
 from netclaim.framework.metric_table import (
     Declared,
+    Effect,
     Loop,
     Outcome,
     Refused,
@@ -37,6 +38,7 @@ from netclaim.framework.metric_table import (
     Round,
     RuntimeHook,
     Verb,
+    Verdict,
 )
 
 __all__ = ["BUCKETS_S", "Metrics"]
@@ -57,6 +59,9 @@ class Metrics:
         self._refusals = self._counter(table.REFUSALS)
         self._retries = self._counter(table.RETRIES)
         self.published_devices = self._gauge(table.PUBLISHED_DEVICES).labels(driver)
+        self._device_taints = self._gauge(table.DEVICE_TAINTS)
+        self.note_taints(())
+        self._preflights = self._counter(table.PREFLIGHTS)
         self.prepared_claims = self._gauge(table.PREPARED_CLAIMS).labels(driver)
         self.attachments = self._gauge(table.ATTACHMENTS).labels(driver)
         self.pending_detaches = self._gauge(table.PENDING_DETACHES).labels(driver)
@@ -104,6 +109,16 @@ class Metrics:
     def note_retry(self, what: Retried) -> None:
         """A call failed and is tried again."""
         self._retries.labels(self._driver, what).inc()
+
+    def note_taints(self, effects: Iterable[str]) -> None:
+        """These are the effects of all taints of the devices that are published."""
+        found = list(effects)
+        for effect in get_args(Effect):
+            self._device_taints.labels(self._driver, effect).set(found.count(effect))
+
+    def note_preflight(self, outcome: Verdict) -> None:
+        """A claim was checked before its pod was bound."""
+        self._preflights.labels(self._driver, outcome).inc()
 
     def note_round(self, outcome: Round) -> None:
         """A round of garbage collection is over."""

@@ -24,7 +24,8 @@ from prometheus_client.registry import Collector
 from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.framework.locks import KeyedLock
 from netclaim.model.attachment import Attachment
-from netclaim.model.claim import Claim
+from netclaim.model.claim import AllocatedDevice, Claim
+from netclaim.model.counter import CounterSet
 from netclaim.model.device import Device
 from netclaim.model.leftover import Leftover, Living
 from netclaim.model.node import NodeFacts
@@ -146,6 +147,7 @@ class _Driver(Driver):
     def __init__(self, loop: OwnLoop, driver: Driver) -> None:
         self.name = driver.name
         self.reads_namespace = driver.reads_namespace
+        self.device_metadata = driver.device_metadata
         self._loop = loop
         self._driver = driver
 
@@ -158,14 +160,22 @@ class _Driver(Driver):
         """Called before any hook; later calls replace one value, and hooks see either."""
         self._driver.learn_node(node)
 
+    def learn_dropped(self, fields: frozenset[str]) -> None:
+        """Passed on at once, beside hooks that run."""
+        self._driver.learn_dropped(fields)
+
+    def excludes(self, one: AllocatedDevice, other: AllocatedDevice) -> bool:
+        """Asked at once, beside hooks that run."""
+        return self._driver.excludes(one, other)
+
     def collectors(self) -> Sequence[Collector]:
         """The driver's; they are collected in a thread of their own."""
         return self._driver.collectors()
 
-    async def discover(self) -> AsyncIterator[tuple[Device, ...]]:
+    async def discover(self) -> AsyncIterator[tuple[Device | CounterSet, ...]]:
         """Yield what the driver yields on its own loop."""
         here = asyncio.get_running_loop()
-        news: asyncio.Queue[tuple[Device, ...] | None] = asyncio.Queue()
+        news: asyncio.Queue[tuple[Device | CounterSet, ...] | None] = asyncio.Queue()
 
         async def follow() -> None:
             async for devices in self._driver.discover():
@@ -186,6 +196,10 @@ class _Driver(Driver):
     async def prepare(self, claim: Claim) -> Prepared:
         """Prepare there."""
         return await self._loop.call(claim.uid, lambda: self._driver.prepare(claim))
+
+    async def preflight(self, claim: Claim) -> None:
+        """Look there."""
+        await self._loop.call(claim.uid, lambda: self._driver.preflight(claim))
 
     async def unprepare(self, prepared: Prepared) -> None:
         """Undo it there."""

@@ -26,7 +26,9 @@ from netclaim.framework.hold import Hold
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.journal import Journal
 from netclaim.framework.kube_api import (
+    PREFLIGHT,
     ApiSource,
+    KubeAllocations,
     KubeClaims,
     KubeNamespaces,
     KubePods,
@@ -36,11 +38,13 @@ from netclaim.framework.kube_api import (
 from netclaim.framework.kubelet_state import KubeletState
 from netclaim.framework.limits import Limits
 from netclaim.framework.living import LivingLook, NodeState
-from netclaim.framework.marks import NoMarks
+from netclaim.framework.marks import ContainerFacts, NoFacts, NoMarks
+from netclaim.framework.metadata import MetadataFiles
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import has_netns
 from netclaim.framework.plan_marks import FileMarks
 from netclaim.framework.pod_plans import PodPlans, ReleasedLately
+from netclaim.framework.preflight import Preflight
 from netclaim.framework.prepare import Preparer
 from netclaim.framework.publish import Publisher
 from netclaim.framework.repair import Repairer
@@ -50,6 +54,7 @@ from netclaim.framework.runtime_places import RuntimePlaces
 from netclaim.framework.settings import Settings
 from netclaim.framework.slices import Pool
 from netclaim.kubelet import HealthBoard
+from netclaim.model.counter import CounterSet
 from netclaim.model.device import Device
 from netclaim.model.pod import PodSandbox
 
@@ -86,17 +91,24 @@ class Parts:
     pool: Pool
     metrics: Metrics
     publisher: Publisher
+    preflight: Preflight
     reporter: Reporter
     answers: ClaimAnswers
     healths: HealthBoard
     collector: Collector
+    metadata: MetadataFiles | None
     network: Network | None
 
-    def offer(self, devices: tuple[Device, ...]) -> None:
+    def offer(self, offered: tuple[Device | CounterSet, ...]) -> None:
         """Pass discovered devices on to everybody who tells others about them."""
-        self.publisher.offer(devices)
+        self.preflight.offer(offered)
+        devices = [each for each in offered if isinstance(each, Device)]
+        if self.metadata is not None:
+            self.metadata.note_offered(devices)
         if self.network is not None:
             self.network.repairer.note_offered(device.name for device in devices)
+        self.reporter.note_taints(devices)
+        self.metrics.note_taints(taint.effect for each in devices for taint in each.taints)
         bookings = self.journal.bookings.values()
         self.healths.post(device_healths(self.pool.node, devices, bookings))
 
@@ -165,13 +177,17 @@ def build(
         metrics=metrics,
         clock=clock,
     )
-    attached = _attached(driver, ground) if isinstance(driver, NetworkDriver) else None
+    about = settings.run_dir.absolute() / driver.name / "metadata"
+    metadata = MetadataFiles(about, driver.name, journal) if driver.device_metadata else None
+    facts = metadata or NoFacts()
+    attached = _attached(driver, ground, facts) if isinstance(driver, NetworkDriver) else None
     files = CdiDirectory(
         settings.cdi_dir,
         driver.name,
         # Where the runtime does not ask before it makes a sandbox, a driver that is away between
         # prepare and that moment is made up for here.
         attached.hold.claim_hook() if attached and settings.runtime_hook == "nri" else None,
+        metadata,
     )
     preparer = Preparer(
         driver,
@@ -202,20 +218,40 @@ def build(
         )
     else:
         network, collector = _network(ground, attached, preparer, files)
+    publisher = Publisher(
+        pool,
+        KubeSlices(api, driver.name, node),
+        clock,
+        metrics,
+        learn_dropped=driver.learn_dropped,
+    )
+    preflight = Preflight(
+        driver,
+        pool,
+        KubeAllocations(api),
+        KubeNamespaces(api, clock),
+        KubeStatuses(api, driver.name, node, what=PREFLIGHT),
+        publish=publisher.offer,
+        tell=reporter.refuse,
+        metrics=metrics,
+        clock=clock,
+    )
     return Parts(
         journal=journal,
         pool=pool,
         metrics=metrics,
-        publisher=Publisher(pool, KubeSlices(api, driver.name, node), clock, metrics),
+        publisher=publisher,
+        preflight=preflight,
         reporter=reporter,
         answers=ClaimAnswers(preparer, clock, metrics, budget_s=settings.prepare_budget_s),
         healths=healths,
         collector=collector,
+        metadata=metadata,
         network=network,
     )
 
 
-def _attached(driver: NetworkDriver, ground: _Ground) -> _Attached:
+def _attached(driver: NetworkDriver, ground: _Ground, facts: ContainerFacts) -> _Attached:
     journal, settings = ground.journal, ground.settings
     places = RuntimePlaces.of(settings, driver.name)
     marks = FileMarks(PlanFiles(places.plans), ground.released)
@@ -226,6 +262,7 @@ def _attached(driver: NetworkDriver, ground: _Ground) -> _Attached:
         journal,
         reports=ground.reporter,
         marks=marks,
+        facts=facts,
         metrics=ground.metrics,
         clock=ground.clock,
         has_netns=has_netns,
@@ -237,6 +274,7 @@ def _attached(driver: NetworkDriver, ground: _Ground) -> _Attached:
         detacher,
         reports=ground.reporter,
         marks=marks,
+        facts=facts,
         metrics=ground.metrics,
         hook_time=hook_time,
         limits=ground.limits,

@@ -72,8 +72,11 @@ class Namespaces(Protocol):
 class ContainerFiles(Protocol):
     """How containers get a plan's edits."""
 
-    async def write(self, prepared: Prepared) -> Mapping[DeviceKey, str]:
-        """Make the edits available; the ids that containers ask for them by."""
+    async def write(self, prepared: Prepared, pod_claim_name: str) -> Mapping[DeviceKey, str]:
+        """Make the edits available; the ids that containers ask for them by.
+
+        `pod_claim_name` is the claim's name in the pod that it was made for, if it was.
+        """
         ...
 
     async def remove(self, claim_uid: str) -> None:
@@ -203,15 +206,16 @@ class Preparer:
                 self.report_failure(ref, str(error), error.device)
                 raise
 
-    async def unprepare(self, ref: ClaimRef) -> None:
+    async def unprepare(self, ref: ClaimRef, *, only: Booking | None = None) -> None:
         """Undo everything of the claim. Again, or for an unknown one: nothing.
 
         Kubelet asks for it once a pod has ended, also when the claim is another pod's by then: one
         that named the same claim and took the ended pod's place. That one keeps its interface.
+        `only`: not if the claim was prepared anew since it was this.
         """
         async with self._working_on(ref):
             booking = self._journal.bookings.get(ref.uid)
-            if booking is None:
+            if booking is None or (only is not None and only != booking):
                 return
             users = self._attachments.users(ref.uid)
             if users and booking.ending:
@@ -235,17 +239,23 @@ class Preparer:
                 log.info("unprepare.done")
 
     async def is_stale(self, ref: ClaimRef) -> bool:
-        """Whether a claim is gone, replaced or no longer allocated, and kubelet forgot it."""
+        """Whether a claim is gone, replaced or without its devices, and kubelet forgot it."""
         claim = await self._claims.get(ref)
-        return claim is None or claim.uid != ref.uid or not claim.allocated
+        if claim is None or claim.uid != ref.uid or not claim.allocated:
+            return True
+        booking = self._journal.bookings.get(ref.uid)
+        return booking is not None and booking.devices != claim.of_driver(self._driver.name).devices
 
-    async def release_if_stale(self, ref: ClaimRef) -> None:
-        """Undo a claim that kubelet forgot. Again, or for one that is not stale: nothing."""
-        if await self.is_stale(ref):
-            log.warning("unprepare.stale", **claim_fields(ref))
-            await self.unprepare(ref)
+    async def release_if_stale(self, ref: ClaimRef) -> bool:
+        """Undo a claim that kubelet forgot; whether it was. Again: nothing."""
+        booking = self._journal.bookings.get(ref.uid)
+        if not await self.is_stale(ref):
+            return False
+        log.warning("unprepare.stale", **claim_fields(ref))
+        await self.unprepare(ref, only=booking)
+        return True
 
-    async def unless_booked(self, uid: str, work: Callable[[], Awaitable[None]]) -> bool:
+    async def unless_booked(self, uid: str, work: Callable[[], Awaitable[object]]) -> bool:
         """Do something about a claim that is neither prepared nor being prepared; whether it is."""
         async with self._locks.hold(uid):
             if uid in self._journal.bookings:
@@ -284,7 +294,7 @@ class Preparer:
         if prepared is None:
             prepared = await self._driver.prepare(claim)
             _check_plans(claim, prepared)
-        ids = await self._files.write(prepared)
+        ids = await self._files.write(prepared, claim.pod_claim_name)
         done = booking.planned(claim, prepared, ending=ending)
         if done != booking:
             await self._journal.put_booking(done)
@@ -299,7 +309,7 @@ class Preparer:
         """Answer for a claim whose plans cannot be made yet: they are due before its sandbox."""
         booking = self._journal.bookings[ref.uid]
         bare = Prepared(booking.claim, tuple(Plan(booking.claim, d) for d in booking.devices))
-        ids = await self._files.write(bare)
+        ids = await self._files.write(bare, booking.pod_claim_name)
         if booking.owing() != booking:
             await self._journal.put_booking(booking.owing())
         self._marks.note_plans(self._journal)
@@ -328,27 +338,38 @@ class Preparer:
         return mine
 
     async def _book(self, claim: Claim) -> Booking:
-        """Write down that the claim takes its devices, unless another claim has one of them."""
+        """Write down that the claim takes its devices, unless another claim has one of them.
+
+        One that lost its devices, and that kubelet has not released yet, is released for it.
+        """
+        booking = Booking(
+            claim=claim.ref,
+            devices=claim.devices,
+            pods=claim.pod_uids,
+            owner_pod_uid=claim.owner_pod_uid,
+            pod_claim_name=claim.pod_claim_name,
+        )
+        other = await self._put_unless_held(claim, booking)
+        if other is not None and await self.release_if_stale(other.claim):
+            other = await self._put_unless_held(claim, booking)
+        if other is not None:
+            raise DeviceBusyError(
+                f"a device is still held by claim {other.claim.namespace}/{other.claim.name}"
+            )
+        return booking
+
+    async def _put_unless_held(self, claim: Claim, booking: Booking) -> Booking | None:
+        """Put a claim's booking; or return that of another claim which has one of its devices."""
         try:
             async with self._booking:
-                other = holder(claim, self._journal.bookings.values())
+                other = holder(claim, self._journal.bookings.values(), self._driver.excludes)
                 if other is None:
                     self._limits.check_claim(claim, self._journal.bookings.values())
-                    booking = Booking(
-                        claim=claim.ref,
-                        devices=claim.devices,
-                        pods=claim.pod_uids,
-                        owner_pod_uid=claim.owner_pod_uid,
-                    )
                     await self._journal.put_booking(booking)
-                    return booking
+                return other
         except NamespaceFullError:
             await self._release_some_stale(claim.namespace)
             raise
-        await self.release_if_stale(other.claim)
-        raise DeviceBusyError(
-            f"a device is still held by claim {other.claim.namespace}/{other.claim.name}"
-        )
 
     async def _release_some_stale(self, namespace: str) -> None:
         """Look a few claims of a full namespace up, and at the next call the next ones."""

@@ -15,7 +15,7 @@ from netclaim.model.plan import Prepared
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["Booking", "DeviceReport", "KnownNode", "Lease", "Report", "pods_of"]
+__all__ = ["Booking", "DeviceReport", "HealthReport", "KnownNode", "Lease", "Report", "pods_of"]
 
 
 class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -29,7 +29,8 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
     before they are made, nor once their release has begun, nor after a reboot. `ending` is whether
     kubelet released the claim under a pod that still runs: it is undone with that pod's sandbox.
     `owed` is whether kubelet was told that the claim is prepared although its plans are still to be
-    made: before the pod's sandbox gets anything.
+    made: before the pod's sandbox gets anything. `pod_claim_name` is the claim's name in the pod
+    that it was made for.
     """
 
     claim: ClaimRef
@@ -40,6 +41,7 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
     ready: bool = False
     ending: bool = False
     owed: bool = False
+    pod_claim_name: str = ""
 
     @property
     def sole_pod_uid(self) -> str | None:
@@ -114,6 +116,15 @@ class KnownNode(msgspec.Struct, frozen=True):
     facts: NodeFacts
 
 
+class HealthReport(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the claim's status says about the health of a device that was ever tainted."""
+
+    healthy: bool
+    reason: str
+    message: str
+    since: str  # RFC 3339: when `healthy` last changed
+
+
 class DeviceReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the claim's status says, or will say, about one device."""
 
@@ -123,6 +134,7 @@ class DeviceReport(msgspec.Struct, frozen=True, omit_defaults=True):
     since: str  # RFC 3339: when `ready` last changed
     interface: Interface | None = None
     data: JsonObject = {}
+    health: HealthReport | None = None
 
 
 class Report(msgspec.Struct, frozen=True, omit_defaults=True):

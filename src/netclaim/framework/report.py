@@ -10,7 +10,7 @@ and counted.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, Protocol
 
 import msgspec
@@ -28,6 +28,7 @@ from netclaim.framework.status import compose, device_statuses
 from netclaim.framework.subject import claim_fields, concerning, doing
 from netclaim.framework.supervise import TRANSIENT, Backoff, retry
 from netclaim.model.claim import DeviceKey, JsonObject
+from netclaim.model.device import Device, Taint
 from netclaim.model.prepared import ClaimRef
 
 __all__ = ["Reporter", "Statuses"]
@@ -77,12 +78,13 @@ class Reporter:
         self._metrics = metrics
         self._failures: dict[str, Mapping[DeviceKey, str]] = {}  # of claims that hold devices
         self._written_s: dict[str, float] = {}  # of claims that hold devices
+        self._tainted: Mapping[str, tuple[Taint, ...]] | None = None  # by device; not known yet
         self._postponed: set[str] = set()
         self._claim_events = Buckets(CLAIM_EVENTS, clock)
         self._namespace_events = Buckets(NAMESPACE_EVENTS, clock)
         self._dirty: set[str] = set()
         self._queue: asyncio.Queue[str] = asyncio.Queue()
-        self._farewells: asyncio.Queue[tuple[ClaimRef, str]] = asyncio.Queue()
+        self._events: asyncio.Queue[tuple[ClaimRef, str, str]] = asyncio.Queue()
         self._locks = KeyedLock()
         self._writes = asyncio.Semaphore(WRITES_MAX)
 
@@ -101,9 +103,30 @@ class Reporter:
             self._queue.put_nowait(claim_uid)
             self._metrics.pending_reports.set(len(self._dirty))
 
+    def note_taints(self, devices: Iterable[Device]) -> None:
+        """These are all devices of the node, as they are published. Again: the same.
+
+        Claims on a device whose taints have changed say so.
+        """
+        before = self._tainted or {}
+        now = {
+            device.name: taints
+            for device in devices
+            if (taints := tuple(taint for taint in device.taints if taint.effect != "None"))
+        }
+        self._tainted = now
+        changed = {name for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
+        for claim_uid, booking in self._journal.bookings.items():
+            if any(device.device in changed for device in booking.devices):
+                self.look_again(claim_uid)
+
     def give_up(self, claim: ClaimRef, text: str) -> None:
         """Something of the claim is not undone and never will be: leave an event."""
-        self._farewells.put_nowait((claim, brief(text)))
+        self._events.put_nowait((claim, f"{self._subject}NotReleased", brief(text)))
+
+    def refuse(self, claim: ClaimRef, text: str) -> None:
+        """The claim cannot be served on this node, and its pod goes elsewhere: leave an event."""
+        self._events.put_nowait((claim, f"{self._subject}NotReady", brief(text)))
 
     async def run(self) -> None:
         """Write what has to be written, beginning with what a restart left, until cancelled.
@@ -114,15 +137,14 @@ class Reporter:
         for claim_uid in self._journal.bookings:
             self.look_again(claim_uid)
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._bid_farewell())
+            group.create_task(self._leave_events())
             while True:
                 group.create_task(self._deliver(await self._queue.get()))
 
-    async def _bid_farewell(self) -> None:
-        """Leave the events of what was given up; the claims themselves may be gone."""
+    async def _leave_events(self) -> None:
+        """Leave the events of what the journal does not have; the claims may be gone."""
         while True:
-            claim, text = await self._farewells.get()
-            await self._leave_event(claim, f"{self._subject}NotReleased", text)
+            await self._leave_event(*await self._events.get())
 
     async def _deliver(self, claim_uid: str) -> None:
         async with self._locks.hold(claim_uid):
@@ -166,6 +188,7 @@ class Reporter:
             self._failures.get(claim_uid, {}),
             previous,
             self._clock.now(),
+            tainted=self._tainted,
         )
         written = msgspec.structs.replace(report, written=True)
         if not report.devices or previous == written:

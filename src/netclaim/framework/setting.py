@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args, get_origin
 
 from netclaim.errors import RequestError
 
-__all__ = ["Form", "Setting", "about", "comma_separated", "declared_in", "fill"]
+__all__ = ["Form", "Removed", "Setting", "about", "comma_separated", "declared_in", "fill"]
 
 # How values are said: a text, a directory or file, seconds, on or off, one of some words, several
 # texts by repeating the option, or several in one that commas separate. A file has lists for both.
@@ -48,6 +48,25 @@ class Setting:
     never_in_file: str  # why, in words; nothing if it may be
     live: bool  # whether a change of the file is taken over while the driver runs
     read: Callable[[Any], Any]  # from what was said to the field's value; RequestError
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A setting that there was: whoever still says it is told what to write instead."""
+
+    option: str
+    variable: str
+    instead: str  # the end of a sentence
+
+    @property
+    def key(self) -> str:
+        """What it was called in the file."""
+        return _camel(self.option)
+
+    @property
+    def message(self) -> str:
+        """What to say of it, behind its name."""
+        return f"there is no such setting any more; {self.instead}"
 
 
 def about(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from netclaim.errors import RequestError
-from netclaim.framework.setting import Setting
+from netclaim.framework.setting import Removed, Setting
 from netclaim.framework.settings_file import InFile, read_settings_file, settings_in
 from netclaim.manifests.files import raise_faults
 
@@ -68,6 +68,7 @@ class Sources:
     path: Path | None = None  # of the file
     flag_of: Callable[[Setting], str] = field(default=lambda setting: setting.option)
     check: Callable[[Resolved], None] = _nothing_more  # of settings against each other
+    removed: tuple[Removed, ...] = ()  # that an older driver had
 
     def content(self) -> bytes:
         """What the file has in it now; nothing if there is no file."""
@@ -77,7 +78,9 @@ class Sources:
         """The settings; RequestErrors say what is wrong with them."""
         if content is None:
             content = self.content()
-        in_file = settings_in(content, str(self.path), self.table) if self.path else {}
+        in_file: Mapping[str, InFile] = {}
+        if self.path is not None:
+            in_file = settings_in(content, str(self.path), self.table, self.removed)
         values: dict[str, Any] = {}
         faults: list[RequestError] = []
         for each in self.table:

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 from netclaim.errors import RequestError
 from netclaim.framework.setting import Setting, about, declared_in
-from netclaim.model.device import DNS_SUBDOMAIN
+from netclaim.model.device_name import DNS_SUBDOMAIN
 
 __all__ = [
     "HTTP_ADDRESS",

@@ -2,7 +2,7 @@
 
     apiVersion: driver.netclaim.dev/v1alpha1
     kind: DriverConfiguration
-    sharedLink: [eth1, "ens*"]
+    attachments: ["32", "eth1=10"]
     attachTimeout: 30
 
 Promise: every mistake is one line with the file, the line and the key, and all of them are found in
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from netclaim.errors import RequestError
-from netclaim.framework.setting import Form, Setting
+from netclaim.framework.setting import Form, Removed, Setting
 from netclaim.manifests.documents import Document, ManifestError, decode, read_document
 from netclaim.manifests.files import raise_faults
 from netclaim.manifests.near import near
@@ -50,7 +50,9 @@ def read_settings_file(path: Path) -> bytes:
         raise RequestError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def settings_in(content: bytes, source: str, table: Sequence[Setting]) -> Mapping[str, InFile]:
+def settings_in(
+    content: bytes, source: str, table: Sequence[Setting], removed: Sequence[Removed] = ()
+) -> Mapping[str, InFile]:
     """What a file says, by the name of the field."""
     decode(content, source)
     document = read_document(content, source)
@@ -58,6 +60,7 @@ def settings_in(content: bytes, source: str, table: Sequence[Setting]) -> Mappin
     if not isinstance(data, dict):
         raise document.fault_at((), "not a map of settings; for example `policy: restricted`")
     known = {each.key: each for each in table}
+    gone = {each.key: each for each in removed}
     faults: list[RequestError] = []
     found: dict[str, InFile] = {}
     for key, value in data.items():
@@ -65,6 +68,8 @@ def settings_in(content: bytes, source: str, table: Sequence[Setting]) -> Mappin
             if key in HEAD:
                 _check_head(document, key, value)
                 continue
+            if key in gone:
+                raise document.fault_at((key,), f"{key}: {gone[key].message}")
             setting = _setting(document, key, known)
             if value is not None:
                 there = InFile(setting, None, source, document.line_of((key,)))

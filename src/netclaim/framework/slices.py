@@ -1,9 +1,11 @@
 """Which writes turn the ResourceSlices there are into the ones there should be. Pure.
 
-Promise: carried out once, nothing is left to write; a device stays in its slice while others come
-and go, and a slice has its devices in the driver's order, in which the scheduler takes them; the
-allocator never takes an incomplete pool for a whole one (the generation rules below).
-Limit: one pool a node, named after the node.
+Promise: carried out once, nothing is left to write; a device stays in its slice while others, or
+its taints, come and go, and a slice has its devices in the driver's order, in which the scheduler
+takes them; the allocator never takes an incomplete pool for a whole one (the generation rules
+below).
+Limit: one pool a node, named after the node. Counters that devices share are in slices of their
+own, as the API has it.
 
 Generation: when a single slice changes its devices it is written alone, which is atomic. When
 slices come or go, or several change, every slice of the pool is written with the next generation,
@@ -17,17 +19,23 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from netclaim.framework.device_json import (
+    counter_set_json,
     device_json,
     with_server_fields,
     without_server_fields,
 )
 from netclaim.model.claim import JsonObject
+from netclaim.model.counter import CounterSet
 from netclaim.model.device import Device
 
-__all__ = ["Accepted", "Create", "Delete", "Operation", "Pool", "Update", "plan_slices"]
+__all__ = ["Accepted", "Create", "Delete", "Operation", "Pool", "Update", "content", "plan_slices"]
 
-SLICE_MAX: Final = 128  # devices in one slice, by the API
-TAINTED_SLICE_MAX: Final = 64  # the same, as soon as one of its devices has a taint
+# Devices in one slice. The API takes 128, but 64 as soon as one of them has a taint or a counter; a
+# taint that comes would move half of the devices, and every slice would be written anew.
+SLICE_MAX: Final = 64
+COUNTERS_SLICE_MAX: Final = 8  # counter sets in one slice, by the API
+COUNTERS_FROM: Final = 0xC0000  # their slices' numbers, beyond any of devices
+CONTENT: Final = ("devices", "sharedCounters")  # a slice has one or the other
 NAME_MAX: Final = 253  # a DNS subdomain
 
 
@@ -48,6 +56,13 @@ class Pool:
         text = f"{index:05x}-{self.driver}-{self.node}"
         digest = hashlib.sha256(f"{self.driver}\0{self.node}".encode()).hexdigest()[:8]
         return f"{text[: NAME_MAX - 9].rstrip('-.')}-{digest}"
+
+    def probe_slice(self, devices: list[JsonObject]) -> JsonObject:
+        """A slice of these devices under a name that no other has, to see what becomes of it."""
+        obj = _object(self, "", _spec(self, {"devices": devices}, 1, 1))
+        obj["metadata"] = {**obj["metadata"], "generateName": "probe-"}
+        del obj["metadata"]["name"]
+        return obj
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +93,15 @@ Operation: TypeAlias = Create | Update | Delete
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What the server made of the devices we sent; a difference is its decision, not a fault."""
+    """What the server made of the content we sent; a difference is its decision, not a fault."""
 
-    sent: Sequence[JsonObject]
-    returned: Sequence[JsonObject]
+    sent: JsonObject
+    returned: JsonObject
 
 
 def plan_slices(
     pool: Pool,
-    devices: Iterable[Device],
+    offered: Iterable[Device | CounterSet],
     existing: Iterable[JsonObject],
     *,
     accepted: Mapping[str, Accepted],
@@ -94,13 +109,13 @@ def plan_slices(
 ) -> tuple[Operation, ...]:
     """The operations to carry out, in this order. None: everything is as it should be."""
     found = {obj["metadata"]["name"]: obj for obj in existing}
-    wanted = _wanted(pool, devices, found)
+    wanted = _wanted(pool, list(offered), found)
     obsolete = [_delete(obj) for name, obj in sorted(found.items()) if name not in wanted]
     missing = [name for name in wanted if name not in found]
     changed = [
         name
-        for name, content in wanted.items()
-        if name in found and not _holds(found[name], content, accepted.get(name))
+        for name, offer in wanted.items()
+        if name in found and not _holds(found[name], offer, accepted.get(name))
     ]
     disowned = [name for name in wanted if name in found and not _is_owned(pool, found[name])]
     whole = not obsolete and not missing and _is_whole(pool, found.values())
@@ -120,42 +135,63 @@ def plan_slices(
     )
 
 
+def content(obj: JsonObject) -> JsonObject:
+    """What a slice offers, without what only the server fills in."""
+    spec = obj.get("spec") or {}
+    if counters := spec.get("sharedCounters"):
+        return {"sharedCounters": counters}
+    return {"devices": without_server_fields(spec.get("devices") or [])}
+
+
 def _wanted(
-    pool: Pool, devices: Iterable[Device], found: Mapping[str, JsonObject]
+    pool: Pool, offered: Sequence[Device | CounterSet], found: Mapping[str, JsonObject]
+) -> dict[str, JsonObject]:
+    """What each slice is to offer, by its name."""
+    devices = {each.name: device_json(each) for each in offered if isinstance(each, Device)}
+    counters = [counter_set_json(each) for each in offered if isinstance(each, CounterSet)]
+    return {
+        name: {"devices": part} for name, part in _device_slices(pool, devices, found).items()
+    } | {
+        pool.slice_name(COUNTERS_FROM + index): {
+            "sharedCounters": counters[start:][:COUNTERS_SLICE_MAX]
+        }
+        for index, start in enumerate(range(0, len(counters), COUNTERS_SLICE_MAX))
+    }
+
+
+def _device_slices(
+    pool: Pool, todo: dict[str, JsonObject], found: Mapping[str, JsonObject]
 ) -> dict[str, list[JsonObject]]:
     """Distribute the devices over slices by name, each where it already is if there is room."""
-    todo = {device.name: device_json(device) for device in devices}
     place = {name: number for number, name in enumerate(todo)}
-    limit = TAINTED_SLICE_MAX if any("taints" in obj for obj in todo.values()) else SLICE_MAX
-    highest = (len(todo) + len(found) * limit) // limit + 1
+    highest = len(todo) // SLICE_MAX + len(found) + 1
     names = [pool.slice_name(index) for index in range(highest)]
     slices: dict[str, list[JsonObject]] = {name: [] for name in names}
     for name in names:
         for device in _devices(found.get(name, {})):
-            if device["name"] in todo and len(slices[name]) < limit:
+            if device["name"] in todo and len(slices[name]) < SLICE_MAX:
                 slices[name].append(todo.pop(device["name"]))
     for name in names:
-        while todo and len(slices[name]) < limit:
+        while todo and len(slices[name]) < SLICE_MAX:
             slices[name].append(todo.pop(next(iter(todo))))
-    for content in slices.values():
-        content.sort(key=lambda device: place[device["name"]])
-    filled = {name: content for name, content in slices.items() if content}
+    for part in slices.values():
+        part.sort(key=lambda device: place[device["name"]])
+    filled = {name: part for name, part in slices.items() if part}
     return filled or {names[0]: []}  # an empty slice says "none here"; no slice says nothing
 
 
-def _holds(obj: JsonObject, content: list[JsonObject], accepted: Accepted | None) -> bool:
-    there = without_server_fields(_devices(obj))
-    if there == content:
+def _holds(obj: JsonObject, wanted: JsonObject, accepted: Accepted | None) -> bool:
+    there = content(obj)
+    if there == wanted:
         return True
-    return accepted is not None and accepted.sent == content and accepted.returned == there
+    return accepted is not None and accepted.sent == wanted and accepted.returned == there
 
 
 def _is_whole(pool: Pool, found: Iterable[JsonObject]) -> bool:
-    """Whether the slices agree with each other and with us on everything but their devices."""
+    """Whether the slices agree with each other and with us on everything but their content."""
     objects = list(found)
-    heads = [{k: v for k, v in o["spec"].items() if k != "devices"} for o in objects]
-    expected = _spec(pool, [], max(map(_generation, objects), default=0), len(objects))
-    del expected["devices"]
+    heads = [{k: v for k, v in o["spec"].items() if k not in CONTENT} for o in objects]
+    expected = _spec(pool, {}, max(map(_generation, objects), default=0), len(objects))
     return all(head == expected for head in heads)
 
 
@@ -163,12 +199,12 @@ def _is_owned(pool: Pool, obj: JsonObject) -> bool:
     return bool(obj["metadata"].get("ownerReferences") == [_owner(pool)])
 
 
-def _spec(pool: Pool, content: list[JsonObject], generation: int, count: int) -> JsonObject:
+def _spec(pool: Pool, offered: JsonObject, generation: int, count: int) -> JsonObject:
     return {
         "driver": pool.driver,
         "nodeName": pool.node,
         "pool": {"name": pool.node, "generation": generation, "resourceSliceCount": count},
-        "devices": content,
+        **offered,
     }
 
 
@@ -189,8 +225,9 @@ def _object(pool: Pool, name: str, spec: JsonObject) -> JsonObject:
 def _replacement(pool: Pool, spec: JsonObject, found: JsonObject) -> JsonObject:
     """The slice for this very version of what is there."""
     meta = found["metadata"]
-    devices = with_server_fields(spec["devices"], _devices(found))
-    obj = _object(pool, meta["name"], spec | {"devices": devices})
+    if "devices" in spec:
+        spec = spec | {"devices": with_server_fields(spec["devices"], _devices(found))}
+    obj = _object(pool, meta["name"], spec)
     obj["metadata"] |= {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
     return obj
 

@@ -13,6 +13,8 @@ import msgspec
 from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.model.attachment import Attachment
 from netclaim.model.claim import Claim
+from netclaim.model.counter import CounterSet, counters_fault
+from netclaim.model.device import Device
 from netclaim.model.leftover import Living
 from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox
@@ -72,10 +74,15 @@ async def check_driver(driver: Driver, claim: Claim, pod: PodSandbox | None = No
 
 async def _check_discover(driver: Driver) -> None:
     first = await anext(driver.discover())
-    names = Counter(device.name for device in first)
+    names = Counter((type(each), each.name) for each in first)
     _expect(all(count == 1 for count in names.values()), "each device has a name of its own")
+    devices = [each for each in first if isinstance(each, Device)]
+    sets = [each for each in first if isinstance(each, CounterSet)]
+    fault = counters_fault(sets, ((device.name, device.consumes) for device in devices))
+    _expect(not fault, f"the counters that devices use are offered: {fault}")
     again = await anext(driver.discover())
-    _expect({d.name for d in again} == set(names), "names are the same when discovery starts again")
+    same = {(type(each), each.name) for each in again} == set(names)
+    _expect(same, "names are the same when discovery starts again")
 
 
 async def _check_collect(driver: Driver) -> None:

@@ -237,6 +237,7 @@ class Turns:
             self._keep(group, "publish", partial(self._publish, parts))
             self._keep(group, "discover", partial(self._discover, parts))
             self._keep(group, "collect", parts.collector.run)
+            self._keep(group, "preflight", parts.preflight.run)
             if parts.network is not None:
                 server = server or await self._serve_calls(stack)
                 await self._engage_network(parts.network, group, stack)
@@ -288,7 +289,14 @@ class Turns:
             await asyncio.wait({ended, retired})
 
     async def _discover(self, parts: Parts) -> None:
-        await follow_devices(self.driver, parts.offer, self.clock, self.standing)
+        """Follow the driver's devices, and begin anew when it has learned what becomes of them."""
+        while True:
+            async with asyncio.TaskGroup() as group:
+                following = group.create_task(
+                    follow_devices(self.driver, parts.offer, self.clock, self.standing)
+                )
+                await parts.publisher.wait_outdated()
+                following.cancel()
 
     async def _engage_network(
         self, network: Network, group: asyncio.TaskGroup, stack: AsyncExitStack

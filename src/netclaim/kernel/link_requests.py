@@ -122,6 +122,7 @@ def create_link(
     name: str,
     kind: LinkKind,
     *,
+    index: int = 0,
     parent_index: int | None = None,
     netns_fd: int | None = None,
     mac: str = "",
@@ -133,13 +134,14 @@ def create_link(
     """Make a link, at once in the namespace, with the name, MAC and MTU it shall have.
 
     `parent_index` is looked up in the namespace of the socket, whatever `netns_fd` is. Fails if
-    the name is taken there. The kernel does not say the new link's index.
+    the name is taken there. The kernel does not say the new link's index; if it is to be `index`,
+    requests about the link can go out together with this one.
     """
     info = [text(uapi.IFLA_INFO_KIND, kind.name)]
     if kind.data:
         info.append(nested(uapi.IFLA_INFO_DATA, kind.data))
     flags = uapi.IFF_UP if up else 0
-    payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, 0, flags, flags) + _link_attributes(
+    payload = IFINFOMSG.pack(socket.AF_UNSPEC, 0, index, flags, flags) + _link_attributes(
         name=name, netns_fd=netns_fd, mac=mac, mtu=mtu, txqlen=txqlen, master_index=master_index
     )
     if parent_index is not None:

@@ -30,7 +30,9 @@ __all__ = [
     "add_token_bucket",
     "delete_ingress",
     "delete_root",
+    "dump_ingress_filters",
     "dump_qdiscs",
+    "read_redirection",
     "read_token_bucket",
     "redirect_all",
     "token_bucket",
@@ -72,8 +74,11 @@ def token_bucket(*, rate: int, burst: int, latency_us: int) -> TokenBucket:
     )
 
 
-def add_token_bucket(index: int, bucket: TokenBucket) -> Request:
-    """Limit what leaves a link. Fails if something but the kernel's default is there."""
+def add_token_bucket(index: int, bucket: TokenBucket, *, replace: bool = False) -> Request:
+    """Limit what leaves a link.
+
+    If something but the kernel's default is there, that is replaced, or this fails.
+    """
     rate = RATE.pack(min(bucket.rate, U32_MAX))
     parameters = TBF.pack(rate, RATE.pack(0), bucket.limit, bucket.ticks, 0)
     options = attribute(uapi.TCA_TBF_PARMS, parameters)
@@ -84,7 +89,7 @@ def add_token_bucket(index: int, bucket: TokenBucket) -> Request:
         uapi.RTM_NEWQDISC,
         payload + nested(uapi.TCA_OPTIONS, options),
         f"limit what leaves link {index}",
-        uapi.NLM_F_CREATE | uapi.NLM_F_EXCL,
+        uapi.NLM_F_CREATE | (uapi.NLM_F_REPLACE if replace else uapi.NLM_F_EXCL),
     )
 
 
@@ -134,6 +139,34 @@ def redirect_all(index: int, to_index: int) -> Request:
     )
 
 
+def dump_ingress_filters(index: int) -> Request:
+    """Ask for what is done to packets that come in over a link."""
+    payload = _tcmsg(index, 0, INGRESS)
+    about = f"list what happens to packets that come in over link {index}"
+    return Request(uapi.RTM_GETTFILTER, payload, about, dump=True)
+
+
+def read_redirection(message: Message) -> int | None:
+    """Read the index of the link that everything is sent to; None: this does not do so."""
+    _, found = _parts(message)
+    if text_of(found.get(uapi.TCA_KIND, b"")) != "u32":
+        return None
+    options = dict(attributes(found.get(uapi.TCA_OPTIONS, b"")))
+    selector = options.get(uapi.TCA_U32_SEL, b"")
+    if selector != U32_SELECTOR.pack(uapi.TC_U32_TERMINAL, 1):
+        return None
+    actions = attributes(options.get(uapi.TCA_U32_ACT, b""))
+    action = dict(attributes(actions[0][1])) if actions else {}
+    if text_of(action.get(uapi.TCA_ACT_KIND, b"")) != "mirred":
+        return None
+    inner = dict(attributes(action.get(uapi.TCA_ACT_OPTIONS, b"")))
+    parameters = inner.get(uapi.TCA_MIRRED_PARMS, b"")
+    if len(parameters) < MIRRED.size:
+        raise MalformedMessageError(f"a redirection of {len(parameters)} bytes")
+    _, _, _, _, _, how, to_index = MIRRED.unpack_from(parameters)
+    return int(to_index) if how == uapi.TCA_EGRESS_REDIR else None
+
+
 def dump_qdiscs() -> Request:
     """Ask for the queueing of every link."""
     return Request(uapi.RTM_GETQDISC, _tcmsg(0, 0, 0), "list queueing disciplines", dump=True)
@@ -141,10 +174,7 @@ def dump_qdiscs() -> Request:
 
 def read_token_bucket(message: Message) -> tuple[int, TokenBucket] | None:
     """Read a link's index and the limit at its root; None: what is there is no such limit."""
-    if len(message.payload) < TCMSG.size:
-        raise MalformedMessageError("a queueing message without its fixed part")
-    _, index, _, parent, _ = TCMSG.unpack_from(message.payload)
-    found = dict(attributes(message.payload, TCMSG.size))
+    (_, index, _, parent, _), found = _parts(message)
     if parent != uapi.TC_H_ROOT or text_of(found.get(uapi.TCA_KIND, b"")) != "tbf":
         return None
     options = dict(attributes(found.get(uapi.TCA_OPTIONS, b"")))
@@ -155,6 +185,13 @@ def read_token_bucket(message: Message) -> tuple[int, TokenBucket] | None:
     wide = options.get(uapi.TCA_TBF_RATE64)
     (rate,) = RATE.unpack(spec)
     return index, TokenBucket(rate if wide is None else number(wide), ticks, limit)
+
+
+def _parts(message: Message) -> tuple[tuple[int, int, int, int, int], dict[int, bytes]]:
+    if len(message.payload) < TCMSG.size:
+        raise MalformedMessageError("a queueing message without its fixed part")
+    fixed: tuple[int, int, int, int, int] = TCMSG.unpack_from(message.payload)
+    return fixed, dict(attributes(message.payload, TCMSG.size))
 
 
 def _tcmsg(index: int, handle: int, parent: int, info: int = 0) -> bytes:

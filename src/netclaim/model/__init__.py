@@ -12,6 +12,7 @@ from netclaim.model.claim import (
     ReportedDevice,
     parse_claim,
 )
+from netclaim.model.counter import CounterSet, CounterUse
 from netclaim.model.device import (
     AttributeValue,
     Capacity,
@@ -40,6 +41,8 @@ __all__ = [
     "ClaimRef",
     "Consumer",
     "ContainerEdits",
+    "CounterSet",
+    "CounterUse",
     "Device",
     "DeviceError",
     "DeviceKey",

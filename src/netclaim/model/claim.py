@@ -8,11 +8,12 @@ Everything else that a driver acts on is in the allocation.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from netclaim.errors import RequestError
+from netclaim.model.device_name import is_dns_label
 from netclaim.model.prepared import ClaimRef
 from netclaim.model.written import with_written_requests
 
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 JsonObject: TypeAlias = dict[str, Any]
+POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"  # at claims made from templates
 DeviceKey: TypeAlias = tuple[str, str, str]  # pool, device, share id or ""
 
 
@@ -108,7 +110,8 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     `owner_pod_uid` is set when the claim was made for one pod, from a template or by the scheduler,
     and is reserved for that pod and nobody else; it is then taken to be that pod's alone. An owner
     that the control plane does not confirm is left out: anybody can write any owner into a claim.
-    `namespace_labels` are there for drivers that ask for them.
+    `namespace_labels` are there for drivers that ask for them. `pod_claim_name` is what the pod
+    calls a claim that was made from a template; the claim's author can write another name there.
     """
 
     uid: str
@@ -122,6 +125,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     owner_pod_uid: str | None = None
     reported: tuple[ReportedDevice, ...] = ()
     namespace_labels: Mapping[str, str] = {}
+    pod_claim_name: str = ""
 
     @property
     def ref(self) -> ClaimRef:
@@ -177,6 +181,7 @@ def _parse(obj: Mapping[str, Any]) -> Claim:
         reserved_for=consumers,
         owner_pod_uid=_owner_pod_uid(meta.get("ownerReferences") or (), consumers),
         reported=tuple(r for r in map(_reported, status.get("devices") or ()) if r is not None),
+        pod_claim_name=_pod_claim_name(meta.get("annotations") or {}),
     )
 
 
@@ -197,6 +202,12 @@ def _owner_pod_uid(
     if len(consumers) != 1 or not consumers[0].is_pod or consumers[0].uid not in named:
         return None
     return consumers[0].uid
+
+
+def _pod_claim_name(annotations: Mapping[str, str]) -> str:
+    """What becomes part of a path; anything but a pod's own kind of name is nobody's."""
+    name = annotations.get(POD_CLAIM_NAME, "")
+    return name if is_dns_label(name) else ""
 
 
 def _device(result: Mapping[str, Any]) -> AllocatedDevice:

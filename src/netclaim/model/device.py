@@ -1,8 +1,8 @@
 """A device as its driver offers it, and the API's limits on what may be offered.
 
 Promise: a `Device` that exists can be published; everything the API server would refuse is refused
-here, with the device's name in the message, when the value is made. Limit: devices that consume
-shared counters (partitionable devices) and list-typed attributes are not modelled.
+here, with the device's name in the message, when the value is made. Limit: list-typed attributes,
+compatibility groups and devices of several nodes are not modelled.
 """
 
 import re
@@ -11,7 +11,14 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from netclaim.errors import NetclaimError
+from netclaim.model.counter import CounterUse
+from netclaim.model.device_name import (
+    DeviceError,
+    is_dns_label,
+    is_label_key,
+    is_label_value,
+    qualified_name_fault,
+)
 from netclaim.model.quantity import Quantity
 
 __all__ = [
@@ -29,23 +36,16 @@ __all__ = [
 # The API's own limits (resource.k8s.io validation).
 ATTRIBUTES_AND_CAPACITIES_MAX: Final = 32
 STRING_MAX: Final = 64
-IDENTIFIER_MAX: Final = 32
-DOMAIN_MAX: Final = 63
 VALID_VALUES_MAX: Final = 10
 TAINTS_MAX: Final = 16
+COUNTER_USES_MAX: Final = 2
+BINDING_CONDITIONS_MAX: Final = 4
 INT64_MAX: Final = 2**63 - 1
 
-DNS_LABEL: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
-DNS_SUBDOMAIN: Final = re.compile(rf"{DNS_LABEL.pattern}(?:\.{DNS_LABEL.pattern})*", re.ASCII)
-IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 SEMVER: Final = re.compile(
     r"(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?",
     re.ASCII,
 )
-
-
-class DeviceError(NetclaimError, ValueError):
-    """A device the API would refuse; the driver's author acts."""
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -103,6 +103,13 @@ class Device(msgspec.Struct, frozen=True):
     capacity: Mapping[str, Capacity] = {}
     allow_multiple_allocations: bool = False
     taints: tuple[Taint, ...] = ()
+    consumes: tuple[CounterUse, ...] = ()
+    binding_conditions: tuple[str, ...] = ()
+    """What the claim's status must say of the device before the pod is bound to its node."""
+    binding_failure_conditions: tuple[str, ...] = ()
+    """What sends the pod to another device instead. Needed as soon as there are conditions."""
+    binds_to_node: bool = False
+    """Whether a claim with the device is bound to the node that was chosen for its first pod."""
 
     def __post_init__(self) -> None:
         if not is_dns_label(self.name):
@@ -120,18 +127,20 @@ class Device(msgspec.Struct, frozen=True):
             self._check_name(name)
             if capacity.policy is not None:
                 self._check_policy(name, capacity, capacity.policy)
-        if len(self.taints) > TAINTS_MAX:
-            raise self._error(f"{len(self.taints)} taints; at most {TAINTS_MAX} are allowed")
+        fault = (
+            _taints_fault(self.taints)
+            or _uses_fault(self.consumes)
+            or _conditions_fault(self.binding_conditions, self.binding_failure_conditions)
+        )
+        if fault:
+            raise self._error(fault)
 
     def _error(self, message: str) -> DeviceError:
         return DeviceError(f"device {self.name}: {message}")
 
     def _check_name(self, name: str) -> None:
-        domain, slash, identifier = name.rpartition("/")
-        if not IDENTIFIER.fullmatch(identifier) or len(identifier) > IDENTIFIER_MAX:
-            raise self._error(f"{name!r}: {identifier!r} is not a C identifier of at most 32 bytes")
-        if slash and not (len(domain) <= DOMAIN_MAX and DNS_SUBDOMAIN.fullmatch(domain)):
-            raise self._error(f"{name!r}: {domain!r} is not a domain of at most 63 bytes")
+        if fault := qualified_name_fault(name):
+            raise self._error(f"{name!r}: {fault}")
 
     def _check_attribute(self, name: str, value: AttributeValue) -> None:
         if isinstance(value, str) and len(value.encode()) > STRING_MAX:
@@ -149,9 +158,35 @@ class Device(msgspec.Struct, frozen=True):
             raise self._error(f"capacity {name}: {fault}")
 
 
-def is_dns_label(text: str) -> bool:
-    """Whether the text may name a device."""
-    return DNS_LABEL.fullmatch(text) is not None
+def _taints_fault(taints: tuple[Taint, ...]) -> str:
+    if len(taints) > TAINTS_MAX:
+        return f"{len(taints)} taints; at most {TAINTS_MAX} are allowed"
+    for taint in taints:
+        if not is_label_key(taint.key):
+            return f"taint {taint.key!r} is not named as a label is"
+        if not is_label_value(taint.value):
+            return f"taint {taint.key}: {taint.value!r} is not the value of a label"
+    return ""
+
+
+def _uses_fault(uses: tuple[CounterUse, ...]) -> str:
+    if len(uses) > COUNTER_USES_MAX:
+        return f"uses {len(uses)} counter sets; at most {COUNTER_USES_MAX} are allowed"
+    if len({use.counter_set for use in uses}) < len(uses):
+        return "uses a counter set twice"
+    return ""
+
+
+def _conditions_fault(conditions: tuple[str, ...], failures: tuple[str, ...]) -> str:
+    if bool(conditions) != bool(failures):
+        return "binding conditions and binding failure conditions need each other"
+    if max(len(conditions), len(failures)) > BINDING_CONDITIONS_MAX:
+        return f"more than {BINDING_CONDITIONS_MAX} binding conditions of a kind"
+    named = (*conditions, *failures)
+    if len(set(named)) < len(named):
+        return "a binding condition is named twice"
+    wrong = [name for name in named if not is_label_key(name)]
+    return f"binding condition {wrong[0]!r} is not named as a label is" if wrong else ""
 
 
 def _values_fault(policy: RequestPolicy) -> str:

@@ -54,8 +54,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def where(self) -> str:
-        """For people: whose it is."""
-        return f"claim {self.claim.namespace}/{self.claim.name}, request {self.device.request}"
+        """For people: whose it is, and which of those that a request may have."""
+        claim = f"claim {self.claim.namespace}/{self.claim.name}"
+        return f"{claim}, request {self.device.request}, device {self.device.device}"
 
 
 class Prepared(msgspec.Struct, frozen=True, omit_defaults=True):

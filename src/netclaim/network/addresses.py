@@ -3,9 +3,9 @@
 What is leased is what the lease stores have files for; what could be is what the configurations of
 the attached networks say. Promise: read-only, and only below the driver's own directories; looked
 at when somebody scrapes, in that thread, at most every 15 seconds. A claim can name any network:
-those with the most leases have a series of their own, all others share one. Limit: leases by the
-plugin `host-local`, in process or as a program. A network that nothing is attached to any more has
-no `free`: what its range was is not kept.
+`series_names` chooses those with a series of their own. Limit: leases by the plugin `host-local`,
+in process or as a program. A network that nothing is attached to any more has no `free`: what its
+range was is not kept.
 """
 
 import ipaddress
@@ -27,13 +27,12 @@ from netclaim.cni.call import execution_config
 from netclaim.errors import NetclaimError
 from netclaim.network.files import PluginFiles
 from netclaim.network.metrics import ADDRESSES
+from netclaim.network.series_names import OTHER, SeriesNames
 from netclaim.plugins.host_local_conf import configured_ranges
 from netclaim.plugins.ranges import Range
 
-__all__ = ["NETWORKS_MAX", "OTHER", "AddressCollector", "Usage", "bounded"]
+__all__ = ["AddressCollector"]
 
-NETWORKS_MAX: Final = 64  # a node has 110 pods by default, which share some networks
-OTHER: Final = "(other)"  # the name of no network
 KEPT_S: Final = 15.0  # two scrapers, or one that is restless, cost one look
 ENTRIES_MAX: Final = 1 << 16  # as a lease store has it
 
@@ -68,6 +67,7 @@ class AddressCollector(Collector):
     monotonic: Callable[[], float]
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _seen: tuple[float, Networks] | None = None
+    _names: SeriesNames = field(default_factory=SeriesNames)
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
         """The metric without a look at anything."""
@@ -90,8 +90,20 @@ class AddressCollector(Collector):
         with self._lock:
             now_s = self.monotonic()
             if self._seen is None or now_s - self._seen[0] >= KEPT_S:
-                self._seen = (now_s, bounded(self._look()))
+                self._seen = (now_s, self._bounded(self._look(), now_s))
             return self._seen[1]
+
+    def _bounded(self, usages: Networks, now_s: float) -> Networks:
+        """Count the networks without a name of their own as one."""
+        leased: Counter[str] = Counter()
+        for (network, _), usage in usages.items():
+            leased[network] += usage.used
+        named = self._names.choose(leased, now_s)
+        result: dict[tuple[str, Family], Usage] = {}
+        for (network, version), usage in usages.items():
+            name = network if network in named else OTHER
+            result.setdefault((name, version), Usage()).add(usage)
+        return result
 
     def _look(self) -> Networks:
         usages: dict[tuple[str, Family], Usage] = {}
@@ -123,20 +135,6 @@ class AddressCollector(Collector):
             except NetclaimError:  # it could be attached by an earlier version, or a program
                 continue
         return found
-
-
-def bounded(usages: Networks, networks_max: int = NETWORKS_MAX) -> Networks:
-    """Keep the networks with the most leases; count all others as one."""
-    leased: Counter[str] = Counter()
-    for (network, _), usage in usages.items():
-        leased[network] += usage.used
-    ranked = sorted(leased, key=lambda name: (-leased[name], name))
-    kept = frozenset(ranked[:networks_max])
-    result: dict[tuple[str, Family], Usage] = {}
-    for (network, version), usage in usages.items():
-        name = network if network in kept else OTHER
-        result.setdefault((name, version), Usage()).add(usage)
-    return result
 
 
 def _configured(config: bytes) -> Iterable[tuple[Path, frozenset[Range]]]:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache
 from netclaim.kernel import is_live
 from netclaim.network.addresses import AddressCollector
+from netclaim.network.bandwidth import BandwidthLimits
 from netclaim.network.driver import LinkDriver
 from netclaim.network.files import PluginFiles
 from netclaim.network.gate import NetworkGate
@@ -15,9 +16,11 @@ from netclaim.network.guard import Guard
 from netclaim.network.leftovers import Leftovers
 from netclaim.network.lent import LentDevices
 from netclaim.network.link_choice import LinkChoice
+from netclaim.network.link_health import LinkHealth
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.metrics import TimedPlugins
 from netclaim.network.node import NodeLinks
+from netclaim.network.offer import LinkOffer
 from netclaim.network.plugin_checks import PluginChecks
 from netclaim.network.plugin_gc import PluginGc, result_names
 from netclaim.network.pod_namespaces import PodNamespaces
@@ -71,10 +74,15 @@ def link_driver(
         netns_alive=is_live,
     )
     gate = NetworkGate()
+    health = LinkHealth(live, time.monotonic)
+    limits = BandwidthLimits(settings.name, time.monotonic)
+    offer = LinkOffer(live)
     return LinkDriver(
         live,
         links=links,
-        choice=LinkChoice(live),
+        choice=LinkChoice(live, offer),
+        offer=offer,
+        health=health,
         made=made,
         lent=lent,
         files=files,
@@ -92,8 +100,13 @@ def link_driver(
         ),
         plugin_gc=PluginGc(chain, gate, others_results),
         plugin_checks=PluginChecks(chain, in_process=frozenset(own)),
+        limits=limits,
         collectors=(
             timed.seconds,
+            health.losses,
+            limits,
+            limits.restored,
+            offer.slot_devices,
             AddressCollector(settings.name, files, cache.entries, time.monotonic),
         ),
         now=time.time,

@@ -14,20 +14,26 @@ from typing import Final
 
 from netclaim.kernel import Address, Link, SysfsFacts, uapi
 from netclaim.model.device import STRING_MAX, AttributeValue, Device, is_dns_label
+from netclaim.network.shares import SLOT, slotted
 
-__all__ = ["ATTRIBUTES", "device_name", "device_of", "find_by_device"]
+__all__ = ["ATTRIBUTES", "PREFLIGHT", "device_name", "device_of", "find_by_device"]
 
-PCIE_ROOT: Final = "resource.kubernetes.io/pcieRoot"  # the standard one, which GPUs have too
+# The standard ones, which GPUs have too: what devices of several drivers are aligned by.
+PCIE_ROOT: Final = "resource.kubernetes.io/pcieRoot"
+PCI_BUS_ID: Final = "resource.kubernetes.io/pciBusID"
+NUMA_NODE: Final = "resource.kubernetes.io/numaNode"
 NOT_IN_A_LABEL: Final = re.compile(r"[^a-z0-9]+")
 HASH_DIGITS: Final = 8  # 32 bits: enough among the links of one node
 READABLE_MAX: Final = 63 - 1 - HASH_DIGITS  # a DNS label has 63; an escaped name may exceed it
+PREFLIGHT: Final = "preflight"
 SPEED_UNKNOWN: Final = 0  # so that `speed >= 25000` is false, rather than an error
 # All that a device can have, as `device_of` writes it down.
 ATTRIBUTES: Final = (
     *("name", "ifName", "mac", "mtu", "state", "kind", "type", "speed", "virtual", "defaultRoute"),
-    *("sriov", "sriovVfs", "isSriovVf", "rdma"),
+    *("sriov", "sriovVfs", "isSriovVf", "rdma", PREFLIGHT),
     *("driver", "alias", "ipv4", "ipv6", "numaNode", "pciAddress", "pciVendor", "pciDevice"),
-    *("pfName", "rdmaDevice", PCIE_ROOT),
+    *("pfName", "rdmaDevice", PCIE_ROOT, PCI_BUS_ID, NUMA_NODE),
+    SLOT,  # of a device that is one of a link's slots
 )
 LINK_TYPES: Final = {uapi.ARPHRD_ETHER: "ethernet", uapi.ARPHRD_INFINIBAND: "infiniband"}
 
@@ -46,8 +52,12 @@ def device_name(ifname: str) -> str:
 
 
 def find_by_device(links: Iterable[Link], device: str) -> Link | None:
-    """Find the link that is published as this device, whether it is offered now or not."""
-    return next((link for link in links if device_name(link.name) == device), None)
+    """Find the link that is published as this device, or as slots of which it is one.
+
+    Whether it is offered now does not count.
+    """
+    named = {device_name(link.name): link for link in reversed(list(links))}
+    return named.get(device) or named.get(slotted(device))
 
 
 def device_of(
@@ -70,6 +80,7 @@ def device_of(
         "sriovVfs": facts.sriov_num_vfs,
         "isSriovVf": facts.is_vf,
         "rdma": bool(facts.rdma_devices),
+        PREFLIGHT: False,  # see `preflight`
     }
     sometimes: dict[str, AttributeValue | None] = {
         "driver": facts.driver or link.kind,
@@ -83,6 +94,8 @@ def device_of(
         "pfName": facts.pf_name,
         "rdmaDevice": next(iter(facts.rdma_devices), ""),
         PCIE_ROOT: facts.pcie_root,
+        PCI_BUS_ID: facts.pci_address,
+        NUMA_NODE: facts.numa_node,
     }
     return Device(device_name(link.name), _publishable({**always, **_known(sometimes)}))
 

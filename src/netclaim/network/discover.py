@@ -6,7 +6,7 @@ none. A link that a pod has taken stays a device as it was. Limit: what the kern
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from typing import Final, Protocol
 
 import msgspec
@@ -14,8 +14,9 @@ import msgspec
 from netclaim.kernel import Link, SysfsFacts
 from netclaim.model import Device
 from netclaim.network.device import device_of
-from netclaim.network.link_choice import LinkChoice, shareable
+from netclaim.network.link_choice import LinkChoice
 from netclaim.network.node import Snapshot
+from netclaim.network.offer import LinkOffer
 
 __all__ = ["GENERIC", "Links", "follow", "generic_device", "list_devices"]
 
@@ -87,23 +88,37 @@ async def _until_quiet(announced: AsyncIterator[object]) -> None:
             return
 
 
+def _as_they_are(offered: Iterable[tuple[Link, Device]]) -> Iterable[Device]:
+    return (device for _, device in offered)
+
+
 async def list_devices(
-    links: Links, lent: Callable[[], tuple[Device, ...]], choice: LinkChoice, *, generic: bool
+    links: Links,
+    lent: Callable[[], tuple[Device, ...]],
+    choice: LinkChoice,
+    offer: LinkOffer,
+    *,
+    generic: bool,
+    judged: Callable[[Iterable[tuple[Link, Device]]], Iterable[Device]] = _as_they_are,
 ) -> tuple[Device, ...]:
     """List everything there is to publish, in the order in which to offer it.
 
     The scheduler takes the first device that fits. The generic one comes first, so that a claim
-    that asks for no particular link does not take one away from those that do.
+    that asks for no particular link does not take one away from those that do. `judged` adds what
+    is wrong with a link.
     """
     snapshot = await links.snapshot()
     chosen = await choice.chosen(snapshot)
     choice.log_hidden(snapshot, (link for link, _ in chosen))
     first = (generic_device(),) if generic else ()
-    there = (device for _, device in chosen)
+    there = judged(chosen)
     devices: dict[str, Device] = {}
-    for device in (*first, *there, *choice.filtered(lent())):
+    for device in (*there, *choice.filtered(lent())):
         devices.setdefault(device.name, device)
-    return tuple(devices.values())
+    found: dict[str, Device] = {}
+    for device in (*first, *offer.expanded(devices.values())):
+        found.setdefault(device.name, device)
+    return tuple(found.values())
 
 
 def generic_device() -> Device:
@@ -115,4 +130,4 @@ def generic_device() -> Device:
     nothing = Link(index=0, name=GENERIC, arphrd=0, flags=0)
     device = device_of(nothing, (), SysfsFacts(virtual=True), default_route=False)
     attributes = {**device.attributes, "ifName": "", "kind": "generic"}
-    return shareable(msgspec.structs.replace(device, attributes=attributes))
+    return msgspec.structs.replace(device, attributes=attributes, allow_multiple_allocations=True)

@@ -2,8 +2,9 @@
 
 Promise: prepare finds every mistake that can be found without the pod, and everything that the
 claim may not have; the plan it makes leaves nothing to decide. Attach judges the plan once more,
-then runs its plugins and nothing else; detach asks no permission. Limit: built on the framework as
-any driver is; it knows neither kubelet nor the runtime nor the API server.
+then runs its plugins, limits what they made, and nothing else; detach asks no permission. Limit:
+built on the framework as any driver is; it knows neither kubelet nor the runtime nor the API
+server.
 """
 
 import asyncio
@@ -17,10 +18,11 @@ from prometheus_client.registry import Collector
 
 from netclaim.cni import Chain, Endpoint, NetworkList, Result, pod_args
 from netclaim.cni.errors import PluginBusyError
-from netclaim.errors import PeerError, RequestError
+from netclaim.errors import HostError, PeerError, RequestError
 from netclaim.framework.contract import NetworkDriver
 from netclaim.kernel import Link, Monitor, NamespaceGoneError, open_netns
 from netclaim.model import (
+    AllocatedDevice,
     Attachment,
     Claim,
     Device,
@@ -32,26 +34,38 @@ from netclaim.model import (
     Prepared,
 )
 from netclaim.model.node import NodeFacts
+from netclaim.network.bandwidth import BandwidthLimits, shown
 from netclaim.network.dad import DadHold
-from netclaim.network.device import find_by_device
+from netclaim.network.device import device_name, find_by_device
 from netclaim.network.discover import GENERIC, follow, list_devices
-from netclaim.network.errors import LinkGoneError, NameTakenError, NotUndoneError, about
+from netclaim.network.errors import (
+    LinkGoneError,
+    NameTakenError,
+    NoCarrierError,
+    NotUndoneError,
+    UnfitNodeError,
+    about,
+)
 from netclaim.network.files import PluginFiles
 from netclaim.network.gate import NetworkGate
 from netclaim.network.guard import Guard
 from netclaim.network.leftovers import Leftovers
 from netclaim.network.lent import LentDevices
 from netclaim.network.link_choice import LinkChoice
+from netclaim.network.link_health import LinkHealth
 from netclaim.network.link_keys import moves_link, with_link, without_link
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.node import NodeLinks, Snapshot
+from netclaim.network.offer import LinkOffer
 from netclaim.network.parameter_keys import WISHES
 from netclaim.network.parameters import InterfaceRequest, read_claim
 from netclaim.network.plan import InterfacePlan, network_to_undo, planned_network, read_plan
 from netclaim.network.plugin_checks import PluginChecks
 from netclaim.network.plugin_gc import PluginGc
 from netclaim.network.policy import Level
+from netclaim.network.preflight import with_conditions
 from netclaim.network.settings import LinkSettings, LiveSettings
+from netclaim.network.shares import Share, has_alone, is_same_link, share_of
 from netclaim.network.strict import config_faults
 from netclaim.network.wishes import with_wishes
 
@@ -75,6 +89,8 @@ class LinkDriver(NetworkDriver):
         *,
         links: NodeLinks,
         choice: LinkChoice,
+        offer: LinkOffer,
+        health: LinkHealth,
         made: MadeBridges,
         lent: LentDevices,
         files: PluginFiles,
@@ -84,6 +100,7 @@ class LinkDriver(NetworkDriver):
         leftovers: Leftovers,
         plugin_gc: PluginGc,
         plugin_checks: PluginChecks,
+        limits: BandwidthLimits,
         collectors: Sequence[Collector],
         now: Callable[[], float],
     ) -> None:
@@ -93,6 +110,8 @@ class LinkDriver(NetworkDriver):
         self._live = settings
         self._links = links
         self._choice = choice
+        self._offer = offer
+        self._health = health
         self._made = made
         self._lent = lent
         self._files = files
@@ -102,15 +121,22 @@ class LinkDriver(NetworkDriver):
         self._leftovers = leftovers
         self._plugin_gc = plugin_gc
         self._plugin_checks = plugin_checks
+        self._limits = limits
         self._collectors = collectors
         self._dad = DadHold()
         self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
         self._policy: tuple[object, ...] = ()  # that was logged last
         self._nudge: Callable[[], object] | None = None  # has the devices listed; from any thread
+        self._due: asyncio.TimerHandle | None = None  # when they are listed in any case
 
     @property
     def _settings(self) -> LinkSettings:
         return self._live.now
+
+    @property
+    def device_metadata(self) -> bool:  # type: ignore[override]
+        """Whether containers can read about their interfaces; as it is set at the start."""
+        return self._settings.device_metadata
 
     @property
     def node_age_s(self) -> float | None:  # type: ignore[override]
@@ -131,6 +157,8 @@ class LinkDriver(NetworkDriver):
                     yield devices
         finally:
             self._nudge = None
+            if self._due is not None:
+                self._due.cancel()
 
     def learn_node(self, node: NodeFacts) -> None:
         """Know the node's addresses and labels. Again: those, and what is offered by them."""
@@ -142,8 +170,8 @@ class LinkDriver(NetworkDriver):
     def change(self, settings: LinkSettings) -> None:
         """Work by these settings from now on, as far as they can change under a running driver.
 
-        May be called in any thread. A hook that runs meanwhile sees the old ones or the new ones.
-        Again: those.
+        May be called in any thread. A hook that runs meanwhile may see the old ones in one step and
+        the new ones in the next. Again: those.
         """
         self._live.now = settings
         self._list_again()
@@ -157,16 +185,32 @@ class LinkDriver(NetworkDriver):
     def _log_policy(self) -> None:
         """Log it if it is another than was logged last."""
         now = self._settings
-        policy = (now.policy, now.policy_ceiling, now.claim_plugins, now.shared_links)
+        policy = (now.policy, now.policy_ceiling, now.claim_plugins)
         if policy != self._policy:
             log.info(
                 "policy",
                 default=str(now.policy),
                 ceiling=str(now.policy_ceiling),
                 claim_plugins=sorted(now.claim_plugins),
-                shared_links=list(now.shared_links),
             )
         self._policy = policy
+
+    def learn_dropped(self, fields: frozenset[str]) -> None:
+        """Offer slots where the API server knows of no shares. Again: as it is now."""
+        self._offer.learn_dropped(fields)
+        self._list_again()
+
+    def excludes(self, one: AllocatedDevice, other: AllocatedDevice) -> bool:
+        """Whether two claims cannot have these: one has the link of both alone. Again: the same.
+
+        A link may be held by a share of it, as a whole, or by a slot of when the API server was
+        another one.
+        """
+        if one.admin_access or other.admin_access or one.pool != other.pool:
+            return False
+        if super().excludes(one, other):
+            return True
+        return is_same_link(one, other) and (has_alone(one) or has_alone(other))
 
     async def prepare(self, claim: Claim) -> Prepared:
         """Decide what each device of the claim becomes. Again: decides the same."""
@@ -177,36 +221,41 @@ class LinkDriver(NetworkDriver):
         leaving: list[Link] = []
         for request in requests:
             with about(request.device.key):
-                link = self._allocated(request, snapshot)
-                if link is None:
-                    network, used = await self._without_link(request, snapshot, level)
-                else:
-                    shared = self._guard.is_shared(request.device, link.name)
-                    network, used = with_link(request, link, shared=shared), (link,)
-                self._guard.check(
-                    claim, request, used, snapshot, found=self._faults(claim, request)
-                )
-                self._plugin_checks.check_there(network)
-                with_wishes(network, request.wishes, request.wish_paths)  # or says which cannot
+                link, network, plan = await self._decide(claim, request, snapshot, level)
             if not request.trusted:
                 self._files.tidy(claim.namespace, network.name)
             self._made.note(network, {each.name for each in snapshot.links})
             if link is not None and moves_link(network):
                 leaving.append(link)
-            plan = self._plan(claim, request, network, link, level)
-            with about(request.device.key):
-                await self._plugin_checks.check_status(planned_network(read_plan(plan)))
             plans.append(plan)
         if leaving:
             self._lent.keep(claim.uid, await snapshot.describe(leaving))
         return Prepared(claim=claim.ref, plans=tuple(plans))
+
+    async def preflight(self, claim: Claim) -> None:
+        """See whether link, configuration and policy would do. Again: looks again."""
+        level = self._guard.level_of(claim)
+        snapshot = await self._links.snapshot()
+        for request in read_claim(claim):
+            with about(request.device.key):
+                try:
+                    link, _, _ = await self._decide(claim, request, snapshot, level)
+                except HostError as error:
+                    if request.trusted:
+                        raise UnfitNodeError(str(error)) from error
+                    raise
+                if link is not None and self._health.lacks_carrier(link):
+                    raise NoCarrierError(link.name)
 
     async def unprepare(self, prepared: Prepared) -> None:
         """Let go of links that were lent. Again: does nothing."""
         self._lent.drop(prepared.claim.uid)
 
     async def attach(self, plan: Plan, pod: PodSandbox) -> Attachment:
-        """Run the plan's plugins for the pod. Again: only after `detach`."""
+        """Run the plan's plugins for the pod, then limit what they made to its share.
+
+        Again: only after `detach`.
+        """
         interface = read_plan(plan)
         assert pod.netns is not None, "the framework's promise"
         if not self._guard.is_settled(plan, interface, self._now()):
@@ -225,12 +274,15 @@ class LinkDriver(NetworkDriver):
                         add_s=self._settings.add_s,
                         undo_s=self._settings.undo_s,
                     )
-        return Attachment(
+                await self._limits.apply(netns, interface)
+        attachment = Attachment(
             plan=plan,
             pod=pod,
             interface=_interface(result, interface.if_name),
-            data=result.to_dict(network.version),
+            data=shown(result.to_dict(network.version), interface),
         )
+        self._limits.note(attachment)
+        return attachment
 
     async def detach(self, attachment: Attachment) -> None:
         """Run the plugins backwards, which releases addresses too. Again: finds nothing to do."""
@@ -243,16 +295,23 @@ class LinkDriver(NetworkDriver):
         finally:
             if interface.link and moves_link(network):
                 await self._links.restore(interface.link, up=interface.link_up)
+            await self._limits.tidy(attachment)
 
     async def is_attached(self, attachment: Attachment) -> bool:
-        """See whether the pod has its interface; with its link, most kinds of interface go too."""
+        """See whether the pod has its interface; with its link, most kinds of interface go too.
+
+        One that is there without its limit is limited again.
+        """
         netns = attachment.pod.netns
         try:
             name = read_plan(attachment.plan).if_name
             mac = attachment.interface.hardware_address if attachment.interface else ""
-            return netns is not None and await self._links.pod_has(netns, name, mac)
+            there = netns is not None and await self._links.pod_has(netns, name, mac)
+            if there:
+                await self._limits.mend(attachment)
         except NamespaceGoneError:
             return False
+        return there
 
     async def recall(self, plan: Plan, pod: PodSandbox) -> Attachment | None:
         """What the cached result of the plan's plugins says. Again: the same."""
@@ -261,8 +320,12 @@ class LinkDriver(NetworkDriver):
         cached = self._chain.cache.load(network.name, _endpoint(interface, pod).key)
         if cached is None:
             return None
-        shown = _interface(cached.result, interface.if_name)
-        return Attachment(plan=plan, pod=pod, interface=shown, data=cached.raw_result)
+        return Attachment(
+            plan=plan,
+            pod=pod,
+            interface=_interface(cached.result, interface.if_name),
+            data=shown(cached.raw_result, interface),
+        )
 
     async def check(self, attachment: Attachment) -> None:
         """See whether the interface is as its result says, by CNI's CHECK where the list has it.
@@ -289,9 +352,39 @@ class LinkDriver(NetworkDriver):
         await self._plugin_gc.tell(living)
 
     async def _list_devices(self) -> tuple[Device, ...]:
-        return await list_devices(
-            self._links, self._lent.devices, self._choice, generic=self._settings.generic_device
+        await self._limits.tend()
+        devices = await list_devices(
+            self._links,
+            self._lent.devices,
+            self._choice,
+            self._offer,
+            generic=self._settings.generic_device,
+            judged=self._health.judged,
         )
+        devices = tuple(with_conditions(each, self._settings.preflight) for each in devices)
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        if (due_in_s := self._health.due_in_s) is not None:
+            self._due = asyncio.get_running_loop().call_later(due_in_s, self._list_again)
+        return devices
+
+    async def _decide(
+        self, claim: Claim, request: InterfaceRequest, snapshot: Snapshot, level: Level
+    ) -> tuple[Link | None, NetworkList, Plan]:
+        """Make the plan for one device, or raise what speaks against it. Changes nothing."""
+        link = self._allocated(request, snapshot)
+        if link is None:
+            network, used = await self._without_link(request, snapshot, level)
+        else:
+            network, used = with_link(request, link), (link,)
+        self._guard.check(claim, request, used, snapshot, found=self._faults(claim, request))
+        self._plugin_checks.check_there(network)
+        with_wishes(network, request.wishes, request.wish_paths)  # or says which cannot
+        share = await self._share(request, link, snapshot)
+        plan = self._plan(claim, request, network, link, level=level, share=share)
+        await self._plugin_checks.check_status(planned_network(read_plan(plan)))
+        return link, network, plan
 
     def _faults(self, claim: Claim, request: InterfaceRequest) -> Sequence[RequestError]:
         """List the mistakes in a configuration that no pod has yet; what runs has proved itself."""
@@ -318,13 +411,26 @@ class LinkDriver(NetworkDriver):
             withheld = self._guard.unnameable(await self._choice.applied(snapshot))
         return without_link(request, snapshot.links, snapshot.default, withheld=withheld)
 
+    async def _share(
+        self, request: InterfaceRequest, link: Link | None, snapshot: Snapshot
+    ) -> Share:
+        """What the claim has of its link; nothing of the device that is no particular one."""
+        if link is None:
+            return Share()
+        if request.device.device == device_name(link.name):
+            return share_of(request.device)
+        (described,) = await snapshot.describe([link])
+        return self._offer.slot_share(described)
+
     def _plan(
         self,
         claim: Claim,
         request: InterfaceRequest,
         network: NetworkList,
         link: Link | None,
+        *,
         level: Level,
+        share: Share,
     ) -> Plan:
         interface = InterfacePlan(
             if_name=request.ifname,
@@ -338,6 +444,8 @@ class LinkDriver(NetworkDriver):
             vouched=tuple(key for key in WISHES if key in (request.allowed or ())),
             made=self._now(),
             files=self._files.directory(claim.namespace, trusted=request.trusted),
+            alone=share.alone,
+            bandwidth=share.bandwidth,
         )
         return Plan(claim=claim.ref, device=request.device, network=interface.to_json())
 

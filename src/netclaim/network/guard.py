@@ -26,6 +26,7 @@ from netclaim.network.permit import permit, wish_faults
 from netclaim.network.plan import InterfacePlan, planned_network
 from netclaim.network.policy import LABEL, LEVELS, Level
 from netclaim.network.settings import LinkSettings, LiveSettings
+from netclaim.network.shares import how_alone
 from netclaim.network.standing import Standing
 from netclaim.paths import Key, Path
 
@@ -66,23 +67,16 @@ class Guard:
             chosen = level_named(label, path=where)
         return min(chosen, self._settings.policy_ceiling)
 
-    def is_shared(self, device: AllocatedDevice, link: str) -> bool:
-        """Whether other claims may have the link, also where the cluster lets only one have it."""
-        if device.share_id is not None or device.admin_access:
-            return True
-        return self._is_generic(device) or self._settings.shares(link)
-
     def unnameable(self, snapshot: Snapshot) -> Mapping[int, str]:
         """The links that a claim of the generic device may not name: index, and the reason.
 
-        Those that are not offered, and those that another claim may have to itself. What is left
-        is shared anyway: with the node, or with whoever likes.
+        Those that are not offered, and those of which the scheduler counts who has what. What is
+        left is the node's own.
         """
         reasons = dict(snapshot.withheld)
         for link in snapshot.offered:
-            shared = self._settings.shares(link.name)
-            if link.index not in snapshot.carriers and not shared:
-                reasons[link.index] = "it is for one claim alone, so select it in the request"
+            if link.index not in snapshot.carriers:
+                reasons[link.index] = "claims share it by allocation, so select it in the request"
         return reasons
 
     def check(
@@ -160,10 +154,10 @@ class Guard:
                 claim_plugins=self._settings.claim_plugins,
                 ceiling=self._settings.policy_ceiling,
             )
-        shared = ""
+        shared = remedy = ""
         if self._is_generic(device):
             shared = f"the device {device.device!r} can be used by any number of claims"
-        elif self.is_shared(device, link.name):
+        elif remedy := how_alone(device, link.name):
             shared = f"other claims may use the link {link.name!r} too"
         elif above := _link_above(link, snapshot):
             shared = f"the link {above!r} uses {link.name!r}"
@@ -175,6 +169,7 @@ class Guard:
             namespace,
             link=link.name,
             shared=shared,
+            remedy=remedy,
             carries=carries,
             node_networks=snapshot.node_networks if carries else (),
             node_addresses=snapshot.addresses_of(link),

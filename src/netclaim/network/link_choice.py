@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 import structlog
 
 from netclaim.errors import RequestError
@@ -19,12 +18,13 @@ from netclaim.kernel import Link
 from netclaim.model import Device
 from netclaim.model.node import NodeFacts
 from netclaim.network.node import Snapshot
+from netclaim.network.offer import LinkOffer
 from netclaim.network.settings import LiveSettings
 
 if TYPE_CHECKING:
     from netclaim.network.link_filter import LinkExpression
 
-__all__ = ["LinkChoice", "shareable"]
+__all__ = ["LinkChoice"]
 
 log = structlog.get_logger(__name__)
 
@@ -35,8 +35,9 @@ FAILURES_KEPT: Final = 1024  # more than a node has links; some come and go
 class LinkChoice:
     """Chooses by the settings in force and what is known of the node."""
 
-    def __init__(self, settings: LiveSettings) -> None:
+    def __init__(self, settings: LiveSettings, offer: LinkOffer) -> None:
         self._settings = settings
+        self._offer = offer
         self._node = NodeFacts()
         self._failed: set[tuple[str, str]] = set()  # expression and link, of what was logged
         self._hidden: tuple[str, ...] = ()  # that was logged last
@@ -59,7 +60,7 @@ class LinkChoice:
             key=lambda link: link.index,
         )
         named = {link.index for link in snapshot.named}
-        devices = map(self._as_published, await snapshot.describe(links))
+        devices = map(self._offer.as_published, await snapshot.describe(links))
         return tuple(
             (link, device)
             for link, device in zip(links, devices, strict=True)
@@ -68,7 +69,7 @@ class LinkChoice:
 
     def filtered(self, devices: Iterable[Device]) -> tuple[Device, ...]:
         """What the filter leaves of links that are away, as they were when they left."""
-        return tuple(filter(self._passes, map(self._as_published, devices)))
+        return tuple(filter(self._passes, map(self._offer.as_published, devices)))
 
     async def applied(self, snapshot: Snapshot) -> Snapshot:
         """The same node, with what the settings hide withheld and what they show offered."""
@@ -93,10 +94,6 @@ class LinkChoice:
             log.info("discover.hidden", links=list(hidden))
         self._hidden = hidden
 
-    def _as_published(self, device: Device) -> Device:
-        name = str(device.attributes.get("name", device.name))
-        return shareable(device) if self._settings.now.shares(name) else device
-
     def _passes(self, device: Device) -> bool:
         expression = self._settings.now.link_filter
         return expression is None or self._holds(expression, device)
@@ -119,8 +116,3 @@ class LinkChoice:
                     error=str(error),
                 )
             return False
-
-
-def shareable(device: Device) -> Device:
-    """The device for any number of claims."""
-    return msgspec.structs.replace(device, allow_multiple_allocations=True)

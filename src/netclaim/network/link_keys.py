@@ -13,16 +13,30 @@ from netclaim.cni import NetworkList, PluginConf
 from netclaim.errors import RequestError
 from netclaim.kernel.links import Link
 from netclaim.network.parameters import InterfaceRequest
+from netclaim.network.shares import how_alone
 from netclaim.paths import Path
 from netclaim.plugins.plugin import Plugin
 from netclaim.plugins.registry import PLUGIN_CLASSES
 
-__all__ = ["linked_names", "moves_link", "takes_link", "with_link", "without_link"]
+__all__ = [
+    "linked_names",
+    "moves_link",
+    "takes_link",
+    "taking_link",
+    "with_link",
+    "without_link",
+]
 
 
 def takes_link(network: NetworkList) -> bool:
     """Whether a network leaves nothing of the link for others: it moves it, or all its traffic."""
-    return any(kind.takes_link(plugin.to_dict()) for plugin, kind in _known(network))
+    return bool(taking_link(network))
+
+
+def taking_link(network: NetworkList) -> str:
+    """Name what leaves nothing of the link for others; empty if nothing does."""
+    found = (kind.takes_link(plugin.to_dict()) for plugin, kind in _known(network))
+    return next(filter(None, found), "")
 
 
 def moves_link(network: NetworkList) -> bool:
@@ -36,13 +50,14 @@ def linked_names(network: NetworkList) -> frozenset[str]:
     return frozenset(config[key] for config, key in keys if key and config.get(key))
 
 
-def with_link(request: InterfaceRequest, link: Link, *, shared: bool = False) -> NetworkList:
-    """Return the network on its allocated link, which may be `shared` with other claims."""
+def with_link(request: InterfaceRequest, link: Link) -> NetworkList:
+    """Return the network on its allocated link, which stays on the node if claims share it."""
+    remedy = how_alone(request.device, link.name)
     network = request.network
     for index, kind, config, path in _linked(request):
         key = kind.link_key
-        if shared:
-            _check_leaves_link(kind, config, link, path)
+        if remedy:
+            _check_leaves_link(kind, config, link, path, remedy)
         for other in kind.other_link_keys:
             if config.get(other):
                 raise RequestError(
@@ -112,14 +127,13 @@ def _find(named: str | None, links: Collection[Link], *, path: Path) -> Link | N
 
 
 def _check_leaves_link(
-    kind: type[Plugin], config: Mapping[str, Any], link: Link, path: Path
+    kind: type[Plugin], config: Mapping[str, Any], link: Link, path: Path, remedy: str
 ) -> None:
     """Refuse what would take a shared link away from the others that have it."""
     if taking := kind.takes_link(config):
         raise RequestError(
-            f"{taking} would take the shared link "
-            f"{link.name!r} away from other claims; use a macvlan in another mode, or select "
-            f"a link that is not shared",
+            f"{taking} would take the shared link {link.name!r} away from other claims; to have "
+            f"it alone, {remedy}, or use a macvlan in another mode",
             path=path,
         )
 

@@ -17,7 +17,17 @@ from netclaim.framework.metrics import BUCKETS_S
 from netclaim.framework.traces import span
 from netclaim.plugins import PLUGIN_TYPES
 
-__all__ = ["ADDRESSES", "METRICS", "PLUGIN_SECONDS", "TimedPlugins"]
+__all__ = [
+    "ADDRESSES",
+    "CARRIER_LOSSES",
+    "LIMITS_RESTORED",
+    "LINK_ATTACHMENTS",
+    "LINK_BANDWIDTH",
+    "METRICS",
+    "PLUGIN_SECONDS",
+    "SLOT_DEVICES",
+    "TimedPlugins",
+]
 
 PROGRAM: Final = "program"
 
@@ -37,12 +47,49 @@ ADDRESSES: Final = Declared(
     "Addresses of a network that `host-local` has leased on this node, or could still lease.",
     {
         "network": "`NAMESPACE/NETWORK` for a claim's network, `NETWORK` for a class's; "
-        "`(other)` for all but the 64 that have most leases",
+        "`(other)` for all beyond 16 of a namespace, or 64",
         "family": ("ipv4", "ipv6"),
         "state": ("used", "free"),
     },
 )
-METRICS: Final = (PLUGIN_SECONDS, ADDRESSES)
+CARRIER_LOSSES: Final = Declared(
+    "netclaim_carrier_losses_total",
+    "counter",
+    "Times that a link which is offered lost its carrier.",
+)
+LINK: Final = {"link": "the link's name on the node"}
+LINK_ATTACHMENTS: Final = Declared(
+    "netclaim_link_attachments",
+    "gauge",
+    "Interfaces that pods have of a link.",
+    LINK,
+)
+LINK_BANDWIDTH: Final = Declared(
+    "netclaim_link_limits_bits_per_second",
+    "gauge",
+    "The sum of the bandwidths that the interfaces of a link are limited to.",
+    LINK,
+)
+LIMITS_RESTORED: Final = Declared(
+    "netclaim_limits_restored_total",
+    "counter",
+    "Limits of interfaces that somebody in the pod had removed, and that were put back.",
+)
+SLOT_DEVICES: Final = Declared(
+    "netclaim_slot_devices",
+    "gauge",
+    "Devices that are slots of links. More than 0 where the API server drops what makes a link "
+    "shareable: the cluster lacks DRAConsumableCapacity.",
+)
+METRICS: Final = (
+    PLUGIN_SECONDS,
+    ADDRESSES,
+    CARRIER_LOSSES,
+    SLOT_DEVICES,
+    LINK_ATTACHMENTS,
+    LINK_BANDWIDTH,
+    LIMITS_RESTORED,
+)
 
 
 class TimedPlugins:

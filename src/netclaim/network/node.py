@@ -7,7 +7,7 @@ calling thread, which must be the node's.
 import asyncio
 import ipaddress
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from netclaim.kernel import (
     Address,
@@ -27,6 +27,7 @@ from netclaim.model import Device
 from netclaim.model.node import NodeFacts
 from netclaim.network.carry import carriers, node_networks
 from netclaim.network.device import device_of
+from netclaim.network.last_speeds import LastSpeeds
 from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.pod_namespaces import PodNamespaces
 from netclaim.network.withhold import NodeView, withheld, withheld_by_name
@@ -48,6 +49,7 @@ class Snapshot:
     node_networks: tuple[Network, ...] = ()  # where the node lives, on the links that carry it
     with_vfs: frozenset[int] = frozenset()  # indices of cards whose functions are in use
     by_name: frozenset[int] = frozenset()  # of `withheld`, those for which a name is the reason
+    speeds: LastSpeeds = field(default_factory=LastSpeeds, compare=False)
 
     @property
     def offered(self) -> tuple[Link, ...]:
@@ -74,7 +76,7 @@ class Snapshot:
         return await asyncio.to_thread(lambda: tuple(map(self._describe, links)))
 
     def _describe(self, link: Link) -> Device:
-        facts = read_facts(link.name, link.index)
+        facts = self.speeds.filled_in(link, read_facts(link.name, link.index))
         uplink = link.index in self.uplinks
         return device_of(link, self.addresses, facts, default_route=uplink)
 
@@ -108,6 +110,7 @@ class NodeLinks:
         self._pod_networks = pod_networks
         self._made = made
         self._node = NodeFacts()
+        self._speeds = LastSpeeds()
 
     def learn_node(self, node: NodeFacts) -> None:
         """Know the node's addresses from now on. Again: those."""
@@ -136,6 +139,7 @@ class NodeLinks:
             carriers=carrying,
             node_networks=node_networks(carrying, addresses, routes, self._node),
             with_vfs=await _with_vfs(links),
+            speeds=self._speeds,
         )
 
     async def has(self, name: str) -> bool:

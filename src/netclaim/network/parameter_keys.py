@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from netclaim.cni import NetworkList, check_ifname, parse_network
+from netclaim.cni import NetworkList, parse_network
 from netclaim.errors import RequestError
 from netclaim.network.canonical import canonical
+from netclaim.network.ifnames import read_ifname
 from netclaim.network.policy import NETWORK_KEYS, Key, Level
 from netclaim.network.wishes import read_ips, read_mac, read_mtu
 from netclaim.paths import Path
@@ -34,11 +35,6 @@ __all__ = [
 
 API_VERSIONS: Final = ("cni.networking.x-k8s.io/v1alpha1", "cni.dra.networking.x-k8s.io/v1alpha1")
 KINDS: Final = ("CNI", "CNIConfig")
-
-# Names that a pod has before any claim: its loopback, and what runtimes call its primary interface.
-TAKEN_IFNAMES: Final = ("lo", "eth0")
-# Names that mean every interface where the kernel's settings are addressed by name.
-COLLECTIVE_IFNAMES: Final = ("all", "default")
 
 KEY_SHOWN_MAX: Final = 64  # characters of an unknown key
 
@@ -77,19 +73,6 @@ def _one_of(known: tuple[str, ...]) -> Callable[[object, Path], str]:
         return value
 
     return read
-
-
-def _read_ifname(value: object, path: Path) -> str:
-    if not isinstance(value, str):
-        raise RequestError("must be a string", path=path)
-    check_ifname(value, path=path)
-    if value in TAKEN_IFNAMES:
-        message = f"the pod already has an interface named {value}; choose another name"
-        raise RequestError(f"{message}, for example net1", path=path)
-    if value in COLLECTIVE_IFNAMES:
-        message = f"{value} means every interface to the kernel; choose another name"
-        raise RequestError(f"{message}, for example net1", path=path)
-    return value
 
 
 def _read_config(value: object, path: Path) -> Parsed:
@@ -143,8 +126,9 @@ KEYS: Final = (
         "string",
         "The interface's name in the pod: 1 to 15 bytes, without `/`, `:`, `%`, spaces or control "
         "characters; not `lo` or `eth0`, which the pod already has; must be unique "
-        "within the pod",
-        _read_ifname,
+        "within the pod. For requests that have several devices, a pattern with `%d` for the "
+        "number: `net%d`",
+        read_ifname,
         rule=Key("the interface's name", Level.RESTRICTED),
         missing="for example net1",
         plain="interface",

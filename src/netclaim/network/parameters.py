@@ -1,25 +1,25 @@
-"""Read what a claim asks of us: one interface for each request, in every dialect people write.
+"""Read what a claim asks of us: an interface for each device, in every dialect people write.
 
 Promise: all mistakes of a claim are reported at once, each with the path of what to change. The
 claim's parameters go over its class's, and those for an alternative over those for its request, key
-by key; `config` is one key and is replaced whole. Who set what is kept, for `permit` to judge.
-Limit: no I/O. Whether the links and plugins it names are there is asked later; which keys there
-are, `parameter_keys` says.
+by key; `config` is one key and is replaced whole. All devices of a request have its parameters, so
+what can be one interface's only is refused where a request has several (`several`). Who set what
+is kept, for `permit` to judge. Limit: no I/O. Whether the links and plugins it names are there is
+asked later; which keys there are, `parameter_keys` says.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from netclaim.cni import NetworkList
 from netclaim.model import AllocatedDevice, Claim
-from netclaim.network.entries import Entry, Requested
 from netclaim.network.errors import raise_all
+from netclaim.network.ifnames import numbered
+from netclaim.network.interface_request import InterfaceRequest
 from netclaim.network.parameter_keys import KEYS, Parsed, SetBy
 from netclaim.network.parameter_layers import Layer, Reader, read_layers
+from netclaim.network.several import several_faults
 from netclaim.network.wishes import Wishes
-from netclaim.paths import Path
 
 __all__ = ["InterfaceRequest", "read_claim"]
 
@@ -27,78 +27,39 @@ __all__ = ["InterfaceRequest", "read_claim"]
 # API's 10 KiB, does not have a node's driver spend its time on them.
 FAULTS_MAX: Final = 20
 
-NO_WISHES: Final = Wishes()
-
-
-@dataclass(frozen=True, slots=True)
-class InterfaceRequest:
-    """One interface that a claim asks for, and the paths by which to speak of its configuration."""
-
-    device: AllocatedDevice
-    ifname: str
-    network: NetworkList
-    plugin_paths: tuple[Path, ...]  # for each plugin of the network, where it was written
-    wishes: Wishes = NO_WISHES
-    wish_paths: Mapping[str, Path] = field(default_factory=dict)
-    claimed: Mapping[str, Path] = field(default_factory=dict)  # what the claim set, and where
-    class_has_config: bool = False
-    allowed: frozenset[str] | None = None  # what the class lets claims set; None: it does not say
-
-    @property
-    def trusted(self) -> bool:
-        """Whether the network is an admin's word: it was not the claim that wrote it."""
-        return "config" not in self.claimed
-
 
 def read_claim(claim: Claim) -> tuple[InterfaceRequest, ...]:
     """Read what to make of each allocated device; RequestError says everything that is wrong."""
     reader = Reader(claim)
-    _check_counts(reader)
-    _check_shared_configs(reader)
-    read = [
-        _read_device(reader, device)
-        for device in _first_of_each(claim.devices)
-        if len(reader.faults) < FAULTS_MAX
+    read: dict[str, InterfaceRequest | None] = {}
+    for device in claim.devices:
+        if device.request not in read and len(reader.faults) < FAULTS_MAX:
+            read[device.request] = _read_device(reader, device)
+    written = [
+        replace(request, device=device)
+        for device in claim.devices
+        if (request := read.get(device.request)) is not None
     ]
-    requests = tuple(request for request in read if request is not None)
+    reader.faults.extend(several_faults(claim, written))
+    requests = _named(written)
     _check_unique(reader, requests)
     raise_all(reader.faults)
     return requests
 
 
-def _first_of_each(devices: Iterable[AllocatedDevice]) -> list[AllocatedDevice]:
-    """One device of each request: a request with several is a mistake already reported."""
-    return list({device.base_request: device for device in reversed(list(devices))}.values())[::-1]
-
-
-def _check_counts(reader: Reader) -> None:
-    counts = Counter(device.base_request for device in reader.claim.devices)
-    for request, count in counts.items():
-        if count > 1:
-            reader.fault(
-                f"got {count} devices, but an interface needs exactly one; use "
-                f"allocationMode ExactCount and count 1",
-                (Requested.named(request),),
-            )
-
-
-def _check_shared_configs(reader: Reader) -> None:
-    """A configuration names an interface, so it can serve one request only."""
-    for number, config in enumerate(reader.claim.configs):
-        devices = reader.claim.devices
-        served = dict.fromkeys(d.base_request for d in devices if config.applies_to(d.request))
-        if len(served) > 1 and config.source == "FromClaim":
-            reader.fault(
-                f"a configuration applies to one request, but this one to {', '.join(served)}; "
-                f"write one entry for each, with its name in `requests`",
-                (Entry.of_claim(number, next(iter(served)), config.requests),),
-            )
+def _named(requests: Sequence[InterfaceRequest]) -> tuple[InterfaceRequest, ...]:
+    """Give each interface its name, where a pattern was written for it."""
+    names = numbered(request.ifname for request in requests)
+    return tuple(
+        request if request.ifname == name else replace(request, ifname=name, pattern=request.ifname)
+        for request, name in zip(requests, names, strict=True)
+    )
 
 
 def _check_unique(reader: Reader, requests: Iterable[InterfaceRequest]) -> None:
-    users: dict[str, list[str]] = {}
+    users: dict[str, dict[str, None]] = {}  # an ordered set of requests for each name
     for request in requests:
-        users.setdefault(request.ifname, []).append(request.device.base_request)
+        users.setdefault(request.ifname, {})[request.device.base_request] = None
     for ifname, names in users.items():
         if len(names) > 1:
             reader.fault(
@@ -133,6 +94,7 @@ def _read_device(reader: Reader, device: AllocatedDevice) -> InterfaceRequest | 
     return InterfaceRequest(
         device,
         values["ifName"],
+        paths["ifName"],
         *parsed,
         wishes=Wishes(**wishes),
         wish_paths={key: paths[key] for key in wishes},

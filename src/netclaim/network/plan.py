@@ -35,6 +35,8 @@ class InterfacePlan(msgspec.Struct, frozen=True, omit_defaults=True, rename="cam
     vouched: tuple[str, ...] = ()  # of these, the ones that the class allows
     made: float = 0.0  # when, in seconds since 1970; an older driver did not say
     files: str = ""  # the directory for plugins that keep files; an older driver left that to them
+    alone: bool = False  # whether nobody else has anything of the link
+    bandwidth: int = 0  # bits per second that the interface may use, each way; 0: no limit
 
     def to_json(self) -> JsonObject:
         """What to keep."""

@@ -5,15 +5,16 @@ the field's value, or raises RequestError, which says what to write instead.
 """
 
 import ipaddress
-import re
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from netclaim.cni.conflist import PLAIN_NAME
 from netclaim.errors import RequestError
 from netclaim.framework.settings import subdomain
-from netclaim.model.device import DOMAIN_MAX
+from netclaim.model.device_name import DOMAIN_MAX
 from netclaim.network.node import Network
+from netclaim.network.per_link import PATTERN
 from netclaim.plugins import PLUGIN_TYPES
 
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ __all__ = [
     "read_link_patterns",
     "read_networks",
     "read_plugin_types",
+    "seconds_or_0",
 ]
 
-PATTERN: Final = re.compile(r"[^\s/:%,]+")  # what a link's name may hold, but for the comma
 ALL: Final = "all"
 
 
@@ -67,6 +68,13 @@ def read_link_patterns(values: Iterable[str]) -> tuple[str, ...]:
                 f"itself"
             )
     return patterns
+
+
+def seconds_or_0(value: float) -> float:
+    """A time, or 0 for none."""
+    if not 0 <= value < math.inf:
+        raise RequestError("must be a number of seconds, or 0")
+    return float(value)
 
 
 def read_claim_plugins(values: Iterable[str]) -> frozenset[str]:

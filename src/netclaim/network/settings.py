@@ -5,17 +5,17 @@ settings, or nobody has had to change them yet. Promise: a value that cannot be 
 reader beside it. Those that are `live` can change under a running driver.
 """
 
-import fnmatch
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from netclaim.errors import RequestError
-from netclaim.framework.setting import Setting, about, declared_in, fill
+from netclaim.framework.setting import Removed, Setting, about, declared_in, fill
 from netclaim.framework.setting_sources import Resolved
 from netclaim.framework.settings import declared as declared_of_every_driver
 from netclaim.framework.settings import seconds
 from netclaim.network.node import Network
+from netclaim.network.per_link import PerLink, read_bandwidths, read_counts
 from netclaim.network.pod_namespaces import POD_NETNS
 from netclaim.network.policy import LABEL, LEVELS, Level
 from netclaim.network.setting_readers import (
@@ -26,6 +26,7 @@ from netclaim.network.setting_readers import (
     read_link_patterns,
     read_networks,
     read_plugin_types,
+    seconds_or_0,
 )
 from netclaim.plugins import PLUGIN_TYPES
 
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
     from netclaim.network.link_filter import LinkExpression
 
 __all__ = [
+    "ATTACHMENTS_DEFAULT",
     "DRIVER_NAME",
+    "REMOVED",
+    "SLOTS_DEFAULT",
     "LinkSettings",
     "LiveSettings",
     "check_together",
@@ -42,6 +46,18 @@ __all__ = [
 ]
 
 DRIVER_NAME: Final = "cni.dra.networking.x-k8s.io"  # what manifests in the wild say
+ATTACHMENTS_DEFAULT: Final = 32
+ATTACHMENTS_MAX: Final = 4096  # as many VLANs as a link can carry; no node has room for more pods
+SLOTS_DEFAULT: Final = 8
+SLOTS_MAX: Final = 128
+REMOVED: Final = (
+    Removed(
+        "--shared-link",
+        "NETCLAIM_SHARED_LINK",
+        "links are shared by default; to say how many claims may have one, use --attachments, for "
+        "example --attachments eth1=32, and 1 for links that one claim at a time may have",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,21 +144,54 @@ class LinkSettings:
             said=lambda networks: list(map(str, networks)),
         ),
     )
-    # The others are for one claim at a time: a claim may take a link away.
-    shared_links: tuple[str, ...] = field(
-        default=(),
+    # As many macvlans, each with its MAC in the card's filter, as common cards take before they
+    # have to listen to everything; a claim for 1/32 of a 10G link still has more than 300M.
+    attachments: PerLink = field(
+        default=PerLink((("", ATTACHMENTS_DEFAULT),)),
         metadata=about(
-            "NETCLAIM_SHARED_LINK",
-            "A link by its kernel name, or a pattern such as `ens*`, that any number of claims "
-            "may have at a time: each puts a link of its own on it, as macvlan does. May be given "
-            "several times. Needs Kubernetes 1.36, or the feature DRAConsumableCapacity.",
-            option="--shared-link",
+            "NETCLAIM_ATTACHMENTS",
+            "How many claims may have a link at a time, each with an interface of its own on it: a "
+            "number, or `PATTERN=NUMBER` for links by their kernel names, such as `ens*=64`. 1: "
+            "one claim at a time has the link. May be given several times; the first that fits a "
+            "link counts.",
             form="repeated",
-            metavar="NAME",
-            example="[eth1]",
+            metavar="[PATTERN=]NUMBER",
+            example='["32", "eth1=10"]',
             live=True,
-            read=read_link_patterns,
-            said=list,
+            read=read_counts(ATTACHMENTS_MAX, "eth1=10"),
+            said=PerLink.said,
+        ),
+    )
+    link_bandwidth: PerLink = field(
+        default=PerLink(),
+        metadata=about(
+            "NETCLAIM_LINK_BANDWIDTH",
+            "The bandwidth of a link that claims share, in bits per second, if not its speed: a "
+            "quantity such as `10G`, or `PATTERN=QUANTITY`. 0: bandwidth is neither shared out "
+            "nor limited. May be given several times; the first that fits a link counts.",
+            form="repeated",
+            metavar="[PATTERN=]QUANTITY",
+            example='["eth1=10G"]',
+            live=True,
+            read=read_bandwidths,
+            said=PerLink.said,
+        ),
+    )
+    # Each is a device in the slices, and a slice has room for 128.
+    slots: PerLink = field(
+        default=PerLink((("", SLOTS_DEFAULT),)),
+        metadata=about(
+            "NETCLAIM_SLOTS",
+            "How many devices to offer for a link that claims share, on clusters without the "
+            "feature DRAConsumableCapacity (Kubernetes before 1.36): a number, or "
+            "`PATTERN=NUMBER`. 1: one claim at a time has the link. May be given several times; "
+            "the first that fits a link counts.",
+            form="repeated",
+            metavar="[PATTERN=]NUMBER",
+            example='["8", "eth1=4"]',
+            live=True,
+            read=read_counts(SLOTS_MAX, "eth1=4"),
+            said=PerLink.said,
         ),
     )
     link_filter: "LinkExpression | None" = field(
@@ -177,6 +226,14 @@ class LinkSettings:
             "NETCLAIM_GENERIC_DEVICE",
             "Offer a device `cni` that is no particular link, for claims that ask for none.",
             live=True,
+        ),
+    )
+    device_metadata: bool = field(
+        default=True,
+        metadata=about(
+            "NETCLAIM_DEVICE_METADATA",
+            "Let containers that name a claim read about its interfaces in a file, which the "
+            "runtime mounts by CDI.",
         ),
     )
     policy: Level = field(
@@ -219,6 +276,65 @@ class LinkSettings:
             said=sorted,
         ),
     )
+    ignore_carrier: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            "NETCLAIM_IGNORE_CARRIER",
+            "A link by its kernel name, or a pattern such as `ens*`, that is offered whether or "
+            "not it has a carrier. May be given several times; `*` is all links. The others are "
+            "tainted while they are up and have no carrier.",
+            option="--ignore-carrier",
+            form="repeated",
+            metavar="NAME",
+            example="[eth1]",
+            live=True,
+            read=read_link_patterns,
+            said=list,
+        ),
+    )
+    # Off: whether a pod is better off elsewhere is for whoever runs it to say, and where all nodes
+    # lose a switch, evicting helps nobody.
+    evict_after_s: float = field(
+        default=0.0,
+        metadata=about(
+            "NETCLAIM_EVICT_AFTER",
+            "After how many seconds without carrier the pods that use a link are evicted, by a "
+            "taint with the effect NoExecute. 0: never.",
+            option="--evict-after",
+            live=True,
+            read=seconds_or_0,
+        ),
+    )
+    # Longer than a link takes to negotiate (1 to 3 s), and than a switch's port to forward again.
+    flap_hold_s: float = field(
+        default=10.0,
+        metadata=about(
+            "NETCLAIM_FLAP_HOLD",
+            "For how many seconds a link that lost its carrier twice within ten minutes must have "
+            "it again before pods may use the link; doubled with each further loss, up to five "
+            "minutes. 0: at once.",
+            option="--flap-hold",
+            live=True,
+            read=seconds_or_0,
+        ),
+    )
+    preflight: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            "NETCLAIM_PREFLIGHT",
+            "A link by its kernel name, or a pattern such as `ens*`, whose claims the driver "
+            "checks before the scheduler binds the pod to the node; `cni` is the generic device. "
+            "May be given several times. Needs the right to list and watch ResourceClaims, and "
+            "adds up to five seconds to the start of a pod.",
+            option="--preflight",
+            form="repeated",
+            metavar="NAME",
+            example="[eth1]",
+            live=True,
+            read=read_link_patterns,
+            said=list,
+        ),
+    )
     pod_netns: tuple[str, ...] = POD_NETNS
     """Patterns of the paths of pods' namespaces: links that lead into one are not offered."""
 
@@ -228,10 +344,6 @@ class LinkSettings:
 
     plugin_s: float = 30.0
     """How long one plugin may run where no hook waits for it: a DEL that is repeated."""
-
-    def shares(self, link: str) -> bool:
-        """Whether any number of claims may have the link of this name."""
-        return any(fnmatch.fnmatchcase(link, pattern) for pattern in self.shared_links)
 
 
 class LiveSettings:

@@ -26,6 +26,7 @@ class Standing:
     namespace: str
     link: str = ""
     shared: str = ""  # why the link is not the claim's own, in words; empty: it is
+    remedy: str = ""  # what the claim could write to have the link to itself; empty: nothing
     carries: str = ""  # why the node depends on the link; empty: it does not
     node_networks: tuple[Network, ...] = ()  # that the node lives in, on a link which carries it
     node_addresses: frozenset[str] = frozenset()  # that the node has on the link
@@ -72,9 +73,10 @@ def needs_level(level: Level, where: Path, standing: Standing, what: str = "") -
 def needs_own(where: Path, standing: Standing, what: str = "") -> RequestError:
     """Refuse what needs a link that the claim has to itself."""
     subject = f"{what} " if what else ""
+    remedy = f"{standing.remedy}, " if standing.remedy and not standing.carries else ""
     return PolicyError(
         f"{subject}needs a link that the claim has to itself, but {standing.not_own}; leave it "
-        f"out, {_ask(standing)}",
+        f"out, {remedy}{_ask(standing)}",
         path=where,
     )
 

@@ -16,17 +16,16 @@ from netclaim.cni import Interface, Result
 from netclaim.cni.version import CHAINING
 from netclaim.errors import NetclaimError
 from netclaim.kernel import Link, Request, Rtnl, find_link, find_link_at
+from netclaim.kernel.link_limit import LATENCY_US, redirect_through
 from netclaim.kernel.link_requests import create_link, ifb
 from netclaim.kernel.netns import OWN_NETNS
 from netclaim.kernel.tc_requests import (
     TokenBucket,
-    add_ingress,
     add_token_bucket,
     delete_ingress,
     delete_root,
     dump_qdiscs,
     read_token_bucket,
-    redirect_all,
     token_bucket,
 )
 from netclaim.plugins.conf import Conf, NetConf
@@ -37,7 +36,6 @@ from netclaim.plugins.pod import delete_link, open_pod
 
 __all__ = ["Bandwidth"]
 
-LATENCY_US: Final = 25_000  # how long a packet may wait, as the reference plugin has it
 BURST_BYTES_MAX: Final = (1 << 32) - 1  # the reference plugin's limit, of 4 GB
 RATES: Final = 1 << 64  # both the reference plugin and the kernel have 64 bits for a rate
 IFNAME_MAX: Final = 15
@@ -184,10 +182,8 @@ async def _limit_egress(
     limited = await find_link(host, name)
     if limited is None:
         raise PluginError(f"the link {name} is gone")
-    await host.call(add_ingress(outside.index))
     undoing.push_async_callback(_undo, host, delete_ingress(outside.index))
-    await host.call(redirect_all(outside.index, limited.index))
-    await host.call(add_token_bucket(limited.index, bucket))
+    await host.batch(redirect_through(outside.index, limited.index, bucket))
     return limited
 
 

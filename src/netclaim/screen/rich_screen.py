@@ -13,7 +13,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from netclaim.screen.printable import printable
+from netclaim.screen.printable import one_line, printable
 
 __all__ = ["RichScreen"]
 
@@ -61,7 +61,7 @@ class RichScreen:
         for name in header:
             table.add_column(name, overflow="fold", no_wrap=bool(wraps) and name not in wraps)
         for row in rows:
-            table.add_row(*(Text(printable(cell), style=STATES.get(cell, "")) for cell in row))
+            table.add_row(*(Text(one_line(cell), style=STATES.get(cell, "")) for cell in row))
         self._console.print(table)
 
     def block(self, text: str, language: str = "") -> None:

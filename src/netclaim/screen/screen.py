@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TextIO
 
-from netclaim.screen.printable import printable
+from netclaim.screen.printable import one_line, printable
 
 __all__ = ["PlainScreen", "Screen", "screen_for"]
 
@@ -86,7 +86,7 @@ class PlainScreen:
         wraps: Collection[str] = (),  # noqa: ARG002 - nothing is folded
     ) -> None:
         """Columns as wide as their widest cell, as kubectl prints them."""
-        lines = [tuple(header), *(tuple(row) for row in rows)]
+        lines = [tuple(header), *(tuple(map(one_line, row)) for row in rows)]
         widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
         for line in lines:
             cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))

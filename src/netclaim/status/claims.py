@@ -7,8 +7,8 @@ is not. Devices of a driver that has reported nothing leave a claim Reserved. No
 from collections.abc import Iterable, Mapping
 
 from netclaim.status.devices import DeviceId
-from netclaim.status.dra_objects import Allocated, Claim, DeviceStatus
-from netclaim.status.values import ClaimDevice, ClaimState, ClaimStatus
+from netclaim.status.dra_objects import Allocated, Claim, DeviceData, DeviceStatus
+from netclaim.status.values import ClaimDevice, ClaimState, ClaimStatus, PodInterface
 
 __all__ = ["claim_statuses"]
 
@@ -50,6 +50,7 @@ def _device(
 ) -> ClaimDevice:
     ready = reported.ready if reported is not None else None
     network = reported.network_data if reported is not None else None
+    shared = reported.shared if reported is not None else DeviceData()
     return ClaimDevice(
         driver=given.driver,
         pool=given.pool,
@@ -65,6 +66,13 @@ def _device(
         interface=network.interface_name if network is not None else "",
         mac=network.hardware_address if network is not None else "",
         ips=network.ips if network is not None else (),
+        pods=tuple(
+            PodInterface(
+                pod=one.name, interface=one.interface_name, mac=one.hardware_address, ips=one.ips
+            )
+            for one in shared.pods
+        ),
+        pods_omitted=shared.omitted,
     )
 
 

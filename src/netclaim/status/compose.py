@@ -12,11 +12,12 @@ from typing import Any, Final
 from netclaim.status.claims import claim_statuses
 from netclaim.status.devices import DeviceId, devices_of, pool_states, uses_of
 from netclaim.status.dra_objects import Claim, Class
+from netclaim.status.driver_pods import idle_drivers
 from netclaim.status.nodes import driver_views, node_views
 from netclaim.status.objects import Objects, Pod, read_objects
 from netclaim.status.pods import claim_names, pod_views
 from netclaim.status.problems import find_problems
-from netclaim.status.values import Driver, Status
+from netclaim.status.values import Device, Driver, Status
 
 __all__ = ["compose"]
 
@@ -34,7 +35,8 @@ def compose(
 
     `drivers` report what became of each device; with `every_driver`, others are shown too.
     """
-    there = read_objects(found)
+    every = list(found)
+    there = read_objects(every)
     classes = _classes(there.classes)
     slices = [one for one in there.slices if every_driver or one.spec.driver in drivers]
     raw = {
@@ -65,6 +67,7 @@ def compose(
             claims=claims,
             pods=pods,
             reporting=reporting,
+            idle=idle_drivers(every, _publishing(devices)),
         ),
         notes=(*notes, *_strangers(there, drivers, views), *there.unread),
         drivers=views,
@@ -73,6 +76,14 @@ def compose(
         claims=claims,
         pods=pods,
     )
+
+
+def _publishing(devices: Iterable[Device]) -> Mapping[str, frozenset[str]]:
+    """Return the nodes that have devices, by driver."""
+    found: dict[str, set[str]] = {}
+    for one in devices:
+        found.setdefault(one.driver, set()).add(one.node)
+    return {driver: frozenset(nodes) for driver, nodes in found.items()}
 
 
 def _strangers(there: Objects, drivers: frozenset[str], views: Sequence[Driver]) -> tuple[str, ...]:

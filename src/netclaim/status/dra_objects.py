@@ -14,6 +14,7 @@ __all__ = [
     "Claim",
     "Class",
     "Condition",
+    "DeviceData",
     "DeviceStatus",
     "Meta",
     "NetworkData",
@@ -156,9 +157,10 @@ class PodData(NetworkData, frozen=True):
 
 
 class DeviceData(Base, frozen=True):
-    """What netclaim's driver writes beside a CNI result; other drivers write what they like."""
+    """What netclaim's driver writes of pods that share a claim; others write what they like."""
 
     pods: tuple[PodData, ...] = ()
+    omitted: int = 0  # pods that did not fit
 
 
 class DeviceStatus(Base, frozen=True):
@@ -178,12 +180,12 @@ class DeviceStatus(Base, frozen=True):
         return next((one for one in self.conditions if one.type == "Ready"), None)
 
     @property
-    def pods(self) -> tuple[PodData, ...]:
+    def shared(self) -> DeviceData:
         """The interfaces of the pods that share it; nothing if it is one pod's."""
         try:
-            return msgspec.convert(self.data or {}, DeviceData).pods
+            return msgspec.convert(self.data or {}, DeviceData)
         except msgspec.ValidationError:
-            return ()
+            return DeviceData()
 
 
 class ClaimStatus(Base, frozen=True):

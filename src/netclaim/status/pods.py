@@ -109,7 +109,7 @@ def _interfaces(pod: Pod, claim: Claim) -> Iterator[Interface]:
 
 
 def _own(pod: Pod, device: DeviceStatus) -> NetworkData | None:
-    shared = device.pods
+    shared = device.shared.pods
     if shared:
         return next((one for one in shared if one.uid == pod.metadata.uid), None)
     return device.network_data

@@ -26,13 +26,15 @@ def find_problems(
     claims: Sequence[ClaimStatus],
     pods: Sequence[Pod],
     reporting: Collection[str],
+    idle: Iterable[Problem] = (),
 ) -> tuple[Problem, ...]:
-    """Look at everything."""
+    """Look at everything; `idle` are drivers that publish and do not work."""
     found = [
         *_of_pods(pods),
         *_of_claims(claims, pods, {DeviceId(one.driver, one.pool, one.name) for one in devices},
                     pools),
         *_of_drivers(drivers),
+        *idle,
         *_of_pools(pools),
         *_of_devices(devices),
         *_of_nodes(nodes, reporting),

@@ -139,20 +139,17 @@ def _existing(wanted: str, every: Iterable[str]) -> str:
 
 
 def _is_about(problem: Problem, found: Status) -> bool:
-    match problem.kind:
-        case "Pod":
-            keys = {(one.namespace, one.name) for one in found.pods}
-            return (problem.namespace, problem.name) in keys
-        case "ResourceClaim":
-            keys = {(one.namespace, one.name) for one in found.claims}
-            return (problem.namespace, problem.name) in keys
-        case "Device":
-            return problem.name in {f"{one.pool}/{one.name}" for one in found.devices}
-        case "Pool":
-            return problem.name in {f"{one.driver}/{one.pool}" for one in found.devices}
-        case "Node":
-            return bool({one.name for one in found.nodes} & set(problem.name.split(", ")))
-    return False
+    if problem.kind == "Node":
+        return bool({one.name for one in found.nodes} & set(problem.name.split(", ")))
+    names: dict[str, set[object]] = {
+        "Pod": {(one.namespace, one.name) for one in found.pods},
+        "ResourceClaim": {(one.namespace, one.name) for one in found.claims},
+        "Device": {f"{one.pool}/{one.name}" for one in found.devices},
+        "Pool": {f"{one.driver}/{one.pool}" for one in found.devices},
+        "Driver": {one.driver for one in found.devices},
+    }
+    key = (problem.namespace, problem.name) if problem.namespace else problem.name
+    return key in names.get(problem.kind, ())
 
 
 def _nodes(status: Status, names: set[str]) -> Status:

@@ -173,8 +173,7 @@ def claim_columns(when: Ago, *, several_spaces: bool) -> list[Column[ClaimStatus
         Column("DEVICE", lambda one: _each(one, _place), folds_to=20),
         Column("INTERFACE", lambda one: _each(one, lambda d: d.interface), rank=5, optional=True),
         Column(
-            "ADDRESSES", lambda one: _each(one, lambda d: " ".join(d.ips)), rank=8, folds_to=18,
-            optional=True,
+            "ADDRESSES", lambda one: _each(one, _addresses), rank=8, folds_to=18, optional=True,
         ),
         Column("POD", lambda one: ", ".join(one.pods), rank=6, folds_to=16),
         Column("MAC", lambda one: _each(one, lambda d: d.mac), rank=2, wide=True, optional=True),
@@ -190,6 +189,13 @@ def _namespace(*, several: bool) -> list[Column[Any]]:
 
 def _each(claim: ClaimStatus, part: Callable[[ClaimDevice], str]) -> str:
     return ", ".join(dict.fromkeys(filter(None, map(part, claim.devices))))
+
+
+def _addresses(device: ClaimDevice) -> str:
+    """List one pod's addresses; those of other pods are counted, and shown at the pods."""
+    others = len(device.pods) + device.pods_omitted - 1
+    more = f" in 1 of {others + 1} pods" if others > 0 else ""
+    return " ".join(device.ips) + more if device.ips else ""
 
 
 def _place(device: ClaimDevice) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "Node",
     "Pod",
     "PodClaim",
+    "PodInterface",
     "PodState",
     "Problem",
     "Severity",
@@ -126,8 +127,20 @@ class Interface(_Value, frozen=True, kw_only=True):
     device: str = ""
 
 
+class PodInterface(_Value, frozen=True, kw_only=True):
+    """The interface of one of several pods that share a claim."""
+
+    pod: str
+    interface: str = ""
+    mac: str = ""
+    ips: tuple[str, ...] = ()
+
+
 class ClaimDevice(_Value, frozen=True, kw_only=True):
-    """A device that a claim has, with what its driver reports; `ready` is None before it does."""
+    """A device that a claim has, with what its driver reports; `ready` is None before it does.
+
+    `interface`, `mac` and `ips` are one pod's; if several pods share the claim, `pods` has all.
+    """
 
     driver: str
     pool: str
@@ -143,6 +156,8 @@ class ClaimDevice(_Value, frozen=True, kw_only=True):
     interface: str = ""
     mac: str = ""
     ips: tuple[str, ...] = ()
+    pods: tuple[PodInterface, ...] = ()
+    pods_omitted: int = 0
 
 
 class ClaimStatus(_Value, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ import structlog
 from netclaim.kube import Client, Cluster, connect, negotiate
 from netclaim.status.compose import compose
 from netclaim.status.displays import Display
+from netclaim.status.driver_pods import DRIVER_PODS
 from netclaim.status.scope import Scope, View, narrow
 from netclaim.status.values import Status
 from netclaim.survey.cluster import Found, Wanted, look
@@ -44,12 +45,18 @@ class Question:
 
     @property
     def wanted(self) -> tuple[Wanted, ...]:
-        """What has to be listed: claims of all namespaces, since they say who uses what."""
+        """What has to be listed: claims of all namespaces, since they say who uses what.
+
+        Of the pods, those of drivers at least: whether a link can be used depends on them.
+        """
         space = self.scope.namespace
-        return tuple(
+        needed = tuple(
             Wanted(kind, space if kind == "Pod" else "", space or self.usual_namespace)
             for kind in NEEDED[self.scope.view]
         )
+        if "Pod" in NEEDED[self.scope.view]:
+            return needed
+        return (*needed, Wanted("Pod", labels=DRIVER_PODS, optional=True))
 
     def answer(self, moment: Moment, notes: tuple[str, ...] = (), *, strict: bool = True) -> Status:
         """Put the answer together."""

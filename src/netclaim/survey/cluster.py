@@ -34,11 +34,16 @@ RULE_VERSIONS: Final[tuple[Version, ...]] = ("v1", "v1beta2")  # since 1.37, and
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A kind to list, in one namespace or in all; if all are refused, `at_least` in this one."""
+    """A kind to list, in one namespace or in all; if all are refused, `at_least` in this one.
+
+    What is `optional` can be done without, and nothing is said if it is refused.
+    """
 
     kind: str
     namespace: str = ""
     at_least: str = ""
+    labels: str = ""
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +68,15 @@ async def look(client: Client, wanted: Sequence[Wanted], version: Version) -> Fo
 
 
 async def _look(client: Client, wanted: Wanted, version: Version) -> Found:
-    selection = selection_of(wanted.kind, version, wanted.namespace)
+    selection = selection_of(wanted.kind, version, wanted.namespace, wanted.labels)
     try:
         return Found(tuple(await _list(client, selection, version)), (selection,))
     except ForbiddenError as error:
+        if wanted.optional:
+            return Found((), ())
         if selection.namespace or not wanted.at_least or not selection.resource.namespaced:
             return Found((), (), (f"{selection.resource.plural} cannot be listed: {error}",))
-    less = await _look(client, Wanted(wanted.kind, wanted.at_least), version)
+    less = await _look(client, Wanted(wanted.kind, wanted.at_least, labels=wanted.labels), version)
     only = (
         f"{selection.resource.plural} of other namespaces than {wanted.at_least} cannot be listed"
     )
@@ -109,11 +116,11 @@ async def _rules(client: Client) -> list[Object]:
     return []
 
 
-def selection_of(kind: str, version: Version, namespace: str = "") -> Selection:
+def selection_of(kind: str, version: Version, namespace: str = "", labels: str = "") -> Selection:
     """Return where a kind is listed, in a namespace if it has one."""
     core = {one.kind: one for one in (NODES, PODS)}
     resource = core.get(kind) or dra_resource(kind, version)
-    return Selection(resource, namespace if resource.namespaced else "")
+    return Selection(resource, namespace if resource.namespaced else "", labels)
 
 
 def in_v1(resource: Resource, item: dict[str, Any], version: Version) -> dict[str, Any]:

@@ -1,0 +1,182 @@
+"""Device metadata: what a container can read about the devices of a claim that it names (KEP-5304).
+
+One file for each request of a claim, which CDI mounts read-only under a path that can be known when
+the pod is written. It holds the devices with the attributes that they had when the claim was
+prepared and, once they are attached, their interfaces: an object for each version of the format,
+newest first.
+
+Promise: complete before the first container is created; never half written; what it says of an
+interface is true for every pod that has the claim. Limit: a container keeps the file as it was when
+the container was created. Of a claim that several pods of the node use, it says what they have in
+common, which is the interface's name as a rule.
+"""
+
+import shutil
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from netclaim.errors import HostError
+from netclaim.framework.device_json import device_json
+from netclaim.framework.journal import Journal
+from netclaim.framework.status_data import network_data
+from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
+from netclaim.model.device import Device
+from netclaim.model.plan import Mount, Prepared
+from netclaim.model.prepared import ClaimRef
+
+__all__ = ["MetadataFiles"]
+
+log = structlog.get_logger()
+
+# Of the API group metadata.resource.k8s.io, newest first: of Kubernetes 1.37 and 1.36, same fields.
+VERSIONS: Final = ("v1beta1", "v1alpha1")
+IN_CONTAINERS: Final = Path("/var/run/kubernetes.io/dra-device-attributes")
+READABLE: Final = 0o644  # a container's user may be anyone
+
+
+class MetadataFiles:
+    """One driver's files; the directory need not survive a reboot, which no container does."""
+
+    def __init__(self, directory: Path, driver: str, journal: Journal) -> None:
+        self._directory = directory
+        self._driver = driver
+        self._journal = journal
+        self._attributes: dict[str, JsonObject] = {}  # by device, as last offered
+
+    def note_offered(self, devices: Iterable[Device]) -> None:
+        """These are the node's devices now. Again: the same."""
+        self._attributes = {d.name: device_json(d).get("attributes", {}) for d in devices}
+
+    def write(self, prepared: Prepared, pod_claim_name: str) -> Mapping[DeviceKey, Mount]:
+        """Write a claim's files as the journal knows its interfaces; each device's mount.
+
+        Again: nothing is written, unless something has changed.
+        """
+        claim, network = prepared.claim, self._networks(prepared.claim.uid)
+        mounts: dict[DeviceKey, Mount] = {}
+        for request in dict.fromkeys(plan.device.base_request for plan in prepared.plans):
+            devices = [p.device for p in prepared.plans if p.device.base_request == request]
+            path = self._directory / claim.uid / f"{request}.json"
+            self._write(path, claim, pod_claim_name, devices, network)
+            inside = self._container_path(claim, pod_claim_name, request)
+            mount = Mount(str(path), str(inside), ("ro", "nosuid", "nodev", "noexec", "bind"))
+            mounts |= {device.key: mount for device in devices}
+        return mounts
+
+    def refresh(self, claim_uid: str) -> None:
+        """Bring a prepared claim's files in line with its interfaces. Again: nothing."""
+        booking = self._journal.bookings.get(claim_uid)
+        if booking is not None and booking.prepared is not None:
+            self.write(booking.prepared, booking.pod_claim_name)
+
+    def remove(self, claim_uid: str) -> None:
+        """Remove a claim's files. Again, or when there never were any: nothing."""
+        try:
+            shutil.rmtree(self._directory / claim_uid)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise HostError(f"cannot remove {self._directory / claim_uid}: {error}") from error
+
+    def strays(self, claims: Collection[str], *, before: float) -> Mapping[str, Path]:
+        """The directories of other claims than these, by UID, last written `before` then."""
+        try:
+            found = {p.name: p for p in self._directory.iterdir() if p.stat().st_mtime < before}
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise HostError(f"cannot read {self._directory}: {error}") from error
+        return {uid: path for uid, path in found.items() if uid not in claims}
+
+    def _networks(self, claim_uid: str) -> Mapping[DeviceKey, JsonObject]:
+        """What is true of each device's interfaces in all sandboxes of this node."""
+        common: dict[DeviceKey, JsonObject] = {}
+        for lease in self._journal.leases_of_claim(claim_uid):
+            if lease.done:
+                key = lease.attachment.plan.device.key
+                here = network_data(lease.attachment.interface)
+                before = common.get(key, here)
+                common[key] = {k: v for k, v in before.items() if here.get(k) == v}
+        return common
+
+    def _container_path(self, claim: ClaimRef, pod_claim_name: str, request: str) -> Path:
+        """Where KEP-5304 has it: by the name in the pod for a claim that was made for a pod."""
+        place = (
+            Path("resourceclaimtemplates", pod_claim_name)
+            if pod_claim_name
+            else Path("resourceclaims", claim.name)
+        )
+        return IN_CONTAINERS / place / request / f"{self._driver}-metadata.json"
+
+    def _write(
+        self,
+        path: Path,
+        claim: ClaimRef,
+        pod_claim_name: str,
+        devices: list[AllocatedDevice],
+        network: Mapping[DeviceKey, JsonObject],
+    ) -> None:
+        before = _read(path)
+        known = _attributes_in(before)
+        entries = [
+            _entry(device, known.get(device.device) or self._attributes.get(device.device, {}))
+            | ({"networkData": network[device.key]} if network.get(device.key) else {})
+            for device in devices
+        ]
+        body: JsonObject = {
+            **({"podClaimName": pod_claim_name} if pod_claim_name else {}),
+            "requests": [{"name": devices[0].request, "devices": entries}],
+        }
+        generation = before.get("metadata", {}).get("generation", 0)
+        if generation and all(before.get(key) == value for key, value in body.items()):
+            return
+        meta = {"name": claim.name, "namespace": claim.namespace, "uid": claim.uid}
+        numbered = {"metadata": meta | {"generation": generation + 1}, **body}
+        _replace(path, [_object(version, numbered) for version in VERSIONS])
+
+
+def _entry(device: AllocatedDevice, attributes: JsonObject) -> JsonObject:
+    entry: JsonObject = {"driver": device.driver, "pool": device.pool, "name": device.device}
+    return entry | ({"attributes": attributes} if attributes else {})
+
+
+def _object(version: str, body: JsonObject) -> JsonObject:
+    head = {"apiVersion": f"metadata.resource.k8s.io/{version}", "kind": "DeviceMetadata"}
+    return head | body
+
+
+def _attributes_in(obj: JsonObject) -> Mapping[str, JsonObject]:
+    """The attributes that a file has, by device: those of when the claim was prepared."""
+    return {
+        device["name"]: device.get("attributes", {})
+        for request in obj.get("requests", ())
+        for device in request.get("devices", ())
+    }
+
+
+def _read(path: Path) -> JsonObject:
+    """The first object of a file of ours; empty if there is none, or none that can be read."""
+    try:
+        first: Any = msgspec.json.decode(path.read_bytes().partition(b"\n")[0])
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.DecodeError) as error:
+        log.warning("metadata.unreadable", path=str(path), error=str(error))
+        return {}
+    return first if isinstance(first, dict) else {}
+
+
+def _replace(path: Path, objects: list[JsonObject]) -> None:
+    """Write lines of JSON. A new file: one that a container has open stays as it is."""
+    unfinished = path.with_suffix(".tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_bytes(b"".join(msgspec.json.encode(obj) + b"\n" for obj in objects))
+        unfinished.chmod(READABLE)
+        unfinished.replace(path)
+    except OSError as error:
+        raise HostError(f"cannot write {path}: {error}") from error
