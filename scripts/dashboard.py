@@ -222,6 +222,13 @@ ROWS: Final = (
                 width=6,
             ),
             Panel(
+                "Checked before binding",
+                "Claims that were checked before their pods were bound, by outcome.",
+                "short",
+                (Query(increase("netclaim_preflights_total", "outcome"), "{{outcome}}"),),
+                width=6,
+            ),
+            Panel(
                 "Prepared claims",
                 "Claims that hold devices, for each node.",
                 "short",
