@@ -96,7 +96,7 @@ def test_gpu(lab: Lab, drivers: DriverSet) -> None:
     assert "Default" in single.values()
 
 
-DEMOS = ("--shared=gpu-4", "--partitioned=gpu-5", "--unhealthy=gpu-6")
+DEMOS = ("--shared=gpu-4", "--partitioned=gpu-5", "--unhealthy=gpu-6", "--checked=gpu-7")
 WAITING = {"too-much", "wary"}
 
 
@@ -112,11 +112,16 @@ def unschedulable(kubectl: Kubectl, pod: str) -> str:
 
 @pytest.mark.timeout(600)
 def test_what_gpus_can_do(lab: Lab, drivers: DriverSet) -> None:
-    """Shares, partitions, alternatives, taints, extended resources, admin access, and eviction."""
+    """Shares, partitions, alternatives, taints, conditions, extended resources, admin access."""
     rule = f"--filename={EXAMPLES / 'gpu-taint-rule.yaml'}"
+    right = f"--filename={EXAMPLES / 'health/preflight-rbac.yaml'}"  # to look before pods are bound
+    lab.kubectl()("apply", right)
     with example(lab, drivers, "gpu-demos", "gpu.example.com", *DEMOS, program="gpu") as kubectl:
         running = [p for p in kubectl.items("pods") if p["metadata"]["name"] not in WAITING]
         seen = environments(kubectl, running)
+        (checked,) = (
+            c for c in kubectl.items("resourceclaims") if "checked" in c["metadata"]["name"]
+        )
         for pod in WAITING:
             assert "cannot allocate all claims" in unschedulable(kubectl, pod)
         lab.kubectl()("apply", rule)
@@ -124,7 +129,7 @@ def test_what_gpus_can_do(lab: Lab, drivers: DriverSet) -> None:
             kubectl.wait("pod/preferring", "delete")
             assert "deletionTimestamp" not in kubectl.get("pod", "tolerant")["metadata"]
         finally:
-            lab.kubectl()("delete", rule)
+            lab.kubectl()("delete", rule, right)
     first, second, third = (seen["sharers", name] for name in ("first", "second", "third"))
     assert {gpu for each in (first, second, third) for gpu in gpus(each)} == {"gpu-4"}
     amounts = [
@@ -137,6 +142,11 @@ def test_what_gpus_can_do(lab: Lab, drivers: DriverSet) -> None:
     assert len(gpus(seen["preferring", "main"])) == 1
     assert gpus(seen["tolerant", "main"]) == {"gpu-6"}
     assert gpus(seen["extended", "first"]) != gpus(seen["extended", "second"])
+    assert gpus(seen["checked", "main"]) == {"gpu-7"}
+    (asked,) = checked["status"]["allocation"]["devices"]["results"]
+    assert asked["bindingConditions"] == ["gpu.example.com/Fit"]
+    said = [each for device in checked["status"]["devices"] for each in device["conditions"]]
+    assert {each["type"]: each["status"] for each in said}["gpu.example.com/Fit"] == "True"
     admin = seen["admin", "main"]
     assert gpus(admin) == {"gpu-0", "gpu-1", "gpu-2", "gpu-3"}
     assert admin["DRA_ADMIN_ACCESS"] == "true"

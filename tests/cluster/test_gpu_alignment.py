@@ -7,7 +7,7 @@ import pytest
 
 from lab.cluster import Lab
 from lab.driver_set import DriverSet
-from lab.drivers import program_driver
+from lab.drivers import DEFAULT_DRIVER, program_driver
 from lab.kubectl import Kubectl
 from lab.topology import Hardware
 from netclaim.model import JsonObject
@@ -68,7 +68,7 @@ def test_a_gpu_and_a_card_of_one_root(lab: Lab, kubectl: Kubectl, cards: None) -
         shown = kubectl("exec", pod, "--", "cat", "/sys/class/net/net1/address")
         assert network["hardwareAddress"] == shown.strip()
     check_extended(kubectl)
-    directory = "/run/netclaim/cni.dra.networking.x-k8s.io/metadata"
+    directory = f"/var/lib/kubelet/plugins/{DEFAULT_DRIVER}/metadata"
     uids = {claim["metadata"]["uid"] for claim in kubectl.items("resourceclaims")}
     assert uids <= set(in_node(lab, NODE, "ls", directory).split())
     kubectl("delete", "deployment/trainer", "pod/extended", "--timeout=180s")

@@ -213,12 +213,12 @@ def test_what_gpus_can_do(tmp_path: Path) -> None:
     objects = list(yaml.safe_load_all((examples / "gpu-demos.yaml").read_text()))
     gpus = (
         f"gpu.example.com={examples / 'gpu.py'} --shared gpu-4 --partitioned gpu-5"
-        " --unhealthy gpu-6"
+        " --unhealthy gpu-6 --checked gpu-7"
     )
     found = run(tmp_path, *objects, topology=ONE, options=("--driver-program", gpus))
     reasons = {one["name"]: one["reason"] for one in found["pods"] if not one["ready"]}
     assert reasons.keys() == {"too-much", "wary"}, json.dumps(found)
-    assert "of counter gpu-5/memory" in reasons["too-much"]
+    assert "counter gpu-5/memory" in reasons["too-much"]
     assert "taint gpu.example.com/unhealthy=true:NoSchedule is not tolerated" in reasons["wary"]
 
 

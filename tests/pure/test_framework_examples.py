@@ -43,13 +43,8 @@ def toaster() -> Driver:
 
 def gpu(gpus: int = 2, **kinds: list[str]) -> Driver:
     """The GPU driver, with so many of them, some of other kinds."""
-    plain: dict[str, list[str]] = {
-        "shared": [],
-        "partitioned": [],
-        "unhealthy": [],
-        "pcie_root": [],
-    }
-    options = Namespace(gpus=gpus, **plain | kinds)
+    known = ("shared", "partitioned", "unhealthy", "checked", "pcie_root")
+    options = Namespace(gpus=gpus, **{kind: kinds.get(kind, []) for kind in known})
     driver: Driver = load("gpu").Gpu("node-1", options)
     return driver
 
@@ -117,6 +112,9 @@ async def test_gpu() -> None:
     assert env["GPU_DEVICE_1_PARTITION_COUNT"] == "10"
     with pytest.raises(RequestError, match="shareing"):
         await driver.prepare(claim_for(driver, "gpu-1", {"shareing": {}}))
+    with pytest.raises(RequestError, match="shareing"):
+        await driver.preflight(claim_for(driver, "gpu-1", {"shareing": {}}))
+    await driver.preflight(claim_for(driver, "gpu-1", partitioned))
 
 
 @pytest.mark.asyncio
@@ -127,6 +125,7 @@ async def test_kinds_of_gpus() -> None:
         shared=["gpu-1"],
         partitioned=["gpu-2"],
         unhealthy=["gpu-3"],
+        checked=["gpu-0"],
         pcie_root=["pci0000:17", "pci0000:3a"],
     )
     offered = await anext(driver.discover())
@@ -144,6 +143,8 @@ async def test_kinds_of_gpus() -> None:
         taken = [use.counters[counter].nanos for uses in halves for use in uses]
         assert sum(taken) == whole.nanos
     assert [taint.key for taint in devices["gpu-3"].taints] == ["gpu.example.com/unhealthy"]
+    checked = [name for name, device in devices.items() if device.binding_conditions]
+    assert checked == ["gpu-0"]
     claim = claim_for(driver, "gpu-2-full")
     facts = {"consumed_capacity": {"memory": "16Gi"}, "admin_access": True}
     used = msgspec.structs.replace(claim.devices[0], **facts)

@@ -38,7 +38,7 @@ from netclaim.framework.kube_api import (
 from netclaim.framework.kubelet_state import KubeletState
 from netclaim.framework.limits import Limits
 from netclaim.framework.living import LivingLook, NodeState
-from netclaim.framework.marks import ContainerFacts, NoFacts, NoMarks
+from netclaim.framework.marks import ContainerFacts, NoMarks
 from netclaim.framework.metadata import MetadataFiles
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import has_netns
@@ -96,15 +96,14 @@ class Parts:
     answers: ClaimAnswers
     healths: HealthBoard
     collector: Collector
-    metadata: MetadataFiles | None
+    metadata: MetadataFiles
     network: Network | None
 
     def offer(self, offered: tuple[Device | CounterSet, ...]) -> None:
         """Pass discovered devices on to everybody who tells others about them."""
         self.preflight.offer(offered)
         devices = [each for each in offered if isinstance(each, Device)]
-        if self.metadata is not None:
-            self.metadata.note_offered(devices)
+        self.metadata.note_offered(devices)
         if self.network is not None:
             self.network.repairer.note_offered(device.name for device in devices)
         self.reporter.note_taints(devices)
@@ -177,17 +176,16 @@ def build(
         metrics=metrics,
         clock=clock,
     )
-    about = settings.run_dir.absolute() / driver.name / "metadata"
-    metadata = MetadataFiles(about, driver.name, journal) if driver.device_metadata else None
-    facts = metadata or NoFacts()
-    attached = _attached(driver, ground, facts) if isinstance(driver, NetworkDriver) else None
+    about = RuntimePlaces.of(settings, driver.name).metadata
+    metadata = MetadataFiles(about, driver.name, journal, wanted=driver.device_metadata)
+    attached = _attached(driver, ground, metadata) if isinstance(driver, NetworkDriver) else None
     files = CdiDirectory(
         settings.cdi_dir,
         driver.name,
+        metadata,
         # Where the runtime does not ask before it makes a sandbox, a driver that is away between
         # prepare and that moment is made up for here.
         attached.hold.claim_hook() if attached and settings.runtime_hook == "nri" else None,
-        metadata,
     )
     preparer = Preparer(
         driver,
