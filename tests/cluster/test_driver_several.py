@@ -16,6 +16,7 @@ from tests.cluster.drivers import (
     eventually,
     in_node,
     journal_rows,
+    links,
     reserved_addresses,
     wait_event,
 )
@@ -25,9 +26,9 @@ LINKS = ("data1", "data2", "data3")
 DATA_LINKS = "data-links"  # the examples' class
 
 
-def example(name: str) -> list[dict[str, Any]]:
+def example(path: str) -> list[dict[str, Any]]:
     """The objects of an example; its pods end at once."""
-    objects = list(yaml.safe_load_all((EXAMPLES / "manifests" / f"{name}.yaml").read_text()))
+    objects = list(yaml.safe_load_all((EXAMPLES / path).read_text()))
     for each in objects:
         spec = each.get("spec", {})
         spec = spec.get("template", each).get("spec", {})
@@ -70,13 +71,13 @@ def data_links(lab: Lab, driver: str) -> Iterator[None]:
 def test_an_interface_on_every_link_of_a_node(
     lab: Lab, kubectl: Kubectl, data_links: None, driver: str
 ) -> None:
-    """The example's pod has all three links, each with an address that answers."""
+    """A pod has all three links, each with an address that answers; or alone, once they are."""
     neighbour = claim(
         "neighbour",
         {"nic": parameters(macvlan("neighbour", ipam=fixed("10.40.0.200/24")))},
         [{"name": "nic", "exactly": {"deviceClassName": "netclaim-test", "selectors": on("eth1")}}],
     )
-    objects = example("several-interfaces")
+    objects = example("manifests/several-interfaces.yaml")
     kubectl.apply(*objects, neighbour, pod("neighbour", "neighbour"))
     try:
         for name in ("trainer", "neighbour"):
@@ -96,6 +97,16 @@ def test_an_interface_on_every_link_of_a_node(
         kubectl.apply(some, pod("some", "some"))
         kubectl.wait("pod/some", "condition=Ready")
         wait_shown(kubectl, "some", "some")
+        whole = example("whole-links.yaml")
+        kubectl.apply(*whole)
+        wait_event(kubectl, "trainer", "cannot allocate all claims")
+        kubectl("delete", "pod", "some")
+        kubectl.wait("pod/trainer", "condition=Ready")
+        assert not links(lab, NODE) & {*LINKS}
+        inside = kubectl("exec", "trainer", "--", "ls", "/sys/class/net").split()
+        assert {"net0", "net1", "net2"} <= {*inside}
+        kubectl("delete", "pod", "trainer")
+        eventually(lambda: links(lab, NODE), lambda found: {*LINKS} <= found, "the links at home")
     finally:
         kubectl("delete", "deviceclass", DATA_LINKS)
 
@@ -126,7 +137,9 @@ def test_three_pods_on_one_claim(
 ) -> None:
     """The status lists each pod with what it has, also after a restart; the last one cleans up."""
     names = [f"team-{number}" for number in range(3)]
-    objects = [each for each in example("shared-claim") if each["kind"] != "DeviceClass"]
+    objects = [
+        each for each in example("manifests/shared-claim.yaml") if each["kind"] != "DeviceClass"
+    ]
     for each in objects:
         if each["kind"] == "ResourceClaim":
             (asked,) = each["spec"]["devices"]["requests"]

@@ -216,6 +216,20 @@ def test_a_sandbox_begins_anew(node: Netns, pod: Netns, driver: LinkDriver) -> N
         assert limited(another, "net1")
 
 
+def test_another_process_undoes_it(
+    node: Netns, pod: Netns, driver: LinkDriver, tmp_path: Path, cni_plugins: Path
+) -> None:
+    """A driver that was restarted learns of a limit when it is asked, and removes all of it."""
+    attachment = attach(node, pod, driver)
+    later = driver_for(tmp_path / "state", cni_plugins)
+    assert run_on(node, lambda: later.is_attached(attachment))
+    assert metrics(later)["netclaim_link_limits_bits_per_second"] == BITS
+    assert metrics(later)["netclaim_limits_restored_total"] == 0
+    run_on(node, lambda: later.detach(attachment))
+    assert kinds(pod) == {""}
+    assert qdiscs(pod) == []
+
+
 def test_an_interface_that_cannot_be_limited_is_not_attached(
     node: Netns, pod: Netns, driver: LinkDriver
 ) -> None:

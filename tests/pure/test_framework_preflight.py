@@ -218,6 +218,18 @@ async def test_a_claim_that_cannot_be_served_fails() -> None:
 
 
 @pytest.mark.asyncio
+async def test_the_same_failure_is_one_event() -> None:
+    """However often the scheduler comes back with the claim; other words are another event."""
+    async with bench() as made:
+        for text in ("no", "no", "no", "still not"):
+            made.driver.faults = [RequestError(text)]
+            assert await made.verdict(claim()) == [("Failed", "Request", text)]
+        made.server.news.put_nowait(claim("blue"))
+        await made.server.written.get()
+        assert made.told == ["no", "still not"]
+
+
+@pytest.mark.asyncio
 async def test_what_may_pass_is_tried_again() -> None:
     """A peer that fails for a moment does not send the pod away."""
     async with bench() as made:

@@ -40,6 +40,7 @@ UNFIT: Final = "preflight-failed"  # the taint of a device that could not serve 
 UNFIT_S: Final = 300.0
 # For one check, retries included: the scheduler would wait for ten minutes, its pod's owner not.
 CHECK_S: Final = 20.0
+TOLD_MAX: Final = 1024  # more claims than fail on a node at a time
 CHECKS_MAX: Final = 8  # at a time; the driver's other hooks go on beside them
 RETRIES: Final = Backoff(first_s=0.5, max_s=5.0)
 
@@ -101,6 +102,7 @@ class Preflight:
         self._following: bool | None = None  # None: not known yet
         self._unfit: dict[str, float] = {}  # until when, by device
         self._judging: set[str] = set()  # claims by UID
+        self._told: dict[str, str] = {}  # what claims were told last, by UID; oldest first
         self._checks = asyncio.Semaphore(CHECKS_MAX)
 
     def offer(self, offered: Offer) -> None:
@@ -222,12 +224,23 @@ class Preflight:
             log.info("preflight.passed")
             return
         log.warning("preflight.failed", error=brief(str(error)), reason=reason_of(error))
-        self._tell(awaited.claim.ref, brief(str(error)))
+        self._tell_once(awaited.claim.ref, brief(str(error)))
         if isinstance(error, UnfitError):
             until_s = self._clock.monotonic() + UNFIT_S
             named = [error.device[1]] if error.device else [d.device for d in awaited.devices]
             self._unfit |= dict.fromkeys(named, until_s)
             self._pass_on()
+
+    def _tell_once(self, claim: ClaimRef, text: str) -> None:
+        """Leave an event, unless the claim's last one said the same: the scheduler tries for ever.
+
+        A claim of which too many others were told since is told again.
+        """
+        if self._told.pop(claim.uid, "") != text:
+            self._tell(claim, text)
+        self._told[claim.uid] = text
+        if len(self._told) > TOLD_MAX:
+            del self._told[next(iter(self._told))]
 
     async def _forget_unfit(self) -> None:
         """Publish devices without their taint when its time is over."""

@@ -37,6 +37,7 @@ from netclaim.kernel.tc_requests import (
 
 __all__ = [
     "LATENCY_US",
+    "MODULES",
     "bucket_of",
     "is_limited",
     "limit_link",
@@ -46,6 +47,7 @@ __all__ = [
     "unlimit_link",
 ]
 
+MODULES: Final = ("sch_tbf", "sch_ingress", "cls_u32", "act_mirred", "ifb")  # of the kernel
 LATENCY_US: Final = 25_000  # how long a packet may wait, as the CNI project's plugin has it
 BURST_US: Final = 10_000  # at the rate: a busy machine serves a queue some milliseconds late
 BURST_MIN: Final = 16 * 1024  # bytes; with less, slow links stutter

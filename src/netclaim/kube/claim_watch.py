@@ -4,10 +4,12 @@ The API server cannot select claims by the node that they were allocated on. Pro
 text lacks `word` is passed over without being read, and nothing is kept of any, so that memory does
 not grow with the cluster; a claim that matters is yielded as it is at the start, and after each
 change at least once. A cut, a silent or a refusing server is waited out with growing pauses.
-Limit: says nothing of claims that are gone. A server that forbids it raises ForbiddenError.
+Limit: says nothing of claims that are gone. A server that forbids it from the start, or goes on to,
+raises ForbiddenError.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from typing import Final
 
 import msgspec
 
@@ -27,7 +29,8 @@ from netclaim.model.claim import JsonObject
 
 __all__ = ["follow_claims"]
 
-ANY: str = "0"  # a version: all objects as the server's cache has them, then their changes
+ANY: Final = "0"  # a version: all objects as the server's cache has them, then their changes
+REFUSALS_MAX: Final = 5  # in a row; a server that is just starting refuses everybody for a moment
 
 
 class _Meta(msgspec.Struct, frozen=True):
@@ -56,10 +59,10 @@ async def follow_claims(
     *,
     opened: Callable[[], None],
     pace: Pace | None = None,
-) -> AsyncIterator[JsonObject]:
+) -> AsyncGenerator[JsonObject, None]:
     """Yield the claims whose text has `word`, without end. `opened` is called when it works."""
     pace = pace or Pace()
-    version, failures = ANY, 0
+    version, failures, worked = ANY, 0, False
     while True:
         timeout_s = pace.watch_s * pace.chance.uniform(1.0, 1.5)
         try:
@@ -70,7 +73,7 @@ async def follow_claims(
                 idle_s=timeout_s + pace.grace_s,
             ) as stream:
                 opened()
-                heard = False
+                heard, worked = False, True
                 async for lines in stream:
                     for line in lines:
                         event = _read(line)
@@ -79,10 +82,13 @@ async def follow_claims(
                             yield _object_decoder.decode(event.object)
             if not heard:
                 raise UnreachableError("the watch of claims ended without an event")
-        except (ForbiddenError, NotFoundError, UnauthorizedError):
+        except NotFoundError:
             raise
         except PeerError as error:
             failures += 1
+            refused = isinstance(error, ForbiddenError | UnauthorizedError)
+            if refused and (not worked or failures >= REFUSALS_MAX):
+                raise
             if not isinstance(error, UnreachableError):
                 version = ANY  # too old, perhaps
             await pace.sleep(pace.pause_s(failures, 0.0))

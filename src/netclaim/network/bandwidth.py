@@ -33,7 +33,13 @@ from netclaim.kernel import (
     open_netns,
 )
 from netclaim.kernel.link_identity import link_index, link_mtu
-from netclaim.kernel.link_limit import is_limited, limit_link, remove_orphans, unlimit_link
+from netclaim.kernel.link_limit import (
+    MODULES,
+    is_limited,
+    limit_link,
+    remove_orphans,
+    unlimit_link,
+)
 from netclaim.model import Attachment, JsonObject, Quantity
 from netclaim.model.attachment import AttachmentKey
 from netclaim.model.quantity import NANO
@@ -54,8 +60,8 @@ class NotLimitedError(HostError):
 
     def __init__(self, ifname: str, error: KernelError) -> None:
         super().__init__(
-            f"cannot limit the bandwidth of {ifname}: {error}; the node's kernel needs "
-            f"sch_tbf, sch_ingress, cls_u32, act_mirred and ifb"
+            f"cannot limit the bandwidth of {ifname}: {error}; "
+            f"the node's kernel needs the modules {', '.join(MODULES)}"
         )
 
 
