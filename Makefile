@@ -37,8 +37,9 @@ test: lint parts ## lint, then all four rungs of tests
 test-versions: setup ## demo, lifecycle and some faults on each Kubernetes of the lab (root; takes a long time)
 	$(PY) -m scripts.run_versions $(VERSIONS)
 
-soak: setup ## start and end 2,000 pods, and check that the driver does not grow (root)
-	NETCLAIM_SOAK=2000 $(PY) -m pytest -s tests/embedded/test_soak.py
+soak: setup ## start and end 2,000 pods and 900 shares, and check that nothing grows or stays (root)
+	NETCLAIM_SOAK=2000 NETCLAIM_SHARES=300 NETCLAIM_SHARES_ROUNDS=3 \
+		$(PY) -m pytest -s tests/embedded/test_soak.py tests/embedded/test_shares_soak.py
 
 demo: setup ## the demo of the KubeCon talk, on an embedded cluster
 	@.venv/bin/netclaim demo

@@ -1,9 +1,9 @@
 """A DRA driver for GPUs that do not exist: the devices of the Kubernetes example driver.
 
-Shows typed attributes, capacities that claims share, counters that partitions share, taints, opaque
-configuration of a kind of its own, and options of its own on the command line. Run it on a node as
-`python examples/gpu.py --gpus 4`, and try `examples/gpu.yaml`; `examples/gpu-demos.yaml` says which
-options it needs.
+Shows typed attributes, capacities that claims share, counters that partitions share, taints,
+binding conditions, opaque configuration of a kind of its own, and options of its own. Run it on a
+node as `python examples/gpu.py --gpus 4`, and try `examples/gpu.yaml`; `examples/gpu-demos.yaml`
+says which options it needs.
 """
 
 import argparse
@@ -81,6 +81,11 @@ class Gpu(Driver):
         """All GPUs; there will be no others."""
         yield self._offer
 
+    async def preflight(self, claim: Claim) -> None:
+        """Let no pod be bound to the node for a configuration that cannot work. Again: the same."""
+        for device in claim.devices:
+            _config(claim, device.request)
+
     async def prepare(self, claim: Claim) -> Prepared:
         """One environment variable for each fact. Again: the same."""
         return Prepared(claim.ref, tuple(_plan(claim, device) for device in claim.devices))
@@ -108,6 +113,8 @@ def _offer(node: str, options: argparse.Namespace) -> Iterator[Device | CounterS
             _capacity("80Gi", "100", shared=gpu in options.shared),
             allow_multiple_allocations=gpu in options.shared,
             taints=(unhealthy,) if gpu in options.unhealthy else (),
+            binding_conditions=(f"{NAME}/Fit",) if gpu in options.checked else (),
+            binding_failure_conditions=(f"{NAME}/Unfit",) if gpu in options.checked else (),
         )
         if gpu in options.partitioned:
             yield CounterSet(gpu, _amounts("80Gi", "100"))
@@ -189,6 +196,7 @@ def main() -> None:
         ("--shared", "A GPU that claims can share, such as gpu-0. May be repeated."),
         ("--partitioned", "A GPU that is also offered in two parts. May be repeated."),
         ("--unhealthy", "A GPU that is tainted. May be repeated."),
+        ("--checked", "A GPU whose claims are checked before pods are bound. May be repeated."),
         ("--pcie-root", "The PCIe roots that the GPUs are on in turn, such as pci0000:3a."),
     ):
         parser.add_argument(option, action="append", default=[], help=text)

@@ -14,6 +14,7 @@ from typing import Any
 
 from faults.manifests import STARTS_DIR
 from faults.site import Site
+from lab.drivers import DEFAULT_DRIVER
 
 __all__ = [
     "Interface",
@@ -28,6 +29,7 @@ __all__ = [
     "traces",
 ]
 
+METADATA = f"/var/lib/kubelet/plugins/{DEFAULT_DRIVER}/metadata"
 TASKS = "/run/containerd/io.containerd.runtime.v2.task/k8s.io"
 LIST_ROWS = """
 import pathlib, sqlite3, sys
@@ -154,6 +156,7 @@ def traces(site: Site) -> Traces:
             "result in the CNI cache": _files(state / "cni"),
             "lent device": _files(state / "lent"),
             "CDI file": _files(site.path("/run/cdi")),
+            "metadata file": _files(site.path(METADATA)),
             "link": frozenset(names - veths),
             "qdisc": frozenset(_qdiscs(site)),
             "namespace with our interface": frozenset(with_ours),

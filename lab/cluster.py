@@ -31,8 +31,8 @@ from lab.pki import Authority, kubeconfig
 from lab.processes import CLOSET, RELAY, STOP_S, Processes, listen
 from lab.progress import Progress
 from lab.state import LabState, Running
-from lab.topology import Topology, load_topology
-from lab.wiring import plug, set_carrier, unplug, wire_closet, wire_node
+from lab.topology import Hardware, Link, Topology, load_topology
+from lab.wiring import plug, set_carrier, set_up, unplug, wire_closet, wire_node
 
 __all__ = ["DEFAULT_PORT", "RELEASE_VARIABLE", "Lab"]
 
@@ -157,7 +157,7 @@ class Lab:
         cgroups.make(self.state.cgroup, node)
         init = processes.start_init(node, self.binaries.path("pause"), self.state.disk(node))
         wire_node(processes.running.inits[CLOSET], init, topology, node)
-        plug_cards(init, topology, self.state.topology, node)
+        plug_cards(init, topology.all_links(node))
 
     def _components(self, topology: Topology) -> list[Component]:
         components = control_plane(topology, self.binaries)
@@ -321,14 +321,21 @@ class Lab:
         with self.state.alone():
             Processes(self.state).start(component)
 
-    def plug(self, node: str, link: str, network: str = "") -> None:
-        """Give a node one more link, on a network of the topology or on the last one."""
+    def plug(
+        self, node: str, link: str, network: str = "", hardware: Hardware | None = None
+    ) -> None:
+        """Give a node one more link, on a network of the topology or on the last one.
+
+        With `hardware`, it looks like a card, the only one on its PCIe root.
+        """
         topology = self._topology_with(node)
         by_name = {each.name: each for each in topology.networks}
         if network and network not in by_name:
             raise UsageError(f"unknown network {network!r}; the networks are {', '.join(by_name)}")
         inits = self.state.load().inits
         plug(inits[CLOSET], inits[node], by_name.get(network, topology.networks[-1]), link)
+        plug_cards(inits[node], [Link(node, link, hardware=hardware)])
+        set_up(inits[node], link)  # last: the change makes drivers look at it as it is now
 
     def unplug(self, node: str, link: str) -> None:
         """Pull a link out of a node."""

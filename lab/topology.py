@@ -8,11 +8,11 @@ that is refused, except for labels, which the lab leaves out.
 from pathlib import Path
 
 from lab.errors import UsageError
-from netclaim.local.topology import DEFAULT_TOPOLOGY, Network, Topology
+from netclaim.local.topology import DEFAULT_TOPOLOGY, Hardware, Link, Network, Topology
 from netclaim.local.topology_file import TopologyError
 from netclaim.local.topology_file import load_topology as read_topology
 
-__all__ = ["DEFAULT_TOPOLOGY", "Network", "Topology", "load_topology"]
+__all__ = ["DEFAULT_TOPOLOGY", "Hardware", "Link", "Network", "Topology", "load_topology"]
 
 
 def load_topology(path: Path) -> Topology:

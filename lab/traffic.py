@@ -19,10 +19,10 @@ from netclaim.kernel import Netns, socket_in
 
 __all__ = ["answer_times", "loaded", "rate"]
 
-STRETCHES: Final = 5
+STRETCHES: Final = 3
+STRETCH_MIN: Final = 1 << 19  # bytes; TCP comes in clumps of some 64 KiB
 CHUNK: Final = bytes(1 << 16)
 PATIENCE_S: Final = 20.0  # for a path that is much slower than expected
-PORT: Final = 5999
 FULL: Final = 8 << 20  # bytes, after which every queue on the path is as long as it gets
 PAUSE_S: Final = 0.002  # between two questions, so that they meet the queues at all lengths
 DATAGRAM: Final = bytes(1400)  # fits any link, with its headers
@@ -34,12 +34,14 @@ def rate(
 ) -> float:
     """Measure the bits of payload that arrive at `address` in `receiver` each second.
 
-    `expected` bits per second make a stretch an eighth of a second; by UDP, a quarter more than
-    that is sent. The first stretch does not count: a queue lets more pass while it is fresh.
+    `expected` bits per second make a stretch a quarter of a second, or more if they are few; by
+    UDP, a quarter more than that is sent. The first stretch does not count: a queue lets more pass
+    while it is fresh.
     """
     with _streaming(sender, receiver, address, protocol, paced=expected * 5 // 4) as incoming:
-        _take(incoming, expected // 64)
-        return statistics.median(_take(incoming, expected // 64) for _ in range(STRETCHES))
+        size = max(expected // 32, STRETCH_MIN)
+        _take(incoming, size)
+        return statistics.median(_take(incoming, size) for _ in range(STRETCHES))
 
 
 @contextmanager
@@ -60,10 +62,10 @@ def answer_times(asker: Netns, answerer: Netns, address: str, *, count: int) -> 
         socket_in(asker, _family(address), socket.SOCK_DGRAM, 0) as asking,
         socket_in(answerer, _family(address), socket.SOCK_DGRAM, 0) as answering,
     ):
-        answering.bind((address, PORT))
+        answering.bind((address, 0))
         answering.settimeout(1.0)
         asking.settimeout(1.0)
-        asking.connect((address, PORT))
+        asking.connect(answering.getsockname())
         for number in range(count):
             question = number.to_bytes(4, "big")
             begun = time.perf_counter()
@@ -109,17 +111,16 @@ def _connected(
     ):
         there.settimeout(PATIENCE_S)
         here.settimeout(PATIENCE_S)
-        there.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        there.bind((address, PORT))
+        there.bind((address, 0))
         if protocol == "tcp":
             there.listen(1)
-            here.connect((address, PORT))
+            here.connect(there.getsockname())
             accepted, _ = there.accept()
             with accepted:
                 accepted.settimeout(PATIENCE_S)
                 yield here, accepted
         else:
-            here.connect((address, PORT))
+            here.connect(there.getsockname())
             yield here, there
 
 

@@ -14,7 +14,7 @@ from lab.errors import BootError
 from lab.linux import Process
 from lab.topology import Network, Topology
 
-__all__ = ["plug", "set_carrier", "unplug", "wire_closet", "wire_node"]
+__all__ = ["plug", "set_carrier", "set_up", "unplug", "wire_closet", "wire_node"]
 
 
 def wire_closet(closet: Process, topology: Topology) -> None:
@@ -34,10 +34,14 @@ def wire_node(closet: Process, init: Process, topology: Topology, node: str) -> 
 
 
 def plug(closet: Process, init: Process, network: Network, link: str) -> None:
-    """Give a running node one more link, up and without an address."""
+    """Give a running node one more link, without an address, and not up yet."""
     port = f"plug.{init.pid % 100000:x}.{zlib.crc32(link.encode()) & 0xFFF:x}"
     cable = [f"link add {port} type veth peer name {link} netns {init.pid}"]
     _ip(closet, [*cable, f"link set {port} master {_bridge(network)}", f"link set {port} up"])
+
+
+def set_up(init: Process, link: str) -> None:
+    """Set a link of a running node up."""
     _ip(init, [f"link set {link} up"])
 
 

@@ -222,6 +222,13 @@ ROWS: Final = (
                 width=6,
             ),
             Panel(
+                "Checked before binding",
+                "Claims that were checked before their pods were bound, by outcome.",
+                "short",
+                (Query(increase("netclaim_preflights_total", "outcome"), "{{outcome}}"),),
+                width=6,
+            ),
+            Panel(
                 "Prepared claims",
                 "Claims that hold devices, for each node.",
                 "short",
@@ -300,6 +307,37 @@ ROWS: Final = (
                         "{{network}} {{family}}",
                     ),
                 ),
+                width=6,
+            ),
+        ),
+    ),
+    Row(
+        "Shared links",
+        (
+            Panel(
+                "Interfaces of a link",
+                "Interfaces that pods have of each link, on the node that has most.",
+                "short",
+                (Query(f"max by (link) (netclaim_link_attachments{{{OF}}})", "{{link}}"),),
+                width=6,
+            ),
+            Panel(
+                "Promised bandwidth",
+                "The sum of what the interfaces of a link are limited to, on the node with most.",
+                "bps",
+                (
+                    Query(
+                        f"max by (link) (netclaim_link_limits_bits_per_second{{{OF}}})",
+                        "{{link}}",
+                    ),
+                ),
+                width=6,
+            ),
+            Panel(
+                "Limits put back",
+                "Limits that somebody in a pod had removed.",
+                "short",
+                (Query(rate("netclaim_limits_restored_total", "driver"), "{{driver}}"),),
                 width=6,
             ),
         ),

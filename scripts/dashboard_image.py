@@ -184,8 +184,8 @@ def _amount(value: float, unit: str) -> str:
             return f"{value * 1000:g} ms" if value < 1 else f"{value:g} s"
         case "ops" | "reqps":
             return f"{value:g} /s"
-        case "bytes":
-            return f"{value / MIB:g} MiB"
+        case "bytes" | "bps":
+            return f"{value / MIB:g} MiB" if unit == "bytes" else f"{value / 1e6:g} Mb/s"
     return f"{value:g}"
 
 

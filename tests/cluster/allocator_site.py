@@ -86,6 +86,7 @@ class Site:
 
     def _put(self, questions: Sequence[Question]) -> None:
         cases = [question.case for question in questions]
+        self._create([self._labelled(one) for case in cases for one in case.rules])
         self._create([self._labelled(one) for case in cases for one in case.slices])
         self._create([self._labelled(one) for case in cases for one in case.classes])
         held = [self._ours(claim) for case in cases for claim in case.held]
@@ -157,6 +158,7 @@ class Site:
             f"/apis/{API}/namespaces/{namespace}/resourceclaims",
             f"/apis/{API}/resourceslices?{ours}",
             f"/apis/{API}/deviceclasses?{ours}",
+            f"/apis/{API}/devicetaintrules?{ours}",
         ):
             self.kubectl("delete", "--raw", collection)
 

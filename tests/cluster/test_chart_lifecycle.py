@@ -250,8 +250,11 @@ def wait_no_slices(admin: Kubectl) -> None:
 
 
 def end_burst(admin: Kubectl) -> None:
-    """End the pods; they can, since the driver on their node is still there for it."""
-    admin("delete", "namespace", "burst", "--wait=true", "--timeout=180s")
+    """End the pods; they can, since the driver on their node is still there for it.
+
+    One that has just begun to leave is away for 40 s first, and kubelet asks it again in its time.
+    """
+    admin("delete", "namespace", "burst", "--wait=true", "--timeout=300s")
 
 
 def check_free_nodes_are_clean(lab: Lab, before: dict[str, Any]) -> None:

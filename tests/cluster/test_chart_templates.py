@@ -211,6 +211,22 @@ def test_claim_policy_follows_the_settings(render: Render) -> None:
     assert by_name["claimPlugins"] == '["sriov","ovs"]'
 
 
+@pytest.mark.parametrize(
+    ("given", "verbs"),
+    [((), ["get"]), (("settings.preflight={eth1}",), ["get", "list", "watch"])],
+)
+def test_claims_are_listed_only_by_drivers_that_check_them(
+    render: Render, given: tuple[str, ...], verbs: list[str]
+) -> None:
+    """A node's token sees the claims of all namespaces only if the setting needs it."""
+    (rule,) = [
+        rule
+        for rule in render(*given)["ClusterRole", "netclaim-driver"]["rules"]
+        if rule["resources"] == ["resourceclaims"]
+    ]
+    assert rule["verbs"] == verbs
+
+
 def test_settings_are_the_file(render: Render) -> None:
     """What the values say is what the driver reads."""
     data = render("settings.policy=restricted")["ConfigMap", "netclaim-settings"]["data"]
@@ -228,7 +244,7 @@ def test_pods_are_replaced_only_if_they_have_to_be(render: Render) -> None:
         found: dict[str, Any] = render(*values)[DAEMON_SET]["spec"]["template"]
         return found
 
-    assert template("settings.policy=restricted", "settings.sharedLink={eth1}") == template()
+    assert template("settings.policy=restricted", "settings.attachments={eth1=10}") == template()
     assert template("settings.runtimeHook=cni") != template()
 
 

@@ -1,6 +1,6 @@
 """The example drivers: a page of Python each, and pods that see their devices."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -9,6 +9,7 @@ from lab.cluster import Lab
 from lab.driver_set import DriverSet
 from lab.drivers import program_driver
 from lab.kubectl import Kubectl
+from netclaim.model import JsonObject
 from tests.cluster.drivers import EXAMPLES, eventually
 from tests.cluster.namespaces import clear
 
@@ -16,9 +17,11 @@ Environments = dict[tuple[str, str], dict[str, str]]  # by pod and container
 
 
 @contextmanager
-def example(lab: Lab, drivers: DriverSet, name: str, driver: str) -> Iterator[Kubectl]:
+def example(
+    lab: Lab, drivers: DriverSet, name: str, driver: str, *options: str, program: str = ""
+) -> Iterator[Kubectl]:
     """An example's driver on every node and its manifests applied; all gone at the end."""
-    drivers.up(program_driver(driver, EXAMPLES / f"{name}.py"))
+    drivers.up(program_driver(driver, EXAMPLES / f"{program or name}.py", *options))
     manifest = f"--filename={EXAMPLES / f'{name}.yaml'}"
     scoped = lab.kubectl(name)
     lab.kubectl()("create", "namespace", name)  # pods need the account that a controller adds
@@ -32,10 +35,10 @@ def example(lab: Lab, drivers: DriverSet, name: str, driver: str) -> Iterator[Ku
         drivers.down(driver)
 
 
-def environments(kubectl: Kubectl) -> Environments:
-    """What every container printed of its environment when it started."""
+def environments(kubectl: Kubectl, pods: Sequence[JsonObject] = ()) -> Environments:
+    """What every container printed of its environment when it started; of all pods, or of some."""
     found = {}
-    for pod in kubectl.items("pods"):
+    for pod in pods or kubectl.items("pods"):
         name = pod["metadata"]["name"]
         kubectl.wait(f"pod/{name}", "condition=Ready")
         for container in pod["spec"]["containers"]:
@@ -91,3 +94,60 @@ def test_gpu(lab: Lab, drivers: DriverSet) -> None:
     assert configured[f"GPU_DEVICE_{number}_TIMESLICE_INTERVAL"] == "Long"
     single = seen["single", "main"]
     assert "Default" in single.values()
+
+
+DEMOS = ("--shared=gpu-4", "--partitioned=gpu-5", "--unhealthy=gpu-6", "--checked=gpu-7")
+WAITING = {"too-much", "wary"}
+
+
+def unschedulable(kubectl: Kubectl, pod: str) -> str:
+    """Why the scheduler does not place a pod, once it says so."""
+    conditions = eventually(
+        lambda: kubectl.get("pod", pod)["status"].get("conditions", []),
+        lambda found: any(each.get("reason") == "Unschedulable" for each in found),
+        f"a verdict on {pod}",
+    )
+    return str(next(each["message"] for each in conditions if each["type"] == "PodScheduled"))
+
+
+@pytest.mark.timeout(600)
+def test_what_gpus_can_do(lab: Lab, drivers: DriverSet) -> None:
+    """Shares, partitions, alternatives, taints, conditions, extended resources, admin access."""
+    rule = f"--filename={EXAMPLES / 'gpu-taint-rule.yaml'}"
+    right = f"--filename={EXAMPLES / 'health/preflight-rbac.yaml'}"  # to look before pods are bound
+    lab.kubectl()("apply", right)
+    with example(lab, drivers, "gpu-demos", "gpu.example.com", *DEMOS, program="gpu") as kubectl:
+        running = [p for p in kubectl.items("pods") if p["metadata"]["name"] not in WAITING]
+        seen = environments(kubectl, running)
+        (checked,) = (
+            c for c in kubectl.items("resourceclaims") if "checked" in c["metadata"]["name"]
+        )
+        for pod in WAITING:
+            assert "cannot allocate all claims" in unschedulable(kubectl, pod)
+        lab.kubectl()("apply", rule)
+        try:
+            kubectl.wait("pod/preferring", "delete")
+            assert "deletionTimestamp" not in kubectl.get("pod", "tolerant")["metadata"]
+        finally:
+            lab.kubectl()("delete", rule, right)
+    first, second, third = (seen["sharers", name] for name in ("first", "second", "third"))
+    assert {gpu for each in (first, second, third) for gpu in gpus(each)} == {"gpu-4"}
+    amounts = [
+        (each["GPU_DEVICE_4_MEMORY"], each["GPU_DEVICE_4_COMPUTE"]) for each in (first, third)
+    ]
+    assert amounts == [("16Gi", "20"), ("10Gi", "12")]
+    assert first["GPU_DEVICE_4_RESOURCE_CLAIM"] != second["GPU_DEVICE_4_RESOURCE_CLAIM"]
+    halves = seen["halves", "main"]
+    assert (halves["GPU_DEVICE_5_0"], halves["GPU_DEVICE_5_1"]) == ("gpu-5-0", "gpu-5-1")
+    assert len(gpus(seen["preferring", "main"])) == 1
+    assert gpus(seen["tolerant", "main"]) == {"gpu-6"}
+    assert gpus(seen["extended", "first"]) != gpus(seen["extended", "second"])
+    assert gpus(seen["checked", "main"]) == {"gpu-7"}
+    (asked,) = checked["status"]["allocation"]["devices"]["results"]
+    assert asked["bindingConditions"] == ["gpu.example.com/Fit"]
+    said = [each for device in checked["status"]["devices"] for each in device["conditions"]]
+    assert {each["type"]: each["status"] for each in said}["gpu.example.com/Fit"] == "True"
+    admin = seen["admin", "main"]
+    assert gpus(admin) == {"gpu-0", "gpu-1", "gpu-2", "gpu-3"}
+    assert admin["DRA_ADMIN_ACCESS"] == "true"
+    assert "DRA_ADMIN_ACCESS" not in seen["preferring", "main"]

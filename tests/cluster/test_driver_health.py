@@ -23,7 +23,10 @@ from tests.cluster.drivers import (
 
 NODE = "kind-worker2"
 USED, FREE = "eth8", "eth9"
-EVICTING = "evicting.dra.networking"
+GOOD_NODE = "kind-worker"
+CHECKED = "eth7"
+STRICT, STRICT_CLASS = "strict.dra.networking", "strict"
+PLUGINS = "/var/lib/rare-plugins"
 
 
 def example(name: str) -> dict[str, Any]:
@@ -160,32 +163,110 @@ def test_a_rule_evicts_the_pods_of_a_link(
     kubectl.wait("pod/next", "condition=Ready")
 
 
-@pytest.fixture
-def evicting(drivers: DriverSet, admin: Kubectl, cables: None) -> Iterator[str]:
-    """A driver that evicts after a second without carrier, with a class for its devices."""
-    drivers.up(netclaim_driver(EVICTING, "--evict-after=1"))
-    admin.apply(device_class(EVICTING, "evicting"))
-    yield EVICTING
-    admin("delete", "deviceclass", "evicting")
-    drivers.down(EVICTING)
+@pytest.fixture(scope="module")
+def strict(lab: Lab, drivers: DriverSet) -> Iterator[str]:
+    """A driver that evicts after a second, and checks the claims of one link beforehand.
+
+    A plugin that its class uses is on one of two nodes with that link.
+    """
+    admin = lab.kubectl()
+    admin.apply(*yaml.safe_load_all((EXAMPLES / "health" / "preflight-rbac.yaml").read_text()))
+    for node in (NODE, GOOD_NODE):
+        lab.plug(node, CHECKED)
+    in_node(lab, GOOD_NODE, "mkdir", "-p", PLUGINS)
+    in_node(lab, GOOD_NODE, "cp", "/opt/cni/bin/macvlan", f"{PLUGINS}/rare")
+    drivers.up(
+        netclaim_driver(
+            STRICT,
+            "--evict-after=1",
+            f"--preflight={CHECKED}",
+            f"--attachments={CHECKED}=1",
+            f"--cni-bin-dir={PLUGINS}",
+            "--cni-bin-dir=/opt/cni/bin",
+        )
+    )
+    admin.apply(device_class(STRICT, STRICT_CLASS))
+    yield STRICT
+    admin("delete", "deviceclass", STRICT_CLASS)
+    drivers.down(STRICT)
+    for node in (NODE, GOOD_NODE):
+        in_node(lab, node, "ip", "link", "delete", CHECKED)
 
 
-def test_pods_are_evicted_after_the_hold_down(lab: Lab, kubectl: Kubectl, evicting: str) -> None:
+def strict_claim(
+    name: str, link: str, class_name: str, config: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """A claim for a link of that driver; with a network of its own, unless its class has one."""
+    expression = f'device.attributes["{STRICT}"].name == "{link}"'
+    exactly = {"deviceClassName": class_name, "selectors": [{"cel": {"expression": expression}}]}
+    given = {} if config is None else {"nic": parameters(config)}
+    return claim(name, given, [{"name": "nic", "exactly": exactly}], STRICT)
+
+
+def test_pods_are_evicted_after_the_hold_down(
+    lab: Lab, kubectl: Kubectl, strict: str, cables: None
+) -> None:
     """If the driver is told to: the taint becomes NoExecute, and the pod's claim is released."""
-    expression = f'device.attributes["{evicting}"].name == "{USED}"'
-    exactly = {
-        "deviceClassName": "evicting",
-        "selectors": [{"cel": {"expression": expression}}],
-    }
-    given = {"nic": parameters(macvlan("held", master=USED))}
-    requests = [{"name": "nic", "exactly": exactly}]
-    kubectl.apply(claim("held", given, requests, evicting), pod("guest", "held"))
+    network = macvlan("held", master=USED)
+    kubectl.apply(strict_claim("held", USED, STRICT_CLASS, network), pod("guest", "held"))
     wait_claim(kubectl, "held", "True")
     set_carriers(lab, on=False)
     kubectl.wait("pod/guest", "delete")
-    wait_taints(kubectl, evicting, "NoSchedule", "NoExecute")
-    wait_released(lab, kubectl, "held", evicting)
+    wait_taints(kubectl, strict, "NoSchedule", "NoExecute")
+    wait_released(lab, kubectl, "held", strict)
     kubectl.apply(pod("next", "held"))
     wait_event(kubectl, "next", "cannot allocate all claims")
     set_carriers(lab, on=True)
     kubectl.wait("pod/next", "condition=Ready")
+
+
+def rare_class(name: str) -> dict[str, Any]:
+    """A class of checked links, whose network needs the plugin that one node has."""
+    made = device_class(STRICT, name)
+    only = f'device.attributes["{STRICT}"].preflight'
+    made["spec"]["selectors"].append({"cel": {"expression": only}})
+    network = macvlan("rare", master=None, type="rare")
+    made["spec"]["config"] = [{"opaque": {"driver": STRICT, "parameters": parameters(network)}}]
+    return made
+
+
+def test_a_node_that_cannot_serve_a_claim_is_left(kubectl: Kubectl, strict: str) -> None:
+    """The scheduler chose it first; the pod runs on another one, and was never bound to this."""
+    name = f"rare-{kubectl.namespace}"
+    prefers = {"key": "kubernetes.io/hostname", "operator": "In", "values": [NODE]}
+    affinity = {"weight": 100, "preference": {"matchExpressions": [prefers]}}
+    picky = {
+        "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [affinity]},
+    }
+    kubectl.apply(rare_class(name))
+    try:
+        kubectl.apply(strict_claim("held", CHECKED, name), pod("app", "held", affinity=picky))
+        wait_event(kubectl, "app", "device binding failed: claim=held, reason=Host")
+        wait_event(kubectl, "held", "CNI plugin 'rare' is not installed")
+        assert taints(kubectl, strict)[CHECKED] == ["NoSchedule"]
+        kubectl.wait("pod/app", "condition=Ready")
+        assert kubectl.get("pod", "app")["spec"]["nodeName"] == GOOD_NODE
+        (device,) = kubectl.get("resourceclaim", "held")["status"]["devices"]
+        assert "PreflightPassed" in [each["type"] for each in device["conditions"]]
+        kubectl("delete", "pod", "app")
+    finally:
+        kubectl("delete", "deviceclass", name)
+
+
+def test_a_claim_that_can_never_be_served_makes_room(kubectl: Kubectl, strict: str) -> None:
+    """Its pod stays Pending and says why; the link, which is for one claim, goes to another."""
+    here = {"kubernetes.io/hostname": GOOD_NODE}
+    refused = macvlan("never", master=None, type="rare")
+    kubectl.apply(
+        strict_claim("never", CHECKED, STRICT_CLASS, refused),
+        pod("hopeless", "never", nodeSelector=here),
+    )
+    wait_event(kubectl, "hopeless", "device binding failed: claim=never, reason=Policy")
+    wait_event(kubectl, "never", "rare")
+    kubectl.apply(
+        strict_claim("fine", CHECKED, STRICT_CLASS, macvlan("fine", master=None)),
+        pod("lucky", "fine", nodeSelector=here),
+    )
+    kubectl.wait("pod/lucky", "condition=Ready")
+    assert "nodeName" not in kubectl.get("pod", "hopeless")["spec"]
+    kubectl("delete", "pod", "lucky", "hopeless")

@@ -83,7 +83,6 @@ def driver_on(machine: Machine, state: Path, **settings: Any) -> LinkDriver:
         driver = driver_for(
             state,
             machine.traps,
-            shared_links=("shared*",),
             pod_netns=(machine.pod.path, machine.victim.path),
             **settings,
         )

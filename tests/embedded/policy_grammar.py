@@ -242,7 +242,7 @@ DEVICES: Final = (
     AllocatedDevice("net", DRIVER, "node", "own1"),
     AllocatedDevice("net", DRIVER, "node", "shared1", share_id="a1b2"),
     AllocatedDevice("net", DRIVER, "node", "shared1", share_id="a1b2"),
-    AllocatedDevice("net", DRIVER, "node", "shared1"),
+    AllocatedDevice("net", DRIVER, "node", "shared1-slot-2"),
     AllocatedDevice("net", DRIVER, "node", "cni", share_id="c3d4"),
     AllocatedDevice("net", DRIVER, "node", "cni"),
     AllocatedDevice("net", DRIVER, "node", "admin1", admin_access=True),

@@ -367,7 +367,7 @@ GENERIC: Final = {
         device="cni",
         says=(
             "plugins[0].master: the link 'other1' cannot be named here",
-            "it is for one claim alone, so select it in the request",
+            "claims share it by allocation, so select it in the request",
         ),
     ),
     "passthru": Attack(
@@ -382,19 +382,19 @@ GENERIC: Final = {
     ),
     **{
         f"{name} through cni": Attack(
-            plugins=({"type": name, "master": "shared1", **keys},),
+            plugins=({"type": name, "master": "uplink", **keys},),
             device="cni",
             says=(
                 f"plugins[0].type: the plugin {name}",
                 NOT_OWN[0],
-                "the device 'cni' can be used by any number of claims",
+                "the link 'uplink' carries the node",
                 PRIVILEGED,
             ),
         )
         for name, keys in {"vlan": {"vlanId": 100}, "ipvlan": {}}.items()
     },
     "a MAC through cni": Attack(
-        plugins=({**MACVLAN, "master": "shared1", "mac": "02:42:0a:0a:01:07"},),
+        plugins=({**MACVLAN, "master": "uplink", "mac": "02:42:0a:0a:01:07"},),
         device="cni",
         says=("plugins[0].mac: ", *NOT_OWN),
     ),
@@ -429,9 +429,9 @@ GENERIC: Final = {
         says=("parameters.mac: ", *NOT_OWN),
         **SHARED,
     ),
-    "vlan on a link that is shared by its name": Attack(
+    "vlan on a slot of a link": Attack(
         plugins=({"type": "vlan", "vlanId": 100},),
-        device="shared1",
+        device="shared1-slot-1",
         says=("plugins[0].type: the plugin vlan (reaches every VLAN of the link)", *NOT_OWN),
     ),
 }

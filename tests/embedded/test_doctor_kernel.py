@@ -65,7 +65,12 @@ async def test_link_kinds(sight: NodeSight, no_descriptor_left: None) -> None:
 @pytest.mark.asyncio
 async def test_the_rest_of_the_kernel(sight: NodeSight, no_descriptor_left: None) -> None:
     """Packet rules, privileges and limits are as a test that is root has them."""
-    for check in (node_kernel.packet_rules, node_kernel.privileges, node_kernel.limits):
+    for check in (
+        node_kernel.packet_rules,
+        node_kernel.privileges,
+        node_kernel.limits,
+        node_kernel.link_limits,
+    ):
         finding = await look(check, sight)
         assert finding.outcome is Outcome.OK, f"{check.id}: {finding.found}"
     assert (await look(node_kernel.clock, sight)).outcome in (Outcome.OK, Outcome.WARNING)

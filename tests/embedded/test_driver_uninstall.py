@@ -94,7 +94,7 @@ def test_what_containers_restart_with_stays(
     code, lines = uninstall(settings, capsys)
     program = RuntimePlaces.of(settings, NAME).program
     assert (code, len(lines), program.exists()) == (0, 4, True)
-    assert lines[-1] == f"kept {program}: pods still use 1 claim and need it to restart"
+    assert lines[-1] == f"kept {program.parent}: pods still use 1 claim and need it to restart"
 
 
 def test_the_journal_goes_when_nothing_is_attached(

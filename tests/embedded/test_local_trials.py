@@ -30,6 +30,11 @@ nodes: [alpha]
 networks:
 - {name: main, subnet: "fd00:2::/64", links: {alpha: [eth0, eth1]}}
 """
+ONE = """\
+nodes: [alpha]
+networks:
+- {name: main, subnet: 192.0.2.0/24, links: {alpha: eth0}}
+"""
 CARDS = """\
 nodes: [alpha]
 networks:
@@ -129,7 +134,6 @@ def test_every_kind_of_workload_runs(tmp_path: Path) -> None:
         workload("apps/v1", "DaemonSet", "agent", {"pod": {"nodeSelector": {"zone": "z"}}}),
         workload("batch/v1", "Job", "train", {"parallelism": 2, "pod": {"restartPolicy": "Never"}}),
         topology=FAMILIES,
-        options=("--shared-link", "eth1"),
     )
     assert found["summary"] == {
         "pods": 6, "ready": 6, "starting": 0, "stopped": 0, "interfaces": 6,
@@ -175,8 +179,11 @@ def test_links_have_their_mtu_and_nodes_their_labels(tmp_path: Path) -> None:
 def test_links_look_like_hardware(tmp_path: Path) -> None:
     """Two links of one PCIe root are found by what the topology pretends."""
     root = "resource.kubernetes.io/pcieRoot"
+    two_links = {"distinctAttribute": f"{DRIVER_NAME}/ifName"}
     claims = template(
-        f"{attribute('speed')} >= 25000", requests=2, constraints=[{"matchAttribute": root}]
+        f"{attribute('speed')} >= 25000",
+        requests=2,
+        constraints=[{"matchAttribute": root}, two_links],
     )
     found = run(tmp_path, claims, pod(), topology=CARDS)
     devices = sorted(one["device"] for one in found["pods"][0]["interfaces"])
@@ -185,6 +192,34 @@ def test_links_look_like_hardware(tmp_path: Path) -> None:
     found = run(tmp_path, fast, pod(), topology=CARDS)
     devices = [one["device"] for one in found["pods"][0]["interfaces"]]
     assert devices == ["eth1"], json.dumps(found)
+
+
+def test_a_gpu_and_a_card_of_one_root(tmp_path: Path) -> None:
+    """One claim for two drivers gets the card that is on the GPU's root, not the first card."""
+    examples = Path(__file__).parents[2] / "examples"
+    objects = list(yaml.safe_load_all((examples / "gpu-nic.yaml").read_text()))
+    gpus = f"gpu.example.com={examples / 'gpu.py'} --gpus 1 --pcie-root pci0000:3a"
+    found = run(tmp_path, *objects, topology=CARDS, options=("--driver-program", gpus))
+    ready = [one for one in found["pods"] if one["ready"]]
+    devices = [interface["device"] for one in ready for interface in one["interfaces"]]
+    assert devices == ["eth2"], json.dumps(found)
+    (waiting,) = (one for one in found["pods"] if not one["ready"])
+    assert "gpu" in waiting["reason"], json.dumps(found)
+
+
+def test_what_gpus_can_do(tmp_path: Path) -> None:
+    """The demos of shares, partitions, alternatives, taints, extended resources, admin access."""
+    examples = Path(__file__).parents[2] / "examples"
+    objects = list(yaml.safe_load_all((examples / "gpu-demos.yaml").read_text()))
+    gpus = (
+        f"gpu.example.com={examples / 'gpu.py'} --shared gpu-4 --partitioned gpu-5"
+        " --unhealthy gpu-6 --checked gpu-7"
+    )
+    found = run(tmp_path, *objects, topology=ONE, options=("--driver-program", gpus))
+    reasons = {one["name"]: one["reason"] for one in found["pods"] if not one["ready"]}
+    assert reasons.keys() == {"too-much", "wary"}, json.dumps(found)
+    assert "counter gpu-5/memory" in reasons["too-much"]
+    assert "taint gpu.example.com/unhealthy=true:NoSchedule is not tolerated" in reasons["wary"]
 
 
 def test_value_that_was_found_is_shown(tmp_path: Path) -> None:

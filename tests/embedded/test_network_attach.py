@@ -54,8 +54,8 @@ def state(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def driver(state: Path, cni_plugins: Path) -> LinkDriver:
-    """The driver of that node, which lets claims name one program, and share one link."""
-    return driver_for(state, cni_plugins, claim_plugins=frozenset({"sdn"}), shared_links=("eth2",))
+    """The driver of that node, which lets claims name one program."""
+    return driver_for(state, cni_plugins, claim_plugins=frozenset({"sdn"}))
 
 
 def names(netns: Netns) -> set[str]:
@@ -248,17 +248,21 @@ def test_a_missing_plugin_is_told_at_prepare(
     assert str(caught.value) == f"CNI plugin 'sdn' is not installed: looked in {cni_plugins}"
 
 
-def test_the_generic_device_takes_a_shared_master(
+def test_the_generic_device_takes_a_master_that_it_may_name(
     node: Netns, pod: Netns, driver: LinkDriver, state: Path
 ) -> None:
-    """A claim that asks for no particular link names its master itself, if that is shared."""
-    other = claim_for({"type": "macvlan", "master": "eth1"}, device="cni")
-    with pytest.raises(RequestError, match="'eth1' cannot be named here: it is for one claim"):
-        run_on(node, lambda: plan_for(driver, other))
+    """A claim that asks for no particular link names its master itself, if it may.
+
+    The scheduler counts who shares a link, and does not know of links that are only named.
+    """
     plugin = {"type": "macvlan", "master": "eth2", "ipam": host_local()}
+    claim = claim_for(plugin, device="cni")
+    with pytest.raises(RequestError, match="'eth2' cannot be named here: claims share it by"):
+        run_on(node, lambda: plan_for(driver, claim))
+    trusted = msgspec.structs.replace(claim, namespace_labels={LABEL: "privileged"})
 
     async def attach() -> Attachment:
-        plan = await plan_for(driver, claim_for(plugin, device="cni"))
+        plan = await plan_for(driver, trusted)
         return await driver.attach(plan, pod_of(pod))
 
     attachment = run_on(node, attach)

@@ -190,7 +190,8 @@ def test_the_generic_device_comes_first_and_can_be_shared(
     assert not generic.capacity
     assert tuple(links) == without
     for link in links:
-        assert not link.allow_multiple_allocations
+        assert link.allow_multiple_allocations
+        assert "attachments" in link.capacity
         assert link.attributes.keys() >= generic.attributes.keys()
         assert link.attributes["name"] != generic.attributes["name"]
 

@@ -294,7 +294,6 @@ def _attack_all(machine: Machine, state: Path) -> Counter[str]:
         state,
         machine.traps,
         policy_ceiling=Level.BASELINE,
-        shared_links=("shared*",),
         pod_netns=(machine.pod.path, machine.victim.path),
     )
     driver.learn_node(FACTS)

@@ -5,11 +5,12 @@ enough or just too much.
 """
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tests.pure.allocator_cases import Maker
+from tests.pure.allocator_cases import EFFECTS, Maker
 from tests.pure.allocator_objects import (
     Case,
     Names,
@@ -17,6 +18,7 @@ from tests.pure.allocator_objects import (
     classes,
     counter_slice,
     held_results,
+    rule_object,
 )
 
 # Each capacity: its value, the policies it may have if it is shared, and what is asked for of it.
@@ -31,7 +33,7 @@ CAPACITIES: dict[str, tuple[str, tuple[Object | None, ...], tuple[str, ...]]] = 
             {"default": "100M", "validRange": {"min": "10M"}},
             {"default": "100M", "validValues": ["100M", "250M", "1G"]},
         ),
-        ("1", "60M", "100M", "0.333G", "400e6", "500M", "501M", "1G", "1Gi"),
+        ("1", "60M", "100M", "0.333G", "400e6", "500M", "501M", "1G", "1Gi", "20E"),
     ),
     "attachments": (
         "4",
@@ -69,6 +71,7 @@ def counted_case(random: Random, names: Names | None = None) -> Case:
         claims=[maker.claim(index) for index in range(random.choice((1, 1, 1, 2)))],
         held=maker.held(slices),
         nodes=maker.names.nodes(),
+        rules=list(maker.rules()),
     )
 
 
@@ -97,6 +100,19 @@ class CountedMaker(Maker):
         if self.chance(5):
             slices.pop()
         return slices
+
+    def rules(self) -> Iterator[Object]:
+        """Yield rules that taint all devices of the driver, of a pool, or of a name."""
+        for number in range(self.random.choice((0, 0, 0, 1, 2))):
+            effect = self.random.choice(EFFECTS)
+            taint = {"key": f"{self.names.driver}/broken", "value": "yes", "effect": effect}
+            kinds: tuple[dict[str, str], ...] = (
+                {"pool": "pool-a"},
+                {"device": "d0-0"},
+                {"pool": "network", "device": "d0-1"},
+                {},
+            )
+            yield rule_object(self.names, number, taint, **self.random.choice(kinds))
 
     def _consumes(self) -> list[Object]:
         sets = self.random.sample(list(COUNTERS), self.random.choice((1, 1, 2)))

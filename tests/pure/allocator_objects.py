@@ -8,7 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from netclaim.allocator import Allocator, Claim, DeviceClass, Holders, Node, Slice
+from netclaim.allocator import (
+    Allocator,
+    Claim,
+    DeviceClass,
+    Holders,
+    Node,
+    Slice,
+    TaintRule,
+    with_rules,
+)
 
 Object: TypeAlias = dict[str, Any]
 Answer: TypeAlias = list[list[str]] | str | None  # results by claim; "error"; or it cannot be
@@ -43,13 +52,16 @@ class Case:
     claims: Sequence[Object]
     held: Sequence[Object]
     nodes: Sequence[Object]
+    fractional: bool = False  # the feature DRAFractionalCapacityRange
+    rules: Sequence[Object] = ()  # DeviceTaintRules
 
     def allocator(self) -> Allocator:
         """Return our allocator on these objects."""
         return Allocator(
-            [Slice.read(one) for one in self.slices],
+            with_rules(map(Slice.read, self.slices), map(TaintRule.read, self.rules)),
             [DeviceClass.read(one) for one in self.classes],
             Holders(Claim.read(one) for one in self.held),
+            fractional=self.fractional,
         )
 
     def read_claims(self) -> list[Claim]:
@@ -162,6 +174,13 @@ def counter_slice(
     del made["spec"]["devices"]
     made["spec"]["sharedCounters"] = list(counters)
     return made
+
+
+def rule_object(names: Names, number: int, taint: Object, **selector: str) -> Object:
+    """Return a DeviceTaintRule for devices of the driver."""
+    name = f"rule-{number}-{names.driver}"
+    spec = {"deviceSelector": {"driver": names.driver, **selector}, "taint": taint}
+    return {"apiVersion": API, "kind": "DeviceTaintRule", "metadata": {"name": name}, "spec": spec}
 
 
 def in_zone(zone: str) -> Object:

@@ -3,6 +3,7 @@
 Continues `allocator_table`; the answers show what was consumed too.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from tests.pure.allocator_objects import (
@@ -13,6 +14,7 @@ from tests.pure.allocator_objects import (
     device,
     exact,
     held_results,
+    rule_object,
 )
 from tests.pure.allocator_table import Entry, case, entry, first, local, one
 
@@ -81,16 +83,15 @@ def _most(names: Names) -> Case:
     return case(names, [local(names, link("d0"))], [ask(names, "601M")])
 
 
-@entry("thousandths are rounded up too", a=[["r0=pool/d0 bandwidth=750m"]])
+@entry("thousandths are rounded up to whole units", a=[["r0=pool/d0 bandwidth=1"]])
 def _milli(names: Names) -> Case:
     policy = {"default": "250m", "validRange": {"min": "250m", "step": "250m"}}
     return case(names, [local(names, link("d0", policy, "2"))], [ask(names, "0.51")])
 
 
-@entry("an amount finer than thousandths fails the pod", a="error")
-def _micro(names: Names) -> Case:
-    policy = {"default": "250m", "validRange": {"min": "250m", "step": "250m"}}
-    return case(names, [local(names, link("d0", policy, "2"))], [ask(names, "500500u")])
+@entry("an amount beyond 64 bits fails the pod", a="error")
+def _huge(names: Names) -> Case:
+    return case(names, [local(names, link("d0"))], [ask(names, "20E")])
 
 
 @entry("an amount is rounded up to the next valid value", a=[["r0=pool/d0 bandwidth=4"]])
@@ -169,6 +170,22 @@ def _alternative(names: Names) -> Case:
 def _admin(names: Names) -> Case:
     held = shares(names, "d0", "800M")
     return held_case(names, [local(names, link("d0"))], held, ask(names, "300M", adminAccess=True))
+
+
+@entry("a rule taints the devices that it selects", a=[["r0=pool/d1 bandwidth=100M"]])
+def _rule(names: Names) -> Case:
+    made = case(names, [local(names, link("d0"), link("d1"))], [one(names)])
+    taint = {"key": "example.com/repair", "effect": "NoSchedule"}
+    rules = [rule_object(names, 0, taint, pool="pool", device="d0")]
+    return replace(made, rules=rules)
+
+
+@entry("a rule's taint is tolerated as others", a=[["r0=pool/d0 bandwidth=100M"]])
+def _rule_tolerated(names: Names) -> Case:
+    tolerated = [{"key": "example.com/repair", "operator": "Exists"}]
+    made = case(names, [local(names, link("d0"))], [one(names, tolerations=tolerated)])
+    taint = {"key": "example.com/repair", "effect": "NoExecute"}
+    return replace(made, rules=[rule_object(names, 0, taint)])
 
 
 @entry("distinctAttribute keeps shares apart", a=None)

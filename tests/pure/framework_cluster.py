@@ -80,6 +80,8 @@ class ApiServer:
         if request.method == "GET":
             return self._get(path)
         obj = msgspec.json.decode(await request.read())
+        if request.query.get("dryRun"):
+            return web.json_response(obj)
         if request.method == "POST":
             return web.json_response(self.put(f"{path}/{obj['metadata']['name']}", obj))
         if request.method == "PUT":

@@ -1,7 +1,7 @@
 """What the framework's tests share: claims, pods, a scripted driver, an API server's stand-ins."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from netclaim.model import (
     Interface,
     Leftover,
     Living,
+    Mount,
     Plan,
     PodSandbox,
     Prepared,
@@ -339,6 +340,21 @@ class FakeFiles:
     async def remove(self, claim_uid: str) -> None:
         """No longer noted."""
         self.written.discard(claim_uid)
+
+
+class NoMetadata:
+    """For a driver whose containers read nothing."""
+
+    def write(self, prepared: Prepared, pod_claim_name: str) -> Mapping[DeviceKey, Mount]:
+        """Nothing."""
+        return {}
+
+    def remove(self, claim_uid: str) -> None:
+        """Nothing."""
+
+    def strays(self, claims: Collection[str], *, before: float) -> Mapping[str, Path]:
+        """None."""
+        return {}
 
 
 class FakeFacts:

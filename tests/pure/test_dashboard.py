@@ -22,7 +22,7 @@ LABELS: Final = {each.name: each.labels for each in ALL}
 # What Prometheus, or the chart's ServiceMonitor, adds to every series.
 TARGET: Final = {"job", "instance", "node", "driver"}
 OTHERS: Final = {"up", *PROCESS}  # metrics that are not ours, but everybody's
-UNITS: Final = {"short", "ops", "reqps", "s", "percentunit", "bytes"}
+UNITS: Final = {"short", "ops", "reqps", "s", "percentunit", "bytes", "bps"}
 
 
 def panels() -> Iterator[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """What the doctor finds in a cluster, for what cannot be broken on the lab."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -309,6 +310,24 @@ async def test_healthy_daemon_set() -> None:
     found = await found_in(daemon_set())
     assert not_ok(found) == {}
     assert {each.finding.outcome for each in found.values()} == {Outcome.OK}
+
+
+@pytest.mark.asyncio
+async def test_policies_of_two_drivers() -> None:
+    """Each driver has policies of its own, and the doctor looks at those of the one it is for."""
+    own = [
+        {**each, "metadata": {**each["metadata"], "name": f"second-{each['metadata']['name']}"}}
+        for each in policies("ValidatingAdmissionPolicy")
+    ]
+    bound = [
+        {**each, "spec": {**each["spec"], "policyName": f"second-{each['spec']['policyName']}"}}
+        for each in policies("ValidatingAdmissionPolicyBinding")
+    ]
+    bound += policies("ValidatingAdmissionPolicyBinding")
+    text = json.dumps(policies("ValidatingAdmissionPolicy"))
+    others = json.loads(text.replace(DRIVER, "other.example.com"))
+    found = await found_in({POLICIES: [*others, *own], BINDINGS: bound})
+    assert not_ok(found) == {}
 
 
 @pytest.mark.asyncio

@@ -180,21 +180,6 @@ def test_clause_of_another_selector(explain: Explain) -> None:
     )
 
 
-def test_capacity_is_not_judged(explain: Explain) -> None:
-    """What netclaim does not count is neither said to fit nor said not to."""
-    wants = claim("nic", ETH1, capacity={"requests": {"bandwidth": "1G"}})
-    told = explain(ONE, device_class(), wants)
-    why = "asks for capacity, which netclaim does not count yet"
-    assert (told.code, told.lines[0]) == (
-        1,
-        f"claim default/nic: may or may not fit: request nic {why}",
-    )
-    assert all(row[3].endswith(why) for row in told.rows)
-    told = explain(ONE, device_class(), wants, arguments=("-o", "json"))
-    (answer,) = json.loads("\n".join(told.lines))["answers"]
-    assert answer["outcome"] == "unknown"
-
-
 def test_taken_device(explain: Explain) -> None:
     """A device that is taken says by which claim, and for which pod."""
     told = explain(ONE, device_class(), allocated("old", "eth1", user="db"), claim("nic", ETH1))

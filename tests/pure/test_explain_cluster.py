@@ -34,8 +34,18 @@ PATHS = (
     "/api/v1/namespaces/default/pods",
 )
 
+RULES = tuple(f"/apis/resource.k8s.io/{one}/devicetaintrules" for one in ("v1", "v1beta2"))
 
-def script(server: StubServer, *objects: dict[str, Any], paths: tuple[str, ...] = PATHS) -> None:
+
+NO_RULES = Reply(status(404, "NotFound", "no rules here"), 404)
+
+
+def script(
+    server: StubServer,
+    *objects: dict[str, Any],
+    paths: tuple[str, ...] = PATHS,
+    rules: tuple[Reply, ...] = (NO_RULES, NO_RULES),
+) -> None:
     """Serve objects as a cluster of an older version lists them: without their kinds."""
     server.on("GET", "/apis/resource.k8s.io", Reply({"versions": [{"version": "v1beta1"}]}))
     plurals = {"Node": 0, "ResourceSlice": 1, "DeviceClass": 2, "ResourceClaim": 3, "Pod": 5}
@@ -45,6 +55,8 @@ def script(server: StubServer, *objects: dict[str, Any], paths: tuple[str, ...] 
         old = from_v1(one, kind, "v1beta1") if kind not in ("Node", "Pod") else one
         bare = {key: old[key] for key in old if key not in ("apiVersion", "kind")}
         lists[plurals[kind]].append(bare)
+    for path, reply in zip(RULES, rules, strict=False):
+        server.on("GET", path, reply)
     for path, items in zip(paths, lists, strict=True):
         server.on("GET", path, Reply({"metadata": {"resourceVersion": "1"}, "items": items}))
 
@@ -67,6 +79,27 @@ async def test_a_cluster_of_an_older_version() -> None:
     world = read_world(found)
     (answer,) = answer_all(world, choose(world, "", "default", among=lambda _: True))
     assert answer.summary == "pod default/p: fits on one (eth1)"
+
+
+@pytest.mark.asyncio
+async def test_rules_of_a_cluster() -> None:
+    """A DeviceTaintRule keeps claims from a device, and is named; some may not see the rules."""
+    objects = (links("one", link("eth0")), device_class(), claim("nic"))
+    taint = {"key": "example.com/repair", "effect": "NoSchedule"}
+    spec = {"deviceSelector": {"pool": "one"}, "taint": taint}
+    rules = Reply({"items": [{"metadata": {"name": "off"}, "spec": spec}]})
+    async with serve_stub() as server:
+        script(server, *objects, rules=(NO_RULES, rules))
+        found = await read_cluster(Cluster(server.url, StoredSecrets()), "default")
+        script(server, *objects, rules=(Reply(status(403, "Forbidden", "not yours"), 403),))
+        unseen = await read_cluster(Cluster(server.url, StoredSecrets()), "default")
+    (answer,) = answer_all(read_world(found), choose(read_world(found), "", "", among=bool))
+    assert answer.nearest is not None
+    assert answer.nearest.why == (
+        "taint example.com/repair:NoSchedule by DeviceTaintRule off is not tolerated",
+    )
+    (answer,) = answer_all(read_world(unseen), choose(read_world(unseen), "", "", among=bool))
+    assert answer.outcome == "fits"
 
 
 @pytest.mark.asyncio

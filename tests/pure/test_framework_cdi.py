@@ -9,7 +9,7 @@ from netclaim.errors import HostError
 from netclaim.framework.cdi import CdiDirectory
 from netclaim.model import ContainerEdits, DeviceNode, Mount, Plan, Prepared
 from netclaim.nri import ContainerHook
-from tests.pure.framework_parts import claim_of, device_of
+from tests.pure.framework_parts import NoMetadata, claim_of, device_of
 
 EDITS = ContainerEdits(
     env={"NIC": "eth1"},
@@ -34,7 +34,7 @@ def names_in(directory: Path) -> list[str]:
 @pytest.mark.asyncio
 async def test_file(tmp_path: Path) -> None:
     """A claim's file has its devices with edits, under the ids that kubelet is told."""
-    directory = CdiDirectory(tmp_path / "cdi", "net.example.com")
+    directory = CdiDirectory(tmp_path / "cdi", "net.example.com", NoMetadata())
     ids = await directory.write(prepared_of(EDITS, None), "")
     assert ids == {("node-1", "eth0", "s1"): "net.example.com/claim=uid-red-eth0-s1"}
     (file,) = (tmp_path / "cdi").iterdir()
@@ -63,7 +63,7 @@ async def test_file(tmp_path: Path) -> None:
 async def test_hook(tmp_path: Path) -> None:
     """A driver that holds containers has its hook in every device, beside the edits if any."""
     hook = ContainerHook("/opt/wait", ("wait", "--timeout", "35"), 40)
-    directory = CdiDirectory(tmp_path, "net.example.com", hook)
+    directory = CdiDirectory(tmp_path, "net.example.com", NoMetadata(), hook)
     ids = await directory.write(prepared_of(EDITS, None), "")
     assert len(ids) == 2
     file = tmp_path / "net.example.com_uid-red.json"
@@ -84,7 +84,7 @@ async def test_hook(tmp_path: Path) -> None:
 @pytest.mark.asyncio
 async def test_again(tmp_path: Path) -> None:
     """Writing and removing may both be repeated; nothing unfinished is left."""
-    directory = CdiDirectory(tmp_path, "net.example.com")
+    directory = CdiDirectory(tmp_path, "net.example.com", NoMetadata())
     first = await directory.write(prepared_of(EDITS), "")
     assert await directory.write(prepared_of(EDITS), "") == first
     assert names_in(tmp_path) == ["net.example.com_uid-red.json"]
@@ -96,7 +96,7 @@ async def test_again(tmp_path: Path) -> None:
 @pytest.mark.asyncio
 async def test_nothing_to_hand_over(tmp_path: Path) -> None:
     """A claim whose plans edit nothing has no file."""
-    directory = CdiDirectory(tmp_path / "cdi", "net.example.com")
+    directory = CdiDirectory(tmp_path / "cdi", "net.example.com", NoMetadata())
     assert await directory.write(prepared_of(None), "") == {}
     assert not (tmp_path / "cdi").exists()
 
@@ -105,7 +105,7 @@ async def test_nothing_to_hand_over(tmp_path: Path) -> None:
 async def test_directory_that_cannot_be(tmp_path: Path) -> None:
     """A directory that cannot be written to is told by its path."""
     (tmp_path / "file").write_text("")
-    directory = CdiDirectory(tmp_path / "file", "net.example.com")
+    directory = CdiDirectory(tmp_path / "file", "net.example.com", NoMetadata())
     with pytest.raises(HostError, match="file"):
         await directory.write(prepared_of(EDITS), "")
     with pytest.raises(HostError, match="file"):

@@ -21,6 +21,7 @@ from tests.pure.framework_parts import (
     DRIVER,
     UNREACHABLE,
     KeepingDriver,
+    NoMetadata,
     claim_of,
     device_of,
     pod_of,
@@ -59,7 +60,7 @@ class Site:
         self.driver = driver
         self.runtime = FakeRuntime()
         self.plans = PlanFiles(root / "plans")
-        self.cdi = CdiDirectory(root / "cdi", DRIVER)
+        self.cdi = CdiDirectory(root / "cdi", DRIVER, NoMetadata())
         self.cdi_dir = root / "cdi"
         state = NodeState(
             runtime=self.runtime,

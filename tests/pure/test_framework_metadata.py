@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from netclaim.errors import HostError
 from netclaim.framework.cdi import CdiDirectory
@@ -56,7 +57,7 @@ async def attach(journal: Journal, plan: Plan, sandbox: str, **facts: Any) -> No
 async def test_a_file_for_each_request(tmp_path: Path) -> None:
     """A file has its request's devices, once for each version, and the container's path for it."""
     async with open_journal(tmp_path / "journal", BOOT) as journal:
-        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal)
+        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal, wanted=True)
         files.note_offered([Device("eth1", {"mtu": 1500, "example.com/rack": "a"})])
         claim = claim_of(
             "red",
@@ -104,7 +105,7 @@ async def test_a_file_for_each_request(tmp_path: Path) -> None:
 async def test_interfaces_come_when_they_are_attached(tmp_path: Path) -> None:
     """An attach adds the interface, as a new file of the next generation; again: nothing."""
     async with open_journal(tmp_path / "journal", BOOT) as journal:
-        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal)
+        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal, wanted=True)
         files.note_offered([Device("eth1", {"mtu": 1500})])
         booking = msgspec.structs.replace(booking_of(CLAIM), pod_claim_name="nic")
         await journal.put_booking(booking)
@@ -134,7 +135,7 @@ async def test_interfaces_come_when_they_are_attached(tmp_path: Path) -> None:
 async def test_pods_that_share_a_claim(tmp_path: Path) -> None:
     """What pods do not have in common is left out; the one that stays has all of its own again."""
     async with open_journal(tmp_path / "journal", BOOT) as journal:
-        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal)
+        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal, wanted=True)
         plan = plan_of(CLAIM, device_of())
         await journal.put_booking(booking_of(CLAIM))
         await attach(journal, plan, "s1", ips=("192.0.2.5/24",))
@@ -151,8 +152,8 @@ async def test_pods_that_share_a_claim(tmp_path: Path) -> None:
 async def test_no_file_is_left(tmp_path: Path) -> None:
     """A released claim's files go; those of a claim that nobody knows are found by their age."""
     async with open_journal(tmp_path / "journal", BOOT) as journal:
-        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal)
-        cdi = CdiDirectory(tmp_path / "cdi", DRIVER, metadata=files)
+        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal, wanted=True)
+        cdi = CdiDirectory(tmp_path / "cdi", DRIVER, files)
         assert files.strays((), before=1e12) == {}
         prepared = Prepared(CLAIM.ref, (plan_of(CLAIM, device_of()),))
         (cdi_id,) = (await cdi.write(prepared, "")).values()
@@ -170,10 +171,42 @@ async def test_no_file_is_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.asyncio
+async def test_files_that_were_lost(tmp_path: Path) -> None:
+    """A driver that starts writes the files of prepared claims again that are gone."""
+    async with open_journal(tmp_path / "journal", BOOT) as journal:
+        await journal.put_booking(booking_of(CLAIM))
+        await attach(journal, plan_of(CLAIM, device_of()), "s1")
+        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal, wanted=True)
+        files.note_offered([Device("eth1", {"mtu": 1500})])
+        (device,) = devices(tmp_path / "metadata/uid-red/net.json")
+        assert device["attributes"] == {"mtu": {"int": 1500}}
+        assert device["networkData"]["ips"] == ["192.0.2.5/24"]
+        (tmp_path / "file").write_text("")
+        broken = MetadataFiles(tmp_path / "file", DRIVER, journal, wanted=True)
+        with capture_logs() as logs:
+            broken.note_offered([])
+        assert [entry["event"] for entry in logs] == ["metadata.unreadable", "metadata.failed"]
+
+
+@pytest.mark.asyncio
+async def test_not_wanted_any_more(tmp_path: Path) -> None:
+    """A driver that stops telling containers writes nothing, and removes what it wrote before."""
+    async with open_journal(tmp_path / "journal", BOOT) as journal:
+        prepared = Prepared(CLAIM.ref, (plan_of(CLAIM, device_of()),))
+        MetadataFiles(tmp_path / "metadata", DRIVER, journal, wanted=True).write(prepared, "")
+        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal, wanted=False)
+        cdi = CdiDirectory(tmp_path / "cdi", DRIVER, files)
+        assert await cdi.write(prepared, "") == {}
+        assert list((tmp_path / "metadata").iterdir()) == [tmp_path / "metadata/uid-red"]
+        await cdi.remove(CLAIM.uid)
+        assert list((tmp_path / "metadata").iterdir()) == []
+
+
+@pytest.mark.asyncio
 async def test_damage(tmp_path: Path) -> None:
     """A file that is broken is written anew; a directory that is none is the admin's to act on."""
     async with open_journal(tmp_path / "journal", BOOT) as journal:
-        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal)
+        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal, wanted=True)
         prepared = Prepared(CLAIM.ref, (plan_of(CLAIM, device_of()),))
         path = tmp_path / "metadata/uid-red/net.json"
         path.parent.mkdir(parents=True)
@@ -182,7 +215,7 @@ async def test_damage(tmp_path: Path) -> None:
             files.write(prepared, "")
             assert devices(path)[0]["name"] == "eth1"
         (tmp_path / "file").write_text("")
-        broken = MetadataFiles(tmp_path / "file", DRIVER, journal)
+        broken = MetadataFiles(tmp_path / "file", DRIVER, journal, wanted=True)
         with pytest.raises(HostError, match="cannot write"):
             broken.write(prepared, "")
         with pytest.raises(HostError, match="cannot read"):

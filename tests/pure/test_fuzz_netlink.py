@@ -31,7 +31,7 @@ from netclaim.kernel.netlink import (
 )
 from netclaim.kernel.route_copies import read_taken_route
 from netclaim.kernel.rule_requests import read_rule
-from netclaim.kernel.tc_requests import read_token_bucket
+from netclaim.kernel.tc_requests import read_redirection, read_token_bucket, redirect_all
 from tests.pure.fuzzing import try_all
 from tests.pure.test_kernel_netlink import encoded, verdict
 
@@ -98,6 +98,7 @@ LIMIT: Final = (
     + text(uapi.TCA_KIND, "tbf")
     + nested(uapi.TCA_OPTIONS, attribute(uapi.TCA_TBF_PARMS, bytes(range(36))))
 )
+REDIRECTION: Final = redirect_all(7, 8).payload
 REQUESTS: Final = (
     Request(uapi.RTM_NEWLINK, b"abc", "do it"),
     Request(uapi.RTM_GETLINK, b"", "list it", dump=True),
@@ -115,7 +116,11 @@ SUBJECTS: Final[dict[str, tuple[tuple[bytes, ...], int, Readers]]] = {
     "links": ((LINK, PORT), uapi.RTM_NEWLINK, (read_link, read_settings, read_port_vlans)),
     "addresses": (ADDRESSES, uapi.RTM_NEWADDR, (read_address, lambda m: read_taken_address(m, 7))),
     "routes": (ROUTES, uapi.RTM_NEWROUTE, (read_routes, read_taken_route)),
-    "rules and limits": ((RULE, LIMIT), uapi.RTM_NEWRULE, (read_rule, read_token_bucket)),
+    "rules and limits": (
+        (RULE, LIMIT, REDIRECTION),
+        uapi.RTM_NEWRULE,
+        (read_rule, read_token_bucket, read_redirection),
+    ),
 }
 
 

@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 
 from netclaim.kernel import MalformedMessageError, uapi
 from netclaim.kernel.ip_requests import add_route
+from netclaim.kernel.link_limit import LATENCY_US, bucket_of
 from netclaim.kernel.netlink import Message, attribute, attributes, nested, number, text, u32
 from netclaim.kernel.route_copies import read_taken_route
 from netclaim.kernel.rule_requests import add_rule, delete_rule, read_rule
 from netclaim.kernel.tc_requests import (
     TokenBucket,
     add_token_bucket,
+    read_redirection,
     read_token_bucket,
+    redirect_all,
     token_bucket,
 )
 
@@ -65,6 +68,39 @@ def test_what_is_no_limit_is_not_read_as_one() -> None:
     assert read_token_bucket(as_message(bytes(payload))) is None
     other = struct.pack("=B3xiIII", 0, 1, 0, uapi.TC_H_ROOT, 0) + text(uapi.TCA_KIND, "htb")
     assert read_token_bucket(as_message(other)) is None
+
+
+@given(st.integers(1, 2**31 - 1), st.integers(1, 2**31 - 1))
+def test_a_redirection_is_read_as_it_was_written(index: int, to_index: int) -> None:
+    """Where everything is sent to can be told."""
+    assert read_redirection(as_message(redirect_all(index, to_index).payload)) == to_index
+
+
+def test_what_does_not_redirect_everything_is_not_read_so() -> None:
+    """Filters of other kinds and for some packets, and other actions, are passed over."""
+    fixed = struct.pack("=B3xiIII", 0, 1, 0, 0xFFFF0000, 0)
+    other = fixed + text(uapi.TCA_KIND, "matchall")
+    table = fixed + text(uapi.TCA_KIND, "u32") + nested(uapi.TCA_OPTIONS)
+    whole = redirect_all(1, 2).payload
+    dropping = whole.replace(b"mirred\0", b"gact\0\0\0")
+    some = bytearray(whole)
+    some[whole.index(struct.pack("=BxB", 1, 1)) + 16] = 0xFF  # the mask of the one key
+    for payload in (other, table, dropping, bytes(some)):
+        assert read_redirection(as_message(payload)) is None
+
+
+@given(st.integers(1, 10**12), st.integers(68, 65535))
+def test_every_limit_has_room_for_what_it_is_to_pass(bits: int, mtu: int) -> None:
+    """A frame fits into a burst, the largest packet into the queue; nothing waits for long."""
+    bucket = bucket_of(bits, mtu)
+    assert bucket.rate == max(1, bits // 8)
+    if bucket.ticks < U32_MAX:  # the kernel's most; it takes less than 240 bit/s
+        burst = bucket.ticks * 64 * bucket.rate // 10**9
+        assert burst + 2 * bucket.rate // 10**6 >= mtu + 18  # it is kept in microseconds
+    if bucket.limit < U32_MAX:
+        assert bucket.limit >= 1 << 16
+        waiting = bucket.limit - max(bucket.rate // 100, 16384, 2 * (mtu + 18))
+        assert waiting <= max(bucket.rate * LATENCY_US // 10**6, 1 << 16)
 
 
 @given(addresses, st.integers(1, U32_MAX), st.integers(0, U32_MAX))

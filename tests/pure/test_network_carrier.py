@@ -1,5 +1,7 @@
 """A link's carrier over time: the clock is a number here."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,7 +55,7 @@ def changes(looks: list[tuple[float, bool]], patience: Patience = PATIENCE) -> l
         ({"carrier": False, "kind": "tun"}, False),
     ],
 )
-def test_what_lacks_a_carrier(facts: dict[str, object], lacking: bool) -> None:
+def test_what_lacks_a_carrier(facts: dict[str, Any], lacking: bool) -> None:
     """A link that is up and whose carrier does not depend on who uses it."""
     assert lacks_carrier(link_of("eth1", **facts)) is lacking
 

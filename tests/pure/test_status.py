@@ -260,7 +260,7 @@ def driver_pod(node: str, *, ready: bool = True, waiting: str = "", gone: str = 
         "spec": {"nodeName": node, "containers": [{"name": "driver", "env": env}]},
         "status": {
             "conditions": [{"type": "Ready", "status": str(ready)}],
-            "containerStatuses": [{"state": state}],
+            "containerStatuses": [{"state": state, "restartCount": 3 * bool(waiting)}],
         },
     }
 
@@ -273,6 +273,7 @@ def test_free_links_of_a_driver_that_crashes() -> None:
     crashed = driver_pod("two", ready=False, waiting="CrashLoopBackOff")
     (said,) = problems(*PUBLISHED, driver_pod("one"), crashed)
     assert said.startswith(f"error: driver {DRIVER}: not ready on two (CrashLoopBackOff): pods")
+    assert problems(PUBLISHED[0], driver_pod("one"), crashed) == [said]
     (problem,) = status(*PUBLISHED, crashed).problems
     assert problem.hint == "kubectl logs netclaim-two -n netclaim-system --previous"
     for scope in (Scope("links"), Scope("nodes"), Scope("links", ("eth1",))):

@@ -69,7 +69,7 @@ def test_links_come_and_go_alike_in_a_guest(case: ChainCase, report: Report) -> 
 
 @pytest.mark.parametrize("case", limit_cases.CASES)
 def test_links_are_limited_in_a_guest(case: str, report: Report) -> None:
-    """Both ways and both families get what a limit allows, and nothing of it is left."""
+    """Traffic flows both ways, no faster than the limit, and nothing is left of it."""
     assert case in report.differences, report.last_words
     assert report.differences[case] == []
 

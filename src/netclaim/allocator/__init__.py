@@ -4,6 +4,7 @@ cel                       selectors: compiled, evaluated, explained
 device, node, claim       what is on offer, where, and what is asked for, read from v1 objects
 capacity, counters        what there is of a device or of a pool, and what a request consumes
 pool, holders, match      what a node can use, what is taken, what a request can take
+taint_rule                taints by an admin, beside those of drivers
 need                      what a request takes of a device, worked out once
 constraint, search        picking devices, with a way back
 result, allocate          the outcome as the scheduler writes it
@@ -33,6 +34,7 @@ from netclaim.allocator.reason import (
 )
 from netclaim.allocator.result import Allocation
 from netclaim.allocator.shortage import CounterShort, Part, Room, TooSmall, UsedUp
+from netclaim.allocator.taint_rule import TaintRule, with_rules
 
 __all__ = [
     "Allocation",
@@ -70,9 +72,11 @@ __all__ = [
     "Room",
     "Share",
     "Slice",
+    "TaintRule",
     "Tainted",
     "Toleration",
     "TooSmall",
     "UsedUp",
     "explain",
+    "with_rules",
 ]

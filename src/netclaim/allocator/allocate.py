@@ -83,14 +83,16 @@ class Allocator:
         holders: Holders,
         *,
         new_share_id: Callable[[], str] = lambda: str(uuid.uuid4()),
+        fractional: bool = False,
     ) -> None:
+        """`fractional` is the feature DRAFractionalCapacityRange."""
         self.holders = holders
         self.matcher = Matcher(Pools(slices))
         self._classes = {one.name: one for one in classes}
         self._new_share_id = new_share_id
         self._questions: dict[Key, _Question] = {}
         self._pools: dict[Node, tuple[PoolId, ...]] = {}
-        self.needs = Needs()
+        self.needs = Needs(fractional=fractional)
         self._free: dict[Pool, tuple[int, Counters]] = {}
 
     def allocate(self, claims: Sequence[Claim], node: Node) -> tuple[Allocation, ...] | None:

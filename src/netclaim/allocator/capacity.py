@@ -2,7 +2,9 @@
 
 As kube-scheduler 1.37 computes it (KEP-5075): nothing asked means the policy's default, or all of
 it; an amount that a policy does not list is rounded up to the next one that it does. An amount that
-the scheduler's arithmetic cannot hold fails the pod. No I/O.
+the scheduler's arithmetic cannot hold fails the pod. Ranges with a step are counted in whole units,
+or in thousandths with the feature DRAFractionalCapacityRange, which is off in a cluster that can
+still go back to 1.36. No I/O.
 """
 
 from collections.abc import Mapping
@@ -41,9 +43,10 @@ class Policy:
     most: Quantity | None = None
     step: Quantity | None = None
 
-    @property
-    def unit(self) -> int:
-        """What the scheduler counts in: thousandths if all limits are whole ones, else units."""
+    def unit(self, *, fractional: bool) -> int:
+        """What the scheduler counts in: units; or thousandths, if it may and every limit fits."""
+        if not fractional:
+            return NANO
         limits = [one.nanos for one in (self.least, self.most, self.step) if one is not None]
         fine = all(one % MILLI == 0 and abs(one) // MILLI <= INT64_MAX for one in limits)
         return MILLI if fine else NANO
@@ -76,11 +79,11 @@ class Shortfall(NamedTuple):
     why: str
 
     def __str__(self) -> str:
-        return f"capacity {self.name}: {self.why}"
+        return f"capacity {self.name}: {self.why}" if self.name else self.why
 
 
 def shortfall_of(
-    asked: tuple[Asked, ...], capacities: Mapping[str, Capacity]
+    asked: tuple[Asked, ...], capacities: Mapping[str, Capacity], *, fractional: bool = False
 ) -> tuple[Shortfall | None, Mapping[str, Quantity]]:
     """Return what a request would consume of a device, and why even an unused one cannot serve it.
 
@@ -90,42 +93,48 @@ def shortfall_of(
     if missing is not None:
         return Shortfall(missing, "the device has none"), {}
     wanted = dict(asked)
-    consumed = {name: consumption(name, one, wanted.get(name)) for name, one in capacities.items()}
+    consumed = {
+        name: consumption(name, one, wanted.get(name), fractional=fractional)
+        for name, one in capacities.items()
+    }
     for name, capacity in capacities.items():
-        if _violates(capacity.policy, consumed[name]):
+        if _violates(capacity.policy, consumed[name], fractional=fractional):
             return Shortfall(name, f"{consumed[name]} is not {capacity.policy}"), consumed
         if consumed[name] > capacity.value:
             return Shortfall(name, f"{consumed[name]} is more than all, {capacity.value}"), consumed
     return None, consumed
 
 
-def consumption(name: str, capacity: Capacity, asked: str | None) -> Quantity:
+def consumption(
+    name: str, capacity: Capacity, asked: str | None, *, fractional: bool = False
+) -> Quantity:
     """Return how much of a capacity is consumed if so much is asked for, or nothing."""
     policy = capacity.policy
     if asked is None:
         amount = policy.default if policy and policy.default is not None else capacity.value
     else:
-        amount = _rounded(name, _parsed(asked), policy)
+        amount = _rounded(name, _parsed(asked), policy, fractional=fractional)
     if amount.nanos < 0:
         raise AllocationError(f"capacity {name}: {amount} is negative")
     return amount
 
 
-def _rounded(name: str, amount: Quantity, policy: Policy | None) -> Quantity:
+def _rounded(name: str, amount: Quantity, policy: Policy | None, *, fractional: bool) -> Quantity:
     if policy is None:
         return amount
     if policy.least is not None:
         if amount < policy.least:
             return policy.least
-        return _stepped(name, amount, policy) if policy.step is not None else amount
+        if policy.step is None:
+            return amount
+        return _stepped(name, amount, policy, policy.unit(fractional=fractional))
     return next((one for one in policy.values if amount <= one), amount)
 
 
-def _stepped(name: str, amount: Quantity, policy: Policy) -> Quantity:
+def _stepped(name: str, amount: Quantity, policy: Policy, unit: int) -> Quantity:
     """Round up to a whole number of steps above the least, in whole units of the policy."""
     assert policy.least is not None
     assert policy.step is not None
-    unit = policy.unit
     if unit == MILLI and amount.nanos % MILLI:
         raise AllocationError(f"capacity {name}: {amount} has more than three decimal places")
     least, step = _units(policy.least, unit), _units(policy.step, unit)
@@ -135,7 +144,7 @@ def _stepped(name: str, amount: Quantity, policy: Policy) -> Quantity:
     return replace(policy.step, nanos=(least + steps * step) * unit)
 
 
-def _violates(policy: Policy | None, amount: Quantity) -> bool:
+def _violates(policy: Policy | None, amount: Quantity, *, fractional: bool) -> bool:
     if policy is None or amount == policy.default:
         return False
     if policy.values:
@@ -144,7 +153,7 @@ def _violates(policy: Policy | None, amount: Quantity) -> bool:
         return True
     if policy.step is None or policy.least is None:
         return False
-    unit = policy.unit
+    unit = policy.unit(fractional=fractional)
     if unit == MILLI and amount.nanos % MILLI:
         return True
     return (_units(amount, unit) - _units(policy.least, unit)) % _units(policy.step, unit) != 0

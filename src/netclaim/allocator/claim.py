@@ -31,6 +31,16 @@ class Toleration:
     value: str = ""
     effect: str = ""
 
+    @classmethod
+    def read(cls, obj: Mapping[str, Any]) -> "Toleration":
+        """Read a toleration of devices' taints, or of nodes'."""
+        return cls(
+            key=obj.get("key") or "",
+            operator=obj.get("operator") or "Equal",
+            value=obj.get("value") or "",
+            effect=obj.get("effect") or "",
+        )
+
     def tolerates(self, taint: Taint) -> bool:
         """Whether a taint is among them; an empty key or effect means every one."""
         if self.effect not in ("", taint.effect) or self.key not in ("", taint.key):
@@ -166,7 +176,7 @@ def _read_alternative(name: str, alternative: str, obj: Mapping[str, Any]) -> Re
         mode=mode,
         count=obj.get("count") or 1,
         admin_access=bool(obj.get("adminAccess")),
-        tolerations=tuple(_read_toleration(one) for one in tolerations),
+        tolerations=tuple(Toleration.read(one) for one in tolerations),
         raw_tolerations=tolerations,
         capacity=tuple(_read_asked((obj.get("capacity") or {}).get("requests") or {})),
     )
@@ -180,15 +190,6 @@ def _read_asked(requests: Mapping[str, Any]) -> Iterator[Asked]:
         except QuantityError as error:
             raise ObjectError(f"capacity {name}: {error}") from error
         yield asked
-
-
-def _read_toleration(obj: Mapping[str, Any]) -> Toleration:
-    return Toleration(
-        key=obj.get("key") or "",
-        operator=obj.get("operator") or "Equal",
-        value=obj.get("value") or "",
-        effect=obj.get("effect") or "",
-    )
 
 
 def _read_constraint(obj: Mapping[str, Any]) -> Constraint:

@@ -38,7 +38,8 @@ NOTHING = Need()
 class Needs:
     """What requests need of the devices of one set of slices."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, fractional: bool = False) -> None:
+        self._fractional = fractional
         self._known: dict[tuple[Asked, ...], dict[Device, Need | AllocationError]] = {}
 
     def of(self, request: Request, device: Device) -> Need:
@@ -51,15 +52,16 @@ class Needs:
         known = self._known.setdefault(request.capacity, {})
         need = known.get(device)
         if need is None:
-            need = known[device] = _need(request, device)
+            need = known[device] = self._need(request, device)
         if isinstance(need, AllocationError):
             raise AllocationError(f"request {request.full_name}, on device {device.id}: {need}")
         return need
 
-
-def _need(request: Request, device: Device) -> Need | AllocationError:
-    try:
-        shortfall, consumed = shortfall_of(request.capacity, device.capacities)
-    except AllocationError as error:
-        return error.with_traceback(None)  # kept for long, and its frames with it
-    return Need(consumed, shortfall)
+    def _need(self, request: Request, device: Device) -> Need | AllocationError:
+        try:
+            shortfall, consumed = shortfall_of(
+                request.capacity, device.capacities, fractional=self._fractional
+            )
+        except AllocationError as error:
+            return error.with_traceback(None)  # kept for long, and its frames with it
+        return Need(consumed, shortfall)

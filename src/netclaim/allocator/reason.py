@@ -20,6 +20,7 @@ from netclaim.allocator.claim import Claim, Constraint, Request
 from netclaim.allocator.device import DeviceId, PoolId
 from netclaim.allocator.match import OwnedSelector
 from netclaim.allocator.shortage import CounterShort, Room, TooSmall, UsedUp
+from netclaim.allocator.taint_rule import RuleTaint
 from netclaim.model.device import Taint
 
 __all__ = [
@@ -83,7 +84,8 @@ class Tainted:
 
     def __str__(self) -> str:
         value = f"={self.taint.value}" if self.taint.value else ""
-        return f"taint {self.taint.key}{value}:{self.taint.effect} is not tolerated"
+        by = f" by DeviceTaintRule {self.taint.rule}" if isinstance(self.taint, RuleTaint) else ""
+        return f"taint {self.taint.key}{value}:{self.taint.effect}{by} is not tolerated"
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,15 @@ class Part:
     amount: Quantity
     device: DeviceId | None = None
 
-    def __str__(self) -> str:
-        who = str(self.claim) if self.claim is not None else "another claim"
+    def said(self, users: str = "") -> str:
+        """Say it; `users` is who uses the claim."""
+        who = f"claim {self.claim}" if self.claim is not None else "another claim"
+        comma = "," if users else ""
         by = f" by device {self.device.device}" if self.device is not None else ""
-        return f"{who} has {self.amount}{by}"
+        return f"{who}{users}{comma} has {self.amount}{by}"
+
+    def __str__(self) -> str:
+        return self.said()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,11 @@ class Room:
         return self.needed <= self.free
 
     @property
+    def left(self) -> str:
+        """How much is left."""
+        return f"{self.free} of {self.capacity.value} free"
+
+    @property
     def why_needed(self) -> str:
         """How the request came to need so much."""
         policy = self.capacity.policy
@@ -60,8 +70,7 @@ class Room:
         return f"{self.asked} rounded up by its request policy: {policy}"
 
     def __str__(self) -> str:
-        left = f"{self.free} of {self.capacity.value} {self.name} free"
-        return "; ".join([left, *map(str, self.parts)])
+        return "; ".join([self.left, *map(str, self.parts)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,23 @@ class UsedUp:
     room: Room
 
     def __str__(self) -> str:
-        return f"needs {self.room.needed} ({self.room.why_needed}): {self.room}"
+        return "; ".join([f"{self.need}, {self.left}", *map(str, self.parts)])
+
+    @property
+    def need(self) -> str:
+        """What is needed."""
+        room = self.room
+        return f"capacity {room.name}: needs {room.needed} ({room.why_needed})"
+
+    @property
+    def left(self) -> str:
+        """What is left."""
+        return self.room.left
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Who has the rest."""
+        return self.room.parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +119,18 @@ class CounterShort:
     total: Quantity
     parts: tuple[Part, ...] = ()
 
+    @property
+    def need(self) -> str:
+        """What is needed."""
+        return f"counter {self.counter}: needs {self.needed}"
+
+    @property
+    def left(self) -> str:
+        """What is left."""
+        return f"{self.free} of {self.total} free"
+
     def __str__(self) -> str:
-        need = f"needs {self.needed} of counter {self.counter}: {self.free} of {self.total} free"
-        return "; ".join([need, *map(str, self.parts)])
+        return "; ".join([f"{self.need}, {self.left}", *map(str, self.parts)])
 
 
 def rooms_of(request: Request, device: Device, need: Need, holders: Holders) -> tuple[Room, ...]:

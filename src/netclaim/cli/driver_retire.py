@@ -1,7 +1,7 @@
 """`netclaim driver retire`: before a driver's pod ends, find out whether it is to come back.
 
 Run by the pod's preStop hook. Promise: ends at once if the driver's DaemonSet exists, or if nobody
-can say; a token that is refused is tried for half a minute. Otherwise the driver is told, and this
+can say; a refused token is tried for a dozen seconds. Otherwise the driver is told, and this
 ends when no pod uses its interfaces any more, or when the DaemonSet is there after all: until then
 kubelet lets the driver run, and the DaemonSet's controller starts no other one. Limit: kubelet ends
 both after the pod's grace period.
@@ -40,9 +40,9 @@ LOOK_S: Final = 2.0  # between looks at what is still in use
 LOOKS_UNTIL_ASKED: Final = 30
 ASK_S: Final = 20.0  # for the API server; a driver that ends for an update must not wait for it
 # A token is refused for good once its account is deleted, and for a moment by an API server that
-# starts. Who believes too early keeps the next driver from the node; who asks for long keeps a node
-# whose driver leaves from being told so. Half a minute is what a restarted API server needs.
-UNAUTHORIZED_S: Final = (5.0, 10.0, 15.0)
+# starts. Who believes it too early keeps the next driver from the node for a minute; who asks for
+# long goes on preparing claims on a node that the driver is to leave.
+UNAUTHORIZED_S: Final = (2.0, 4.0, 6.0)
 
 
 @takes_settings("name", "run_dir", "kubeconfig", "node_name", "instance", "daemon_set")

@@ -78,7 +78,7 @@ def command(
     ResourceSlices, or files as if they were applied to a cluster. Changes nothing.
 
     Exits with 0 if everything asked about fits or is allocated, with 1 if something cannot be
-    allocated, does not run, cannot be judged or has a mistake in its manifest or parameters, and
+    allocated, does not run, or has a mistake in its manifest or parameters, and
     with 2 if the input cannot be read.
 
     \b

@@ -13,6 +13,7 @@ from netclaim.cli.setting_options import SettingsCommand
 from netclaim.cli.trial_settings import TrialSettings
 from netclaim.errors import RequestError
 from netclaim.local.driver_names import driver_names, unserved
+from netclaim.local.driver_programs import read_programs
 from netclaim.local.machine import contained
 from netclaim.local.manifests import read_manifests
 from netclaim.local.topology import DEFAULT_TOPOLOGY
@@ -44,6 +45,15 @@ def command(
             metavar="NAME",
             help="Run the driver under this name. Default: each name that the manifests have "
             "parameters for.",
+        ),
+    ] = None,
+    driver_program: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=COMMAND",
+            help="Run another driver too: a Python program built on netclaim's framework, with its "
+            'own options, such as "gpu.example.com=examples/gpu.py --gpus 2". May be given several '
+            "times.",
         ),
     ] = None,
     timeout: Annotated[
@@ -142,10 +152,11 @@ def command(
         show_links=show_links,
         policy=policy,
     )
+    programs = read_programs(driver_program or ())
     manifests = read_manifests(named(files, more_files), recursive=recursive)
     drivers = tuple(driver_name or driver_names(manifests.items))
     level = settings.policy_level(drivers)
-    for note in (*manifests.notes, *unserved(manifests.items, drivers)):
+    for note in (*manifests.notes, *unserved(manifests.items, (*drivers, *programs))):
         print(note, file=sys.stderr)
     trial = Trial(
         topology=load_topology(topology),
@@ -153,6 +164,7 @@ def command(
         driver_names=drivers,
         cni_bin_dirs=tuple(path.absolute() for path in cni_bin_dir or ()),
         driver_flags=settings.flags(),
+        programs=programs,
         policy=level,
         timeout_s=timeout,
         keep=keep,

@@ -42,9 +42,10 @@ async def remove_traces(settings: Settings, name: str, lease_dir: Path) -> list[
     if not started_with:
         done += _removed(places.program.parent)
     done += _removed(places.socket.parent)
-    if started_with and places.program.exists() and done:
+    kept = places.program.parent
+    if started_with and kept.exists() and done:
         claims = "1 claim" if started_with == 1 else f"{started_with} claims"
-        done.append(f"kept {places.program}: pods still use {claims} and need it to restart")
+        done.append(f"kept {kept}: pods still use {claims} and need it to restart")
     return done + _remove_state(settings.state_dir / name, lease_dir / name)
 
 

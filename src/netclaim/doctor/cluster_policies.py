@@ -90,7 +90,7 @@ async def _faults(cluster: ClusterSight, file: str, user: str = "") -> AsyncIter
     bindings = await cluster.list(Selection(BINDINGS))
     for wanted in _of_kind(file, POLICIES.kind):
         name = wanted["metadata"]["name"]
-        found = _counterpart(wanted, policies)
+        found = _counterpart(wanted, policies, cluster.driver, user)
         if found is None:
             yield f"{name} is not installed"
             continue
@@ -117,15 +117,22 @@ def _of_kind(file: str, kind: str) -> list[JsonObject]:
     return [each for each in shipped(file) if each["kind"] == kind]
 
 
-def _counterpart(wanted: JsonObject, installed: Sequence[JsonObject]) -> JsonObject | None:
-    """Return the installed object of the same name; else one that is the same under another."""
-    for found in installed:
-        if found["metadata"]["name"] == wanted["metadata"]["name"]:
-            return found
-    same = (
-        each for each in installed if not any(differences(_comparable(wanted), _comparable(each)))
-    )
-    return next(same, None)
+def _counterpart(
+    wanted: JsonObject, installed: Sequence[JsonObject], driver: str, user: str
+) -> JsonObject | None:
+    """Return the installed object of the same name, or one that is the same under another.
+
+    A cluster with several drivers has several: the one for this driver comes first.
+    """
+    name, rules = wanted["metadata"]["name"], _comparable(wanted)
+    candidates = [each for each in installed if each["metadata"]["name"] == name]
+    candidates += [
+        each
+        for each in installed
+        if each["metadata"]["name"] != name and not any(differences(rules, _comparable(each)))
+    ]
+    fitting = (each for each in candidates if not any(_misses(each, driver, user)))
+    return next(fitting, None) or next(iter(candidates), None)
 
 
 def _comparable(found: JsonObject) -> JsonObject:

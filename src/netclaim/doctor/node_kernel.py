@@ -25,6 +25,8 @@ from netclaim.kernel import (
     new_netns,
     nftables,
 )
+from netclaim.kernel.link_limit import MODULES as LIMIT_MODULES
+from netclaim.kernel.link_limit import limit_link
 from netclaim.kernel.link_requests import (
     LinkKind,
     bridge,
@@ -38,7 +40,15 @@ from netclaim.kernel.link_requests import (
     vrf,
 )
 
-__all__ = ["clock", "limits", "link_kinds", "namespaces", "packet_rules", "privileges"]
+__all__ = [
+    "clock",
+    "limits",
+    "link_kinds",
+    "link_limits",
+    "namespaces",
+    "packet_rules",
+    "privileges",
+]
 
 # linux/capability.h, with what the driver needs them for.
 CAPABILITIES: Final = {
@@ -55,6 +65,7 @@ FURTHER: Final = {
 }
 ON_A_PARENT: Final = ("macvlan", "ipvlan", "vlan")
 MODULES: Final = {"vlan": "8021q"}
+LIMITED: Final = "netclaim-limit"
 FILES_LEAST: Final = 1024  # the driver uses about 30, and a few for each call in progress
 NAMESPACES: Final = Path("/run/netns")  # where containerd and CRI-O mount those of pods
 TIME_ERROR: Final = 5  # linux/timex.h: the clock is not synchronised
@@ -125,6 +136,29 @@ async def _makes(rtnl: Rtnl, name: str, kind: LinkKind, parent: int | None) -> b
             return False
         raise HostError(f"{name}: {fault}") from fault
     return True
+
+
+@check(
+    "kernel-bandwidth",
+    "Limits of bandwidth",
+    why="a claim that shares a link of known speed fails if its interface cannot be limited",
+)
+async def link_limits(_node: NodeSight) -> Finding:
+    """Limit a link in a new namespace."""
+    with await asyncio.to_thread(new_netns) as netns, Rtnl.open(netns) as rtnl:
+        await rtnl.call(create_link(LIMITED, bridge()))
+        link = await find_link(rtnl, LIMITED)
+        assert link is not None, "it was made a moment ago"
+        try:
+            await limit_link(rtnl, link.index, 10**9, mtu=link.mtu)
+        except KernelError as fault:
+            return error(
+                f"no link can be limited: {fault}",
+                f"modprobe -a {' '.join(LIMIT_MODULES)}, and list them in"
+                " /etc/modules-load.d/netclaim.conf; or start the drivers with --link-bandwidth 0,"
+                " so that nobody is limited",
+            )
+    return ok("links can be limited")
 
 
 @check(

@@ -32,7 +32,7 @@ from netclaim.model.claim import JsonObject
 
 __all__ = ["Answer", "Outcome", "answer_all"]
 
-Outcome: TypeAlias = Literal["fits", "allocated", "cannot be allocated", "does not run", "unknown"]
+Outcome: TypeAlias = Literal["fits", "allocated", "cannot be allocated", "does not run"]
 
 PLACES_SHOWN: Final = 3  # nodes in one line
 
@@ -189,12 +189,11 @@ class _Run:
         lines += [node_line(name, "the pod of this node fits") for name in served]
         lines.sort(key=lambda line: (not line.fails, line.distance))
         missed = (line for line in lines if line.device and line.why and found.shows(line))
-        outcome: Outcome = "unknown" if found.unsure else "cannot be allocated"
-        verdict = "may or may not fit" if found.unsure else outcome
+        outcome: Outcome = "cannot be allocated"
         return Answer(
             subject,
             outcome,
-            f"{subject.made_from_it}{count}{verdict}: {found.said}",
+            f"{subject.made_from_it}{count}{outcome}: {found.said}",
             tuple(lines),
             next(missed, None),
         )
@@ -215,12 +214,19 @@ class _Run:
     def _allocated(self, claim: Claim) -> str:
         given: JsonObject = claim.allocation or {}
         results = (given.get("devices") or {}).get("results") or ()
-        names = ", ".join(f"{one['pool']}/{one['device']}" for one in results) or "no devices"
+        names = ", ".join(map(_result, results)) or "no devices"
         return f"{claim.name} has {names}{self.teller.users_of(claim)}"
 
 
 def _key(claim: Claim) -> Key:
     return Key("ResourceClaim", claim.namespace, claim.name)
+
+
+def _result(result: JsonObject) -> str:
+    """Say which device a claim has, and how much of it."""
+    consumed = result.get("consumedCapacity") or {}
+    share = ", ".join(f"{name} {amount}" for name, amount in consumed.items())
+    return f"{result['pool']}/{result['device']}{f' ({share})' if share else ''}"
 
 
 def _bypass(subject: Subject) -> str:

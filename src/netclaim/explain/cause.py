@@ -9,7 +9,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from netclaim.allocator import DeviceId, Held, NoAnswer, NodeReport, Request, RequestReport, Tainted
+from netclaim.allocator import (
+    CounterShort,
+    DeviceId,
+    Held,
+    NoAnswer,
+    NodeReport,
+    Request,
+    RequestReport,
+    Tainted,
+    UsedUp,
+)
 from netclaim.explain.lines import Line
 from netclaim.explain.subject import Subject
 from netclaim.explain.why import place
@@ -19,6 +29,7 @@ from netclaim.manifests.near import near
 __all__ = ["Cause", "cause", "stop"]
 
 Shows: TypeAlias = Callable[[Line], bool]
+Used: TypeAlias = UsedUp | CounterShort
 
 
 def _no_line(line: Line) -> bool:  # noqa: ARG001 - what no device can change
@@ -35,7 +46,6 @@ class Cause:
 
     said: str
     shows: Shows = _no_line
-    unsure: bool = False  # a scheduler may see no obstacle there
 
 
 NO_NODE_HAS_ALL: Final = Cause("no node can satisfy all requests", _failing)
@@ -56,7 +66,6 @@ def stop(subject: Subject, reports: Sequence[NodeReport], world: World) -> str:
 def _stops(subject: Subject, reports: Sequence[NodeReport], world: World) -> Iterator[Cause]:
     yield Cause("; ".join(subject.lacks))
     yield Cause("; ".join(_missing_classes(subject, world)))
-    yield Cause("; ".join(_capacity(subject)), unsure=True)
     yield _unanswered(reports)
     yield Cause(next((report.error for report in reports if report.error), ""))
 
@@ -93,13 +102,6 @@ def _missing_classes(subject: Subject, world: World) -> Iterator[str]:
                 f'request {request.full_name}: DeviceClass "{request.class_name}" does not exist;'
                 f" {hint}"
             )
-
-
-def _capacity(subject: Subject) -> Iterator[str]:
-    for request in _requests(subject):
-        if request.capacity:
-            name = request.full_name
-            yield f"request {name} asks for capacity, which netclaim does not count yet"
 
 
 def _unanswered(reports: Sequence[NodeReport]) -> Cause:
@@ -146,10 +148,12 @@ def _short(found: Sequence[RequestReport], *, nodes: int) -> str:
         device.device
         for one in found
         for device in one.devices
-        if device.reasons and all(isinstance(why, Held | Tainted) for why in device.reasons)
+        if device.reasons and all(isinstance(why, Held | Tainted | Used) for why in device.reasons)
     }
     is_are = "is" if len(kept) == 1 else "are"
-    taken = f"; {len(kept)} would fit, but {is_are} taken or tainted" if kept else ""
+    used = any(isinstance(why, Used) for one in found for d in one.devices for why in d.reasons)
+    how = "taken, used up or tainted" if used else "taken or tainted"
+    taken = f"; {len(kept)} would fit, but {is_are} {how}" if kept else ""
     best = max(one.usable for one in found)
     if best:
         return f"{name} needs {request.count} devices on one node, and at most {best} fit{taken}"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from netclaim.allocator import Allocator, DeviceId, Node, NodeReport, RequestReport
+from netclaim.allocator import Allocator, DeviceId, Node, NodeReport, RequestReport, Room
 from netclaim.explain.why import Teller, distance
 
 __all__ = ["Line", "lines_of", "node_line"]
@@ -31,6 +31,7 @@ class Line:
     distance: float = NO_DEVICE
     fails: bool = False  # it is about a request that the node cannot satisfy
     but: str = ""  # nothing is against the device, and still the pod cannot have it here
+    takes: tuple[str, ...] = ()  # how much of a shared device's capacities it would take
 
     @property
     def fits(self) -> bool:
@@ -79,7 +80,12 @@ def lines_of(
                 distance(one.reasons, device),
                 fails=bool(report.error) or request in lacking,
                 but="" if one.reasons else but,
+                takes=() if one.reasons else tuple(map(_takes, one.rooms)),
             )
+
+
+def _takes(room: Room) -> str:
+    return f"{room.name}: takes {room.needed} ({room.why_needed}), {room.left}"
 
 
 def _but(request: RequestReport, *, short: bool, node_fits: bool, stop: str) -> str:

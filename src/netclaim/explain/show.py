@@ -54,7 +54,7 @@ def _device(line: Line, *, several: bool) -> str:
 
 
 def _why(line: Line) -> str:
-    return "; ".join(line.short) or line.but or "fits"
+    return "; ".join(line.short) or "; ".join((line.but or "fits", *line.takes))
 
 
 def as_json(answers: Sequence[Answer], strays: Sequence[str]) -> str:
@@ -91,4 +91,5 @@ def _line(line: Line) -> dict[str, Any]:
         "request": line.request,
         "fits": line.fits,
         "why": list(line.why or filter(None, (line.but,))),
+        "takes": list(line.takes),
     }

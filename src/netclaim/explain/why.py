@@ -11,14 +11,17 @@ from typing import Any, Final
 
 from netclaim.allocator import (
     Claim,
+    CounterShort,
     Device,
     Held,
     NoAnswer,
     NotHere,
     NotSelected,
+    Part,
     Reason,
     Slice,
     Tainted,
+    UsedUp,
 )
 from netclaim.allocator.cel import CelError
 from netclaim.allocator.cel.trace import Clause
@@ -37,6 +40,7 @@ from netclaim.manifests.objects import Key
 __all__ = ["Teller", "distance", "place"]
 
 # What each obstacle adds to the distance; a false clause adds 1, less what it is near to being true
+PARTS_SHOWN: Final = 2  # claims that have the rest, in a column
 TAKEN: Final = 0.1  # everything else about the device is right
 OTHER_CLASS: Final = 3.0  # not what the claim is about: another driver's device, as a rule
 OTHER_NODE: Final = 3.0
@@ -69,16 +73,25 @@ class Teller:
                 return f"{place(selector)} has no value: {told or _joined((error, hint))}"
             case Held(claim=claim):
                 return f"{reason}{self.users_of(claim)}"
+            case UsedUp() | CounterShort():
+                return "; ".join([f"{reason.need}, {reason.left}", *self._parts(reason.parts)])
         return str(reason)
 
     def tell_short(self, reason: Reason) -> str:
         """Say the same in a column beside others: no hints, and paths by their last parts."""
+        if isinstance(reason, UsedUp | CounterShort):
+            return "; ".join([f"{reason.need}, {reason.left}", *_few(map(str, reason.parts))])
         if not isinstance(reason, NotSelected | NoAnswer):
             return str(reason)
         unexplained = reason.error if isinstance(reason, NoAnswer) else "is false"
         told = "; ".join(map(_short, reason.clauses)) or unexplained
         owner = "class " if reason.selector.of_class else ""
         return f"{owner}selectors[{reason.selector.number}]: {told}"
+
+    def _parts(self, parts: Iterable[Part]) -> Iterator[str]:
+        """Say who has what, whoever has most first."""
+        for part in sorted(parts, key=lambda part: part.amount, reverse=True):
+            yield part.said(self.users_of(part.claim) if part.claim is not None else "")
 
     def users_of(self, claim: Claim) -> str:
         """Say for whom a claim is reserved; nothing if for nobody."""
@@ -115,7 +128,7 @@ def _weight(reason: Reason, device: Device) -> float:
             values = [str(value) for _, value in device.attributes.values()]
             meant = MENTIONED * sum(mentions(clause, values) for clause in clauses)
             return (len(clauses) or 1) - meant
-        case Held() | Tainted():
+        case Held() | Tainted() | UsedUp() | CounterShort():
             return TAKEN
         case NotHere():
             return OTHER_NODE
@@ -131,6 +144,13 @@ def _short(clause: Clause) -> str:
         if not reading.missing and not reading.value.startswith("{")
     ]
     return f"{shorten(clause)} {verdict}" + (f" ({', '.join(read)})" if read else "")
+
+
+def _few(parts: Iterable[str]) -> list[str]:
+    """Return as many parts as a column holds, and the number of the others."""
+    found = list(parts)
+    more = len(found) - PARTS_SHOWN
+    return [*found[:PARTS_SHOWN], *([f"{more} more"] if more > 0 else ())]
 
 
 def _values(one: Slice) -> Iterator[str]:

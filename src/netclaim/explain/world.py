@@ -10,11 +10,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from netclaim.allocator import AllocationError, Claim, DeviceClass, Node, Slice, Toleration
+from netclaim.allocator import (
+    AllocationError,
+    Claim,
+    DeviceClass,
+    Node,
+    Slice,
+    TaintRule,
+    Toleration,
+    with_rules,
+)
 from netclaim.allocator.extended import Wish, extended_resources, offered
 from netclaim.allocator.node import selector_matches
 from netclaim.errors import RequestError
-from netclaim.manifests.kinds import POD_SPECS, SCALED
+from netclaim.manifests.kinds import GROUP, POD_SPECS, SCALED
 from netclaim.manifests.objects import Key, Object
 from netclaim.model.claim import JsonObject
 from netclaim.model.device import Taint
@@ -114,12 +123,13 @@ class World:
 
 def read_world(found: Iterable[Object]) -> World:
     """Read objects; of two with the same name, the later one counts."""
-    by_key = {one.key: one for one in found if one.is_known}
+    by_key = {one.key: one for one in found if one.is_known or _is_rule(one)}
 
     def read(kind: str, reader: Callable[[Mapping[str, Any]], T]) -> dict[Key, T]:
         return {key: _read(one, reader) for key, one in by_key.items() if key.kind == kind}
 
-    slices = tuple(read("ResourceSlice", Slice.read).values())
+    rules = read("DeviceTaintRule", TaintRule.read).values()
+    slices = tuple(with_rules(read("ResourceSlice", Slice.read).values(), rules))
     workloads = {key: one for kind in POD_SPECS for key, one in read(kind, _workload).items()}
     return World(
         slices=slices,
@@ -130,6 +140,13 @@ def read_world(found: Iterable[Object]) -> World:
         workloads=workloads,
         users=read("ResourceClaim", _users),
         offered=offered(one.object for key, one in by_key.items() if key.kind == "DeviceClass"),
+    )
+
+
+def _is_rule(found: Object) -> bool:
+    """Whether it is a DeviceTaintRule, which is the same in every version."""
+    return found.kind == "DeviceTaintRule" and str(found.object.get("apiVersion")).startswith(
+        f"{GROUP}/"
     )
 
 
@@ -189,7 +206,7 @@ def _workload(obj: Mapping[str, Any]) -> Workload:
         one["name"]: one.get("resourceClaimName") or ""
         for one in (status.get("resourceClaimStatuses") or () if kind == "Pod" else ())
     }
-    tolerations = tuple(_toleration(one) for one in spec.get("tolerations") or ())
+    tolerations = tuple(Toleration.read(one) for one in spec.get("tolerations") or ())
     affinity = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED)
     uses = [_use(one, made) for one in spec.get("resourceClaims") or ()]
     extended = (status.get("extendedResourceClaimStatus") or {}).get("resourceClaimName") or ""
@@ -229,12 +246,3 @@ def _number(value: Any, default: int) -> int:
 def _use(obj: Mapping[str, Any], made: Mapping[str, str]) -> Use:
     claim = obj.get("resourceClaimName") or made.get(obj["name"]) or ""
     return Use(obj["name"], claim, obj.get("resourceClaimTemplateName") or "")
-
-
-def _toleration(obj: Mapping[str, Any]) -> Toleration:
-    return Toleration(
-        key=obj.get("key") or "",
-        operator=obj.get("operator") or "Equal",
-        value=obj.get("value") or "",
-        effect=obj.get("effect") or "",
-    )

@@ -3,6 +3,7 @@
     contract     what an author writes, and what the framework promises
     discover     devices as they change            publish   devices into ResourceSlices
     prepare      claims into plans, and back       answer    kubelet's calls, in its time
+    preflight    whether a claim could be prepared, before its pod is bound to the node
     attach       plans into pods, and back         hooks     the runtime's calls, in its time
     report       outcomes into claims' status      repair    what was cut short, or slipped through
     collect      what nobody explains any more     serve     all of it, until SIGTERM
@@ -17,7 +18,13 @@
 `serve(MyDriver())` is a whole program. docs/framework.md lists what is public, and what stays.
 """
 
-from netclaim.framework.contract import Driver, LaterError, NetworkDriver, NotBegunError
+from netclaim.framework.contract import (
+    Driver,
+    LaterError,
+    NetworkDriver,
+    NotBegunError,
+    UnfitError,
+)
 from netclaim.framework.serve import run_driver, serve
 from netclaim.framework.setting_flags import add_flags, settings_from, settings_from_command_line
 from netclaim.framework.settings import Settings
@@ -28,6 +35,7 @@ __all__ = [
     "NetworkDriver",
     "NotBegunError",
     "Settings",
+    "UnfitError",
     "add_flags",
     "run_driver",
     "serve",

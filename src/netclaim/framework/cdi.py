@@ -9,19 +9,34 @@ any of it. With them go the claim's metadata files, if the driver has containers
 import asyncio
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
 from netclaim.errors import HostError
-from netclaim.framework.metadata import MetadataFiles
 from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
 from netclaim.model.plan import ContainerEdits, Mount, Prepared
 from netclaim.nri import ContainerHook
 
-__all__ = ["CdiDirectory"]
+__all__ = ["CdiDirectory", "Metadata"]
 
 CDI_VERSION: Final = "0.5.0"  # the first in which a device's name may begin with a digit
+
+
+class Metadata(Protocol):
+    """What containers can read about a claim's devices, in files that are mounted."""
+
+    def write(self, prepared: Prepared, pod_claim_name: str) -> Mapping[DeviceKey, Mount]:
+        """Write a claim's files; each device's mount, of those that have one. Again: the same."""
+        ...
+
+    def remove(self, claim_uid: str) -> None:
+        """Remove a claim's files. Again: nothing."""
+        ...
+
+    def strays(self, claims: Collection[str], *, before: float) -> Mapping[str, Path]:
+        """What is there of other claims than these, by UID, last written `before` then."""
+        ...
 
 
 class CdiDirectory:
@@ -31,8 +46,8 @@ class CdiDirectory:
         self,
         directory: Path,
         driver: str,
+        metadata: Metadata,
         hook: ContainerHook | None = None,
-        metadata: MetadataFiles | None = None,
     ) -> None:
         """`hook` runs before every container that names a claim of the driver.
 
@@ -46,7 +61,7 @@ class CdiDirectory:
 
     async def write(self, prepared: Prepared, pod_claim_name: str) -> Mapping[DeviceKey, str]:
         """Write a claim's file; the CDI ids of those devices that are in it. Again: the same."""
-        about = self._metadata.write(prepared, pod_claim_name) if self._metadata else {}
+        about = self._metadata.write(prepared, pod_claim_name)
         edits = [
             (plan.device, _edits(plan.edits, self._hook, about.get(plan.device.key)))
             for plan in prepared.plans
@@ -67,8 +82,7 @@ class CdiDirectory:
 
     async def remove(self, claim_uid: str) -> None:
         """Remove a claim's file. Again, or when there never was one: nothing."""
-        if self._metadata is not None:
-            self._metadata.remove(claim_uid)
+        self._metadata.remove(claim_uid)
         path = self._path(claim_uid)
         try:
             await asyncio.to_thread(path.unlink, missing_ok=True)
@@ -89,7 +103,7 @@ class CdiDirectory:
             }
         except OSError as error:
             raise HostError(f"cannot read {self._directory}: {error}") from error
-        about = self._metadata.strays(claims, before=before) if self._metadata else {}
+        about = self._metadata.strays(claims, before=before)
         return {**about, **{uid: path for uid, path in found.items() if uid not in claims}}
 
     def _path(self, claim_uid: str) -> Path:

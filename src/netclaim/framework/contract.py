@@ -46,7 +46,7 @@ from netclaim.model.node import NodeFacts
 from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox
 
-__all__ = ["Driver", "LaterError", "NetworkDriver", "NotBegunError"]
+__all__ = ["Driver", "LaterError", "NetworkDriver", "NotBegunError", "UnfitError"]
 
 
 class NotBegunError(NetclaimError):
@@ -63,6 +63,14 @@ class LaterError(NetclaimError):
     failed again only after a minute or more, a sandbox after seconds, and at once when the device
     becomes healthy. So it is told that the claim is prepared, and the sandbox is refused until
     `prepare` succeeds. Not for plans that edit containers: those have to be known by then.
+    """
+
+
+class UnfitError(NetclaimError):
+    """This node cannot serve a network that an admin wrote, for whichever claim.
+
+    Mixed into an error that `preflight` raises; the device is then kept from other claims for a
+    while. Not for what a claim's author wrote: that would let one tenant keep links from others.
     """
 
 
@@ -151,6 +159,15 @@ class Driver(abc.ABC):
 
         Again, after a crash before the plan was saved and after a reboot: must succeed and leave
         the same state.
+        """
+
+    async def preflight(self, claim: Claim) -> None:  # noqa: B027 (most offer no conditions)
+        """Raise unless the claim could be prepared on this node; its pod is not bound to it yet.
+
+        Called for claims with devices that were offered with binding conditions. `claim` is as for
+        `prepare`, as are the errors. Changes nothing: the pod may go elsewhere. Has 20 seconds.
+
+        Again: looks again.
         """
 
     @abc.abstractmethod

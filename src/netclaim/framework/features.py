@@ -22,6 +22,8 @@ PROBE: Final = Device(
     capacity={"probe": Capacity(TWO, RequestPolicy(default=ONE, valid_values=(ONE, TWO)))},
     allow_multiple_allocations=True,
     taints=(Taint("netclaim.dev/probe", "NoSchedule"),),
+    binding_conditions=("Probed",),
+    binding_failure_conditions=("ProbeFailed",),
 )
 
 

@@ -27,8 +27,10 @@ from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
 __all__ = [
+    "PREFLIGHT",
     "Api",
     "ApiSource",
+    "KubeAllocations",
     "KubeClaims",
     "KubeNamespaces",
     "KubePods",
@@ -39,6 +41,8 @@ __all__ = [
 log = structlog.get_logger()
 
 FIELD_MANAGER_MAX: Final = 128  # characters, by the API
+PREFLIGHT: Final = "preflight/"  # begins the field manager of verdicts
+BINDING: Final = b'"bindingConditions"'  # in the text of every claim that has such a device
 # A burst of pods is one request; an admin who changes a label sees it in effect within seconds.
 LABELS_S: Final = 10.0
 NAMESPACES_KEPT: Final = 256  # more than a node has pods
@@ -176,6 +180,18 @@ class KubeSlices:
                 return None
 
 
+class KubeAllocations:
+    """The cluster's claims that have binding conditions."""
+
+    def __init__(self, api: ApiSource) -> None:
+        self._api = api
+
+    async def follow(self, opened: Callable[[], None]) -> AsyncIterator[JsonObject]:
+        """Yield them, and again after each change."""
+        async for claim in (await self._api()).follow_claims(BINDING, opened=opened):
+            yield claim
+
+
 class KubeStatuses:
     """Claims' device status by server-side apply.
 
@@ -183,11 +199,12 @@ class KubeStatuses:
     claim may have devices on several nodes.
     """
 
-    def __init__(self, api: ApiSource, driver: str, node: str) -> None:
+    def __init__(self, api: ApiSource, driver: str, node: str, *, what: str = "") -> None:
+        """`what` tells a manager from others of the same driver and node."""
         self._api = api
         self._driver = driver
         self._node = node
-        self._manager = f"{driver}/{node}"[:FIELD_MANAGER_MAX]
+        self._manager = f"{what}{driver}/{node}"[:FIELD_MANAGER_MAX]
 
     async def apply(self, claim: ClaimRef, devices: Sequence[JsonObject]) -> bool:
         """Write the driver's entries; False when the claim is gone, another one or free by now."""

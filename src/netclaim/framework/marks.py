@@ -8,7 +8,7 @@ from typing import Protocol
 
 from netclaim.framework.journal import Journal
 
-__all__ = ["ContainerFacts", "NoFacts", "NoMarks", "PlanMarks", "SandboxMarks"]
+__all__ = ["ContainerFacts", "NoMarks", "PlanMarks", "SandboxMarks"]
 
 
 class SandboxMarks(Protocol):
@@ -64,10 +64,3 @@ class ContainerFacts(Protocol):
     def refresh(self, claim_uid: str) -> None:
         """The claim's attachments are now as the journal has them. Again: nothing."""
         ...
-
-
-class NoFacts:
-    """For a driver whose containers read nothing."""
-
-    def refresh(self, claim_uid: str) -> None:
-        """Nothing."""

@@ -39,23 +39,42 @@ READABLE: Final = 0o644  # a container's user may be anyone
 
 
 class MetadataFiles:
-    """One driver's files; the directory need not survive a reboot, which no container does."""
+    """One driver's files. They outlive the driver: a container is restarted with its file."""
 
-    def __init__(self, directory: Path, driver: str, journal: Journal) -> None:
+    def __init__(self, directory: Path, driver: str, journal: Journal, *, wanted: bool) -> None:
+        """Unless they are `wanted`, none is written; what is there from before is looked after."""
         self._directory = directory
         self._driver = driver
         self._journal = journal
+        self._wanted = wanted
         self._attributes: dict[str, JsonObject] = {}  # by device, as last offered
+        self._begun = False  # whether what an earlier process left was looked at
 
     def note_offered(self, devices: Iterable[Device]) -> None:
-        """These are the node's devices now. Again: the same."""
+        """These are the node's devices now. Again: the same.
+
+        At the first time, files that were lost while the driver was away are written again: a
+        container cannot be restarted without its own.
+        """
         self._attributes = {d.name: device_json(d).get("attributes", {}) for d in devices}
+        if not self._begun:
+            self._begun = True
+            for claim_uid in tuple(self._journal.bookings):
+                self._try_refresh(claim_uid)
+
+    def _try_refresh(self, claim_uid: str) -> None:
+        try:
+            self.refresh(claim_uid)
+        except HostError as error:
+            log.warning("metadata.failed", error=str(error))
 
     def write(self, prepared: Prepared, pod_claim_name: str) -> Mapping[DeviceKey, Mount]:
         """Write a claim's files as the journal knows its interfaces; each device's mount.
 
         Again: nothing is written, unless something has changed.
         """
+        if not self._wanted:
+            return {}
         claim, network = prepared.claim, self._networks(prepared.claim.uid)
         mounts: dict[DeviceKey, Mount] = {}
         for request in dict.fromkeys(plan.device.base_request for plan in prepared.plans):

@@ -18,10 +18,11 @@ Outcome: TypeAlias = Literal["ok", "error"]
 Loop: TypeAlias = Literal["main", "hooks"]
 Refused: TypeAlias = Literal["claim", "sandbox", "container"]
 Retried: TypeAlias = Literal[
-    "publish", "prepare", "unprepare", "detach", "report", "journal", "node"
+    "publish", "preflight", "prepare", "unprepare", "detach", "report", "journal", "node"
 ]
 RuntimeHook: TypeAlias = Literal["nri", "cni"]
 Round: TypeAlias = Literal["complete", "partial"]
+Verdict: TypeAlias = Literal["passed", "failed"]
 Effect: TypeAlias = Literal["NoSchedule", "NoExecute"]
 Removal: TypeAlias = Literal["removed", "failed"]
 
@@ -107,6 +108,12 @@ DEVICE_TAINTS: Final = Declared(
     "gauge",
     "Taints of the devices that are published.",
     {"effect": get_args(Effect)},
+)
+PREFLIGHTS: Final = Declared(
+    "netclaim_preflights_total",
+    "counter",
+    "Claims that were checked before their pod was bound to the node.",
+    {"outcome": get_args(Verdict)},
 )
 PREPARED_CLAIMS: Final = Declared(
     "netclaim_prepared_claims", "gauge", "Claims that hold devices of this node."
@@ -213,6 +220,7 @@ METRICS: Final = (
     RETRIES,
     PUBLISHED_DEVICES,
     DEVICE_TAINTS,
+    PREFLIGHTS,
     PREPARED_CLAIMS,
     ATTACHMENTS,
     PENDING_DETACHES,

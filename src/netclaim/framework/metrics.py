@@ -38,6 +38,7 @@ from netclaim.framework.metric_table import (
     Round,
     RuntimeHook,
     Verb,
+    Verdict,
 )
 
 __all__ = ["BUCKETS_S", "Metrics"]
@@ -60,6 +61,7 @@ class Metrics:
         self.published_devices = self._gauge(table.PUBLISHED_DEVICES).labels(driver)
         self._device_taints = self._gauge(table.DEVICE_TAINTS)
         self.note_taints(())
+        self._preflights = self._counter(table.PREFLIGHTS)
         self.prepared_claims = self._gauge(table.PREPARED_CLAIMS).labels(driver)
         self.attachments = self._gauge(table.ATTACHMENTS).labels(driver)
         self.pending_detaches = self._gauge(table.PENDING_DETACHES).labels(driver)
@@ -113,6 +115,10 @@ class Metrics:
         found = list(effects)
         for effect in get_args(Effect):
             self._device_taints.labels(self._driver, effect).set(found.count(effect))
+
+    def note_preflight(self, outcome: Verdict) -> None:
+        """A claim was checked before its pod was bound."""
+        self._preflights.labels(self._driver, outcome).inc()
 
     def note_round(self, outcome: Round) -> None:
         """A round of garbage collection is over."""

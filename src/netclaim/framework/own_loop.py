@@ -197,6 +197,10 @@ class _Driver(Driver):
         """Prepare there."""
         return await self._loop.call(claim.uid, lambda: self._driver.prepare(claim))
 
+    async def preflight(self, claim: Claim) -> None:
+        """Look there."""
+        await self._loop.call(claim.uid, lambda: self._driver.preflight(claim))
+
     async def unprepare(self, prepared: Prepared) -> None:
         """Undo it there."""
         await self._loop.call(prepared.claim.uid, lambda: self._driver.unprepare(prepared))

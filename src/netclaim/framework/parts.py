@@ -26,7 +26,9 @@ from netclaim.framework.hold import Hold
 from netclaim.framework.hooks import RuntimeHooks
 from netclaim.framework.journal import Journal
 from netclaim.framework.kube_api import (
+    PREFLIGHT,
     ApiSource,
+    KubeAllocations,
     KubeClaims,
     KubeNamespaces,
     KubePods,
@@ -36,12 +38,13 @@ from netclaim.framework.kube_api import (
 from netclaim.framework.kubelet_state import KubeletState
 from netclaim.framework.limits import Limits
 from netclaim.framework.living import LivingLook, NodeState
-from netclaim.framework.marks import ContainerFacts, NoFacts, NoMarks
+from netclaim.framework.marks import ContainerFacts, NoMarks
 from netclaim.framework.metadata import MetadataFiles
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import has_netns
 from netclaim.framework.plan_marks import FileMarks
 from netclaim.framework.pod_plans import PodPlans, ReleasedLately
+from netclaim.framework.preflight import Preflight
 from netclaim.framework.prepare import Preparer
 from netclaim.framework.publish import Publisher
 from netclaim.framework.repair import Repairer
@@ -88,19 +91,19 @@ class Parts:
     pool: Pool
     metrics: Metrics
     publisher: Publisher
+    preflight: Preflight
     reporter: Reporter
     answers: ClaimAnswers
     healths: HealthBoard
     collector: Collector
-    metadata: MetadataFiles | None
+    metadata: MetadataFiles
     network: Network | None
 
     def offer(self, offered: tuple[Device | CounterSet, ...]) -> None:
         """Pass discovered devices on to everybody who tells others about them."""
-        self.publisher.offer(offered)
+        self.preflight.offer(offered)
         devices = [each for each in offered if isinstance(each, Device)]
-        if self.metadata is not None:
-            self.metadata.note_offered(devices)
+        self.metadata.note_offered(devices)
         if self.network is not None:
             self.network.repairer.note_offered(device.name for device in devices)
         self.reporter.note_taints(devices)
@@ -173,17 +176,16 @@ def build(
         metrics=metrics,
         clock=clock,
     )
-    about = settings.run_dir.absolute() / driver.name / "metadata"
-    metadata = MetadataFiles(about, driver.name, journal) if driver.device_metadata else None
-    facts = metadata or NoFacts()
-    attached = _attached(driver, ground, facts) if isinstance(driver, NetworkDriver) else None
+    about = RuntimePlaces.of(settings, driver.name).metadata
+    metadata = MetadataFiles(about, driver.name, journal, wanted=driver.device_metadata)
+    attached = _attached(driver, ground, metadata) if isinstance(driver, NetworkDriver) else None
     files = CdiDirectory(
         settings.cdi_dir,
         driver.name,
+        metadata,
         # Where the runtime does not ask before it makes a sandbox, a driver that is away between
         # prepare and that moment is made up for here.
         attached.hold.claim_hook() if attached and settings.runtime_hook == "nri" else None,
-        metadata,
     )
     preparer = Preparer(
         driver,
@@ -214,17 +216,30 @@ def build(
         )
     else:
         network, collector = _network(ground, attached, preparer, files)
+    publisher = Publisher(
+        pool,
+        KubeSlices(api, driver.name, node),
+        clock,
+        metrics,
+        learn_dropped=driver.learn_dropped,
+    )
+    preflight = Preflight(
+        driver,
+        pool,
+        KubeAllocations(api),
+        KubeNamespaces(api, clock),
+        KubeStatuses(api, driver.name, node, what=PREFLIGHT),
+        publish=publisher.offer,
+        tell=reporter.refuse,
+        metrics=metrics,
+        clock=clock,
+    )
     return Parts(
         journal=journal,
         pool=pool,
         metrics=metrics,
-        publisher=Publisher(
-            pool,
-            KubeSlices(api, driver.name, node),
-            clock,
-            metrics,
-            learn_dropped=driver.learn_dropped,
-        ),
+        publisher=publisher,
+        preflight=preflight,
         reporter=reporter,
         answers=ClaimAnswers(preparer, clock, metrics, budget_s=settings.prepare_budget_s),
         healths=healths,

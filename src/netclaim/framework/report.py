@@ -84,7 +84,7 @@ class Reporter:
         self._namespace_events = Buckets(NAMESPACE_EVENTS, clock)
         self._dirty: set[str] = set()
         self._queue: asyncio.Queue[str] = asyncio.Queue()
-        self._farewells: asyncio.Queue[tuple[ClaimRef, str]] = asyncio.Queue()
+        self._events: asyncio.Queue[tuple[ClaimRef, str, str]] = asyncio.Queue()
         self._locks = KeyedLock()
         self._writes = asyncio.Semaphore(WRITES_MAX)
 
@@ -122,7 +122,11 @@ class Reporter:
 
     def give_up(self, claim: ClaimRef, text: str) -> None:
         """Something of the claim is not undone and never will be: leave an event."""
-        self._farewells.put_nowait((claim, brief(text)))
+        self._events.put_nowait((claim, f"{self._subject}NotReleased", brief(text)))
+
+    def refuse(self, claim: ClaimRef, text: str) -> None:
+        """The claim cannot be served on this node, and its pod goes elsewhere: leave an event."""
+        self._events.put_nowait((claim, f"{self._subject}NotReady", brief(text)))
 
     async def run(self) -> None:
         """Write what has to be written, beginning with what a restart left, until cancelled.
@@ -133,15 +137,14 @@ class Reporter:
         for claim_uid in self._journal.bookings:
             self.look_again(claim_uid)
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._bid_farewell())
+            group.create_task(self._leave_events())
             while True:
                 group.create_task(self._deliver(await self._queue.get()))
 
-    async def _bid_farewell(self) -> None:
-        """Leave the events of what was given up; the claims themselves may be gone."""
+    async def _leave_events(self) -> None:
+        """Leave the events of what the journal does not have; the claims may be gone."""
         while True:
-            claim, text = await self._farewells.get()
-            await self._leave_event(claim, f"{self._subject}NotReleased", text)
+            await self._leave_event(*await self._events.get())
 
     async def _deliver(self, claim_uid: str) -> None:
         async with self._locks.hold(claim_uid):

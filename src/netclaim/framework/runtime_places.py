@@ -19,17 +19,20 @@ class RuntimePlaces:
     plans: Path  # what it looks at before it asks
     seat: Path  # where a newer process of the driver asks for the work
     program: Path  # what holds containers; /run may not be executable, kubelet's directory is
+    metadata: Path  # what containers are given to read; it stays for as long as they are restarted
     kubelet_state: Path  # what kubelet knows of pods and claims
 
     @classmethod
     def of(cls, settings: Settings, driver: str) -> "RuntimePlaces":
         """The places by the settings."""
         own = settings.run_dir / driver
+        plugin = settings.kubelet_dir.absolute() / "plugins" / driver
         return cls(
             socket=own / "attach.sock",
             plans=own / "plans",
             seat=own / "seat.sock",
-            program=settings.kubelet_dir.absolute() / "plugins" / driver / PROGRAM,
+            program=plugin / PROGRAM,
+            metadata=plugin / "metadata",
             kubelet_state=settings.kubelet_dir.absolute() / "dra_manager_state",
         )
 

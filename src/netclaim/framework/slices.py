@@ -37,6 +37,7 @@ COUNTERS_SLICE_MAX: Final = 8  # counter sets in one slice, by the API
 COUNTERS_FROM: Final = 0xC0000  # their slices' numbers, beyond any of devices
 CONTENT: Final = ("devices", "sharedCounters")  # a slice has one or the other
 NAME_MAX: Final = 253  # a DNS subdomain
+PROBE_INDEX: Final = 0xFFFFF  # the last of five digits, beyond any of counters
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +59,12 @@ class Pool:
         return f"{text[: NAME_MAX - 9].rstrip('-.')}-{digest}"
 
     def probe_slice(self, devices: list[JsonObject]) -> JsonObject:
-        """A slice of these devices under a name that no other has, to see what becomes of it."""
-        obj = _object(self, "", _spec(self, {"devices": devices}, 1, 1))
-        obj["metadata"] = {**obj["metadata"], "generateName": "probe-"}
-        del obj["metadata"]["name"]
-        return obj
+        """A slice of these devices under a name that no other has, to see what becomes of it.
+
+        The name is one that the node's admission policy lets the driver use.
+        """
+        spec = _spec(self, {"devices": devices}, 1, 1)
+        return _object(self, self.slice_name(PROBE_INDEX), spec)
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,6 +235,7 @@ class Turns:
             self._keep(group, "publish", partial(self._publish, parts))
             self._keep(group, "discover", partial(self._discover, parts))
             self._keep(group, "collect", parts.collector.run)
+            self._keep(group, "preflight", parts.preflight.run)
             if parts.network is not None:
                 server = server or await self._serve_calls(stack)
                 await self._engage_network(parts.network, group, stack)

@@ -11,12 +11,13 @@ from typing import Final, Protocol
 
 import msgspec
 
-__all__ = ["LinkIdentity", "identify_link", "link_index"]
+__all__ = ["LinkIdentity", "identify_link", "link_index", "link_mtu"]
 
-SIOCGIFHWADDR: Final = 0x8927  # linux/sockios.h
+SIOCGIFMTU: Final = 0x8921  # linux/sockios.h
+SIOCGIFHWADDR: Final = 0x8927
 SIOCGIFINDEX: Final = 0x8933
 IFREQ_ADDRESS: Final = struct.Struct("16sH14s8x")  # name, kind of address, address; linux/if.h
-IFREQ_INDEX: Final = struct.Struct("16si20x")  # name, index
+IFREQ_NUMBER: Final = struct.Struct("16si20x")  # name, index or MTU
 NAME_MAX: Final = 15  # bytes; the kernel would cut a longer one, and find another link
 MAC_BYTES: Final = 6
 
@@ -39,15 +40,12 @@ class LinkIdentity(msgspec.Struct, frozen=True):
 
 def link_index(sock: Socket, name: str) -> int | None:
     """Look up the index alone; None: there is no such link."""
-    written = name.encode()
-    if len(written) > NAME_MAX:
-        return None
-    try:
-        answer = fcntl.ioctl(sock, SIOCGIFINDEX, IFREQ_INDEX.pack(written, 0))
-    except OSError:  # it says no more than that there is none
-        return None
-    _, index = IFREQ_INDEX.unpack(answer)
-    return int(index)
+    return _number(sock, SIOCGIFINDEX, name)
+
+
+def link_mtu(sock: Socket, name: str) -> int | None:
+    """Look up the MTU alone; None: there is no such link."""
+    return _number(sock, SIOCGIFMTU, name)
 
 
 def identify_link(sock: Socket, name: str) -> LinkIdentity | None:
@@ -61,3 +59,15 @@ def identify_link(sock: Socket, name: str) -> LinkIdentity | None:
         return None
     _, _, address = IFREQ_ADDRESS.unpack(answer)
     return LinkIdentity(index, name, address[:MAC_BYTES].hex(":"))
+
+
+def _number(sock: Socket, question: int, name: str) -> int | None:
+    written = name.encode()
+    if len(written) > NAME_MAX:
+        return None
+    try:
+        answer = fcntl.ioctl(sock, question, IFREQ_NUMBER.pack(written, 0))
+    except OSError:  # it says no more than that there is none
+        return None
+    _, found = IFREQ_NUMBER.unpack(answer)
+    return int(found)

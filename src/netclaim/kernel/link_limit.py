@@ -16,7 +16,7 @@ from typing import Final
 
 from netclaim.errors import NetclaimError
 from netclaim.kernel.link_requests import create_link, delete_link, ifb, set_link
-from netclaim.kernel.links import Link, list_links
+from netclaim.kernel.links import list_links
 from netclaim.kernel.netlink import KernelError, Message, Request
 from netclaim.kernel.netns import Netns
 from netclaim.kernel.removal import remove_link
@@ -37,6 +37,7 @@ from netclaim.kernel.tc_requests import (
 
 __all__ = [
     "LATENCY_US",
+    "MODULES",
     "bucket_of",
     "is_limited",
     "limit_link",
@@ -46,6 +47,7 @@ __all__ = [
     "unlimit_link",
 ]
 
+MODULES: Final = ("sch_tbf", "sch_ingress", "cls_u32", "act_mirred", "ifb")  # of the kernel
 LATENCY_US: Final = 25_000  # how long a packet may wait, as the CNI project's plugin has it
 BURST_US: Final = 10_000  # at the rate: a busy machine serves a queue some milliseconds late
 BURST_MIN: Final = 16 * 1024  # bytes; with less, slow links stutter
@@ -73,9 +75,9 @@ def bucket_of(bits: int, mtu: int) -> TokenBucket:
     return token_bucket(rate=rate, burst=burst, latency_us=latency_us)
 
 
-def limited_by(link: Link) -> tuple[str, int]:
+def limited_by(index: int) -> tuple[str, int]:
     """The name and index of the ifb beside a link."""
-    return f"limit{link.index}", link.index + BESIDE
+    return f"limit{index}", index + BESIDE
 
 
 def redirect_through(index: int, ifb_index: int, bucket: TokenBucket) -> tuple[Request, ...]:
@@ -87,44 +89,44 @@ def redirect_through(index: int, ifb_index: int, bucket: TokenBucket) -> tuple[R
     )
 
 
-async def limit_link(rtnl: Rtnl, link: Link, bits: int) -> None:
+async def limit_link(rtnl: Rtnl, index: int, bits: int, *, mtu: int) -> None:
     """Limit a link both ways. Again: fails, unless it was unlimited in between.
 
     Whatever queue the link has is replaced. KernelError with nothing left where this fails.
     """
-    bucket = bucket_of(bits, link.mtu)
-    name, ifb_index = limited_by(link)
+    bucket = bucket_of(bits, mtu)
+    name, ifb_index = limited_by(index)
     # The ifb is switched on last of its requests: to give a queue to a link that is on takes
     # longer, and what is redirected to one that is off is lost.
     made = create_link(name, ifb(), index=ifb_index, mtu=MTU, txqlen=0)
-    queue, watch, redirect = redirect_through(link.index, ifb_index, bucket)
+    queue, watch, redirect = redirect_through(index, ifb_index, bucket)
     on = set_link(ifb_index, up=True)
-    out = add_token_bucket(link.index, bucket, replace=True)
+    out = add_token_bucket(index, bucket, replace=True)
     try:
         await rtnl.batch([made, queue, on, watch, redirect, out])
     except NetclaimError:
-        await unlimit_link(rtnl, link)
+        await unlimit_link(rtnl, index)
         raise
 
 
-async def unlimit_link(rtnl: Rtnl, link: Link) -> None:
+async def unlimit_link(rtnl: Rtnl, index: int) -> None:
     """Lift a limit, or what there is of it. Again: does nothing."""
-    _, ifb_index = limited_by(link)
-    for request in (delete_ingress(link.index), delete_root(link.index), delete_link(ifb_index)):
+    _, ifb_index = limited_by(index)
+    for request in (delete_ingress(index), delete_root(index), delete_link(ifb_index)):
         try:
             await rtnl.call_slow(request)
         except KernelError:
             continue  # it is not there, or not as it was; whoever limits the link again will see
 
 
-async def is_limited(rtnl: Rtnl, link: Link, bits: int) -> bool:
+async def is_limited(rtnl: Rtnl, index: int, bits: int, *, mtu: int) -> bool:
     """Whether a link is limited both ways as `limit_link` does it."""
-    bucket = bucket_of(bits, link.mtu)
-    _, ifb_index = limited_by(link)
+    bucket = bucket_of(bits, mtu)
+    _, ifb_index = limited_by(index)
     buckets = dict(_buckets(await rtnl.dump(dump_qdiscs())))
-    if buckets.get(link.index) != bucket or buckets.get(ifb_index) != bucket:
+    if buckets.get(index) != bucket or buckets.get(ifb_index) != bucket:
         return False
-    filters = await rtnl.dump(dump_ingress_filters(link.index))
+    filters = await rtnl.dump(dump_ingress_filters(index))
     return ifb_index in map(read_redirection, filters)
 
 

@@ -5,11 +5,12 @@ this. Each method is one request (see `netclaim.kube.errors` for how it can fail
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal
 
+from netclaim.kube.claim_watch import follow_claims
 from netclaim.kube.client import Client
 from netclaim.kube.errors import InvalidError, NotFoundError, Status
 from netclaim.kube.resource import EVENTS, NAMESPACES, NODES, PODS, Selection
@@ -97,6 +98,14 @@ class DraApi:
                 raise NotFoundError(Status(404, "NotFound", message)) from error
             raise
         return to_v1(written, "ResourceClaim", self._version)
+
+    async def follow_claims(
+        self, word: bytes, *, opened: Callable[[], None], pace: Pace | None = None
+    ) -> AsyncIterator[JsonObject]:
+        """Yield claims of all namespaces whose text has `word`, and again after each change."""
+        selection = Selection(self._claims)
+        async for found in follow_claims(self._client, selection, word, opened=opened, pace=pace):
+            yield to_v1(found, "ResourceClaim", self._version)
 
     async def list_slices(self, driver: str, node: str) -> tuple[JsonObject, ...]:
         """Return the slices that a driver published for a node."""

@@ -15,6 +15,7 @@ __all__ = ["Discovery", "dra_resource", "negotiate"]
 USABLE: Final[tuple[Version, ...]] = ("v1", "v1beta2", "v1beta1")  # best first
 PLURALS: Final = {
     "DeviceClass": ("deviceclasses", False),
+    "DeviceTaintRule": ("devicetaintrules", False),
     "ResourceClaim": ("resourceclaims", True),
     "ResourceClaimTemplate": ("resourceclaimtemplates", True),
     "ResourceSlice": ("resourceslices", False),

@@ -6,7 +6,7 @@ its own, see `netclaim.local.machine`.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from netclaim.kernel import Netns
 from netclaim.local.api import Store, Verbs, serve_api
 from netclaim.local.control import control
 from netclaim.local.machine import NodePlace, add_netns, build_world, wire_cluster
-from netclaim.local.node.driver_process import DriverOptions, driver_process
+from netclaim.local.node.driver_process import DriverOptions, ProgramOptions, driver_process
 from netclaim.local.node.drivers import Drivers
 from netclaim.local.node.kubelet import Kubelet, Pace
 from netclaim.local.node.sandboxes import Sandboxes
@@ -68,6 +68,7 @@ class EmbeddedCluster:
     url: str
     nodes: tuple[ClusterNode, ...]
     driver_names: tuple[str, ...]
+    programs: tuple[str, ...]  # the names of drivers beside netclaim's own
     policy: Level
     host_pid: int  # of process 1, as the rest of the machine sees it
 
@@ -90,7 +91,7 @@ class EmbeddedCluster:
     async def wait_ready(self) -> None:
         """Return once every driver is registered and has published its node's devices."""
         for node in self.nodes:
-            for name in self.driver_names:
+            for name in (*self.driver_names, *self.programs):
                 await node.drivers.wait_registered(name)
         await self.store.wait_for(self._all_published)
 
@@ -99,7 +100,8 @@ class EmbeddedCluster:
             (found["spec"]["driver"], found["spec"].get("nodeName"))
             for found in self.store.list(SLICE)
         }
-        wanted = {(name, node) for name in self.driver_names for node in self.topology.nodes}
+        names = (*self.driver_names, *self.programs)
+        wanted = {(name, node) for name in names for node in self.topology.nodes}
         return wanted <= there
 
 
@@ -110,13 +112,21 @@ async def embedded_cluster(
     *,
     cni_bin_dirs: Sequence[Path] = (),
     driver_flags: Sequence[str] = (),
+    programs: Mapping[str, Sequence[str]] | None = None,
     policy: Level = Level.BASELINE,
     pace: Pace | None = None,
 ) -> AsyncIterator[EmbeddedCluster]:
     """Lend a cluster that is ready. The calling process must be alone in its namespaces.
 
-    `policy` is what the drivers' flags, or their file, make of it.
+    `programs` are the command lines of other drivers, by their names. `policy` is what the drivers'
+    flags, or their file, make of it.
     """
+    others = dict(programs or {})
+    drivers: list[DriverOptions | ProgramOptions] = [
+        DriverOptions(name, KUBECONFIG, tuple(cni_bin_dirs), tuple(driver_flags))
+        for name in driver_names
+    ]
+    drivers += [ProgramOptions(name, KUBECONFIG, tuple(line)) for name, line in others.items()]
     host_pid = build_world()
     verbs = Verbs(Store(), Review(CelExpressions()))
     with ExitStack() as closing:
@@ -128,7 +138,14 @@ async def embedded_cluster(
         async with AsyncExitStack() as stack:
             url = await stack.enter_async_context(serve_api(verbs, topology.gateway, API_PORT))
             cluster = EmbeddedCluster(
-                topology, verbs, url, tuple(nodes), tuple(driver_names), policy, host_pid
+                topology,
+                verbs,
+                url,
+                tuple(nodes),
+                tuple(driver_names),
+                tuple(others),
+                policy,
+                host_pid,
             )
             cluster.add_namespace("default")
             _register_nodes(cluster)
@@ -139,12 +156,10 @@ async def embedded_cluster(
                 listener = stack.enter_context(listening(node.place.nri_socket))
                 running.append(tasks.create_task(node.runtime.serve(listener)))
                 running.append(tasks.create_task(node.kubelet.run()))
-                for name in driver_names:
-                    options = DriverOptions(
-                        name, KUBECONFIG, tuple(cni_bin_dirs), tuple(driver_flags)
-                    )
-                    links = topology.all_links(node.place.name)
-                    running.append(tasks.create_task(_run_driver(node, options, links)))
+                links = topology.all_links(node.place.name)
+                running += [
+                    tasks.create_task(_run_driver(node, options, links)) for options in drivers
+                ]
             try:
                 async with asyncio.timeout(START_S):
                     await cluster.wait_ready()
@@ -170,7 +185,9 @@ def _node(
     return ClusterNode(place, netns, subnets, runtime, drivers, sandboxes, kubelet)
 
 
-async def _run_driver(node: ClusterNode, options: DriverOptions, links: Sequence[Link]) -> None:
+async def _run_driver(
+    node: ClusterNode, options: DriverOptions | ProgramOptions, links: Sequence[Link]
+) -> None:
     command = options.command(node.place, node.pod_subnets)
     log = node.place.directory / f"{options.name}.log"
     async with driver_process(node.place, command, log, links):

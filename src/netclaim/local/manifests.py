@@ -24,7 +24,7 @@ from netclaim.manifests.reading import read_objects
 from netclaim.paths import show
 from netclaim.schema.claim_rules import ADMIN_LABEL
 from netclaim.schema.expressions import CelExpressions
-from netclaim.schema.kinds import CLASS, KINDS, NAMESPACE, kind_of
+from netclaim.schema.kinds import CLASS, KINDS, NAMESPACE, RULE, kind_of
 from netclaim.schema.refusal import RefusedError
 from netclaim.schema.review import Review
 
@@ -56,8 +56,10 @@ def read_manifests(sources: Sequence[str], *, recursive: bool = False) -> Manife
     findings = list(faults)
     notes: list[str] = []
     for one in read:
-        notes += [f"{one.where(r.path)}: {show(r.path)}: {r.text}" for r in one.remarks]
-        if one.object and kind_of(one.object) is None:
+        kind = kind_of(one.object) if one.object else None
+        if kind is not RULE:  # of which no version is left alone here
+            notes += [f"{one.where(r.path)}: {show(r.path)}: {r.text}" for r in one.remarks]
+        if one.object and kind is None:
             notes.append(_left_out(one))
             continue
         fitting = fitted(_without_server_meta(one))
@@ -77,7 +79,8 @@ def create_all(verbs: Verbs, items: Iterable[Object]) -> Iterator[Finding]:
         kind = kind_of(item.object)
         assert kind is not None  # others are left out
         try:
-            verbs.create(kind, item.object, manager="kubectl", namespace=item.namespace)
+            body = {**item.object, "apiVersion": kind.addresses[0].api_version}
+            verbs.create(kind, body, manager="kubectl", namespace=item.namespace)
         except RefusedError as refusal:
             for fault in refusal.faults:
                 yield item.error(fault.path, fault.message)

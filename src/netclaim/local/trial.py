@@ -7,8 +7,9 @@ is reported as still starting.
 import asyncio
 import logging
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -42,6 +43,7 @@ class Trial:
     driver_names: tuple[str, ...]
     cni_bin_dirs: tuple[Path, ...] = ()
     driver_flags: tuple[str, ...] = ()
+    programs: Mapping[str, Sequence[str]] = field(default_factory=dict)
     policy: Level = Level.BASELINE
     timeout_s: float = 60.0
     keep: bool = False
@@ -54,6 +56,7 @@ class Trial:
             self.driver_names,
             cni_bin_dirs=self.cni_bin_dirs,
             driver_flags=self.driver_flags,
+            programs=self.programs,
             policy=self.policy,
         )
 

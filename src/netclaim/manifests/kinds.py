@@ -24,7 +24,7 @@ __all__ = [
 
 GROUP: Final = "resource.k8s.io"
 KINDS: Final = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
-CLUSTER_WIDE: Final = ("DeviceClass", "Namespace", "Node", "ResourceSlice")
+CLUSTER_WIDE: Final = ("DeviceClass", "DeviceTaintRule", "Namespace", "Node", "ResourceSlice")
 SCALED: Final = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")  # by replicas
 
 CLAIM_SPECS: Final[Mapping[str, Path]] = {

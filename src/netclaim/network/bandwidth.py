@@ -32,7 +32,14 @@ from netclaim.kernel import (
     list_links,
     open_netns,
 )
-from netclaim.kernel.link_limit import is_limited, limit_link, remove_orphans, unlimit_link
+from netclaim.kernel.link_identity import link_index, link_mtu
+from netclaim.kernel.link_limit import (
+    MODULES,
+    is_limited,
+    limit_link,
+    remove_orphans,
+    unlimit_link,
+)
 from netclaim.model import Attachment, JsonObject, Quantity
 from netclaim.model.attachment import AttachmentKey
 from netclaim.model.quantity import NANO
@@ -53,8 +60,8 @@ class NotLimitedError(HostError):
 
     def __init__(self, ifname: str, error: KernelError) -> None:
         super().__init__(
-            f"cannot limit the bandwidth of {ifname}: {error}; the node's kernel needs "
-            f"sch_tbf, sch_ingress, cls_u32, act_mirred and ifb"
+            f"cannot limit the bandwidth of {ifname}: {error}; "
+            f"the node's kernel needs the modules {', '.join(MODULES)}"
         )
 
 
@@ -87,11 +94,12 @@ class BandwidthLimits(Collector):
         if not interface.bandwidth:
             return
         with Rtnl.open(netns) as rtnl:
-            link = await find_link(rtnl, interface.if_name)
-            if link is None:
+            index = link_index(rtnl, interface.if_name)
+            mtu = link_mtu(rtnl, interface.if_name)
+            if index is None or mtu is None:
                 return  # a plugin that makes none; there is nothing to send by
             try:
-                await limit_link(rtnl, link, interface.bandwidth)
+                await limit_link(rtnl, index, interface.bandwidth, mtu=mtu)
             except KernelError as error:
                 raise NotLimitedError(interface.if_name, error) from error
 
@@ -125,10 +133,11 @@ class BandwidthLimits(Collector):
         try:
             with open_netns(netns) as opened, Rtnl.open(opened) as rtnl:
                 link = await _find(rtnl, attachment, interface.if_name)
-                if link is None or await is_limited(rtnl, link, interface.bandwidth):
+                bits = interface.bandwidth
+                if link is None or await is_limited(rtnl, link.index, bits, mtu=link.mtu):
                     return
-                await unlimit_link(rtnl, link)
-                await limit_link(rtnl, link, interface.bandwidth)
+                await unlimit_link(rtnl, link.index)
+                await limit_link(rtnl, link.index, bits, mtu=link.mtu)
         except NamespaceGoneError:
             return  # the pod has ended, and detach follows
         except NetclaimError as error:

@@ -16,7 +16,7 @@ from netclaim.kernel import Address, Link, SysfsFacts, uapi
 from netclaim.model.device import STRING_MAX, AttributeValue, Device, is_dns_label
 from netclaim.network.shares import SLOT, slotted
 
-__all__ = ["ATTRIBUTES", "device_name", "device_of", "find_by_device"]
+__all__ = ["ATTRIBUTES", "PREFLIGHT", "device_name", "device_of", "find_by_device"]
 
 # The standard ones, which GPUs have too: what devices of several drivers are aligned by.
 PCIE_ROOT: Final = "resource.kubernetes.io/pcieRoot"
@@ -25,11 +25,12 @@ NUMA_NODE: Final = "resource.kubernetes.io/numaNode"
 NOT_IN_A_LABEL: Final = re.compile(r"[^a-z0-9]+")
 HASH_DIGITS: Final = 8  # 32 bits: enough among the links of one node
 READABLE_MAX: Final = 63 - 1 - HASH_DIGITS  # a DNS label has 63; an escaped name may exceed it
+PREFLIGHT: Final = "preflight"
 SPEED_UNKNOWN: Final = 0  # so that `speed >= 25000` is false, rather than an error
 # All that a device can have, as `device_of` writes it down.
 ATTRIBUTES: Final = (
     *("name", "ifName", "mac", "mtu", "state", "kind", "type", "speed", "virtual", "defaultRoute"),
-    *("sriov", "sriovVfs", "isSriovVf", "rdma"),
+    *("sriov", "sriovVfs", "isSriovVf", "rdma", PREFLIGHT),
     *("driver", "alias", "ipv4", "ipv6", "numaNode", "pciAddress", "pciVendor", "pciDevice"),
     *("pfName", "rdmaDevice", PCIE_ROOT, PCI_BUS_ID, NUMA_NODE),
     SLOT,  # of a device that is one of a link's slots
@@ -79,6 +80,7 @@ def device_of(
         "sriovVfs": facts.sriov_num_vfs,
         "isSriovVf": facts.is_vf,
         "rdma": bool(facts.rdma_devices),
+        PREFLIGHT: False,  # see `preflight`
     }
     sometimes: dict[str, AttributeValue | None] = {
         "driver": facts.driver or link.kind,

@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 
 from netclaim.cni import Chain, Endpoint, NetworkList, Result, pod_args
 from netclaim.cni.errors import PluginBusyError
-from netclaim.errors import PeerError, RequestError
+from netclaim.errors import HostError, PeerError, RequestError
 from netclaim.framework.contract import NetworkDriver
 from netclaim.kernel import Link, Monitor, NamespaceGoneError, open_netns
 from netclaim.model import (
@@ -38,7 +38,14 @@ from netclaim.network.bandwidth import BandwidthLimits, shown
 from netclaim.network.dad import DadHold
 from netclaim.network.device import device_name, find_by_device
 from netclaim.network.discover import GENERIC, follow, list_devices
-from netclaim.network.errors import LinkGoneError, NameTakenError, NotUndoneError, about
+from netclaim.network.errors import (
+    LinkGoneError,
+    NameTakenError,
+    NoCarrierError,
+    NotUndoneError,
+    UnfitNodeError,
+    about,
+)
 from netclaim.network.files import PluginFiles
 from netclaim.network.gate import NetworkGate
 from netclaim.network.guard import Guard
@@ -56,6 +63,7 @@ from netclaim.network.plan import InterfacePlan, network_to_undo, planned_networ
 from netclaim.network.plugin_checks import PluginChecks
 from netclaim.network.plugin_gc import PluginGc
 from netclaim.network.policy import Level
+from netclaim.network.preflight import with_conditions
 from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.network.shares import Share, has_alone, is_same_link, share_of
 from netclaim.network.strict import config_faults
@@ -213,29 +221,31 @@ class LinkDriver(NetworkDriver):
         leaving: list[Link] = []
         for request in requests:
             with about(request.device.key):
-                link = self._allocated(request, snapshot)
-                if link is None:
-                    network, used = await self._without_link(request, snapshot, level)
-                else:
-                    network, used = with_link(request, link), (link,)
-                self._guard.check(
-                    claim, request, used, snapshot, found=self._faults(claim, request)
-                )
-                self._plugin_checks.check_there(network)
-                with_wishes(network, request.wishes, request.wish_paths)  # or says which cannot
+                link, network, plan = await self._decide(claim, request, snapshot, level)
             if not request.trusted:
                 self._files.tidy(claim.namespace, network.name)
             self._made.note(network, {each.name for each in snapshot.links})
             if link is not None and moves_link(network):
                 leaving.append(link)
-            share = await self._share(request, link, snapshot)
-            plan = self._plan(claim, request, network, link, level=level, share=share)
-            with about(request.device.key):
-                await self._plugin_checks.check_status(planned_network(read_plan(plan)))
             plans.append(plan)
         if leaving:
             self._lent.keep(claim.uid, await snapshot.describe(leaving))
         return Prepared(claim=claim.ref, plans=tuple(plans))
+
+    async def preflight(self, claim: Claim) -> None:
+        """See whether link, configuration and policy would do. Again: looks again."""
+        level = self._guard.level_of(claim)
+        snapshot = await self._links.snapshot()
+        for request in read_claim(claim):
+            with about(request.device.key):
+                try:
+                    link, _, _ = await self._decide(claim, request, snapshot, level)
+                except HostError as error:
+                    if request.trusted:
+                        raise UnfitNodeError(str(error)) from error
+                    raise
+                if link is not None and self._health.lacks_carrier(link):
+                    raise NoCarrierError(link.name)
 
     async def unprepare(self, prepared: Prepared) -> None:
         """Let go of links that were lent. Again: does nothing."""
@@ -351,12 +361,30 @@ class LinkDriver(NetworkDriver):
             generic=self._settings.generic_device,
             judged=self._health.judged,
         )
+        devices = tuple(with_conditions(each, self._settings.preflight) for each in devices)
         if self._due is not None:
             self._due.cancel()
             self._due = None
         if (due_in_s := self._health.due_in_s) is not None:
             self._due = asyncio.get_running_loop().call_later(due_in_s, self._list_again)
         return devices
+
+    async def _decide(
+        self, claim: Claim, request: InterfaceRequest, snapshot: Snapshot, level: Level
+    ) -> tuple[Link | None, NetworkList, Plan]:
+        """Make the plan for one device, or raise what speaks against it. Changes nothing."""
+        link = self._allocated(request, snapshot)
+        if link is None:
+            network, used = await self._without_link(request, snapshot, level)
+        else:
+            network, used = with_link(request, link), (link,)
+        self._guard.check(claim, request, used, snapshot, found=self._faults(claim, request))
+        self._plugin_checks.check_there(network)
+        with_wishes(network, request.wishes, request.wish_paths)  # or says which cannot
+        share = await self._share(request, link, snapshot)
+        plan = self._plan(claim, request, network, link, level=level, share=share)
+        await self._plugin_checks.check_status(planned_network(read_plan(plan)))
+        return link, network, plan
 
     def _faults(self, claim: Claim, request: InterfaceRequest) -> Sequence[RequestError]:
         """List the mistakes in a configuration that no pod has yet; what runs has proved itself."""

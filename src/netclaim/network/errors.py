@@ -7,6 +7,9 @@
     └── NameTakenError    two interfaces of a pod cannot have one name
     PeerError
     └── LinkGoneError     the allocated link is not on the node now; it may come back
+    HostError
+    ├── NoCarrierError    the allocated link has no carrier, and its pod may go elsewhere
+    └── UnfitNodeError    the node lacks something that an admin's network needs
 
 The last three are refusals: where one is raised, nothing was done yet. A plugin's own failure is a
 CniError, and goes to the user in the plugin's own words.
@@ -15,17 +18,26 @@ CniError, and goes to the user in the plugin's own words.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from netclaim.errors import NetclaimError, PeerError, Reason, RequestError, worst_reason
-from netclaim.framework.contract import LaterError, NotBegunError
+from netclaim.errors import (
+    HostError,
+    NetclaimError,
+    PeerError,
+    Reason,
+    RequestError,
+    worst_reason,
+)
+from netclaim.framework.contract import LaterError, NotBegunError, UnfitError
 from netclaim.model.claim import DeviceKey
 
 __all__ = [
     "LinkGoneError",
     "NameTakenError",
+    "NoCarrierError",
     "NotUndoneError",
     "ParametersError",
     "PlanRefusedError",
     "PolicyError",
+    "UnfitNodeError",
     "about",
     "raise_all",
 ]
@@ -71,6 +83,19 @@ def raise_all(faults: Sequence[RequestError]) -> None:
             raise only
         case several:
             raise ParametersError(several)
+
+
+class NoCarrierError(HostError):
+    """A link has no carrier; its taint keeps others away."""
+
+    why: Reason = "device"
+
+    def __init__(self, link: str) -> None:
+        super().__init__(f"the link {link} has no carrier")
+
+
+class UnfitNodeError(UnfitError, HostError):
+    """The node lacks something that an admin's network needs."""
 
 
 class NameTakenError(NotBegunError, RequestError):

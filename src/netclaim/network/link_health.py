@@ -63,6 +63,10 @@ class LinkHealth:
         self._known = known
         return tuple(devices)
 
+    def lacks_carrier(self, link: Link) -> bool:
+        """Whether a link should have a carrier and has none."""
+        return self._is_watched(link) and lacks_carrier(link)
+
     @property
     def due_in_s(self) -> float | None:
         """How long until devices change although no link does; None: they will not."""
@@ -72,8 +76,7 @@ class LinkHealth:
 
     def _look(self, link: Link, before: _Known, settings: LinkSettings, now_s: float) -> _Known:
         patience = Patience(settings.flap_hold_s, settings.evict_after_s)
-        watched = not any(fnmatch.fnmatchcase(link.name, each) for each in settings.ignore_carrier)
-        there = not (watched and lacks_carrier(link))
+        there = not self.lacks_carrier(link)
         carrier = observed(before.carrier, there=there, now_s=now_s, patience=patience)
         if before.carrier.there and not there:
             self.losses.labels(self._driver).inc()
@@ -85,6 +88,10 @@ class LinkHealth:
         elif before.carrier.lost:
             log.info("discover.carrier_back", link=link.name)
         return _Known(carrier, link.oper_state)
+
+    def _is_watched(self, link: Link) -> bool:
+        ignored = self._settings.now.ignore_carrier
+        return not any(fnmatch.fnmatchcase(link.name, pattern) for pattern in ignored)
 
     def _log_eviction(self, link: Link, before: Carrier, now: Carrier) -> None:
         if now.evicting and not before.evicting:

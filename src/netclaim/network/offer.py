@@ -42,7 +42,6 @@ class LinkOffer:
     def __init__(self, settings: LiveSettings) -> None:
         self._live = settings
         self._has_shares = True  # whether the API server knows of them
-        self._speeds: dict[str, int] = {}  # that links had last, by device
         each = SLOT_DEVICES
         self.slot_devices = Gauge(each.name, each.text, each.label_names, registry=None)
         self.slot_devices.labels(settings.now.name).set(0)
@@ -111,15 +110,9 @@ class LinkOffer:
         return min(attachments, self._settings.slots.of(link) or SLOTS_DEFAULT)
 
     def _bandwidth(self, device: Device) -> int:
-        """The bandwidth to share out.
-
-        A link without a carrier has no speed to tell; what claims have of it, they have all the
-        same, so the last one counts.
-        """
-        if speed := speed_of(device):
-            self._speeds[device.name] = speed
+        """The bandwidth to share out, in bits per second; 0: none is."""
         setting = self._settings.link_bandwidth.of(_link(device))
-        return self._speeds.get(device.name, 0) if setting is None else setting
+        return speed_of(device) if setting is None else setting
 
 
 def _link(device: Device) -> str:

@@ -14,7 +14,7 @@ import msgspec
 from netclaim.errors import RequestError
 from netclaim.model.quantity import NANO, Quantity, QuantityError
 
-__all__ = ["PerLink", "read_bandwidths", "read_counts"]
+__all__ = ["PATTERN", "PerLink", "read_bandwidths", "read_counts"]
 
 PATTERN: Final = re.compile(r"[^\s/:%,=]+")  # what a link's name may hold, but for `,` and `=`
 WHOLE: Final = re.compile(r"[0-9]{1,9}", re.ASCII)

@@ -6,7 +6,6 @@ the field's value, or raises RequestError, which says what to write instead.
 
 import ipaddress
 import math
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +14,7 @@ from netclaim.errors import RequestError
 from netclaim.framework.settings import subdomain
 from netclaim.model.device_name import DOMAIN_MAX
 from netclaim.network.node import Network
+from netclaim.network.per_link import PATTERN
 from netclaim.plugins import PLUGIN_TYPES
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ __all__ = [
     "seconds_or_0",
 ]
 
-PATTERN: Final = re.compile(r"[^\s/:%,]+")  # what a link's name may hold, but for the comma
 ALL: Final = "all"
 
 

@@ -318,6 +318,23 @@ class LinkSettings:
             read=seconds_or_0,
         ),
     )
+    preflight: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            "NETCLAIM_PREFLIGHT",
+            "A link by its kernel name, or a pattern such as `ens*`, whose claims the driver "
+            "checks before the scheduler binds the pod to the node; `cni` is the generic device. "
+            "May be given several times. Needs the right to list and watch ResourceClaims, and "
+            "adds up to five seconds to the start of a pod.",
+            option="--preflight",
+            form="repeated",
+            metavar="NAME",
+            example="[eth1]",
+            live=True,
+            read=read_link_patterns,
+            said=list,
+        ),
+    )
     pod_netns: tuple[str, ...] = POD_NETNS
     """Patterns of the paths of pods' namespaces: links that lead into one are not offered."""
 

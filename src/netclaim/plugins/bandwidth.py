@@ -182,8 +182,11 @@ async def _limit_egress(
     limited = await find_link(host, name)
     if limited is None:
         raise PluginError(f"the link {name} is gone")
+    queue, watch, redirect = redirect_through(outside.index, limited.index, bucket)
+    await host.call(queue)
+    await host.call(watch)
     undoing.push_async_callback(_undo, host, delete_ingress(outside.index))
-    await host.batch(redirect_through(outside.index, limited.index, bucket))
+    await host.call(redirect)
     return limited
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "NODE",
     "POD",
     "REPLICA_SET",
+    "RULE",
     "SLICE",
     "STATEFUL_SET",
     "TEMPLATE",
@@ -100,6 +101,12 @@ SLICE: Final = Kind(
     _DRA,
     selectable=("spec.driver", "spec.nodeName"),
 )
+RULE: Final = Kind(
+    "DeviceTaintRule",
+    "devicetaintrules",
+    tuple(Address(GROUP, version) for version in ("v1", "v1beta2", "v1alpha3")),
+    has_status=True,
+)
 EVENT: Final = Kind(
     "Event",
     "events",
@@ -117,7 +124,7 @@ EVENT: Final = Kind(
 
 KINDS: Final = (
     NAMESPACE, NODE, POD, DEPLOYMENT, REPLICA_SET, STATEFUL_SET, DAEMON_SET, JOB, CLASS, CLAIM,
-    TEMPLATE, SLICE, EVENT,
+    TEMPLATE, SLICE, RULE, EVENT,
 )  # fmt: skip
 
 

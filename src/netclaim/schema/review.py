@@ -24,6 +24,7 @@ from netclaim.schema.kinds import (
     JOB,
     POD,
     REPLICA_SET,
+    RULE,
     SLICE,
     STATEFUL_SET,
     TEMPLATE,
@@ -31,7 +32,7 @@ from netclaim.schema.kinds import (
 )
 from netclaim.schema.metadata import check_labels, check_metadata, check_metadata_update
 from netclaim.schema.refusal import Fault, invalid
-from netclaim.schema.slice_rules import check_slice_spec
+from netclaim.schema.slice_rules import check_rule_spec, check_slice_spec
 from netclaim.schema.status_rules import check_claim_status
 from netclaim.schema.workload_rules import (
     check_event,
@@ -41,7 +42,7 @@ from netclaim.schema.workload_rules import (
     check_replicated,
 )
 
-__all__ = ["Review", "with_defaults"]
+__all__ = ["Review", "restamped", "with_defaults"]
 
 SPEC: Final = ("spec",)
 DEVICES: Final = (*SPEC, "devices")
@@ -49,7 +50,7 @@ EQUAL: Final = {"operator": "Equal"}
 LISTS: Final = ("bools", "ints", "strings", "versions")
 
 
-def with_defaults(obj: JsonObject, kind: Kind, now: str) -> JsonObject:
+def with_defaults(obj: JsonObject, kind: Kind, now: str) -> JsonObject:  # noqa: PLR0911 - a table
     """The object with what the API adds to it."""
     match kind.name:
         case "ResourceClaim":
@@ -58,8 +59,9 @@ def with_defaults(obj: JsonObject, kind: Kind, now: str) -> JsonObject:
             return _with_request_defaults(obj, "spec.spec")
         case "ResourceSlice":
             kept = edit(obj, "spec.devices.*.attributes.*", _without_lists)
-            stamp = {"timeAdded": now}
-            return dict(edit(kept, "spec.devices.*.taints.*", lambda taint, _: {**stamp, **taint}))
+            return _with_times(kept, "spec.devices.*.taints.*", now)
+        case "DeviceTaintRule":
+            return _with_times(obj, "spec.taint", now)
         case "Deployment" | "ReplicaSet" | "StatefulSet":
             return {**obj, "spec": {"replicas": 1, **obj.get("spec", {})}}
         case "Job":
@@ -67,6 +69,22 @@ def with_defaults(obj: JsonObject, kind: Kind, now: str) -> JsonObject:
             once = {} if "parallelism" in spec or "completions" in spec else {"completions": 1}
             return {**obj, "spec": {"parallelism": 1, **once, **spec}}
     return obj
+
+
+def _with_times(obj: JsonObject, taints: str, now: str) -> JsonObject:
+    return dict(edit(obj, taints, lambda taint, _: {"timeAdded": now, **taint}))
+
+
+def restamped(obj: JsonObject, old: JsonObject, kind: Kind) -> JsonObject:
+    """A changed object without a time at which its taint did not have its effect yet."""
+    if kind is not RULE:
+        return obj
+    taint, before = (one.get("spec", {}).get("taint", {}) for one in (obj, old))
+    same_time = taint.get("timeAdded") == before.get("timeAdded")
+    if taint.get("effect") == before.get("effect") or not same_time:
+        return obj
+    kept = {key: value for key, value in taint.items() if key != "timeAdded"}
+    return {**obj, "spec": {**obj["spec"], "taint": kept}}
 
 
 def _with_request_defaults(obj: JsonObject, spec: str) -> JsonObject:
@@ -143,6 +161,8 @@ class Review:
             yield from check_class_spec(spec, SPEC, self.cel)
         elif kind is SLICE:
             yield from check_slice_spec(spec, old, SPEC)
+        elif kind is RULE:
+            yield from check_rule_spec(spec, SPEC)
         elif kind in (DEPLOYMENT, REPLICA_SET, STATEFUL_SET, DAEMON_SET):
             yield from check_replicated(spec, old, SPEC)
         elif kind is JOB:

@@ -9,7 +9,7 @@ from typing import Final
 
 from netclaim.schema.kinds import Address, Kind
 from netclaim.schema.shape import Fields, Shape
-from netclaim.schema.shapes_dra import CLAIM_STATUS, CLASS_SPEC, claim_spec, slice_spec
+from netclaim.schema.shapes_dra import CLAIM_STATUS, CLASS_SPEC, RULE_SPEC, claim_spec, slice_spec
 from netclaim.schema.shapes_meta import ANYTHING, METADATA, TEXT
 from netclaim.schema.shapes_pod import POD_SPEC
 from netclaim.schema.shapes_workloads import WORKLOAD_SPECS
@@ -27,6 +27,7 @@ def _parts(*, flat: bool) -> Mapping[str, Mapping[str, Shape]]:
         "ResourceClaimTemplate": {"spec": Fields({"metadata": METADATA, "spec": claim})},
         "ResourceSlice": {"spec": slice_spec(flat=flat)},
         "DeviceClass": {"spec": CLASS_SPEC},
+        "DeviceTaintRule": {"spec": RULE_SPEC, "status": ANYTHING},
         "Pod": {"spec": POD_SPEC, "status": ANYTHING},
         **{name: {"spec": spec, "status": ANYTHING} for name, spec in WORKLOAD_SPECS.items()},
     }

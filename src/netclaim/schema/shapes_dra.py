@@ -15,7 +15,7 @@ from netclaim.schema.shapes_meta import (
     WHOLE,
 )
 
-__all__ = ["CLAIM_STATUS", "CLASS_SPEC", "claim_spec", "slice_spec"]
+__all__ = ["CLAIM_STATUS", "CLASS_SPEC", "RULE_SPEC", "claim_spec", "slice_spec"]
 
 NODE_SELECTOR: Final = Fields({"nodeSelectorTerms": ListOf(ANYTHING)})
 SELECTORS: Final = ListOf(Fields({"cel": Fields({"expression": TEXT})}))
@@ -187,6 +187,9 @@ def slice_spec(*, flat: bool) -> Fields:
     )
 
 
+RULE_SPEC: Final = Fields(
+    {"deviceSelector": Fields({"driver": TEXT, "pool": TEXT, "device": TEXT}), "taint": TAINT}
+)
 CLASS_SPEC: Final = Fields(
     {
         "selectors": SELECTORS,

@@ -28,7 +28,7 @@ from netclaim.schema.refusal import (
 )
 from netclaim.schema.rules import EFFECTS, check_each, check_set
 
-__all__ = ["check_slice_spec"]
+__all__ = ["check_rule_spec", "check_slice_spec"]
 
 DEVICES_MAX: Final = 128
 ADVANCED_DEVICES_MAX: Final = 64  # as soon as one has taints or draws from counters
@@ -175,6 +175,16 @@ def _check_taint(taint: JsonObject, at: Path) -> Iterator[Fault]:
         yield missing((*at, "effect"))
     elif effect not in EFFECTS:
         yield unsupported((*at, "effect"), effect, EFFECTS)
+
+
+def check_rule_spec(spec: JsonObject, at: Path) -> Iterator[Fault]:
+    """The spec of a DeviceTaintRule."""
+    selector = spec.get("deviceSelector") or {}
+    checks = (("driver", check_driver), ("pool", check_pool), ("device", check_label))
+    for key, check in checks:
+        if key in selector:
+            yield from check(selector[key], (*at, "deviceSelector", key))
+    yield from _check_taint(spec.get("taint") or {}, (*at, "taint"))
 
 
 def _check_counters(counters: JsonObject, name: str, at: Path) -> Iterator[Fault]:

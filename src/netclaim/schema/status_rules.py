@@ -36,7 +36,7 @@ from netclaim.schema.refusal import (
 )
 from netclaim.schema.rules import check_each, check_raw, check_set
 
-__all__ = ["check_claim_status", "without_stale_devices"]
+__all__ = ["check_claim_status", "device_id", "without_stale_devices"]
 
 STATUS: Final = ("status",)
 ALLOCATION: Final = (*STATUS, "allocation")

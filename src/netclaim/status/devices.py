@@ -150,7 +150,8 @@ def _attributes(attributes: Mapping[str, Mapping[str, Any]]) -> dict[str, str | 
 
 def _capacities(device: PublishedDevice, used_by: Iterable[ClaimUse]) -> Iterator[Capacity]:
     for name, amount in device.capacity.items():
-        consumed = (use.consumed_capacity.get(name) for use in used_by)
+        # What is there with admin access takes nothing from others.
+        consumed = (use.consumed_capacity.get(name) for use in used_by if not use.admin_access)
         yield Capacity(name=name, total=str(amount.value), used=_sum(consumed))
 
 

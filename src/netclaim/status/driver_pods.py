@@ -1,7 +1,7 @@
-"""Nodes whose driver does not do its work, though their links are still published. No I/O.
+"""Nodes whose driver does not do its work, though their links may still be published. No I/O.
 
-Slices outlast a driver that crashes, and for half a minute one that is uninstalled: their links
-look free, and pods that get one do not start. Limit: sees drivers that run as pods with the label
+Slices outlast a driver that crashes or leaves by half a minute or more: until then their links look
+free, and pods that get one do not start. Limit: sees drivers that run as pods with the label
 and the variable of the chart, in the namespaces that were listed; of others nothing is said.
 """
 
@@ -22,9 +22,9 @@ NAMES_SHOWN: Final = 5  # of nodes in one line
 def idle_drivers(
     found: Iterable[Mapping[str, Any]], publishing: Mapping[str, Collection[str]]
 ) -> Iterator[Problem]:
-    """Yield a problem for each driver with links on nodes where its pods do not work.
+    """Yield a problem for each driver whose pods do not work, on nodes where they should.
 
-    `publishing` has the nodes with links, by driver.
+    `publishing` has the nodes with links, by driver. On others, a pod may be starting.
     """
     by_driver: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for pod in found:
@@ -32,7 +32,11 @@ def idle_drivers(
             nodes = by_driver.setdefault(_driver_of(pod), {})
             nodes.setdefault(_spec(pod).get("nodeName") or "", []).append(pod)
     for driver, nodes in sorted(by_driver.items()):
-        here = {name: nodes[name] for name in sorted(nodes) if name in publishing.get(driver, ())}
+        here = {
+            name: nodes[name]
+            for name in sorted(nodes)
+            if name in publishing.get(driver, ()) or any(map(_crashes, nodes[name]))
+        }
         idle = {name: pods for name, pods in here.items() if not any(map(_works, pods))}
         leaving = {name: pods for name, pods in idle.items() if all(map(_is_leaving, pods))}
         broken = {name: pods for name, pods in idle.items() if name not in leaving}
@@ -45,15 +49,15 @@ def idle_drivers(
 def _broken(driver: str, nodes: Mapping[str, list[Mapping[str, Any]]]) -> Problem:
     pods = [next(pod for pod in each if not _is_leaving(pod)) for each in nodes.values()]
     reason = next(filter(None, map(_reason, pods)), "")
-    previous = " --previous" if reason else ""
+    previous = " --previous" if any(map(_crashes, pods)) else ""
     first = pods[0]["metadata"]
     return Problem(
         severity="error",
         kind="Driver",
         namespace="",
         name=driver,
-        message=f"not ready on {_listed(nodes)}{f' ({reason})' if reason else ''}: pods that get a"
-        " link there do not start",
+        message=f"not ready on {_listed(nodes)}{f' ({reason})' if reason else ''}: pods with claims"
+        " do not start there",
         hint=f"kubectl logs {first['name']} -n {first.get('namespace', '')}{previous}",
     )
 
@@ -99,10 +103,19 @@ def _is_leaving(pod: Mapping[str, Any]) -> bool:
     return bool(pod["metadata"].get("deletionTimestamp"))
 
 
+def _crashes(pod: Mapping[str, Any]) -> bool:
+    return not _works(pod) and any(each.get("restartCount") for each in _containers(pod))
+
+
 def _reason(pod: Mapping[str, Any]) -> str:
-    """Why the pod's container does not run, in kubelet's word."""
-    for each in (pod.get("status") or {}).get("containerStatuses") or ():
-        waiting = (each.get("state") or {}).get("waiting")
-        if waiting:
-            return str(waiting.get("reason", ""))
+    """Return why the pod's container does not run, in kubelet's word; nothing if it runs."""
+    for each in _containers(pod):
+        for state in ("waiting", "terminated"):
+            found = (each.get("state") or {}).get(state)
+            if found:
+                return str(found.get("reason", ""))
     return ""
+
+
+def _containers(pod: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    return (pod.get("status") or {}).get("containerStatuses") or ()

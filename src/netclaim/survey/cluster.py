@@ -8,7 +8,7 @@ all that decides about claims, and raises. Limit: each list is of one moment, no
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from netclaim.kube import (
     NODES,
@@ -16,6 +16,7 @@ from netclaim.kube import (
     Client,
     Cluster,
     ForbiddenError,
+    NotFoundError,
     Resource,
     Selection,
     connect,
@@ -26,6 +27,9 @@ from netclaim.manifests.conversion import Version, to_v1
 from netclaim.manifests.objects import Object
 
 __all__ = ["Found", "Wanted", "in_v1", "look", "read_cluster", "selection_of"]
+
+RULE: Final = "DeviceTaintRule"
+RULE_VERSIONS: Final[tuple[Version, ...]] = ("v1", "v1beta2")  # since 1.37, and 1.36
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,20 @@ async def read_cluster(cluster: Cluster, namespace: str) -> tuple[Object, ...]:
         ]
         async with asyncio.TaskGroup() as group:
             lists = [group.create_task(_list(client, one, version)) for one in wanted]
+            lists.append(group.create_task(_rules(client)))
     return tuple(found for task in lists for found in task.result())
+
+
+async def _rules(client: Client) -> list[Object]:
+    """List the DeviceTaintRules; none where the cluster has no such kind, or the user no say."""
+    for version in RULE_VERSIONS:
+        try:
+            return await _list(client, Selection(dra_resource(RULE, version)), version)
+        except NotFoundError:
+            continue
+        except ForbiddenError:
+            break
+    return []
 
 
 def selection_of(kind: str, version: Version, namespace: str = "", labels: str = "") -> Selection:

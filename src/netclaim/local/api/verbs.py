@@ -33,7 +33,7 @@ from netclaim.schema.refusal import (
     not_found,
     refuse_invalid,
 )
-from netclaim.schema.review import Review, with_defaults
+from netclaim.schema.review import Review, restamped, with_defaults
 from netclaim.schema.status_rules import without_stale_devices
 
 __all__ = ["STAMPS", "Verbs"]
@@ -221,7 +221,7 @@ class Verbs:
             rest = {key: value for key, value in body.items() if key != "status"}
             kept = {"status": old["status"]} if "status" in old else {}
             new = {**rest, **kept, "metadata": {**system, **users, **given_uid}}
-            new = with_defaults(new, kind, self._stamps.now())
+            new = with_defaults(restamped(new, old, kind), kind, self._stamps.now())
             faults = self._review.changed(new, old, kind)
         refuse_invalid(kind, before["name"], faults)
         return new

@@ -5,15 +5,20 @@ until none has anything to do.
 """
 
 import asyncio
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Final
 
 from netclaim.local.api.verbs import Verbs
+from netclaim.local.control.binding import paused_until
 from netclaim.local.control.claims import make_claims, release_claims
+from netclaim.local.control.evict import Evictions
 from netclaim.local.control.extended import make_extended_claims
 from netclaim.local.control.garbage import collect_garbage
 from netclaim.local.control.replicas import scale_deployments, scale_replica_sets
 from netclaim.local.control.schedule import UNSCHEDULABLE, schedule
 from netclaim.local.control.sets import keep_daemon_sets, scale_stateful_sets, start_jobs
+from netclaim.schema.kinds import POD
 
 __all__ = ["UNSCHEDULABLE", "control"]
 
@@ -34,10 +39,20 @@ PARTS: Final = (
 
 async def control(verbs: Verbs) -> None:
     """Keep the cluster's objects in order until cancelled."""
+    evictions = Evictions()
     while True:
         revision = verbs.store.revision
         for part in PARTS:
             part(verbs)
             await asyncio.sleep(0)  # a round over many pods must not hold up the API
-        await verbs.store.wait_after(revision)
+        with suppress(TimeoutError):  # a toleration or a pause is over
+            async with asyncio.timeout(_left_s(verbs, evictions.evict(verbs))):
+                await verbs.store.wait_after(revision)
         await asyncio.sleep(GATHER_S)
+
+
+def _left_s(verbs: Verbs, eviction: datetime | None) -> float | None:
+    """How long nothing is due; None for ever."""
+    pauses = (paused_until(pod) for pod in verbs.list(POD) if not pod["spec"].get("nodeName"))
+    times = [time for time in (eviction, *pauses) if time is not None]
+    return max(0.0, (min(times) - datetime.now(UTC)).total_seconds()) if times else None

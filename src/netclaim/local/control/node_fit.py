@@ -47,7 +47,7 @@ def _obstacle(spec: JsonObject, node: JsonObject) -> str:
                 return f"required node affinity does not match: {_terms(required)}"
         except (AllocationError, KeyError) as error:
             return f"required node affinity is invalid: {error}"
-    tolerations = [_toleration(one) for one in spec.get("tolerations") or ()]
+    tolerations = [Toleration.read(one) for one in spec.get("tolerations") or ()]
     for one in node.get("spec", {}).get("taints", ()):
         taint = Taint(one["key"], one["effect"], one.get("value", ""))
         if taint.effect in KEEPS_AWAY and not any(t.tolerates(taint) for t in tolerations):
@@ -71,12 +71,3 @@ def _terms(required: Mapping[str, Any]) -> str:
 def _requirement(one: Mapping[str, Any]) -> str:
     values = ", ".join(one.get("values") or ())
     return f"{one.get('key')} {one.get('operator')}" + (f" [{values}]" if values else "")
-
-
-def _toleration(one: Mapping[str, Any]) -> Toleration:
-    return Toleration(
-        key=one.get("key") or "",
-        operator=one.get("operator") or "Equal",
-        value=one.get("value") or "",
-        effect=one.get("effect") or "",
-    )

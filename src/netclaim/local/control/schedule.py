@@ -1,14 +1,15 @@
 """The embedded scheduler: a node for each pod, devices for its claims, by netclaim's allocator.
 
 Promise: a pod's claims are allocated and reserved before it gets its node, as in a real cluster;
-what stands in its way is written into its status and reported once in an event. Limit: of a pod it
-sees claims, nodeSelector, required node affinity and tolerations; among nodes that fit, the one
-with the fewest pods is taken.
+what stands in its way is written into its status and reported once in an event. A pod whose devices
+have binding conditions waits for them. Limit: of a pod it sees claims, nodeSelector, required node
+affinity and tolerations; among nodes that fit, the one with the fewest pods is taken.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from netclaim.allocator import (
@@ -20,16 +21,25 @@ from netclaim.allocator import (
     Holders,
     Node,
     Slice,
+    TaintRule,
     explain,
+    with_rules,
 )
 from netclaim.local.api.verbs import STAMPS, Verbs
+from netclaim.local.control.binding import (
+    FAILED,
+    binding_of,
+    conditions_of,
+    paused_until,
+    waits_on,
+)
 from netclaim.local.control.claims import FINALIZER, meant
 from netclaim.local.control.node_fit import node_takes, why_no_node
 from netclaim.local.control.why_not import why_not
 from netclaim.local.events import record
 from netclaim.local.node.claims import ClaimNotReadyError, claim_names
 from netclaim.model.claim import JsonObject
-from netclaim.schema.kinds import CLAIM, CLASS, NODE, POD, SLICE
+from netclaim.schema.kinds import CLAIM, CLASS, NODE, POD, RULE, SLICE
 
 __all__ = ["UNSCHEDULABLE", "schedule"]
 
@@ -55,18 +65,64 @@ def schedule(verbs: Verbs) -> None:
         if not pod["spec"].get("nodeName") and "deletionTimestamp" not in pod["metadata"]
     ]
     offers = _Offers(verbs) if pending else None
+    now = datetime.now(UTC)
     for pod in pending:
         assert offers is not None
+        if (until := paused_until(pod)) is not None:
+            if until > now:
+                continue
+            _forget_failure(verbs, pod)
         try:
             claims = _claims(verbs, pod)
+            if node := waits_on(pod, claims):
+                _bind(verbs, pod, claims, node)
+                continue
             placement = offers.place(pod, claims)
         except (_NoNodeError, ClaimNotReadyError) as error:
             _refuse(verbs, pod, str(error))
             continue
+        given = [_give(verbs, pod, claim, placement) for claim in claims]
+        if conditions_of(given):
+            _nominate(verbs, pod, placement.node)
+        _bind(verbs, pod, given, placement.node)
+
+
+def _bind(verbs: Verbs, pod: JsonObject, claims: Sequence[JsonObject], node: str) -> None:
+    """Give a pod its node, or wait for its devices, or take them away again."""
+    binding = binding_of(claims, datetime.now(UTC))
+    meta = pod["metadata"]
+    if binding.ready:
+        verbs.bind(verbs.get(POD, meta["name"], meta["namespace"]), node)
+    elif binding.failure:
         for claim in claims:
-            _give(verbs, pod, claim, placement)
-        meta = pod["metadata"]
-        verbs.bind(verbs.get(POD, meta["name"], meta["namespace"]), placement.node)
+            _take_back(verbs, pod, claim)
+        _refuse(verbs, pod, binding.failure, reason=FAILED)
+
+
+def _forget_failure(verbs: Verbs, pod: JsonObject) -> None:
+    """Take away what a pod's condition says about devices that failed to bind."""
+    status = pod["status"]
+    others = [one for one in status["conditions"] if one.get("reason") != FAILED]
+    changed = {**pod, "status": {**status, "conditions": others}}
+    verbs.replace(POD, changed, pod, manager=MANAGER, subresource="status")
+
+
+def _nominate(verbs: Verbs, pod: JsonObject, node: str) -> None:
+    """Note for which node the pod's devices are being made ready."""
+    now = verbs.get(POD, pod["metadata"]["name"], pod["metadata"]["namespace"])
+    status = {**now.get("status", {}), "nominatedNodeName": node}
+    verbs.replace(POD, {**now, "status": status}, now, manager=MANAGER, subresource="status")
+    text = f"waiting for binding conditions for device on node {node}"
+    record(verbs, pod, "BindingConditionsPending", text, by=MANAGER)
+
+
+def _take_back(verbs: Verbs, pod: JsonObject, claim: JsonObject) -> None:
+    """Take a claim's reservation from a pod, and its devices if nobody else has it."""
+    status = claim["status"]
+    kept = [one for one in status.get("reservedFor", ()) if one["uid"] != pod["metadata"]["uid"]]
+    left = {**status, "reservedFor": kept} if kept else {}
+    changed = {**claim, "status": left}
+    verbs.replace(CLAIM, changed, claim, manager=MANAGER, subresource="status")
 
 
 def _claims(verbs: Verbs, pod: JsonObject) -> list[JsonObject]:
@@ -94,7 +150,10 @@ class _Offers:
         self._nodes = [(found, Node.read(found)) for found in verbs.list(NODE)]
         self._load = Counter(found["spec"].get("nodeName") for found in verbs.list(POD))
         self._allocator = Allocator(
-            [Slice.read(found) for found in verbs.list(SLICE)],
+            with_rules(
+                [Slice.read(found) for found in verbs.list(SLICE)],
+                [TaintRule.read(found) for found in verbs.list(RULE)],
+            ),
             [DeviceClass.read(found) for found in verbs.list(CLASS)],
             Holders(Claim.read(found) for found in verbs.list(CLAIM)),
         )
@@ -111,7 +170,8 @@ class _Offers:
             raise _NoNodeError(str(error)) from error
         if not decision.schedulable:
             raise _NoNodeError(why_not([explain(self._allocator, read, node) for node in nodes]))
-        node = min(decision.placements, key=lambda name: self._load[name])
+        failed = pod.get("status", {}).get("nominatedNodeName", "")  # if any, others come first
+        node = min(decision.placements, key=lambda name: (name == failed, self._load[name]))
         self._load[node] += 1
         allocations = decision.placements[node].allocations()
         for allocation in allocations:
@@ -119,8 +179,8 @@ class _Offers:
         return _Placement(node, allocations)
 
 
-def _give(verbs: Verbs, pod: JsonObject, claim: JsonObject, placement: _Placement) -> None:
-    """Write a claim's allocation and the pod's reservation."""
+def _give(verbs: Verbs, pod: JsonObject, claim: JsonObject, placement: _Placement) -> JsonObject:
+    """Write a claim's allocation and the pod's reservation; return the claim."""
     meta = claim["metadata"]
     mine = [one for one in placement.allocations if one.claim.uid == meta["uid"]]
     if FINALIZER not in meta.get("finalizers", ()):
@@ -138,18 +198,19 @@ def _give(verbs: Verbs, pod: JsonObject, claim: JsonObject, placement: _Placemen
     if user not in status.get("reservedFor", ()):
         status = {**status, "reservedFor": [*status.get("reservedFor", ()), user]}
     changed = {**claim, "status": status}
-    verbs.replace(CLAIM, changed, claim, manager=MANAGER, subresource="status")
+    return verbs.replace(CLAIM, changed, claim, manager=MANAGER, subresource="status")
 
 
-def _refuse(verbs: Verbs, pod: JsonObject, message: str) -> None:
+def _refuse(verbs: Verbs, pod: JsonObject, message: str, *, reason: str = UNSCHEDULABLE) -> None:
     now = verbs.get(POD, pod["metadata"]["name"], pod["metadata"]["namespace"])
     status = now.get("status", {})
     others = [c for c in status.get("conditions", ()) if c["type"] != "PodScheduled"]
     condition = {
         "type": "PodScheduled",
         "status": "False",
-        "reason": UNSCHEDULABLE,
+        "reason": reason,
         "message": message,
+        **({"lastTransitionTime": STAMPS.now()} if reason == FAILED else {}),
     }
     if condition in status.get("conditions", ()):
         return

@@ -5,11 +5,22 @@ device. Devices of other classes are left out where there are devices of the rig
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
-from netclaim.allocator import DeviceReport, NodeReport, NotSelected, Reason, RequestReport
+from netclaim.allocator import (
+    CounterShort,
+    DeviceReport,
+    NodeReport,
+    NotSelected,
+    Reason,
+    RequestReport,
+    UsedUp,
+)
 from netclaim.allocator.cel.trace import Reading
 
 __all__ = ["why_not"]
+
+PARTS_MAX: Final = 3  # claims that have the rest of a device, whoever has most first
 
 
 def why_not(reports: Sequence[NodeReport]) -> str:
@@ -64,7 +75,11 @@ def _is_of_another_class(device: DeviceReport) -> bool:
 
 def _texts(reason: Reason) -> Iterator[tuple[str, str]]:
     """A reason in words that are the same for all devices it is true of, and what it found."""
-    if not isinstance(reason, NotSelected):
+    if isinstance(reason, UsedUp | CounterShort):
+        parts = sorted(reason.parts, key=lambda part: part.amount, reverse=True)
+        more = [f"{len(parts) - PARTS_MAX} more claims"] if len(parts) > PARTS_MAX else []
+        yield reason.need, "; ".join([reason.left, *map(str, parts[:PARTS_MAX]), *more])
+    elif not isinstance(reason, NotSelected):
         yield str(reason), ""
     elif not reason.clauses:
         yield f"`{reason.selector.expression}` is false", ""

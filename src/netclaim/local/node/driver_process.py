@@ -17,7 +17,7 @@ from netclaim.errors import PeerError
 from netclaim.local.machine import NodePlace, enter_node
 from netclaim.local.topology import Link
 
-__all__ = ["DriverEndedError", "DriverOptions", "driver_process"]
+__all__ = ["DriverEndedError", "DriverOptions", "ProgramOptions", "driver_process"]
 
 TAIL_LINES: Final = 5  # enough for a program's last words, little enough to be read
 FOREIGN: Final = ("NETCLAIM_", "KUBE", "NODE_NAME")  # variables that mean another cluster
@@ -38,24 +38,44 @@ class DriverOptions:
 
     def command(self, place: NodePlace, pod_subnets: Sequence[str]) -> list[str]:
         """The driver's command line on a node."""
-        directory = place.directory
         return [
             sys.executable, "-m", "netclaim", "driver",
             f"--driver-name={self.name}",
-            f"--node-name={place.name}",
-            f"--kubeconfig={self.kubeconfig}",
-            f"--state-dir={directory / 'state'}",
-            f"--kubelet-dir={place.kubelet_dir}",
-            f"--nri-socket={place.nri_socket}",
-            f"--cdi-dir={directory / 'cdi'}",
-            f"--run-dir={directory / 'run'}",
-            f"--cni-conf-dir={directory / 'net.d'}",
-            "--runtime-hook=nri",  # the embedded runtime has no network configuration of its own
-            "--log-format=text",
+            *_common(place, self.kubeconfig),
             *(f"--pod-network={subnet}" for subnet in pod_subnets),
             *(f"--cni-bin-dir={directory}" for directory in self.cni_bin_dirs),
             *self.flags,
         ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramOptions:
+    """A driver that is a Python program of its own, built on the framework."""
+
+    name: str
+    kubeconfig: Path
+    command_line: tuple[str, ...]  # the program and its own options
+
+    def command(self, place: NodePlace, _: Sequence[str]) -> list[str]:
+        """The program's command line on a node."""
+        return [sys.executable, *self.command_line, *_common(place, self.kubeconfig)]
+
+
+def _common(place: NodePlace, kubeconfig: Path) -> list[str]:
+    """What every driver that is built on the framework is told of its node."""
+    directory = place.directory
+    return [
+        f"--node-name={place.name}",
+        f"--kubeconfig={kubeconfig}",
+        f"--state-dir={directory / 'state'}",
+        f"--kubelet-dir={place.kubelet_dir}",
+        f"--nri-socket={place.nri_socket}",
+        f"--cdi-dir={directory / 'cdi'}",
+        f"--run-dir={directory / 'run'}",
+        f"--cni-conf-dir={directory / 'net.d'}",
+        "--runtime-hook=nri",  # the embedded runtime has no network configuration of its own
+        "--log-format=text",
+    ]
 
 
 @asynccontextmanager

@@ -1,0 +1,259 @@
+"""Shares of links, allocated by kube-scheduler and by netclaim: 1,000 over 100 nodes.
+
+Boots a lab of one node and adds a hundred that are only objects, each with a link of 10 Gbit/s for
+32 attachments. A thousand pods, each with a claim for 100M, are there before the scheduler starts;
+its rate is from the first to the last pod that has a node, API calls included, with the limit of
+its API client (50 calls a second) out of the way. The same objects then go to netclaim's embedded
+scheduler, whose API server is in the same process, and to the allocator alone. CPU seconds are
+those of the process that decides; on a shared machine they are what to compare.
+"""
+
+import gc
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from threading import Timer
+from typing import Any, NamedTuple
+
+from benchmarks.table import Row, print_table
+from lab.cluster import Lab
+from lab.processes import Processes
+from lab.progress import Progress
+from netclaim.allocator import Allocator, Claim, DeviceClass, Holders, Node, Slice
+from netclaim.local.api import Store, Verbs
+from netclaim.local.control.schedule import schedule
+from netclaim.schema.expressions import CelExpressions
+from netclaim.schema.kinds import CLAIM, CLASS, NAMESPACE, NODE, POD, SLICE
+from netclaim.schema.review import Review
+
+__all__ = ["main"]
+
+NODES = 100
+SHARES = 1000
+DRIVER = "bench.example.com"
+API = "resource.k8s.io/v1"
+SCHEDULER = "kube-scheduler"
+NO_LIMIT = ("--kube-api-qps=10000", "--kube-api-burst=10000")
+LIMIT_S = 600
+TOPOLOGY = """\
+nodes: [solo]
+networks:
+- {name: primary, subnet: 172.18.0.0/24, links: {solo: eth0}}
+"""
+
+
+class Rate(NamedTuple):
+    """How long a thousand shares took: by the clock, and on a processor."""
+
+    wall_s: float
+    cpu_s: float
+
+    def row(self, what: str) -> Row:
+        """Return a row of the table."""
+        per_s, per_cpu = SHARES / self.wall_s, SHARES / self.cpu_s
+        return Row(what, f"{per_s:.0f} a second, {per_cpu:.0f} a CPU second")
+
+
+def named(kind: str, name: str, version: str = API, **fields: Any) -> dict[str, Any]:
+    """Return an object."""
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, **fields}
+
+
+def node(index: int) -> dict[str, Any]:
+    """Return a node that is only an object."""
+    return named("Node", f"fake-{index:03d}", "v1")
+
+
+def node_slice(index: int) -> dict[str, Any]:
+    """Return the slice of a node: one link that can be shared."""
+    name = f"fake-{index:03d}"
+    bandwidth = {"default": "300M", "validRange": {"min": "1M", "step": "1M"}}
+    capacity = {
+        "attachments": {
+            "value": "32",
+            "requestPolicy": {"default": "1", "validValues": ["1", "32"]},
+        },
+        "bandwidth": {"value": "10G", "requestPolicy": bandwidth},
+    }
+    attributes = {"name": {"string": "eth1"}, "kind": {"string": "ethernet"}}
+    device = {
+        "name": "eth1",
+        "attributes": attributes,
+        "capacity": capacity,
+        "allowMultipleAllocations": True,
+    }
+    pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "nodeName": name, "pool": pool, "devices": [device]}
+    return named("ResourceSlice", f"{name}-{DRIVER}", spec=spec)
+
+
+def device_class() -> dict[str, Any]:
+    """Return the class."""
+    selectors = [{"cel": {"expression": f'device.driver == "{DRIVER}"'}}]
+    return named("DeviceClass", "bench", spec={"selectors": selectors})
+
+
+def claim(index: int) -> dict[str, Any]:
+    """Return a claim for a share."""
+    expression = f'device.attributes["{DRIVER}"].name == "eth1"'
+    exactly = {
+        "deviceClassName": "bench",
+        "selectors": [{"cel": {"expression": expression}}],
+        "capacity": {"requests": {"bandwidth": "100M"}},
+    }
+    spec = {"devices": {"requests": [{"name": "nic", "exactly": exactly}]}}
+    return named("ResourceClaim", f"share-{index:04d}", spec=spec)
+
+
+def pod(index: int) -> dict[str, Any]:
+    """Return the pod that uses it; nothing keeps these nodes ready, so it tolerates everything."""
+    used = [{"name": "net", "resourceClaimName": f"share-{index:04d}"}]
+    spec = {
+        "containers": [{"name": "main", "image": "none"}],
+        "resourceClaims": used,
+        "tolerations": [{"operator": "Exists"}],
+    }
+    return named("Pod", f"pod-{index:04d}", "v1", spec=spec)
+
+
+@contextmanager
+def lab() -> Iterator[Lab]:
+    """A lab of one node, gone afterwards."""
+    with tempfile.TemporaryDirectory() as directory:
+        topology = Path(directory) / "one.yaml"
+        topology.write_text(TOPOLOGY)
+        made = Lab("bench-shares", Progress())
+        made.up(topology, port=0)
+        try:
+            yield made
+        finally:
+            made.down()
+
+
+def kube_scheduler() -> Rate:
+    """Let the real scheduler do it."""
+    with lab() as made:
+        kubectl = made.kubectl()
+        made.stop(SCHEDULER)
+
+        def create(objects: list[dict[str, Any]]) -> None:
+            text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+            kubectl("create", "--filename=-", "--validate=false", stdin=text)
+
+        create([node(index) for index in range(NODES)])
+        enough = {"cpu": "1000", "memory": "1Ti", "pods": "10000"}
+        ready = {"allocatable": enough, "conditions": [{"type": "Ready", "status": "True"}]}
+        status = [{**node(index), "status": ready} for index in range(NODES)]
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": status})
+        kubectl("apply", "--server-side", "--subresource=status", "--filename=-", stdin=text)
+        create([device_class(), *(node_slice(index) for index in range(NODES))])
+        create([claim(index) for index in range(SHARES)])
+        create([pod(index) for index in range(SHARES)])
+        with bound_pods(made) as bound:
+            component = made.component(SCHEDULER)
+            unlimited = replace(component, command=(*component.command, *NO_LIMIT))
+            with made.state.alone():
+                process = Processes(made.state).start(unlimited)
+            times = list(islice(bound, SHARES))
+        if len(times) < SHARES:
+            raise SystemExit(f"only {len(times)} of {SHARES} pods have a node")
+        return Rate(times[-1] - times[0], cpu_seconds(process.pid))
+
+
+@contextmanager
+def bound_pods(made: Lab) -> Iterator[Iterator[float]]:
+    """Watch pods: yields the time when each gets its node."""
+    form = '{.metadata.name}{" "}{.spec.nodeName}{"\\n"}'
+    command = [str(made.binaries.path("kubectl")), f"--kubeconfig={made.state.kubeconfig}"]
+    command += ["get", "pods", "--watch-only", f"--output=jsonpath={form}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watch:
+        limit = Timer(LIMIT_S, watch.kill)
+        limit.start()
+        try:
+            yield _times(watch)
+        finally:
+            limit.cancel()
+            watch.kill()
+
+
+def _times(watch: "subprocess.Popen[str]") -> Iterator[float]:
+    assert watch.stdout is not None
+    seen: set[str] = set()
+    for line in watch.stdout:
+        words = line.split()  # the node is the second one, if there is one
+        if len(words) > 1 and words[0] not in seen:
+            seen.add(words[0])
+            yield time.monotonic()
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return what a process has used so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def embedded_scheduler() -> Rate:
+    """Let netclaim's embedded scheduler do it, with every write through its API."""
+    verbs = Verbs(Store(), Review(CelExpressions()))
+    verbs.create(NAMESPACE, named("Namespace", "default", "v1"), manager="bench")
+    kinds = (
+        (CLASS, [device_class()]),
+        (NODE, [node(index) for index in range(NODES)]),
+        (SLICE, [node_slice(index) for index in range(NODES)]),
+        (CLAIM, [claim(index) for index in range(SHARES)]),
+        (POD, [{**pod(index)} for index in range(SHARES)]),
+    )
+    for kind, objects in kinds:
+        for one in objects:
+            verbs.create(kind, one, manager="bench")
+    gc.collect()
+    began, cpu = time.monotonic(), time.process_time()
+    schedule(verbs)
+    rate = Rate(time.monotonic() - began, time.process_time() - cpu)
+    waiting = sum(not one["spec"].get("nodeName") for one in verbs.list(POD))
+    if waiting:
+        raise SystemExit(f"{waiting} of {SHARES} pods have no node")
+    return rate
+
+
+def allocator_alone() -> Rate:
+    """Ask the allocator for every node that fits, and take the one with the fewest pods."""
+    nodes = [Node.read(node(index)) for index in range(NODES)]
+    slices = [Slice.read(node_slice(index)) for index in range(NODES)]
+    claims = [Claim.read(claim(index)) for index in range(SHARES)]
+    holders = Holders()
+    allocator = Allocator(slices, [DeviceClass.read(device_class())], holders)
+    load = dict.fromkeys((one.name for one in nodes), 0)
+    gc.collect()
+    began, cpu = time.monotonic(), time.process_time()
+    for wanted in claims:
+        placements = allocator.decide([wanted], nodes).placements
+        chosen = min(placements, key=lambda name: load[name])
+        load[chosen] += 1
+        (allocation,) = placements[chosen].allocations()
+        holders.hold(wanted, allocation.object)
+    return Rate(time.monotonic() - began, time.process_time() - cpu)
+
+
+def main() -> None:
+    """Measure and print."""
+    theirs, embedded, alone = kube_scheduler(), embedded_scheduler(), allocator_alone()
+    rows = [
+        theirs.row("kube-scheduler, API server and etcd beside it"),
+        embedded.row("netclaim's embedded scheduler, API included"),
+        alone.row("netclaim's allocator alone, every node tried"),
+        Row("embedded / kube-scheduler, by the clock", f"{theirs.wall_s / embedded.wall_s:.1f}"),
+        Row("embedded / kube-scheduler, by CPU", f"{theirs.cpu_s / embedded.cpu_s:.1f}"),
+    ]
+    print_table(f"{SHARES} shares over {NODES} nodes", rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Claims of the whole cluster as they are written, of which only a few matter.
+
+The API server cannot select claims by the node that they were allocated on. Promise: an event whose
+text lacks `word` is passed over without being read, and nothing is kept of any, so that memory does
+not grow with the cluster; a claim that matters is yielded as it is at the start, and after each
+change at least once. A cut, a silent or a refusing server is waited out with growing pauses.
+Limit: says nothing of claims that are gone. A server that forbids it from the start, or goes on to,
+raises ForbiddenError.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from typing import Final
+
+import msgspec
+
+from netclaim.errors import PeerError
+from netclaim.kube.errors import (
+    ForbiddenError,
+    MalformedReplyError,
+    NotFoundError,
+    Status,
+    UnauthorizedError,
+    UnreachableError,
+    error_of_status,
+)
+from netclaim.kube.resource import Selection
+from netclaim.kube.watch import Pace, Source
+from netclaim.model.claim import JsonObject
+
+__all__ = ["follow_claims"]
+
+ANY: Final = "0"  # a version: all objects as the server's cache has them, then their changes
+REFUSALS_MAX: Final = 5  # in a row; a server that is just starting refuses everybody for a moment
+
+
+class _Meta(msgspec.Struct, frozen=True):
+    resource_version: str = msgspec.field(name="resourceVersion")
+
+
+class _Head(msgspec.Struct, frozen=True):
+    metadata: _Meta
+
+
+class _Event(msgspec.Struct, frozen=True):
+    type: str
+    object: msgspec.Raw
+
+
+_event_decoder = msgspec.json.Decoder(_Event)
+_head_decoder = msgspec.json.Decoder(_Head)
+_object_decoder = msgspec.json.Decoder(dict[str, object])
+_status_decoder = msgspec.json.Decoder(Status)
+
+
+async def follow_claims(
+    source: Source,
+    selection: Selection,
+    word: bytes,
+    *,
+    opened: Callable[[], None],
+    pace: Pace | None = None,
+) -> AsyncGenerator[JsonObject, None]:
+    """Yield the claims whose text has `word`, without end. `opened` is called when it works."""
+    pace = pace or Pace()
+    version, failures, worked = ANY, 0, False
+    while True:
+        timeout_s = pace.watch_s * pace.chance.uniform(1.0, 1.5)
+        try:
+            async with source.watch(
+                selection,
+                resource_version=version,
+                timeout_s=timeout_s,
+                idle_s=timeout_s + pace.grace_s,
+            ) as stream:
+                opened()
+                heard, worked = False, True
+                async for lines in stream:
+                    for line in lines:
+                        event = _read(line)
+                        version, heard, failures = _version(event), True, 0
+                        if word in line and event.type in {"ADDED", "MODIFIED"}:
+                            yield _object_decoder.decode(event.object)
+            if not heard:
+                raise UnreachableError("the watch of claims ended without an event")
+        except NotFoundError:
+            raise
+        except PeerError as error:
+            failures += 1
+            refused = isinstance(error, ForbiddenError | UnauthorizedError)
+            if refused and (not worked or failures >= REFUSALS_MAX):
+                raise
+            if not isinstance(error, UnreachableError):
+                version = ANY  # too old, perhaps
+            await pace.sleep(pace.pause_s(failures, 0.0))
+
+
+def _read(line: bytes) -> _Event:
+    try:
+        event = _event_decoder.decode(line)
+        if event.type == "ERROR":
+            raise error_of_status(_status_decoder.decode(event.object))
+    except msgspec.DecodeError as error:
+        raise MalformedReplyError(
+            f"a watch sent something that is not an event: {error}"
+        ) from error
+    return event
+
+
+def _version(event: _Event) -> str:
+    try:
+        return _head_decoder.decode(event.object).metadata.resource_version
+    except msgspec.DecodeError as error:
+        raise MalformedReplyError(f"a watch sent something without a version: {error}") from error
