@@ -8,7 +8,7 @@ from typing import Any
 from lab.cluster import Lab
 from lab.drivers import DEFAULT_DRIVER
 from lab.kubectl import Kubectl
-from tests.cluster.claims import pod, simple_claim
+from tests.cluster.claims import claim, macvlan, parameters, pod, request, simple_claim
 from tests.cluster.drivers import wait_claim, wait_event
 
 ATTRIBUTES = f'device.attributes["{DEFAULT_DRIVER}"]'
@@ -56,18 +56,23 @@ def test_attribute_that_no_device_has(lab: Lab, kubectl: Kubectl, driver: str) -
 
 def test_allocated_and_taken(lab: Lab, kubectl: Kubectl, driver: str) -> None:
     """A claim that has its device says for whom; another one for the same device says by whom."""
-    kubectl.apply(simple_claim("first"), pod("has", "first"))
+    alone = {"requests": {"attachments": "2"}}
+    given = {"nic": parameters(macvlan("first"))}
+    kubectl.apply(claim("first", given, [request("nic", "eth1", capacity=alone)]))
+    kubectl.apply(pod("has", "first"))
     wait_claim(kubectl, "first", "True")
     space = kubectl.namespace
     told = explain(lab, "-n", space)
     assert told.returncode == 0, told.stderr
     assert told.stdout == (
-        f"pod {space}/has: allocated: first has kind-worker/eth1, which pod has uses\n"
+        f"pod {space}/has: allocated: first has kind-worker/eth1 (attachments 32, bandwidth 312M), "
+        "which pod has uses\n"
     )
     # As if it were applied: the file's claim on the cluster's devices.
     later = json.dumps(simple_claim("second"))
     told = explain(lab, "-f", "-", "-n", space, stdin=later)
     assert told.returncode == 1, told.stderr
     assert told.stdout.splitlines()[1] == (
-        f"nearest: kind-worker/eth1: taken by claim {space}/first, which pod has uses"
+        "nearest: kind-worker/eth1: capacity attachments: needs 1 (the default of its request "
+        f"policy), 0 of 32 free; claim {space}/first, which pod has uses, has 32"
     )

@@ -373,11 +373,15 @@ class LinkDriver(NetworkDriver):
     ) -> tuple[Link | None, NetworkList, Plan]:
         """Make the plan for one device, or raise what speaks against it. Changes nothing."""
         link = self._allocated(request, snapshot)
+        found = self._faults(claim, request)
         if link is None:
             network, used = await self._without_link(request, snapshot, level)
         else:
-            network, used = with_link(request, link), (link,)
-        self._guard.check(claim, request, used, snapshot, found=self._faults(claim, request))
+            used = (link,)
+            if link.index in snapshot.carriers:  # asking for it alone would not help
+                self._guard.check(claim, request, used, snapshot, found=found)
+            network = with_link(request, link)
+        self._guard.check(claim, request, used, snapshot, found=found)
         self._plugin_checks.check_there(network)
         with_wishes(network, request.wishes, request.wish_paths)  # or says which cannot
         share = await self._share(request, link, snapshot)
