@@ -1,6 +1,7 @@
 """The chart as files: its prose, its schema and its versions agree with each other."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,16 @@ def test_schema_has_no_value_that_is_gone() -> None:
                 check(inner, values[key], here)
 
     check(SCHEMA, VALUES, "")
+
+
+def test_documented_settings_exist() -> None:
+    """Values in docs/install.md name settings that the driver has, in the file and in the table."""
+    page = (CHART.parents[1] / "docs" / "install.md").read_text()
+    blocks = re.findall(r'```yaml title="values.yaml"\n(.*?)```', page, re.DOTALL)
+    named = {key for block in blocks for key in yaml.safe_load(block).get("settings", {})}
+    named |= set(re.findall(r"`settings\.(\w+):", page))
+    assert {"attachments", "linkFilter", "policy"} <= named
+    assert named <= SCHEMA["properties"]["settings"]["properties"].keys()
 
 
 def test_chart_installs_this_version() -> None:
