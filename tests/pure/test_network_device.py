@@ -56,6 +56,7 @@ EVERY_ATTRIBUTE: dict[str, AttributeValue] = {
     "sriovVfs": 2,
     "isSriovVf": True,
     "rdma": True,
+    "preflight": False,
     "driver": "mlx5_core",
     "alias": "rack a",
     "ipv4": "10.0.0.5/24",
@@ -126,6 +127,7 @@ def test_what_every_link_has_is_always_there() -> None:
         "sriovVfs": 0,
         "isSriovVf": False,
         "rdma": False,
+        "preflight": False,
     }
 
 
