@@ -11,19 +11,18 @@ those of the process that decides; on a shared machine they are what to compare.
 import gc
 import json
 import os
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
+from datetime import datetime
 from pathlib import Path
-from threading import Timer
 from typing import Any, NamedTuple
 
 from benchmarks.table import Row, print_table
 from lab.cluster import Lab
+from lab.kubectl import Kubectl
 from lab.processes import Processes
 from lab.progress import Progress
 from netclaim.allocator import Allocator, Claim, DeviceClass, Holders, Node, Slice
@@ -156,41 +155,28 @@ def kube_scheduler() -> Rate:
         create([device_class(), *(node_slice(index) for index in range(NODES))])
         create([claim(index) for index in range(SHARES)])
         create([pod(index) for index in range(SHARES)])
-        with bound_pods(made) as bound:
-            component = made.component(SCHEDULER)
-            unlimited = replace(component, command=(*component.command, *NO_LIMIT))
-            with made.state.alone():
-                process = Processes(made.state).start(unlimited)
-            times = list(islice(bound, SHARES))
-        if len(times) < SHARES:
-            raise SystemExit(f"only {len(times)} of {SHARES} pods have a node")
-        return Rate(times[-1] - times[0], cpu_seconds(process.pid))
+        component = made.component(SCHEDULER)
+        unlimited = replace(component, command=(*component.command, *NO_LIMIT))
+        with made.state.alone():
+            process = Processes(made.state).start(unlimited)
+        wait_bound(kubectl)
+        return Rate(seconds_of_binding(kubectl), cpu_seconds(process.pid))
 
 
-@contextmanager
-def bound_pods(made: Lab) -> Iterator[Iterator[float]]:
-    """Watch pods: yields the time when each gets its node."""
-    form = '{.metadata.name}{" "}{.spec.nodeName}{"\\n"}'
-    command = [str(made.binaries.path("kubectl")), f"--kubeconfig={made.state.kubeconfig}"]
-    command += ["get", "pods", "--watch-only", f"--output=jsonpath={form}"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watch:
-        limit = Timer(LIMIT_S, watch.kill)
-        limit.start()
-        try:
-            yield _times(watch)
-        finally:
-            limit.cancel()
-            watch.kill()
+def wait_bound(kubectl: Kubectl) -> None:
+    """Return when every pod has a node."""
+    limit = time.monotonic() + LIMIT_S
+    while left := kubectl("get", "pods", "--field-selector=spec.nodeName=", "--output=name"):
+        if time.monotonic() > limit:
+            raise SystemExit(f"{len(left.split())} of {SHARES} pods have no node")
+        time.sleep(1)  # each look costs the API server something
 
 
-def _times(watch: "subprocess.Popen[str]") -> Iterator[float]:
-    assert watch.stdout is not None
-    seen: set[str] = set()
-    for line in watch.stdout:
-        words = line.split()  # the node is the second one, if there is one
-        if len(words) > 1 and words[0] not in seen:
-            seen.add(words[0])
-            yield time.monotonic()
+def seconds_of_binding(kubectl: Kubectl) -> float:
+    """Return the time from the first pod that was given a node to the last, by their events."""
+    events = kubectl.items("events", "--field-selector=reason=Scheduled")
+    times = sorted(datetime.fromisoformat(one["eventTime"]) for one in events)
+    return (times[-1] - times[0]).total_seconds()
 
 
 def cpu_seconds(pid: int) -> float:

@@ -201,9 +201,13 @@ ROWS: Final = (
         (
             Panel(
                 "Published devices",
-                "Devices in ResourceSlices, for each node.",
+                "Devices in ResourceSlices, for each node; slots are devices of links that the "
+                "cluster cannot share out otherwise.",
                 "short",
-                (Query(gauge("netclaim_published_devices", "node"), "{{node}}"),),
+                (
+                    Query(gauge("netclaim_published_devices", "node"), "{{node}}"),
+                    Query(gauge("netclaim_slot_devices", "node"), "slots of {{node}}"),
+                ),
                 width=6,
             ),
             Panel(

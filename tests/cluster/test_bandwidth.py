@@ -10,7 +10,7 @@ from lab.cluster import Lab
 from lab.driver_set import DriverSet
 from lab.drivers import netclaim_driver
 from lab.kubectl import Kubectl
-from lab.traffic import loaded, rate
+from lab.traffic import TOLERANCE, fair_rate, loaded
 from netclaim.kernel import Netns, open_netns
 from tests.cluster.claims import claim, device_class, macvlan, parameters, pod
 from tests.cluster.drivers import eventually, journal_rows, wait_claim, wait_event
@@ -73,10 +73,10 @@ def inside(lab: Lab, node: str, kubectl: Kubectl, name: str) -> Iterator[tuple[N
 def check_both_ways(bits: int, near: tuple[Netns, str], far: tuple[Netns, str]) -> None:
     """A pod sends and receives within a tenth of what it claimed."""
     (near_netns, near_address), (far_netns, far_address) = near, far
-    sent = rate(near_netns, far_netns, far_address, expected=bits)
-    assert 0.9 * bits <= sent <= 1.1 * bits
-    received = rate(far_netns, near_netns, near_address, expected=bits)
-    assert 0.9 * bits <= received <= 1.1 * bits
+    sent = fair_rate(near_netns, far_netns, far_address, expected=bits)
+    assert abs(sent - 1) <= TOLERANCE
+    received = fair_rate(far_netns, near_netns, near_address, expected=bits)
+    assert abs(received - 1) <= TOLERANCE
 
 
 def test_shares_get_what_they_claim(lab: Lab, limited: Kubectl) -> None:
@@ -91,8 +91,8 @@ def test_shares_get_what_they_claim(lab: Lab, limited: Kubectl) -> None:
     ):
         check_both_ways(100_000_000, slow, far)
         with loaded(slow[0], *far):
-            sent = rate(fast[0], *far, expected=300_000_000)
-        assert 0.9 <= sent / 300_000_000 <= 1.1
+            sent = fair_rate(fast[0], *far, expected=300_000_000)
+        assert abs(sent - 1) <= TOLERANCE
         check_both_ways(300_000_000, fast, far)
     (device,) = limited.get("resourceclaim", "fast")["status"]["devices"]
     assert device["data"]["bandwidth"] == "300M"

@@ -1,8 +1,10 @@
 """Shares of a link are held to their bandwidth, both ways, and leave nothing behind."""
 
+import asyncio
 import json
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from lab.traffic import rate
+from lab.traffic import TOLERANCE, fair_rate
 from netclaim.kernel import Netns, Rtnl, find_link
 from netclaim.kernel.link_limit import is_limited
 from netclaim.model import Attachment, Plan
@@ -129,11 +131,11 @@ def limited(netns: Netns, ifname: str, bits: int = BITS) -> bool:
 
 
 def check_rates(pod: Netns, outside: Netns, version: int = 4, protocol: str = "tcp") -> None:
-    """Payload flows both ways at no more than the limit, and not much less."""
+    """Payload flows both ways at the limit, within a tenth."""
     ways = ((pod, outside, OUTSIDE[version]), (outside, pod, INSIDE[version]))
     for sender, receiver, address in ways:
-        measured = rate(sender, receiver, address, expected=BITS, protocol=protocol)
-        assert 0.90 * BITS <= measured <= 1.02 * BITS
+        part = fair_rate(sender, receiver, address, expected=BITS, protocol=protocol)
+        assert abs(part - 1) <= TOLERANCE
 
 
 def test_a_macvlan_is_limited_both_ways(
@@ -192,6 +194,33 @@ def test_two_shares_in_one_pod(node: Netns, pod: Netns, outside: Netns, driver: 
     check_rates(pod, outside)
     run_on(node, lambda: driver.detach(first))
     assert kinds(pod) == {""}
+
+
+def test_pods_of_one_claim_divide_its_bandwidth(
+    node: Netns, pod: Netns, driver: LinkDriver, tmp_path: Path, cni_plugins: Path
+) -> None:
+    """Each has an equal part while they run, also by a driver that was restarted meanwhile."""
+    with fresh_netns() as other:
+
+        async def attach_both() -> list[Attachment]:
+            plan = with_bandwidth(await plan_for(driver, claim_for(OTHER)))
+            pods = (pod_of(pod), pod_of(other, "demo-b", "6c8d1957"))
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(driver.attach(plan, each)) for each in pods]
+            return [task.result() for task in tasks]
+
+        first, second = run_on(node, attach_both)
+        assert limited(pod, "net1", BITS // 2)
+        assert limited(other, "net1", BITS // 2)
+        assert metrics(driver)["netclaim_link_limits_bits_per_second"] == BITS
+
+        later = driver_for(tmp_path / "state", cni_plugins)
+        for each in (first, second):
+            assert run_on(node, partial(later.is_attached, each))
+        assert limited(pod, "net1", BITS // 2)
+        run_on(node, lambda: later.detach(second))
+        assert limited(pod, "net1", BITS)
+        assert metrics(later)["netclaim_limits_restored_total"] == 0
 
 
 def test_a_link_that_is_not_limited_has_no_queue(

@@ -27,7 +27,6 @@ from netclaim.model.claim import Consumer
 from netclaim.network import LinkDriver
 from tests.embedded.kernel_support import fresh_netns, ip, ip_json
 from tests.embedded.network_support import driver_for, host_local, leases, pod_of, run_on
-from tests.pure.framework_node import node_in
 from tests.pure.framework_parts import ScriptedDriver, Stage, moved, stage_in
 from tests.pure.network_parts import DRIVER, TYPED, claim_of, config_of, device_of
 
@@ -154,6 +153,14 @@ def status_of(stage: Stage, claim: Claim) -> JsonObject:
     return device_statuses(report, "NetworkInterface")[0]
 
 
+async def refused(stage: Stage, pod: PodSandbox, why: str) -> None:
+    """Attach, which fails, and roll back as the runtime's hooks do; nothing is left to undo."""
+    with pytest.raises(AttachError, match=why):
+        await stage.attacher.attach(pod)
+    await stage.attacher.release_sandbox(pod)
+    assert stage.journal.leases == {}
+
+
 def test_eight_links_for_one_request(
     node: Netns, pods: tuple[Netns, ...], state: Path, tmp_path: Path
 ) -> None:
@@ -197,16 +204,13 @@ def test_one_that_fails_undoes_the_others(
     first, second = (pod_of(ns, name, name) for ns, name in zip(pods[:2], "ab", strict=True))
 
     async def scenario() -> None:
-        async with node_in(tmp_path, driver=wired(state)) as here:
-            here.stage.claims.claims = {each.name: each for each in (greedy, modest)}
-            await here.stage.preparer.prepare(greedy.ref)
-            with pytest.raises(AttachError, match=r"no IP addresses available"):
-                await here.run(first)
+        async with stage_in(tmp_path, greedy, modest, driver=wired(state)) as stage:
+            await stage.preparer.prepare(greedy.ref)
+            await refused(stage, first, "no IP addresses available")
             assert links_in(pods[0]) == {}
             assert leases(state) == []
-            assert here.stage.journal.leases == {}
-            await here.stage.preparer.prepare(modest.ref)
-            await here.run(second)
+            await stage.preparer.prepare(modest.ref)
+            await stage.attacher.attach(second)
             assert links_in(pods[1]).keys() == {f"net{number}" for number in range(7)}
             assert len(leases(state)) == 7
 
@@ -224,12 +228,9 @@ def test_links_that_left_the_node_come_back_together(
     pod = pod_of(pods[0], "a")
 
     async def scenario() -> None:
-        async with node_in(tmp_path, driver=wired(state)) as here:
-            here.stage.claims.claims = {claim.name: claim}
-            await here.stage.preparer.prepare(claim.ref)
-            with pytest.raises(AttachError, match=r"already has an interface named 'net5'"):
-                await here.run(pod)
-            assert here.stage.journal.leases == {}
+        async with stage_in(tmp_path, claim, driver=wired(state)) as stage:
+            await stage.preparer.prepare(claim.ref)
+            await refused(stage, pod, "already has an interface named 'net5'")
 
     run_on(node, scenario)
     assert links_in(pods[0]).keys() == {"net5", "other"}

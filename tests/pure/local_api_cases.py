@@ -22,6 +22,7 @@ DRA = "/apis/resource.k8s.io/v1"
 CLAIMS = f"{DRA}/namespaces/NS/resourceclaims"
 TEMPLATES = f"{DRA}/namespaces/NS/resourceclaimtemplates"
 CLASSES, SLICES = f"{DRA}/deviceclasses", f"{DRA}/resourceslices"
+RULES = f"{DRA}/devicetaintrules?dryRun=All"  # so that no rule of a test taints a device
 BETA_CLAIMS = "/apis/resource.k8s.io/v1beta1/namespaces/NS/resourceclaims"
 PODS = "/api/v1/namespaces/NS/pods"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/NS/deployments"
@@ -392,6 +393,26 @@ CLASS_SPECS: dict[str, Any] = {
 }
 
 
+TAINT = {"key": "example.com/x", "effect": "NoSchedule"}
+RULE_SPECS: dict[str, Any] = {
+    "good": {"deviceSelector": {"driver": "d.example.com", "device": "eth1"}, "taint": TAINT},
+    "for everything": {"deviceSelector": {}, "taint": {**TAINT, "value": "y", "effect": "None"}},
+    "for nothing": {"taint": {**TAINT, "effect": "NoExecute"}},
+    "no taint": {"deviceSelector": {}},
+    "no spec": None,
+    "no key": {"taint": {"effect": "NoSchedule"}},
+    "no effect": {"taint": {"key": "a"}},
+    "odd effect": {"taint": {"key": "a", "effect": "Sometimes"}},
+    "effect no text": {"taint": {"key": "a", "effect": 5}},
+    "odd value": {"taint": {**TAINT, "value": "a b"}},
+    "odd names": {
+        "deviceSelector": {"driver": "a b", "pool": "a//b", "device": "A_b"},
+        "taint": TAINT,
+    },
+    "by class": {"deviceSelector": {"deviceClassName": "c"}, "taint": TAINT},
+}
+
+
 def pod(spec: Any, name: str = "x") -> dict[str, Any]:
     """A pod that no node takes."""
     nowhere = {"nodeSelector": {"no": "where"}}
@@ -572,6 +593,10 @@ CASES: tuple[Case, ...] = (
             ),
         )
         for name, spec in CLASS_SPECS.items()
+    ),
+    *(
+        Case(f"rule: {name}", (create(RULES, dra("DeviceTaintRule", "r-ID", spec)),))
+        for name, spec in RULE_SPECS.items()
     ),
     Case(
         "class in a namespace",

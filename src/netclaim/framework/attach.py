@@ -7,37 +7,39 @@ time, and what that leaves behind is undone by the next call for the sandbox or 
 does it know whether a failure is rolled back; whoever does calls `tell_failure` afterwards.
 """
 
-import asyncio
-from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 
-import msgspec
 import structlog
 
-from netclaim.errors import NetclaimError, PeerError, RequestError, worst_reason
+from netclaim.framework.attempt import (
+    AttachError,
+    Attempt,
+    Failure,
+    NoNamespaceError,
+    carry_out,
+    failure_texts,
+)
 from netclaim.framework.contract import NetworkDriver, NotBegunError
 from netclaim.framework.detach import Detacher, DetachError, Reports
 from netclaim.framework.fairness import HookTime, NotYetError
 from netclaim.framework.journal import Journal
 from netclaim.framework.limits import Limits
 from netclaim.framework.locks import KeyedLock
-from netclaim.framework.logs import brief, explain
+from netclaim.framework.logs import brief
 from netclaim.framework.marks import ContainerFacts, SandboxMarks
 from netclaim.framework.metrics import Metrics
 from netclaim.framework.netns import HasNetns
 from netclaim.framework.pod_plans import NotPreparedError, PodPlans
+from netclaim.framework.presence import Presence
 from netclaim.framework.records import Lease, pods_of
 from netclaim.framework.subject import (
     claim_fields,
     claims_fields,
     concerning,
-    doing,
     pod_fields,
 )
-from netclaim.model.attachment import Attachment, AttachmentKey
-from netclaim.model.claim import DeviceKey
+from netclaim.model.attachment import Attachment
 from netclaim.model.plan import Plan
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
@@ -45,55 +47,6 @@ from netclaim.model.prepared import ClaimRef
 __all__ = ["AttachError", "Attacher", "NoNamespaceError"]
 
 log = structlog.get_logger()
-
-
-class AttachError(PeerError):
-    """Devices of a pod could not be attached; each one's own error is in `errors`."""
-
-    def __init__(self, errors: Mapping[AttachmentKey, Exception], text: str) -> None:
-        super().__init__(text)
-        self.errors = errors
-        self.why = worst_reason(errors.values())
-
-
-class NoNamespaceError(RequestError):
-    """A sandbox without a network namespace of its own has claims on interfaces."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the pod is on the node's own network and cannot have interfaces of its own; "
-            "remove hostNetwork or the claim"
-        )
-
-
-@dataclass(slots=True)
-class _Attempt:
-    """An attach of what a sandbox has not got yet, and how far it got."""
-
-    missing: list[Plan]
-    begun: bool = False  # whether the driver was called
-    done: list[Attachment] = field(default_factory=list)
-    errors: dict[AttachmentKey, Exception] = field(default_factory=dict)
-
-    def claims(self) -> frozenset[str]:
-        """The claims of what was missing."""
-        return frozenset(plan.claim.uid for plan in self.missing)
-
-    def blamed(self) -> frozenset[str]:
-        """The claims whose own devices failed or were cut off."""
-        if not self.begun:
-            return frozenset()
-        done = {(each.plan.claim.uid, each.plan.device.key) for each in self.done}
-        wanted = {(plan.claim.uid, plan.device.key) for plan in self.missing}
-        return frozenset(claim_uid for claim_uid, _ in wanted - done)
-
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """What the claims are to say of a failed attach, and the claims to blame; None: not tried."""
-
-    texts: Mapping[str, Mapping[DeviceKey, str]]  # by claim
-    blamed: frozenset[str] | None
 
 
 class Attacher:
@@ -125,9 +78,10 @@ class Attacher:
         self._hook_time = hook_time
         self._limits = limits
         self._has_netns = has_netns
+        self._presence = Presence(driver, journal)
         # By pod: its sandboxes take each other's devices back, and would wait for each other.
         self._locks = KeyedLock()
-        self._failures: dict[str, _Failure] = {}  # by sandbox, until they are told
+        self._failures: dict[str, Failure] = {}  # by sandbox, until they are told
 
     async def attach(self, pod: PodSandbox, *, hooked: bool = False) -> None:
         """Attach whatever the pod has not got yet. Again: returns at once.
@@ -138,7 +92,7 @@ class Attacher:
         """
         async with self._at(pod):
             plans = await self._plans.of(pod)
-            attempt = _Attempt([plan for plan in plans if not self._is_attached(plan, pod)])
+            attempt = Attempt([plan for plan in plans if not self._is_attached(plan, pod)])
             if attempt.missing:
                 if hooked:
                     self._check_time(attempt, pod)
@@ -146,8 +100,8 @@ class Attacher:
                     self._limits.check_pod(pod, len(plans))
                     await self._attach_missing(attempt, pod)
                 except BaseException as error:
-                    texts = _texts(attempt.missing, pod, error)
-                    self._failures[pod.id] = _Failure(texts, attempt.blamed())
+                    texts = failure_texts(attempt.missing, pod, error)
+                    self._failures[pod.id] = Failure(texts, attempt.blamed())
                     raise
             if plans:
                 self._marks.note_complete(pod.id)
@@ -214,7 +168,7 @@ class Attacher:
         The next attach of the sandbox, or `finish`, undoes what is left of them.
         """
         async with self._at(pod):
-            lost = await self._lost(pod)
+            lost = await self._presence.lost(pod)
             await self._journal.put_leases(Lease(each, "detaching") for each in lost)
             if lost:
                 self._marks.note_incomplete(pod.id)
@@ -232,20 +186,8 @@ class Attacher:
         Again: looks again.
         """
         async with self._at(pod):
-            plans = await self._plans.of(pod)
-            errors: dict[AttachmentKey, Exception] = {
-                (plan.claim.uid, pod.id, plan.device.key): PeerError(
-                    f"the pod lacks its interface on {plan.device.device}"
-                )
-                for plan in plans
-                if not self._is_attached(plan, pod)
-            }
-            for lease in self._journal.leases_of_sandbox(pod.id):
-                if lease.done:
-                    try:
-                        await self._driver.check(lease.attachment)
-                    except NetclaimError as error:
-                        errors[lease.attachment.key] = error
+            missing = [p for p in await self._plans.of(pod) if not self._is_attached(p, pod)]
+            errors = await self._presence.faults(pod, missing)
         if errors:
             text = brief("; ".join(sorted({str(error) for error in errors.values()})))
             raise AttachError(errors, text)
@@ -258,11 +200,8 @@ class Attacher:
         Of `unreported` plans the driver itself may know whether, and how, they were carried out.
         """
         async with self._at(pod):
-            asked = [await self._driver.recall(plan, pod) for plan in unreported]
-            recalled = [each for each in asked if each is not None]
-            known = {each.key: each for each in (*attachments, *recalled)}
-            unknown = [a for key, a in known.items() if key not in self._journal.leases]
-            there = [a for a in unknown if await self._driver.is_attached(a)]
+            recalled = await self._presence.recalled(pod, unreported)
+            there = await self._presence.unknown([*attachments, *recalled])
             await self._journal.put_leases(Lease(attachment, "attached") for attachment in there)
             if there:
                 self._marks.note_begun(pod.id)
@@ -300,15 +239,7 @@ class Attacher:
             async with self._locks.hold(pod.uid):
                 yield
 
-    async def _lost(self, pod: PodSandbox) -> list[Attachment]:
-        """What a sandbox had and does not have any more."""
-        return [
-            lease.attachment
-            for lease in self._journal.leases_of_sandbox(pod.id)
-            if lease.done and not await self._driver.is_attached(lease.attachment)
-        ]
-
-    def _check_time(self, attempt: _Attempt, pod: PodSandbox) -> None:
+    def _check_time(self, attempt: Attempt, pod: PodSandbox) -> None:
         """Refuse claims that have to wait; those that say nothing about it yet are to say so."""
         try:
             self._hook_time.check_claims(
@@ -316,7 +247,7 @@ class Attacher:
             )
         except NotYetError as error:
             silent = [p for p in attempt.missing if p.claim.uid not in self._journal.reports]
-            self._failures[pod.id] = _Failure(_texts(silent, pod, error), blamed=None)
+            self._failures[pod.id] = Failure(failure_texts(silent, pod, error), blamed=None)
             raise
 
     def _is_ready(self, claim_uid: str) -> bool:
@@ -324,7 +255,7 @@ class Attacher:
         report = self._journal.reports.get(claim_uid)
         return report is not None and all(device.ready for device in report.devices)
 
-    async def _attach_missing(self, attempt: _Attempt, pod: PodSandbox) -> None:
+    async def _attach_missing(self, attempt: Attempt, pod: PodSandbox) -> None:
         if pod.netns is None:
             raise NoNamespaceError
         await self._release_earlier(pod)
@@ -348,15 +279,13 @@ class Attacher:
                 raise
             log.warning("detach.postponed", error=str(error))
 
-    async def _attach_all(self, attempt: _Attempt, pod: PodSandbox) -> None:
+    async def _attach_all(self, attempt: Attempt, pod: PodSandbox) -> None:
         self._marks.note_begun(pod.id)
         begun = [Attachment(plan=plan, pod=pod) for plan in attempt.missing]
         await self._journal.put_leases(Lease(attachment, "attaching") for attachment in begun)
         attempt.begun = True
+        await carry_out(self._driver, begun, attempt)
         done, errors = attempt.done, attempt.errors
-        async with asyncio.TaskGroup() as group:
-            for attachment in begun:
-                group.create_task(self._attach_one(attachment, done, errors))
         await self._journal.put_leases(
             (Lease(attachment, "attached") for attachment in done),
             dropped=(key for key, error in errors.items() if isinstance(error, NotBegunError)),
@@ -369,23 +298,6 @@ class Attacher:
         claims = {each.plan.claim.uid: each.plan.claim for each in done}
         log.info("attach.done", **claims_fields(claims.values()), devices=len(done))
 
-    async def _attach_one(
-        self,
-        begun: Attachment,
-        done: list[Attachment],
-        errors: dict[AttachmentKey, Exception],
-    ) -> None:
-        plan, pod = begun.plan, begun.pod
-        try:
-            with doing("attach", plan.claim, pod):
-                attachment = await self._driver.attach(plan, pod)
-        except Exception as error:  # noqa: BLE001 (the driver's code; told and undone)
-            explain("attach.failed", error, **claim_fields(plan.claim), at=plan.where)
-            errors[begun.key] = error
-        else:
-            # Plan and pod are ours: what is undone later is what was begun.
-            done.append(msgspec.structs.replace(attachment, plan=plan, pod=pod))
-
     def _is_known(self, lease: Lease) -> bool:
         return lease.attachment.key in self._journal.leases
 
@@ -397,18 +309,3 @@ class Attacher:
         """Under the pod's lock nobody is at work on these: they are leftovers."""
         here = self._journal.leases_of_sandbox(sandbox_id)
         return [lease for lease in here if not lease.done]
-
-
-def _texts(
-    plans: Iterable[Plan], pod: PodSandbox, error: BaseException
-) -> Mapping[str, Mapping[DeviceKey, str]]:
-    """Why each device is not there, by claim: its own error, or that it shares another's."""
-    own = error.errors if isinstance(error, AttachError) else {}
-    shared = str(error) or "interrupted before it finished"
-    if own:
-        shared = f"rolled back: {shared}"
-    failures: defaultdict[str, dict[DeviceKey, str]] = defaultdict(dict)
-    for plan in plans:
-        key = (plan.claim.uid, pod.id, plan.device.key)
-        failures[plan.claim.uid][plan.device.key] = brief(str(own.get(key, shared)))
-    return failures

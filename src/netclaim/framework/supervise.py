@@ -14,18 +14,20 @@ from typing import Final, TypeVar
 
 import structlog
 
-from netclaim.errors import HostError, PeerError
+from netclaim.errors import HostError, NetclaimError, PeerError
 from netclaim.framework.clock import Clock
 from netclaim.framework.metric_table import Retried
 from netclaim.framework.metrics import Metrics
 
-__all__ = ["TRANSIENT", "Backoff", "Standing", "retry", "supervise"]
+__all__ = ["PASSING", "STARTING", "TRANSIENT", "Backoff", "Standing", "retry", "supervise"]
 
 log = structlog.get_logger()
 
 T = TypeVar("T")
 
 TRANSIENT: Final = (PeerError, ConnectionError, TimeoutError)
+# What does not end the process when a part fails of it.
+PASSING: Final = (NetclaimError, OSError, TimeoutError)
 STEADY_S: Final = 5.0  # a part that fails again does so at once; one that runs for so long is well
 
 
@@ -44,6 +46,10 @@ class Backoff:
         while True:
             yield delay_s * (1 + self.spread * clock.jitter())
             delay_s = min(delay_s * self.factor, self.max_s)
+
+
+# Another process of the driver gives its journal back within its grace period of 20 s.
+STARTING: Final = Backoff(first_s=0.2, max_s=2.0)
 
 
 async def retry(

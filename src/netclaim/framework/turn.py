@@ -15,13 +15,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 import structlog
 
-from netclaim.chained import AttachServer, Installer, program_path
-from netclaim.chained.files import replace_file
-from netclaim.errors import HostError, NetclaimError
+from netclaim.chained import AttachServer, Installer
+from netclaim.errors import HostError
 from netclaim.framework.clock import Clock
 from netclaim.framework.contract import Driver, NetworkDriver
 from netclaim.framework.discover import follow_devices
@@ -29,35 +27,35 @@ from netclaim.framework.journal import Journal, open_journal
 from netclaim.framework.kube_api import ApiSource
 from netclaim.framework.listing import list_once
 from netclaim.framework.metrics import Metrics
+from netclaim.framework.node_watch import NodeWatch
 from netclaim.framework.parts import Network, Parts, build
 from netclaim.framework.records import KnownNode
 from netclaim.framework.relay import RelayedCalls, RelayedClaims, RelayedHooks
 from netclaim.framework.retire import Retirement
 from netclaim.framework.runtime_places import RuntimePlaces
+from netclaim.framework.runtime_ways import (
+    installer_for,
+    keep_installed,
+    put_program,
+    wait_for_way,
+)
 from netclaim.framework.seat import Seat, ask_for_seat
 from netclaim.framework.settings import Settings
 from netclaim.framework.store import JournalBusyError, JournalError, is_locked
-from netclaim.framework.supervise import Backoff, Standing, retry, supervise
+from netclaim.framework.supervise import PASSING, STARTING, Backoff, Standing, retry, supervise
 from netclaim.kubelet import HealthBoard
-from netclaim.model.claim import JsonObject
-from netclaim.model.node import NodeFacts
 
 __all__ = ["Turns"]
 
 log = structlog.get_logger()
 
 BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
-# Another process of the driver gives its journal back within its grace period of 20 s.
-STARTING: Final = Backoff(first_s=0.2, max_s=2.0)
 ASKING: Final = Backoff(first_s=1.0, max_s=15.0)  # a process that hangs is killed by kubelet
 HOOKS_S: Final = 2.5  # the runtime's hooks are over by then
 CALLS_S: Final = 5.0  # attaches that take longer are begun again by the next process
 SIT_S: Final = 5.0  # the successor waits for nothing but the answer; it takes milliseconds
 LINGER_S: Final = 3.0  # kubelet looks at its plugins once a second
 SIT_LOOK_S: Final = 0.05
-# What does not end the process when a part fails of it.
-PASSING: Final = (NetclaimError, OSError, TimeoutError)
-PROGRAM_MODE: Final = 0o755
 
 
 @dataclass(slots=True)
@@ -78,6 +76,7 @@ class Turns:
     claims: RelayedClaims = field(init=False)
     calls: RelayedCalls = field(default_factory=RelayedCalls)
     installer: Installer | None = field(init=False)
+    watch: NodeWatch = field(init=False)
     standing: Standing = field(init=False)  # what is wrong with the parts
     running: list[asyncio.Task[None]] = field(default_factory=list)
     leading: bool = False
@@ -86,12 +85,19 @@ class Turns:
     _gave_s: float | None = None  # when the seat was given to a newer process
     _known: asyncio.Event = field(default_factory=asyncio.Event)
     _callable: asyncio.Event = field(default_factory=asyncio.Event)
-    _settings_changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
         self.claims = RelayedClaims(self.driver.name)
-        self.installer = _installer(self.driver, self.settings)
+        self.installer = installer_for(self.driver, self.settings)
         self.standing = Standing(self.clock)
+        self.watch = NodeWatch(
+            self.driver,
+            self.api,
+            self.settings.node_name,
+            server=self.server,
+            clock=self.clock,
+            metrics=self.metrics,
+        )
 
     async def wait_known(self) -> None:
         """Return once it is known whether this process works, or another one does."""
@@ -103,7 +109,7 @@ class Turns:
 
     def note_settings(self) -> None:
         """The driver's settings have changed, and with them perhaps what it asks of the node."""
-        self._settings_changed.set()
+        self.watch.look_again()
 
     async def run(self) -> None:
         """Take one turn after another, until cancelled."""
@@ -203,15 +209,7 @@ class Turns:
         if journal.node is not None:
             return journal.node
         self.waits_for = f"waiting for the API server at {self.server}"
-        node = await retry(
-            "node", self._ask_node, backoff=STARTING, clock=self.clock, metrics=self.metrics
-        )
-        await journal.put_node(node)
-        return node
-
-    async def _ask_node(self) -> KnownNode:
-        found = await (await self.api()).get_node(self.settings.node_name)
-        return KnownNode(found["metadata"]["uid"], await _node_facts(found, self.server))
+        return await self.watch.ask(journal)
 
     async def _work(
         self, journal: Journal, node: KnownNode, seat: Seat, server: AttachServer | None
@@ -247,7 +245,7 @@ class Turns:
             log.info("seat.taken", driver=self.driver.name)
             ends = [
                 group.create_task(seat.wait_asked()),
-                group.create_task(self._refresh_node(journal, node)),
+                group.create_task(self.watch.follow(journal, node)),
             ]
             try:
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -301,7 +299,7 @@ class Turns:
     async def _engage_network(
         self, network: Network, group: asyncio.TaskGroup, stack: AsyncExitStack
     ) -> None:
-        await asyncio.to_thread(_put_program, RuntimePlaces.of(self.settings, self.driver.name))
+        await asyncio.to_thread(put_program, RuntimePlaces.of(self.settings, self.driver.name))
         await stack.enter_async_context(network.attaching)
         self.hooks.engage(network.hooks)
         self.calls.engage(network.calls)
@@ -311,7 +309,7 @@ class Turns:
             self._keep(group, "list", partial(list_once, network.runtime, note))
         if self.installer is not None:
             watching = self.settings.runtime_hook != "nri"
-            keeping = partial(_keep_installed, self.installer, watching=watching)
+            keeping = partial(keep_installed, self.installer, watching=watching)
             self._keep(group, "runtime-hook", keeping)
 
     async def _disengage(
@@ -331,105 +329,13 @@ class Turns:
             await server.drain(CALLS_S)
         self.calls.engage(None)
 
-    async def _refresh_node(self, journal: Journal, node: KnownNode) -> None:
-        """Ask for the node as often as the driver wants to; returns if it is another one."""
-        known = node
-        while True:
-            now = await retry(
-                "node",
-                self._ask_node,
-                backoff=Backoff(),
-                clock=self.clock,
-                metrics=self.metrics,
-                retried=PASSING,
-            )
-            if now != known:
-                await self._learn_node(journal, now)
-            if now.uid != node.uid:
-                break
-            known = now
-            await self._until_aged()
-        log.warning("serve.node_replaced", node=self.settings.node_name)
-
-    async def _learn_node(self, journal: Journal, node: KnownNode) -> None:
-        self.driver.learn_node(node.facts)
-        try:
-            await journal.put_node(node)
-        except JournalError as error:  # it is asked for again at the next start
-            log.warning("serve.node_not_kept", error=str(error))
-
-    async def _until_aged(self) -> None:
-        """Wait until what is known of the node may be too old for the driver; most never mind."""
-        age_s = self.driver.node_age_s
-        if age_s is None:
-            await self._settings_changed.wait()
-        else:
-            # Spread: a new version is rolled out on all nodes at about the same time.
-            await self.clock.sleep(age_s * (1 - self.clock.jitter() / 4))
-        self._settings_changed.clear()
-
     async def wait_hooked(self) -> None:
         """Return once the runtime would tell us of a pod that starts, in one way or the other.
 
         A runtime accepts a plugin only between its calls; one that lasts must not keep kubelet from
         the driver while the other way is open.
         """
-        ways = []
-        if self.settings.runtime_hook != "cni":
-            ways.append(asyncio.ensure_future(self.hooked()))
-        if self.settings.runtime_hook != "nri" and self.installer is not None:
-            ways.append(asyncio.ensure_future(self.installer.wait_installed()))
-        try:
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for way in ways:
-                way.cancel()
-
-
-async def _keep_installed(installer: Installer, *, watching: bool) -> None:
-    if watching:
-        await installer.watch()
-    await installer.remove()  # an earlier start may have had another mode
-    await asyncio.Event().wait()
-
-
-def _installer(driver: Driver, settings: Settings) -> Installer | None:
-    if not isinstance(driver, NetworkDriver):
-        return None
-    return Installer(
-        settings.cni_conf_dir,
-        settings.cni_program_dir,
-        RuntimePlaces.of(settings, driver.name).entry(driver.name),
-        program=program_path(),
-    )
-
-
-def _put_program(places: RuntimePlaces) -> None:
-    """Put the program that holds containers where the runtime can execute it."""
-    content = program_path().read_bytes()
-    try:
-        places.program.parent.mkdir(parents=True, exist_ok=True)
-        if not places.program.exists() or places.program.read_bytes() != content:
-            replace_file(places.program, content, PROGRAM_MODE)
-    except OSError as error:
-        raise HostError(f"cannot write {places.program}: {error.strerror}") from error
-
-
-async def _node_facts(node: JsonObject, server: str) -> NodeFacts:
-    """What a driver may want to know of its node, and of the way to the API server."""
-    listed = (node.get("status") or {}).get("addresses") or ()
-    host = urlsplit(server).hostname or ""
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, None)
-    except OSError as error:  # known by a proxy, say; the node's own addresses are known anyway
-        log.warning("serve.api_unresolved", host=host, error=str(error))
-        found = []
-    return NodeFacts(
-        name=node["metadata"]["name"],
-        addresses=tuple(each["address"] for each in listed if each["type"].endswith("IP")),
-        labels=node["metadata"].get("labels") or {},
-        api_addresses=tuple(sorted({str(address[0]) for *_, address in found})),
-    )
+        await wait_for_way(self.settings, self.hooked, self.installer)
 
 
 def _boot_id() -> str:

@@ -39,10 +39,12 @@ __all__ = [
     "LATENCY_US",
     "MODULES",
     "bucket_of",
+    "has_limit",
     "is_limited",
     "limit_link",
     "limited_by",
     "redirect_through",
+    "relimit_link",
     "remove_orphans",
     "unlimit_link",
 ]
@@ -109,6 +111,14 @@ async def limit_link(rtnl: Rtnl, index: int, bits: int, *, mtu: int) -> None:
         raise
 
 
+async def relimit_link(rtnl: Rtnl, index: int, bits: int, *, mtu: int) -> None:
+    """Change the limit of a link that has one; it is never without. Again: the same limit."""
+    bucket = bucket_of(bits, mtu)
+    _, ifb_index = limited_by(index)
+    both = (ifb_index, index)
+    await rtnl.batch([add_token_bucket(each, bucket, replace=True) for each in both])
+
+
 async def unlimit_link(rtnl: Rtnl, index: int) -> None:
     """Lift a limit, or what there is of it. Again: does nothing."""
     _, ifb_index = limited_by(index)
@@ -117,6 +127,12 @@ async def unlimit_link(rtnl: Rtnl, index: int) -> None:
             await rtnl.call_slow(request)
         except KernelError:
             continue  # it is not there, or not as it was; whoever limits the link again will see
+
+
+async def has_limit(rtnl: Rtnl, index: int) -> bool:
+    """Whether a link has buckets both ways, of whatever size."""
+    _, ifb_index = limited_by(index)
+    return {index, ifb_index} <= dict(_buckets(await rtnl.dump(dump_qdiscs()))).keys()
 
 
 async def is_limited(rtnl: Rtnl, index: int, bits: int, *, mtu: int) -> bool:

@@ -1,8 +1,9 @@
 """The bandwidth of shares, enforced on the interfaces that pods have of a link.
 
 Attach limits a new interface both ways to what the claim consumes of its link; detach removes what
-is beside it in the pod. A pod with CAP_NET_ADMIN can lift its limit, so those that are known are
-looked at now and then, and put back, which is logged and counted.
+is beside it in the pod. Pods that share a claim have equal parts of what it consumes, which change
+as pods come and go. A pod with CAP_NET_ADMIN can lift its limit, so those that are known are looked
+at now and then, and put back, which is logged and counted.
 
 Promise: an interface that cannot be limited is not attached. One that lost its limit has it again
 within `TEND_S` of the next look. Limit: in the pod's namespace, by the kernel's queues; see
@@ -35,8 +36,10 @@ from netclaim.kernel import (
 from netclaim.kernel.link_identity import link_index, link_mtu
 from netclaim.kernel.link_limit import (
     MODULES,
+    has_limit,
     is_limited,
     limit_link,
+    relimit_link,
     remove_orphans,
     unlimit_link,
 )
@@ -53,6 +56,7 @@ log = structlog.get_logger(__name__)
 # Between two looks at all limits. A look takes 0.3 ms for each, and what a pod can take in between
 # is bounded by it.
 TEND_S: Final = 30.0
+BITS_MIN: Final = 8_000  # a kilobyte a second: less would not carry the acknowledgements
 
 
 class NotLimitedError(HostError):
@@ -89,19 +93,60 @@ class BandwidthLimits(Collector):
         self.restored = Counter(each.name, each.text, each.label_names, registry=None)
         self.restored.labels(self.driver)
 
-    async def apply(self, netns: Netns, interface: InterfacePlan) -> None:
+    async def apply(self, netns: Netns, attachment: Attachment) -> None:
         """Limit a new interface in a pod, if its plan says so. NotLimitedError if that fails."""
+        interface = read_plan(attachment.plan)
+        self.note(attachment)  # before all else: pods that attach meanwhile count this one
         if not interface.bandwidth:
             return
-        with Rtnl.open(netns) as rtnl:
-            index = link_index(rtnl, interface.if_name)
-            mtu = link_mtu(rtnl, interface.if_name)
-            if index is None or mtu is None:
-                return  # a plugin that makes none; there is nothing to send by
+        try:
+            with Rtnl.open(netns) as rtnl:
+                await self._limit(rtnl, attachment, interface)
+        except KernelError as error:
+            self._known.pop(attachment.key, None)
+            raise NotLimitedError(interface.if_name, error) from error
+        await self._divide(attachment)
+
+    async def _limit(self, rtnl: Rtnl, attachment: Attachment, interface: InterfacePlan) -> None:
+        index = link_index(rtnl, interface.if_name)
+        mtu = link_mtu(rtnl, interface.if_name)
+        if index is None or mtu is None:
+            return  # a plugin that makes none; there is nothing to send by
+        bits = self._bits(attachment)
+        await limit_link(rtnl, index, bits, mtu=mtu)
+        while bits != (now := self._bits(attachment)):
+            bits = now
+            await relimit_link(rtnl, index, bits, mtu=mtu)
+
+    def _bits(self, attachment: Attachment) -> int:
+        """What an interface may use: its part of what the claim consumes."""
+        whole = read_plan(attachment.plan).bandwidth
+        return max(whole // (1 + len(self._siblings(attachment))), min(whole, BITS_MIN))
+
+    def _siblings(self, attachment: Attachment) -> list[_Known]:
+        """The interfaces that other pods have by the same share of a link."""
+        claim_uid, sandbox_id, device = attachment.key
+        return [
+            known
+            for (uid, sandbox, key), known in self._known.items()
+            if (uid, key) == (claim_uid, device) and sandbox != sandbox_id
+        ]
+
+    async def _divide(self, attachment: Attachment) -> None:
+        """Give the other pods of a claim their parts, now that one has come or gone."""
+        for known in self._siblings(attachment):
+            each, netns = known.attachment, known.attachment.pod.netns
+            if netns is None:
+                continue
             try:
-                await limit_link(rtnl, index, interface.bandwidth, mtu=mtu)
-            except KernelError as error:
-                raise NotLimitedError(interface.if_name, error) from error
+                with open_netns(netns) as opened, Rtnl.open(opened) as rtnl:
+                    link = await _find(rtnl, each, known.interface.if_name)
+                    if link is not None and await has_limit(rtnl, link.index):
+                        await relimit_link(rtnl, link.index, self._bits(each), mtu=link.mtu)
+            except NamespaceGoneError:
+                continue  # the pod has ended, and detach follows
+            except NetclaimError as error:
+                log.warning("attach.limit_failed", **_fields(each), error=str(error))
 
     async def tidy(self, attachment: Attachment) -> None:
         """Remove what was beside an interface that is gone. Again: does nothing."""
@@ -113,7 +158,8 @@ class BandwidthLimits(Collector):
             with open_netns(netns) as opened:
                 await remove_orphans(opened)
         except NamespaceGoneError:
-            return  # and all that was in it
+            pass  # and all that was in it
+        await self._divide(attachment)
 
     def note(self, attachment: Attachment) -> None:
         """Know of an interface from now on. Again: nothing."""
@@ -124,16 +170,21 @@ class BandwidthLimits(Collector):
     async def mend(self, attachment: Attachment) -> None:
         """Limit an interface again if it is not limited; log what keeps it from being limited.
 
-        One that is not there at all is somebody else's business. Again: looks again.
+        One that is not there at all is somebody else's business. One that an earlier process has
+        limited is known from now on, and looked at with the others: how many pods share its claim
+        is not known yet. Again: looks again.
         """
+        is_new = attachment.key not in self._known
         self.note(attachment)
         interface, netns = read_plan(attachment.plan), attachment.pod.netns
         if netns is None or not interface.bandwidth:
             return
+        bits = self._bits(attachment)
         try:
             with open_netns(netns) as opened, Rtnl.open(opened) as rtnl:
                 link = await _find(rtnl, attachment, interface.if_name)
-                bits = interface.bandwidth
+                if is_new and link is not None and await has_limit(rtnl, link.index):
+                    return
                 if link is None or await is_limited(rtnl, link.index, bits, mtu=link.mtu):
                     return
                 await unlimit_link(rtnl, link.index)
@@ -169,7 +220,9 @@ class BandwidthLimits(Collector):
         bits: Tally[str] = Tally()
         for known in tuple(self._known.values()):
             count[known.interface.link] += 1
-            bits[known.interface.link] += known.interface.bandwidth
+            bits[known.interface.link] += (
+                self._bits(known.attachment) if known.interface.bandwidth else 0
+            )
         for link in sorted(count):
             attachments.add_metric((self.driver, link), count[link])
             bandwidth.add_metric((self.driver, link), bits[link])

@@ -14,7 +14,7 @@ from typing import Final
 
 from netclaim.kernel import Address, Link, SysfsFacts, uapi
 from netclaim.model.device import STRING_MAX, AttributeValue, Device, is_dns_label
-from netclaim.network.shares import SLOT, slotted
+from netclaim.network.shares import slotted
 
 __all__ = ["ATTRIBUTES", "PREFLIGHT", "device_name", "device_of", "find_by_device"]
 
@@ -33,7 +33,6 @@ ATTRIBUTES: Final = (
     *("sriov", "sriovVfs", "isSriovVf", "rdma", PREFLIGHT),
     *("driver", "alias", "ipv4", "ipv6", "numaNode", "pciAddress", "pciVendor", "pciDevice"),
     *("pfName", "rdmaDevice", PCIE_ROOT, PCI_BUS_ID, NUMA_NODE),
-    SLOT,  # of a device that is one of a link's slots
 )
 LINK_TYPES: Final = {uapi.ARPHRD_ETHER: "ethernet", uapi.ARPHRD_INFINIBAND: "infiniband"}
 

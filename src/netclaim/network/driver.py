@@ -274,14 +274,13 @@ class LinkDriver(NetworkDriver):
                         add_s=self._settings.add_s,
                         undo_s=self._settings.undo_s,
                     )
-                await self._limits.apply(netns, interface)
-        attachment = Attachment(
-            plan=plan,
-            pod=pod,
-            interface=_interface(result, interface.if_name),
-            data=shown(result.to_dict(network.version), interface),
-        )
-        self._limits.note(attachment)
+                attachment = Attachment(
+                    plan=plan,
+                    pod=pod,
+                    interface=_interface(result, interface.if_name),
+                    data=shown(result.to_dict(network.version), interface),
+                )
+                await self._limits.apply(netns, attachment)
         return attachment
 
     async def detach(self, attachment: Attachment) -> None:
