@@ -212,7 +212,7 @@ def admission(admin: Kubectl) -> Iterator[None]:
 # what is wrong, and what the API server says of it
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "type": (network({"type": "bridge"}), "the CNI plugin bridge in the parameters needs"),
-    "program": (network({"type": "portmap"}), "the CNI plugin portmap in the parameters needs"),
+    "program": (network({"type": "portmap"}), "netclaim has no CNI plugin portmap; claims may use"),
     "key": (
         network({"type": "macvlan", "bcqueuelen": 5}),
         "the key macvlan.bcqueuelen in the parameters needs",

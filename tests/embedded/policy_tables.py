@@ -487,7 +487,7 @@ IFNAMES: Final = {
         "lo": "the pod already has an interface named lo",
         "eth0": "the pod already has an interface named eth0",
         "..": "'..' cannot be the name of an interface",
-        "net%d": "must not hold '/', ':', '%', spaces or control characters",
+        "net%s": "may have a % only as %d, and only once",
         "../../x": "must not hold '/'",
         "n" * 16: "must have 1 to 15 bytes",
     }.items()

@@ -669,12 +669,18 @@ def test_mistakes_of_an_older_version_in_a_namespace(explain: Explain) -> None:
     """Paths are those of the file's version, and objects are looked up where -n puts them."""
     old = wrong(claim("nic", ETH1), interface="lo", config={"name": "n", "type": "macvlan"})
     request = old["spec"]["devices"]["requests"][0]
-    old["spec"]["devices"]["requests"] = [{"name": "nic", **request["exactly"], "count": 2}]
+    old["spec"]["devices"]["requests"] = [
+        {
+            "name": "nic",
+            **request["exactly"],
+            "selectors": [{"cel": {"expression": "device.driver"}}],
+        }
+    ]
     old["apiVersion"] = "resource.k8s.io/v1beta1"
     told = explain(ONE, device_class(), old, arguments=("-n", "team"))
     found = [line.split(" error: ")[1].split(": ")[0] for line in told.lines if " error: " in line]
     assert found == [
-        "spec.devices.requests[0]",
+        "spec.devices.requests[0].selectors[0].cel.expression",
         "spec.devices.config[0].opaque.parameters.interface",
     ]
 
