@@ -30,12 +30,20 @@ def status(lab: Lab, *arguments: str) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
+def alone(name: str) -> dict[str, Any]:
+    """A claim for a link that nobody else has."""
+    made = simple_claim(name)
+    (request,) = made["spec"]["devices"]["requests"]
+    request["exactly"]["capacity"] = {"requests": {"attachments": "2"}}
+    return made
+
+
 def test_who_uses_what(lab: Lab, kubectl: Kubectl, driver: str) -> None:
     """One pod has the link, another waits for it; kubectl finds the command as its plugin."""
     space = kubectl.namespace
-    kubectl.apply(simple_claim("first"), pod("has", "first"))
+    kubectl.apply(alone("first"), pod("has", "first"))
     wait_claim(kubectl, "first", "True")
-    kubectl.apply(simple_claim("second"), pod("waits", "second"))
+    kubectl.apply(alone("second"), pod("waits", "second"))
     wait_event(kubectl, "waits", "cannot allocate all claims")
 
     found = status(lab, "pods", "-n", space)

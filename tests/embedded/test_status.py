@@ -87,4 +87,4 @@ def test_of_another_user() -> None:
             python=python, environment=environment, before=as_nobody,
         )  # fmt: skip
         assert done.stderr == ""
-        assert re.search(r"kind-worker +eth1 +used +default/app", done.stdout)
+        assert re.search(r"kind-worker +eth1 +shared +default/app", done.stdout)

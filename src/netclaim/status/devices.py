@@ -129,13 +129,21 @@ def _devices(pool: PoolState, uses: Mapping[DeviceId, tuple[ClaimUse, ...]]) -> 
 
 def _state(device: PublishedDevice, used_by: Sequence[ClaimUse], *, complete: bool) -> DeviceState:
     taken = any(not use.admin_access for use in used_by)
-    if taken and not device.allow_multiple_allocations:
+    if taken and (not device.allow_multiple_allocations or _is_full(device, used_by)):
         return "used"
     if not complete:
         return "unavailable"
     if any(taint.effect in KEEPS_AWAY for taint in device.taints):
         return "tainted"
     return "shared" if device.allow_multiple_allocations else "free"
+
+
+def _is_full(device: PublishedDevice, used_by: Iterable[ClaimUse]) -> bool:
+    """Whether a capacity is used up, so that no other claim can have anything of the device."""
+    return any(
+        Quantity.parse(one.used).nanos >= Quantity.parse(one.total).nanos
+        for one in _capacities(device, used_by)
+    )
 
 
 def _attributes(attributes: Mapping[str, Mapping[str, Any]]) -> dict[str, str | int | bool]:
