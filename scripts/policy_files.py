@@ -339,8 +339,8 @@ def _unknown_type() -> str:
     return (
         f"'netclaim has no CNI plugin ' + variables.wrongTypes[0] + '; claims may use {names}' + "
         "variables.claimPlugins.map(name, ', ' + name).join() + '. Check the spelling; if it is a "
-        "program on the nodes, ask a cluster admin to set it in the DeviceClass or to allow it by "
-        "--claim-plugins'"
+        "program on the nodes, ask a cluster admin to set it in the DeviceClass, to allow it by "
+        f"--claim-plugins, or to label the namespace {LABEL}={Level.PRIVILEGED}'"
     )
 
 
