@@ -5,7 +5,9 @@ The names are few, so that devices, requests and constraints meet.
 
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, Final
+
+from hypothesis import strategies as st
 
 from tests.pure.allocator_objects import (
     ZONES,
@@ -20,6 +22,9 @@ from tests.pure.allocator_objects import (
     in_zone,
     slice_object,
 )
+
+# A case is made from one seed as a whole: how often it draws numbers is its own business.
+RANDOMS: Final = st.builds(Random, st.integers(0, 2**32 - 1))
 
 EFFECTS = ("NoSchedule", "NoExecute", "None")
 EXPRESSIONS = (

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given as hypothesis_given
-from hypothesis import strategies as st
 
 from netclaim.allocator import (
     AllocationError,
@@ -24,7 +23,7 @@ from netclaim.allocator import (
     Request,
     Slice,
 )
-from tests.pure.allocator_cases import random_case
+from tests.pure.allocator_cases import RANDOMS, random_case
 from tests.pure.allocator_counted import counted_case
 from tests.pure.allocator_objects import Case, Names, device, exact, in_zone, results
 from tests.pure.allocator_table import TABLE, Entry, case, first, local, one, wide
@@ -36,7 +35,7 @@ NAMES = Names()
 
 def made_up(test: Any) -> Any:
     """Give a test cases made up by chance, without and with things that are counted."""
-    by_chance = hypothesis_given(random=st.randoms(use_true_random=False))(test)
+    by_chance = hypothesis_given(random=RANDOMS)(test)
     return pytest.mark.parametrize("make", [random_case, counted_case])(by_chance)
 
 
@@ -113,7 +112,7 @@ def test_holding_and_releasing_leaves_no_trace(
     assert allocator.decide(claims, nodes).placements == before
 
 
-@hypothesis_given(random=st.randoms(use_true_random=False))
+@hypothesis_given(random=RANDOMS)
 def test_no_more_is_given_than_there_is(random: Random) -> None:
     """Shares never consume more than a capacity, nor devices more than a counter of their pool."""
     given = counted_case(random)

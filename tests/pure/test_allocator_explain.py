@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from netclaim.allocator import NodeReport, RequestReport, explain
-from tests.pure.allocator_cases import random_case
+from tests.pure.allocator_cases import RANDOMS, random_case
 from tests.pure.allocator_counted import counted_case
 from tests.pure.allocator_objects import Case, Names, device, exact, in_zone
 from tests.pure.allocator_table import case, first, local, one, wide
@@ -30,7 +29,7 @@ def device_reasons(found: RequestReport) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("make", [random_case, counted_case])
-@given(random=st.randoms(use_true_random=False))
+@given(random=RANDOMS)
 def test_report_agrees_with_the_allocator(make: Callable[[Random], Case], random: Random) -> None:
     """A node fits or fails as the allocator says, and one that does neither has a reason."""
     given = make(random)
