@@ -170,6 +170,13 @@ def test_a_rule_evicts_the_pods_of_a_link(
     kubectl.wait("pod/next", "condition=Ready")
 
 
+def strict_leases(lab: Lab) -> set[str]:
+    """The addresses that claims have by that driver."""
+    roots = [lab.root(node) / "var/lib/cni/netclaim" / STRICT for node in (NODE, GOOD_NODE)]
+    leased = (path for root in roots for path in root.glob("**/leases/*/*"))
+    return {path.name for path in leased if path.name[0].isdigit()}
+
+
 @pytest.fixture(scope="module")
 def strict(lab: Lab, drivers: DriverSet) -> Iterator[str]:
     """A driver that evicts after a second, and checks the claims of one link beforehand.
@@ -195,6 +202,8 @@ def strict(lab: Lab, drivers: DriverSet) -> Iterator[str]:
     admin.apply(device_class(STRICT, STRICT_CLASS))
     yield STRICT
     admin("delete", "deviceclass", STRICT_CLASS)
+    # A pod without a grace period is gone before kubelet has had its claims released.
+    eventually(lambda: strict_leases(lab), lambda left: not left, "no address held")
     drivers.down(STRICT)
     for node in (NODE, GOOD_NODE):
         in_node(lab, node, "ip", "link", "delete", CHECKED)
