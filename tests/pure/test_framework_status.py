@@ -124,6 +124,12 @@ def test_large_data_is_left_out() -> None:
     assert "11011 bytes" in entry["data"]["omitted"]
 
 
+def test_data_is_counted_as_the_server_writes_it() -> None:
+    """It writes `<` as six bytes, and would refuse the status again and again."""
+    entry = entry_of(attached(data={"blob": "<&\u2028" * 1_000}))
+    assert "18011 bytes" in entry["data"]["omitted"]
+
+
 def test_shared_claim() -> None:
     """Pods that share a claim are listed in its data; the first one's interface is shown."""
     leases = [attached(f"pod-{n}", interface=Interface(name=f"net{n}")) for n in (1, 2)]

@@ -81,6 +81,22 @@ async def test_only_claims_that_wait_are_yielded(rig: Rig) -> None:
     assert (rig.versions(), rig.opened) == (["0"], 1)
 
 
+@pytest.mark.parametrize("parameters", [b"[" * 2000 + b"]" * 2000, rb'"\ud800"'])
+@pytest.mark.asyncio
+async def test_a_claim_that_cannot_be_read_is_passed_over(rig: Rig, parameters: bytes) -> None:
+    """Whoever wrote it, with conditions or without, keeps nobody else's from being seen."""
+    poisoned = [
+        told("ADDED", version, "poison", waits=waits).replace(
+            b'"status"', b'"x":%s,"status"' % parameters
+        )
+        for version, waits in (("5", True), ("6", False))
+    ]
+    rig.stub.on("WATCH", PATH, Stream([*poisoned, told("ADDED", "7", "a")]))
+    assert all(parameters in line for line in poisoned)
+    assert await rig.first(1) == ["a"]
+    assert rig.versions() == ["0"]
+
+
 @pytest.mark.asyncio
 async def test_a_watch_that_ends_goes_on_where_it_was(rig: Rig) -> None:
     """Also after an event that was passed over."""

@@ -21,6 +21,7 @@ __all__ = ["data_of", "interface_in", "network_data"]
 DATA_MAX: Final = 10 * 1024
 COMMON_MAX: Final = 1024  # of data; a version, a bandwidth and the like, not a list
 IPS_MAX: Final = 16
+ESCAPED: Final = (b"<", b">", b"&", "\u2028".encode(), "\u2029".encode())  # by Go's encoder
 INTERFACE_NAME_MAX: Final = 256
 HARDWARE_ADDRESS_MAX: Final = 128
 
@@ -45,7 +46,7 @@ def data_of(attachments: list[Attachment]) -> JsonObject:
     if len(attachments) > 1:
         return _shared_data(attachments)
     data = attachments[0].data
-    size = len(msgspec.json.encode(data))
+    size = _size(data)
     if size > DATA_MAX:
         return {
             "omitted": f"the driver's data has {size} bytes; the API accepts at most {DATA_MAX}"
@@ -57,11 +58,11 @@ def _shared_data(attachments: list[Attachment]) -> JsonObject:
     """One entry for each pod, as many as fit, beside what the driver says of all alike."""
     common = _common([attachment.data for attachment in attachments])
     pods: list[JsonObject] = []
-    room = DATA_MAX - 64 - len(msgspec.json.encode(common))  # for what is around the list
+    room = DATA_MAX - 64 - _size(common)  # for what is around the list
     for attachment in attachments:
         pod = {"name": attachment.pod.name, "uid": attachment.pod.uid}
         pod |= network_data(attachment.interface)
-        room -= len(msgspec.json.encode(pod)) + 1
+        room -= _size(pod) + 1
         if room < 0:
             return {**common, "pods": pods, "omitted": len(attachments) - len(pods)}
         pods.append(pod)
@@ -76,7 +77,14 @@ def _common(several: list[JsonObject]) -> JsonObject:
         for key, value in first.items()
         if key not in {"pods", "omitted"} and all(each.get(key) == value for each in others)
     }
-    return common if len(msgspec.json.encode(common)) <= COMMON_MAX else {}
+    return common if _size(common) <= COMMON_MAX else {}
+
+
+def _size(value: JsonObject) -> int:
+    """How many bytes the API server counts: it writes some characters as six, such as \\u003c."""
+    text = msgspec.json.encode(value)
+    longer = sum(text.count(each) * (6 - len(each)) for each in ESCAPED)
+    return len(text) + longer
 
 
 def interface_in(reported: ReportedDevice, pod_uid: str) -> Interface | None:

@@ -3,7 +3,9 @@
 The API server cannot select claims by the node that they were allocated on. Promise: an event whose
 text lacks `word` is passed over without being read, and nothing is kept of any, so that memory does
 not grow with the cluster; a claim that matters is yielded as it is at the start, and after each
-change at least once. A cut, a silent or a refusing server is waited out with growing pauses.
+change at least once. A cut, a silent or a refusing server is waited out with growing pauses. What
+cannot be read, such as parameters that are nested a thousand deep, is passed over: anybody can
+write a claim, and nobody else is to wait for it.
 Limit: says nothing of claims that are gone. A server that forbids it from the start, or goes on to,
 raises ForbiddenError.
 """
@@ -16,7 +18,6 @@ import msgspec
 from netclaim.errors import PeerError
 from netclaim.kube.errors import (
     ForbiddenError,
-    MalformedReplyError,
     NotFoundError,
     Status,
     UnauthorizedError,
@@ -30,6 +31,7 @@ from netclaim.model.claim import JsonObject
 __all__ = ["follow_claims"]
 
 ANY: Final = "0"  # a version: all objects as the server's cache has them, then their changes
+UNREADABLE: Final = (msgspec.DecodeError, RecursionError)
 REFUSALS_MAX: Final = 5  # in a row; a server that is just starting refuses everybody for a moment
 
 
@@ -76,10 +78,15 @@ async def follow_claims(
                 heard, worked = False, True
                 async for lines in stream:
                     for line in lines:
-                        event = _read(line)
-                        version, heard, failures = _version(event), True, 0
-                        if word in line and event.type in {"ADDED", "MODIFIED"}:
-                            yield _object_decoder.decode(event.object)
+                        try:
+                            event = _read(line)
+                            version, heard, failures = _version(event), True, 0
+                            if word not in line or event.type not in {"ADDED", "MODIFIED"}:
+                                continue
+                            claim = _object_decoder.decode(event.object)
+                        except UNREADABLE:
+                            continue
+                        yield claim
             if not heard:
                 raise UnreachableError("the watch of claims ended without an event")
         except NotFoundError:
@@ -95,19 +102,11 @@ async def follow_claims(
 
 
 def _read(line: bytes) -> _Event:
-    try:
-        event = _event_decoder.decode(line)
-        if event.type == "ERROR":
-            raise error_of_status(_status_decoder.decode(event.object))
-    except msgspec.DecodeError as error:
-        raise MalformedReplyError(
-            f"a watch sent something that is not an event: {error}"
-        ) from error
+    event = _event_decoder.decode(line)
+    if event.type == "ERROR":
+        raise error_of_status(_status_decoder.decode(event.object))
     return event
 
 
 def _version(event: _Event) -> str:
-    try:
-        return _head_decoder.decode(event.object).metadata.resource_version
-    except msgspec.DecodeError as error:
-        raise MalformedReplyError(f"a watch sent something without a version: {error}") from error
+    return _head_decoder.decode(event.object).metadata.resource_version

@@ -233,5 +233,5 @@ def _manager(name: str) -> dict[str, str]:
 def _decode(decoder: msgspec.json.Decoder[T], reply: bytes) -> T:
     try:
         return decoder.decode(reply)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise MalformedReplyError(f"the API server's answer is not an object: {error}") from error

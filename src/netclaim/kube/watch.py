@@ -200,7 +200,7 @@ class Reflector:
                 raise error_of_status(_status_decoder.decode(event.object))
             raw = _object_decoder.decode(event.object)
             key, version = _key(raw), raw["metadata"]["resourceVersion"]
-        except (msgspec.DecodeError, KeyError, TypeError) as error:
+        except (msgspec.DecodeError, RecursionError, KeyError, TypeError) as error:
             raise MalformedReplyError(
                 f"a watch sent something that is not an event: {error}"
             ) from error

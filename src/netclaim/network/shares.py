@@ -161,7 +161,7 @@ def how_alone(device: AllocatedDevice, link: str) -> str:
 def _consumed(device: AllocatedDevice, name: str) -> int:
     amounts = device.consumed_capacity
     text = amounts.get(name, amounts.get(f"{device.driver}/{name}", "0"))
-    return Quantity.parse(text).nanos // NANO
+    return max(0, Quantity.parse(text).nanos // NANO)
 
 
 def _attachments(count: int) -> Capacity:
