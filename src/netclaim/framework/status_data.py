@@ -81,7 +81,7 @@ def _common(several: list[JsonObject]) -> JsonObject:
 
 
 def _size(value: JsonObject) -> int:
-    """How many bytes the API server counts: it writes some characters as six, such as \\u003c."""
+    """How many bytes the API server counts: it writes some characters as six, such as `<`."""
     text = msgspec.json.encode(value)
     longer = sum(text.count(each) * (6 - len(each)) for each in ESCAPED)
     return len(text) + longer

@@ -48,6 +48,13 @@ class _Event(msgspec.Struct, frozen=True):
     object: msgspec.Raw
 
 
+class _Seen(msgspec.Struct, frozen=True):
+    """How far the watch has come, and the claim, if it is one that matters."""
+
+    version: str
+    claim: JsonObject | None = None
+
+
 _event_decoder = msgspec.json.Decoder(_Event)
 _head_decoder = msgspec.json.Decoder(_Head)
 _object_decoder = msgspec.json.Decoder(dict[str, object])
@@ -78,15 +85,10 @@ async def follow_claims(
                 heard, worked = False, True
                 async for lines in stream:
                     for line in lines:
-                        try:
-                            event = _read(line)
-                            version, heard, failures = _version(event), True, 0
-                            if word not in line or event.type not in {"ADDED", "MODIFIED"}:
-                                continue
-                            claim = _object_decoder.decode(event.object)
-                        except UNREADABLE:
-                            continue
-                        yield claim
+                        if (seen := _read(line, word)) is not None:
+                            version, heard, failures = seen.version, True, 0
+                            if seen.claim is not None:
+                                yield seen.claim
             if not heard:
                 raise UnreachableError("the watch of claims ended without an event")
         except NotFoundError:
@@ -101,12 +103,15 @@ async def follow_claims(
             await pace.sleep(pace.pause_s(failures, 0.0))
 
 
-def _read(line: bytes) -> _Event:
-    event = _event_decoder.decode(line)
-    if event.type == "ERROR":
-        raise error_of_status(_status_decoder.decode(event.object))
-    return event
-
-
-def _version(event: _Event) -> str:
-    return _head_decoder.decode(event.object).metadata.resource_version
+def _read(line: bytes, word: bytes) -> _Seen | None:
+    """What an event says; None if it cannot be read. Raises what the server reports."""
+    try:
+        event = _event_decoder.decode(line)
+        if event.type == "ERROR":
+            raise error_of_status(_status_decoder.decode(event.object))
+        version = _head_decoder.decode(event.object).metadata.resource_version
+        if word in line and event.type in {"ADDED", "MODIFIED"}:
+            return _Seen(version, _object_decoder.decode(event.object))
+    except UNREADABLE:
+        return None
+    return _Seen(version)
