@@ -10,7 +10,7 @@ Limit: says nothing of claims that are gone. A server that forbids it from the s
 raises ForbiddenError.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -84,11 +84,10 @@ async def follow_claims(
                 opened()
                 heard, worked = False, True
                 async for lines in stream:
-                    for line in lines:
-                        if (seen := _read(line, word)) is not None:
-                            version, heard, failures = seen.version, True, 0
-                            if seen.claim is not None:
-                                yield seen.claim
+                    for seen in _readable(lines, word):
+                        version, heard, failures = seen.version, True, 0
+                        if seen.claim is not None:
+                            yield seen.claim
             if not heard:
                 raise UnreachableError("the watch of claims ended without an event")
         except NotFoundError:
@@ -101,6 +100,13 @@ async def follow_claims(
             if not isinstance(error, UnreachableError):
                 version = ANY  # too old, perhaps
             await pace.sleep(pace.pause_s(failures, 0.0))
+
+
+def _readable(lines: Iterable[bytes], word: bytes) -> Iterator[_Seen]:
+    """Yield what events say, one after the other, as far as they can be read."""
+    for line in lines:
+        if (seen := _read(line, word)) is not None:
+            yield seen
 
 
 def _read(line: bytes, word: bytes) -> _Seen | None:
