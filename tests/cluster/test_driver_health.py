@@ -205,6 +205,7 @@ def strict(lab: Lab, drivers: DriverSet) -> Iterator[str]:
     # A pod without a grace period is gone before kubelet has had its claims released.
     eventually(lambda: strict_leases(lab), lambda left: not left, "no address held")
     drivers.down(STRICT)
+    admin("delete", "--filename", str(EXAMPLES / "health" / "preflight-rbac.yaml"))
     for node in (NODE, GOOD_NODE):
         in_node(lab, node, "ip", "link", "delete", CHECKED)
 
