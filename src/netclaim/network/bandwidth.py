@@ -13,6 +13,7 @@ attached or asked after, as the framework does for all of them after a restart.
 
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -152,13 +153,12 @@ class BandwidthLimits(Collector):
         """Remove what was beside an interface that is gone. Again: does nothing."""
         self._known.pop(attachment.key, None)
         netns = attachment.pod.netns
-        if netns is None or not read_plan(attachment.plan).bandwidth:
+        if not read_plan(attachment.plan).bandwidth:
             return
-        try:
-            with open_netns(netns) as opened:
-                await remove_orphans(opened)
-        except NamespaceGoneError:
-            pass  # and all that was in it
+        with suppress(NamespaceGoneError):  # and all that was in it
+            if netns is not None:
+                with open_netns(netns) as opened:
+                    await remove_orphans(opened)
         await self._divide(attachment)
 
     def note(self, attachment: Attachment) -> None:

@@ -21,6 +21,7 @@ from netclaim.network.made_bridges import MadeBridges
 from netclaim.network.metrics import TimedPlugins
 from netclaim.network.node import NodeLinks
 from netclaim.network.offer import LinkOffer
+from netclaim.network.planner import Planner
 from netclaim.network.plugin_checks import PluginChecks
 from netclaim.network.plugin_gc import PluginGc, result_names
 from netclaim.network.pod_namespaces import PodNamespaces
@@ -77,16 +78,26 @@ def link_driver(
     health = LinkHealth(live, time.monotonic)
     limits = BandwidthLimits(settings.name, time.monotonic)
     offer = LinkOffer(live)
+    choice, guard = LinkChoice(live, offer), Guard(live)
     return LinkDriver(
         live,
         links=links,
-        choice=LinkChoice(live, offer),
+        choice=choice,
         offer=offer,
         health=health,
         made=made,
         lent=lent,
         files=files,
-        guard=Guard(live),
+        guard=guard,
+        planner=Planner(
+            live,
+            choice=choice,
+            offer=offer,
+            files=files,
+            guard=guard,
+            plugin_checks=PluginChecks(chain, in_process=frozenset(own)),
+            now=time.time,
+        ),
         chain=chain,
         gate=gate,
         leftovers=Leftovers(
@@ -99,7 +110,6 @@ def link_driver(
             now=time.time,
         ),
         plugin_gc=PluginGc(chain, gate, others_results),
-        plugin_checks=PluginChecks(chain, in_process=frozenset(own)),
         limits=limits,
         collectors=(
             timed.seconds,

@@ -8,7 +8,7 @@ server.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final
@@ -16,9 +16,9 @@ from typing import Final
 import structlog
 from prometheus_client.registry import Collector
 
-from netclaim.cni import Chain, Endpoint, NetworkList, Result, pod_args
+from netclaim.cni import Chain, Endpoint, Result, pod_args
 from netclaim.cni.errors import PluginBusyError
-from netclaim.errors import HostError, PeerError, RequestError
+from netclaim.errors import HostError, PeerError
 from netclaim.framework.contract import NetworkDriver
 from netclaim.kernel import Link, Monitor, NamespaceGoneError, open_netns
 from netclaim.model import (
@@ -36,8 +36,7 @@ from netclaim.model import (
 from netclaim.model.node import NodeFacts
 from netclaim.network.bandwidth import BandwidthLimits, shown
 from netclaim.network.dad import DadHold
-from netclaim.network.device import device_name, find_by_device
-from netclaim.network.discover import GENERIC, follow, list_devices
+from netclaim.network.discover import follow, list_devices
 from netclaim.network.errors import (
     LinkGoneError,
     NameTakenError,
@@ -53,21 +52,17 @@ from netclaim.network.leftovers import Leftovers
 from netclaim.network.lent import LentDevices
 from netclaim.network.link_choice import LinkChoice
 from netclaim.network.link_health import LinkHealth
-from netclaim.network.link_keys import moves_link, with_link, without_link
+from netclaim.network.link_keys import moves_link
 from netclaim.network.made_bridges import MadeBridges
-from netclaim.network.node import NodeLinks, Snapshot
+from netclaim.network.node import NodeLinks
 from netclaim.network.offer import LinkOffer
-from netclaim.network.parameter_keys import WISHES
-from netclaim.network.parameters import InterfaceRequest, read_claim
+from netclaim.network.parameters import read_claim
 from netclaim.network.plan import InterfacePlan, network_to_undo, planned_network, read_plan
-from netclaim.network.plugin_checks import PluginChecks
+from netclaim.network.planner import Planner
 from netclaim.network.plugin_gc import PluginGc
-from netclaim.network.policy import Level
 from netclaim.network.preflight import with_conditions
 from netclaim.network.settings import LinkSettings, LiveSettings
-from netclaim.network.shares import Share, has_alone, is_same_link, share_of
-from netclaim.network.strict import config_faults
-from netclaim.network.wishes import with_wishes
+from netclaim.network.shares import has_alone, is_same_link
 
 __all__ = ["LinkDriver"]
 
@@ -95,11 +90,11 @@ class LinkDriver(NetworkDriver):
         lent: LentDevices,
         files: PluginFiles,
         guard: Guard,
+        planner: Planner,
         chain: Chain,
         gate: NetworkGate,
         leftovers: Leftovers,
         plugin_gc: PluginGc,
-        plugin_checks: PluginChecks,
         limits: BandwidthLimits,
         collectors: Sequence[Collector],
         now: Callable[[], float],
@@ -116,11 +111,11 @@ class LinkDriver(NetworkDriver):
         self._lent = lent
         self._files = files
         self._guard = guard
+        self._planner = planner
         self._chain = chain
         self._gate = gate
         self._leftovers = leftovers
         self._plugin_gc = plugin_gc
-        self._plugin_checks = plugin_checks
         self._limits = limits
         self._collectors = collectors
         self._dad = DadHold()
@@ -221,7 +216,7 @@ class LinkDriver(NetworkDriver):
         leaving: list[Link] = []
         for request in requests:
             with about(request.device.key):
-                link, network, plan = await self._decide(claim, request, snapshot, level)
+                link, network, plan = await self._planner.decide(claim, request, snapshot, level)
             if not request.trusted:
                 self._files.tidy(claim.namespace, network.name)
             self._made.note(network, {each.name for each in snapshot.links})
@@ -239,7 +234,7 @@ class LinkDriver(NetworkDriver):
         for request in read_claim(claim):
             with about(request.device.key):
                 try:
-                    link, _, _ = await self._decide(claim, request, snapshot, level)
+                    link, _, _ = await self._planner.decide(claim, request, snapshot, level)
                 except HostError as error:
                     if request.trusted:
                         raise UnfitNodeError(str(error)) from error
@@ -367,90 +362,6 @@ class LinkDriver(NetworkDriver):
         if (due_in_s := self._health.due_in_s) is not None:
             self._due = asyncio.get_running_loop().call_later(due_in_s, self._list_again)
         return devices
-
-    async def _decide(
-        self, claim: Claim, request: InterfaceRequest, snapshot: Snapshot, level: Level
-    ) -> tuple[Link | None, NetworkList, Plan]:
-        """Make the plan for one device, or raise what speaks against it. Changes nothing."""
-        link = self._allocated(request, snapshot)
-        found = self._faults(claim, request)
-        if link is None:
-            network, used = await self._without_link(request, snapshot, level)
-        else:
-            used = (link,)
-            if link.index in snapshot.carriers:  # asking for it alone would not help
-                self._guard.check(claim, request, used, snapshot, found=found)
-            network = with_link(request, link)
-        self._guard.check(claim, request, used, snapshot, found=found)
-        self._plugin_checks.check_there(network)
-        with_wishes(network, request.wishes, request.wish_paths)  # or says which cannot
-        share = await self._share(request, link, snapshot)
-        plan = self._plan(claim, request, network, link, level=level, share=share)
-        await self._plugin_checks.check_status(planned_network(read_plan(plan)))
-        return link, network, plan
-
-    def _faults(self, claim: Claim, request: InterfaceRequest) -> Sequence[RequestError]:
-        """List the mistakes in a configuration that no pod has yet; what runs has proved itself."""
-        if any(each.key == request.device.key for each in claim.reported):
-            return ()
-        return config_faults(request, self._plugin_checks.in_process)
-
-    def _allocated(self, request: InterfaceRequest, snapshot: Snapshot) -> Link | None:
-        """Find the allocated link; None for the device that is no particular one."""
-        device = request.device.device
-        if device == GENERIC and self._settings.generic_device:
-            return None
-        link = find_by_device(snapshot.links, device)
-        if link is None:
-            raise LinkGoneError(device)
-        return link
-
-    async def _without_link(
-        self, request: InterfaceRequest, snapshot: Snapshot, level: Level
-    ) -> tuple[NetworkList, tuple[Link, ...]]:
-        """Put a network on the links that it names, as far as its author may know of them."""
-        withheld: Mapping[int, str] = {}
-        if not request.trusted and level is not Level.PRIVILEGED:
-            withheld = self._guard.unnameable(await self._choice.applied(snapshot))
-        return without_link(request, snapshot.links, snapshot.default, withheld=withheld)
-
-    async def _share(
-        self, request: InterfaceRequest, link: Link | None, snapshot: Snapshot
-    ) -> Share:
-        """What the claim has of its link; nothing of the device that is no particular one."""
-        if link is None:
-            return Share()
-        if request.device.device == device_name(link.name):
-            return share_of(request.device)
-        (described,) = await snapshot.describe([link])
-        return self._offer.slot_share(described)
-
-    def _plan(
-        self,
-        claim: Claim,
-        request: InterfaceRequest,
-        network: NetworkList,
-        link: Link | None,
-        *,
-        level: Level,
-        share: Share,
-    ) -> Plan:
-        interface = InterfacePlan(
-            if_name=request.ifname,
-            config=network.to_dict(),
-            link=link.name if link else "",
-            link_up=link is not None and link.up,
-            level=str(level),
-            trusted=request.trusted,
-            wishes=request.wishes,
-            asked=tuple(key for key in WISHES if key in request.claimed),
-            vouched=tuple(key for key in WISHES if key in (request.allowed or ())),
-            made=self._now(),
-            files=self._files.directory(claim.namespace, trusted=request.trusted),
-            alone=share.alone,
-            bandwidth=share.bandwidth,
-        )
-        return Plan(claim=claim.ref, device=request.device, network=interface.to_json())
 
     @contextmanager
     def _only_one(self, sandbox_id: str, ifname: str) -> Iterator[None]:
