@@ -1,22 +1,35 @@
-# Every target sets up what it needs; `make test` and `make demo` on a fresh checkout are enough.
+# Every target sets up what it needs; `make check`, `make test` and `make demo` on a fresh checkout
+# are enough.
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 
-NATIVE := src/netclaim/chained/netclaim-attach
+ATTACH := src/netclaim/chained/netclaim-attach
+KEEPER := src/netclaim/keeper/netclaim-keeper
+NATIVE := $(ATTACH) $(KEEPER)
 
 .PHONY: $(shell awk -F: '/^[a-z-]+:/{print $$1}' $(firstword $(MAKEFILE_LIST)))
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: ## prepare .venv, and Debian packages as root
+check: venv ## lint and the pure tests, in a few minutes: no root, no compiler
+	@started=$$(date +%s); $(MAKE) --no-print-directory lint test-pure; code=$$?; \
+	  echo "make check took $$(($$(date +%s) - started)) s"; exit $$code
+
+venv: # only .venv, which is all that lint and the pure tests need
+	@./scripts/setup.sh --python
+
+setup: venv ## prepare .venv, and Debian packages as root
 	@./scripts/setup.sh
 
-native: $(NATIVE) ## the chained CNI plugin, compiled from native/ (setup calls this)
+native: $(NATIVE) ## the chained CNI plugin and the driver's keeper, compiled from native/ (setup calls this)
 
-# Static, since it runs on whatever the node has; renamed into place, since a runtime may be running
-# the one before.
-$(NATIVE): $(wildcard native/*.c native/*.h)
+$(ATTACH): $(wildcard native/*.c native/*.h)
+$(KEEPER): $(wildcard native/keeper/*.c native/keeper/*.h)
+
+# Static, since they run on whatever the node has; renamed into place, since the one before may be
+# running.
+$(NATIVE):
 	@mkdir -p $(@D)
 	@gcc -std=gnu11 -D_GNU_SOURCE -Os -s -static -Wall -Wextra -Werror \
 	  -o $@.new $(filter %.c,$^)
@@ -25,7 +38,7 @@ $(NATIVE): $(wildcard native/*.c native/*.h)
 parts: setup # what the lab runs, built once into the cache; only root can run it
 	@if [ "$$(id -u)" = 0 ]; then $(PY) -m lab build; fi
 
-lint: setup ## ruff, mypy, import-linter
+lint: venv ## ruff, mypy, import-linter
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
@@ -34,17 +47,26 @@ lint: setup ## ruff, mypy, import-linter
 test: lint parts ## lint, then all four rungs of tests
 	$(PY) scripts/run_tests.py
 
+test-pure: venv ## the pure rung
+	$(PY) -m pytest -q tests/pure
+
+test-root: setup ## the embedded and the reference rung (root)
+	$(PY) -m pytest --durations=20 tests/embedded tests/reference
+
+test-cluster: parts ## the cluster rung (root)
+	$(PY) -m pytest --durations=20 tests/cluster
+
 test-versions: setup ## demo, lifecycle and some faults on each Kubernetes of the lab (root; takes a long time)
 	$(PY) -m scripts.run_versions $(VERSIONS)
 
 soak: setup ## start and end 2,000 pods and 900 shares, and check that nothing grows or stays (root)
 	NETCLAIM_SOAK=2000 NETCLAIM_SHARES=300 NETCLAIM_SHARES_ROUNDS=3 \
-		$(PY) -m pytest -s tests/embedded/test_soak.py tests/embedded/test_shares_soak.py
+		$(PY) -m pytest -s tests/embedded/soak/test_soak.py tests/embedded/soak/test_shares_soak.py
 
 demo: setup ## the demo of the KubeCon talk, on an embedded cluster
 	@.venv/bin/netclaim demo
 
-docs: setup ## the documentation as a site, in .site/
+docs: venv ## the documentation as a site, in .site/
 	@$(PY) scripts/site.py
 
 lab-demo: parts ## the same on a real Kubernetes, which is removed afterwards (root)
@@ -79,8 +101,11 @@ lock: setup ## generate the lock files from pyproject.toml
 	$(LOCK) --extra otel --constraint requirements.lock --no-annotate \
 	  --output-file requirements-runtime.lock
 
-chart: setup ## make the chart's README and schema, and the manifests in deploy/
-	$(PY) scripts/policy_files.py
+files: setup ## write all that follows from declarations: tables in docs/, schemas, dashboard, chart, deploy/
+	$(PY) scripts/settings_schema.py
+	$(PY) scripts/driver_page.py
+	$(PY) scripts/dashboard.py
+	$(PY) -m scripts.policy_files
 	$(PY) scripts/chart_files.py
 
 proto: setup ## generate the protobuf modules from the .proto files

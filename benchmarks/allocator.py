@@ -14,7 +14,8 @@ import sys
 import time
 from typing import Any
 
-from netclaim.allocator import Allocator, Claim, DeviceClass, Holders, Node, Slice
+from netclaim.allocator import Allocator, Claim, Holders, Node, Slice
+from netclaim.model.api.device_class import DeviceClass
 
 DRIVER = "cni.dra.networking.x-k8s.io"
 SELECTOR = (
@@ -73,7 +74,7 @@ def run(slices: list[Slice], nodes: list[Node], claims: list[Claim], enough: int
         rotated = nodes[start:] + nodes[:start]  # as the scheduler: go on where it stopped
         decision = allocator.decide([claim], rotated, enough=enough)
         allocation = next(iter(decision.placements.values())).allocations()[0]
-        holders.hold(claim, allocation.object)
+        holders.hold(claim, allocation.result)
         start = (start + (enough or 1)) % len(nodes)
     return time.process_time() - began
 

@@ -7,40 +7,34 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.own_node import build_node, is_inside, run_inside
 from benchmarks.table import Row, percentile, print_table
-from lab.binaries import CNI_PLUGINS, Binaries
+from lab.parts.binaries import CNI_PLUGINS, Binaries
 from lab.progress import Progress
 from netclaim.model import AllocatedDevice, Plan, PodSandbox
 from netclaim.model.prepared import ClaimRef
 from netclaim.network import LinkSettings, link_driver
-from netclaim.network.plan import InterfacePlan
-from netclaim.network.policy import Level
+from netclaim.network.plan.interface_plan import InterfacePlan
+from netclaim.network.policy.table import Level
 
 __all__ = ["main"]
 
 ROUNDS = 60
-INSIDE = "--inside"
-
-
-def ip(*arguments: str) -> None:
-    """Run a command of iproute2."""
-    subprocess.run(["ip", *arguments], check=True)
 
 
 def conflist(store: str) -> dict[str, object]:
-    """A macvlan on eth1 with addresses of a large range."""
+    """Return a macvlan on eth1 with addresses of a large range."""
     ipam = {"type": "host-local", "dataDir": store, "ranges": [[{"subnet": "10.50.0.0/16"}]]}
     plugin = {"type": "macvlan", "master": "eth1", "mode": "bridge", "ipam": ipam}
     return {"cniVersion": "1.0.0", "name": "bench", "plugins": [plugin]}
 
 
 def by_hand(command: str, plugins: Path, config: dict[str, object], pod: PodSandbox) -> float:
-    """Seconds for the plugin alone, as a runtime would execute it."""
+    """Return the seconds for the plugin alone, as a runtime would execute it."""
     (plugin,) = config["plugins"]  # type: ignore[misc]
     stdin = json.dumps({"cniVersion": "1.0.0", "name": "bench", **plugin})  # type: ignore[has-type]
     environment = {
@@ -59,20 +53,10 @@ def by_hand(command: str, plugins: Path, config: dict[str, object], pod: PodSand
     return time.perf_counter() - started
 
 
-def build_node() -> None:
-    """A link to stand on, and a pod's namespace, in the namespaces we are in."""
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)  # our own /run/netns
-    ip("link", "set", "lo", "up")
-    ip("link", "add", "eth1", "type", "veth", "peer", "name", "peer1")
-    for link in ("eth1", "peer1"):
-        ip("link", "set", link, "up")
-    ip("netns", "add", "pod")
-
-
 async def measure() -> None:
-    """Alternate, and print."""
+    """Measure both ways in turn, and print."""
     plugins = Binaries(Progress()).path(CNI_PLUGINS)
-    build_node()
+    build_node("pod")
     with tempfile.TemporaryDirectory() as directory:
         config = conflist(f"{directory}/store")
         settings = LinkSettings(
@@ -112,12 +96,10 @@ def _both(values: list[float]) -> str:
 
 def main() -> None:
     """Enter namespaces of our own, then measure."""
-    if INSIDE in sys.argv:
+    if is_inside():
         asyncio.run(measure())
         return
-    command = [sys.executable, "-m", "benchmarks.attach_exec", INSIDE]
-    enter = ["unshare", "--net", "--mount", "--fork", "--kill-child", "--propagation", "private"]
-    subprocess.run([*enter, *command], check=True)
+    run_inside("attach_exec")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ which end with it.
 
 import asyncio
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -19,15 +17,16 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.attach_exec import build_node, conflist, ip
+from benchmarks.attach_exec import conflist
+from benchmarks.own_node import build_node, ip, is_inside, run_inside
 from benchmarks.table import Row, percentile, print_table
 from lab.traffic import answer_times, loaded, rate
 from netclaim.kernel import Netns, open_netns
 from netclaim.model import AllocatedDevice, Attachment, Plan, PodSandbox
 from netclaim.model.prepared import ClaimRef
 from netclaim.network import LinkDriver, LinkSettings, link_driver
-from netclaim.network.plan import InterfacePlan
-from netclaim.network.policy import Level
+from netclaim.network.plan.interface_plan import InterfacePlan
+from netclaim.network.policy.table import Level
 
 __all__ = ["main"]
 
@@ -37,12 +36,11 @@ ANSWERS = 200
 CLAIMED = 300_000_000
 NEVER_REACHED = 400_000_000_000
 FAST = 4_000_000_000  # makes a stretch of traffic long enough where nothing is limited
-INSIDE = "--inside"
 OUTSIDE = "10.50.255.1"
 
 
 def driver_in(directory: str) -> LinkDriver:
-    """The driver with its own plugins."""
+    """Return the driver with its own plugins."""
     settings = LinkSettings(
         state_dir=Path(directory),
         lease_dir=Path(directory),
@@ -52,7 +50,7 @@ def driver_in(directory: str) -> LinkDriver:
 
 
 def plan_of(driver: LinkDriver, store: str, bits: int) -> Plan:
-    """A share of eth1."""
+    """Return a share of eth1."""
     device = AllocatedDevice(request="nic", driver=driver.name, pool="node", device="eth1")
     interface = InterfacePlan(if_name="net1", config=conflist(store), link="eth1", bandwidth=bits)
     claim = ClaimRef(f"uid-{bits}", "default", "bench")
@@ -60,7 +58,7 @@ def plan_of(driver: LinkDriver, store: str, bits: int) -> Plan:
 
 
 def pod_of(number: int, netns: str = "pod") -> PodSandbox:
-    """A sandbox with a namespace that is there."""
+    """Return a sandbox with a namespace that exists."""
     path = f"/run/netns/{netns}"
     return PodSandbox(
         id=f"pod{number}", uid=f"u{number}", namespace="default", name="pod", netns=path
@@ -93,7 +91,7 @@ async def time_attach(driver: LinkDriver, store: str) -> list[Row]:
 
 @contextmanager
 def outside() -> Iterator[Netns]:
-    """The other end of eth1's cable, in a namespace of its own."""
+    """Provide the other end of eth1's cable, in a namespace of its own."""
     ip("netns", "add", "outside")
     ip("link", "set", "peer1", "netns", "outside")
     ip("-n", "outside", "address", "add", f"{OUTSIDE}/16", "dev", "peer1")
@@ -103,7 +101,7 @@ def outside() -> Iterator[Netns]:
 
 
 def address_of(attachment: Attachment) -> str:
-    """The first one, without its prefix."""
+    """Return the first address, without its prefix."""
     assert attachment.interface is not None
     return attachment.interface.ips[0].partition("/")[0]
 
@@ -116,22 +114,22 @@ class Site:
     pods: dict[int, tuple[Netns, str]]
 
     def sent(self, bits: int) -> float:
-        """The rate at which a pod sends."""
+        """Return the rate at which a pod sends."""
         netns, _ = self.pods[bits]
         return rate(netns, self.far, OUTSIDE, expected=_expected(bits))
 
     def received(self, bits: int) -> float:
-        """The rate at which a pod receives."""
+        """Return the rate at which a pod receives."""
         netns, address = self.pods[bits]
         return rate(self.far, netns, address, expected=_expected(bits))
 
     def answered(self, bits: int) -> float:
-        """The median of the seconds that an answer to a pod takes."""
+        """Return the median of the seconds that an answer to a pod takes."""
         netns, _ = self.pods[bits]
         return statistics.median(answer_times(netns, self.far, OUTSIDE, count=ANSWERS))
 
     def load(self, bits: int) -> AbstractContextManager[None]:
-        """A pod that sends all it can."""
+        """Let a pod send all it can while the block runs."""
         netns, _ = self.pods[bits]
         return loaded(netns, self.far, OUTSIDE)
 
@@ -174,7 +172,7 @@ def time_traffic(site: Site) -> list[Row]:
 
 async def measure() -> None:
     """Measure, and print."""
-    build_node()
+    build_node("pod")
     with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
         driver, store = driver_in(directory), f"{directory}/store"
         rows = await time_attach(driver, store)
@@ -192,12 +190,10 @@ async def measure() -> None:
 
 def main() -> None:
     """Enter namespaces of our own, then measure."""
-    if INSIDE in sys.argv:
+    if is_inside():
         asyncio.run(measure())
         return
-    command = [sys.executable, "-m", "benchmarks.bandwidth", INSIDE]
-    enter = ["unshare", "--net", "--mount", "--fork", "--kill-child", "--propagation", "private"]
-    subprocess.run([*enter, *command], check=True)
+    run_inside("bandwidth")
 
 
 if __name__ == "__main__":

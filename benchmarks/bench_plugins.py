@@ -10,10 +10,8 @@ lease, configuration, sysctl or result. Runs in namespaces of its own, which end
 
 import asyncio
 import ipaddress
-import json
 import os
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,27 +19,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.own_node import build_node, is_inside, run_inside
 from benchmarks.table import Row, percentile, print_table
-from lab.binaries import CNI_PLUGINS, Binaries
+from lab.parts.binaries import CNI_PLUGINS, Binaries
 from lab.progress import Progress
 from netclaim.cni import CniCall, Command, Endpoint, ExecPlugins, Plugins
 from netclaim.kernel import Rtnl, open_netns
-from netclaim.kernel.ip_requests import add_address
-from netclaim.kernel.link_requests import (
+from netclaim.kernel.requests.ip import add_address
+from netclaim.kernel.requests.links import (
     IFINFOMSG,
     create_link,
     get_link,
     macvlan,
     set_link,
 )
-from netclaim.kernel.removal import remove_link
+from netclaim.kernel.state.removal import remove_link
 from netclaim.plugins import in_process_plugins
 
 __all__ = ["main"]
 
 PODS = 100
 AT_ONCE = 10
-INSIDE = "--inside"
 ADDRESS = ipaddress.ip_interface("10.60.0.2/16")
 CONFIGS: dict[str, dict[str, Any]] = {
     "macvlan": {"master": "eth1"},
@@ -67,7 +65,7 @@ class Way:
 
     plugins: Plugins
     plugin_type: str
-    config: bytes
+    config: dict[str, Any]
     path: tuple[str, ...]
     prefix: str  # of container ids
     costs: Costs
@@ -81,24 +79,8 @@ class Way:
         return time.perf_counter() - started
 
 
-def ip(*arguments: str) -> None:
-    """Run a command of iproute2."""
-    subprocess.run(["ip", *arguments], check=True)
-
-
-def build_node(pods: int) -> None:
-    """A link to stand on and the pods' namespaces, in the namespaces we are in."""
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)  # our own /run/netns
-    ip("link", "set", "lo", "up")
-    ip("link", "add", "eth1", "type", "veth", "peer", "name", "peer1")
-    for link in ("eth1", "peer1"):
-        ip("link", "set", link, "up")
-    for pod in range(pods):
-        ip("netns", "add", f"pod{pod}")
-
-
 def cpu_seconds() -> float:
-    """The CPU that we and our children have used so far."""
+    """Return the CPU that we and our children have used so far."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in used)
 
@@ -148,7 +130,7 @@ async def at_once(way: Way, pods: int) -> None:
 async def measure(pods: int) -> None:
     """Measure each plugin in both ways, and print."""
     path = Binaries(Progress()).path(CNI_PLUGINS)
-    build_node(pods)
+    build_node(*(f"pod{pod}" for pod in range(pods)))
     programs = ExecPlugins(inherited=os.environ, deadline_s=60.0)
     with tempfile.TemporaryDirectory() as directory:
         own = in_process_plugins(programs, state_dir=Path(directory))
@@ -172,11 +154,11 @@ async def measure(pods: int) -> None:
             _print(plugin_type, ways[0].costs, ways[1].costs, bare)
 
 
-def _config(plugin_type: str, keys: dict[str, Any], store: str, number: int) -> bytes:
+def _config(plugin_type: str, keys: dict[str, Any], store: str, number: int) -> dict[str, Any]:
     subnet = f"10.{50 + number}.0.0/16"
     ipam = {"type": "host-local", "dataDir": store, "ranges": [[{"subnet": subnet}]]}
     config = {"cniVersion": "1.0.0", "name": f"bench-{plugin_type}", "type": plugin_type}
-    return json.dumps(config | keys | {"ipam": ipam}).encode()
+    return config | keys | {"ipam": ipam}
 
 
 def _print(plugin_type: str, program: Costs, own: Costs, bare: list[float]) -> None:
@@ -218,13 +200,11 @@ def _ratio(first: list[float], second: list[float]) -> str:
 
 def main() -> None:
     """Enter namespaces of our own, then measure."""
-    if INSIDE in sys.argv:
+    if is_inside():
         asyncio.run(measure(int(sys.argv[-1])))
         return
     pods = sys.argv[1] if sys.argv[1:] and sys.argv[1].isdecimal() else str(PODS)
-    command = [sys.executable, "-m", "benchmarks.bench_plugins", INSIDE, pods]
-    enter = ["unshare", "--net", "--mount", "--fork", "--kill-child", "--propagation", "private"]
-    subprocess.run([*enter, *command], check=True)
+    run_inside("bench_plugins", pods)
 
 
 if __name__ == "__main__":

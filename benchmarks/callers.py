@@ -26,8 +26,8 @@ from benchmarks.cluster import (
 )
 from benchmarks.table import Row, print_table
 from lab.cluster import Lab
-from lab.driver_set import DriverSet
-from lab.drivers import DEFAULT_DRIVER, netclaim_driver, program_driver
+from lab.drivers.driver import DEFAULT_DRIVER, netclaim_driver, program_driver
+from lab.drivers.driver_set import DriverSet
 
 __all__ = ["main"]
 
@@ -38,14 +38,14 @@ ROUNDS = int(os.environ.get("NETCLAIM_BENCH_ROUNDS", "5"))
 
 
 def sized(deployment: Mapping[str, Any], replicas: int) -> dict[str, Any]:
-    """The same with so many pods."""
+    """Return the same Deployment with this many pods."""
     copy: dict[str, Any] = json.loads(json.dumps(deployment))
     copy["spec"]["replicas"] = replicas
     return copy
 
 
 def attached_kib(lab: Lab, deployment: dict[str, Any]) -> float:
-    """What each attached pod takes of the driver's memory."""
+    """Return the driver's memory for each attached pod."""
     before = resident_mib(lab)
     kubectl, name = lab.kubectl(), deployment["metadata"]["name"]
     replicas: int = deployment["spec"]["replicas"]
@@ -59,7 +59,7 @@ def attached_kib(lab: Lab, deployment: dict[str, Any]) -> float:
 
 
 def compare(lab: Lab, caller: str, ours: dict[str, Any], idle: dict[str, Any]) -> list[Row]:
-    """The rows of one way to be called."""
+    """Return the rows of the table for one way of being called."""
     rows = []
     for size in SIZES if caller != "both" else SIZES[:1]:
         kinds = {"idle": sized(idle, size), "ours": sized(ours, size)}

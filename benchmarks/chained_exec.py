@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.table import Row, percentile, print_table
-from lab.binaries import CNI_PLUGINS, Binaries
+from lab.parts.binaries import CNI_PLUGINS, Binaries
 from lab.progress import Progress
 from netclaim.chained import PlanFiles, program_path
 
@@ -22,7 +22,7 @@ ROUNDS = 300
 
 
 def seconds(command: Sequence[str], environment: Mapping[str, str], stdin: bytes) -> float:
-    """One start, from before the fork to the program's end."""
+    """Return the time of one start, from before the fork to the program's end."""
     started = time.perf_counter()
     subprocess.run(command, env=environment, input=stdin, stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - started

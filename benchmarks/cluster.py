@@ -23,9 +23,9 @@ import yaml
 from benchmarks import idle_driver
 from benchmarks.table import Row, percentile, print_table
 from lab.cluster import Lab
-from lab.driver_set import DriverSet
-from lab.drivers import DEFAULT_DRIVER, is_ready, netclaim_driver, program_driver
-from lab.linux import inside_network
+from lab.drivers.driver import DEFAULT_DRIVER, is_ready, netclaim_driver, program_driver
+from lab.drivers.driver_set import DriverSet
+from lab.nodes.linux import inside_network
 from lab.progress import Progress
 from lab.topology import DEFAULT_TOPOLOGY
 
@@ -45,7 +45,7 @@ DEMO = Path(__file__).parent.parent / "examples" / "manifests" / "kubecon-demo.y
 
 @contextmanager
 def bench_lab() -> Iterator[Lab]:
-    """A lab that is gone afterwards."""
+    """Provide a lab that is gone afterwards."""
     lab = Lab("bench", Progress())
     lab.up(DEFAULT_TOPOLOGY, port=0)
     try:
@@ -55,7 +55,7 @@ def bench_lab() -> Iterator[Lab]:
 
 
 def demo_objects() -> dict[str, dict[str, Any]]:
-    """The demo's objects by kind; its pods end at once and stay on one node."""
+    """Return the demo's objects by kind; its pods end at once and stay on one node."""
     objects = {each["kind"]: each for each in yaml.safe_load_all(DEMO.read_text())}
     spec = objects["Deployment"]["spec"]["template"]["spec"]
     spec["terminationGracePeriodSeconds"] = 0
@@ -64,7 +64,7 @@ def demo_objects() -> dict[str, dict[str, Any]]:
 
 
 def idle_objects(objects: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The same for the driver that does nothing, which takes no parameters."""
+    """Return the same for the driver that does nothing, which takes no parameters."""
     text = json.dumps(objects)
     for old, new in (
         (DEFAULT_DRIVER, idle_driver.NAME),
@@ -79,7 +79,7 @@ def idle_objects(objects: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]
 
 
 def start_resident(lab: Lab, pod_spec: dict[str, Any]) -> None:
-    """A pod that is there throughout, as some pod is on every real node.
+    """Start a pod that stays throughout, as some pod does on every real node.
 
     On an empty node kubelet fetches the namespace's certificates for the first pod, and sometimes
     before the API server knows that it may: then every pod waits for a second, claim or not.
@@ -91,7 +91,7 @@ def start_resident(lab: Lab, pod_spec: dict[str, Any]) -> None:
 
 
 def time_to_ready(lab: Lab, deployment: dict[str, Any]) -> float:
-    """Seconds from applying the Deployment until all of its pods are available; removes it."""
+    """Return the seconds from applying the Deployment until its pods are available; removes it."""
     kubectl = lab.kubectl()
     name = deployment["metadata"]["name"]
     started = time.monotonic()
@@ -120,13 +120,13 @@ def wait_quiet(lab: Lab) -> None:
 
 
 def events(lab: Lab) -> list[dict[str, Any]]:
-    """The driver's log on the node."""
+    """Return the driver's log on the node."""
     log = lab.state.log(f"{NODE}/driver-{DEFAULT_DRIVER}")
     return [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
 
 
 def report_delays(log: list[dict[str, Any]]) -> list[float]:
-    """Seconds from a pod's interface to its claim's status, pod by pod."""
+    """Return the seconds from a pod's interface to its claim's status, pod by pod."""
     attached: dict[str, dt.datetime] = {}
     delays = []
     for event in log:
@@ -142,19 +142,21 @@ def report_delays(log: list[dict[str, Any]]) -> list[float]:
 
 
 def resident_mib(lab: Lab) -> float:
-    """The driver's resident memory."""
-    pid = lab.state.load().components[f"{NODE}/driver-{DEFAULT_DRIVER}"].pid
-    status = Path(f"/proc/{pid}/status").read_text()
+    """Return the driver's resident memory."""
+    process = lab.kept_process(f"{NODE}/driver-{DEFAULT_DRIVER}")
+    assert process is not None, "the driver runs"
+    status = Path(f"/proc/{process.pid}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
 def seconds_to_registered(lab: Lab, end: signal.Signals, pause_s: float = 0.0) -> float:
-    """From starting the driver anew until kubelet and the runtime have it."""
+    """Return the time from starting the driver again until kubelet and the runtime have it."""
     component = f"{NODE}/driver-{DEFAULT_DRIVER}"
     running = lab.state.load()
     process = running.components[component]
+    driver = process.children
     os.kill(process.pid, end)
-    if not process.wait_gone(STOP_S):
+    if not all(each.wait_gone(STOP_S) for each in (process, *driver)):
         raise SystemExit(f"the driver does not end within {STOP_S} s of {end.name}")
     time.sleep(pause_s)
     started = time.monotonic()
@@ -165,7 +167,7 @@ def seconds_to_registered(lab: Lab, end: signal.Signals, pause_s: float = 0.0) -
 
 
 def buckets(lab: Lab, verb: str) -> dict[float, float]:
-    """How many calls of a verb took at most so long, by the driver's own metrics."""
+    """Return how many calls of a verb took at most so long, by the driver's own metrics."""
     running = lab.state.load()
     with inside_network(running.inits[NODE]):
         port = running.drivers[DEFAULT_DRIVER].port
@@ -176,7 +178,7 @@ def buckets(lab: Lab, verb: str) -> dict[float, float]:
 
 
 def quantile(before: dict[float, float], after: dict[float, float], share: float) -> float:
-    """The quantile of the calls between two looks, interpolated within its bucket."""
+    """Return the quantile of the calls between two looks, interpolated within its bucket."""
     counts = {le: after[le] - before.get(le, 0) for le in sorted(after)}
     wanted = share * max(counts.values())
     low_le = low_count = 0.0
@@ -191,7 +193,7 @@ VERBS = ("prepare", "attach", "detach", "report")
 
 
 def verb_rows(before: dict[str, dict[float, float]], lab: Lab, when: str) -> list[Row]:
-    """A row for each verb: median and 99th percentile since `before`."""
+    """Return a row for each verb: median and 99th percentile since `before`."""
     rows = []
     for verb in VERBS:
         after = buckets(lab, verb)
@@ -202,7 +204,7 @@ def verb_rows(before: dict[str, dict[float, float]], lab: Lab, when: str) -> lis
 
 
 def all_buckets(lab: Lab) -> dict[str, dict[float, float]]:
-    """The buckets of all verbs now."""
+    """Return the buckets of all verbs now."""
     return {verb: buckets(lab, verb) for verb in VERBS}
 
 
@@ -257,7 +259,7 @@ def main() -> None:
 
 
 def ratio_rows(taken: dict[str, list[float]]) -> list[Row]:
-    """How long pods of each kind took, and how much longer with a claim, round by round."""
+    """Return how long pods of each kind took, and how much longer with a claim, round by round."""
     texts = {
         "plain": f"{REPLICAS} plain pods Ready",
         "idle": f"{REPLICAS} pods Ready, claims of an idle driver",

@@ -1,4 +1,4 @@
-"""A driver that does nothing: what claims cost whoever serves them, to compare with.
+"""A driver that does nothing, to compare with: what claims cost whatever driver serves them.
 
 Kubernetes makes each claim, allocates it and asks for it to be prepared; nothing is attached.
 """
@@ -20,15 +20,15 @@ class IdleDriver(Driver):
     name = NAME
 
     async def discover(self) -> AsyncIterator[tuple[Device, ...]]:
-        """One device, named as the link that the demo's claims ask for."""
+        """Yield one device, named as the link that the demo's claims ask for."""
         yield (Device(name="eth1", attributes={"name": "eth1"}),)
 
     async def prepare(self, claim: Claim) -> Prepared:
-        """Agree. Again: the same."""
+        """Agree, also a second time."""
         return Prepared(claim.ref, tuple(Plan(claim.ref, device) for device in claim.devices))
 
     async def unprepare(self, prepared: Prepared) -> None:
-        """Agree. Again: the same."""
+        """Agree, also a second time."""
 
 
 if __name__ == "__main__":

@@ -23,14 +23,13 @@ from typing import Any, NamedTuple
 from benchmarks.table import Row, print_table
 from lab.cluster import Lab
 from lab.kubectl import Kubectl
-from lab.processes import Processes
+from lab.nodes.processes import Processes
 from lab.progress import Progress
-from netclaim.allocator import Allocator, Claim, DeviceClass, Holders, Node, Slice
+from netclaim.allocator import Allocator, Claim, Holders, Node, Slice
 from netclaim.local.api import Store, Verbs
 from netclaim.local.control.schedule import schedule
-from netclaim.schema.expressions import CelExpressions
+from netclaim.model.api.device_class import DeviceClass
 from netclaim.schema.kinds import CLAIM, CLASS, NAMESPACE, NODE, POD, SLICE
-from netclaim.schema.review import Review
 
 __all__ = ["main"]
 
@@ -124,7 +123,7 @@ def pod(index: int) -> dict[str, Any]:
 
 @contextmanager
 def lab() -> Iterator[Lab]:
-    """A lab of one node, gone afterwards."""
+    """Provide a lab of one node, gone afterwards."""
     with tempfile.TemporaryDirectory() as directory:
         topology = Path(directory) / "one.yaml"
         topology.write_text(TOPOLOGY)
@@ -187,7 +186,7 @@ def cpu_seconds(pid: int) -> float:
 
 def embedded_scheduler() -> Rate:
     """Let netclaim's embedded scheduler do it, with every write through its API."""
-    verbs = Verbs(Store(), Review(CelExpressions()))
+    verbs = Verbs(Store())
     verbs.create(NAMESPACE, named("Namespace", "default", "v1"), manager="bench")
     kinds = (
         (CLASS, [device_class()]),
@@ -224,7 +223,7 @@ def allocator_alone() -> Rate:
         chosen = min(placements, key=lambda name: load[name])
         load[chosen] += 1
         (allocation,) = placements[chosen].allocations()
-        holders.hold(wanted, allocation.object)
+        holders.hold(wanted, allocation.result)
     return Rate(time.monotonic() - began, time.process_time() - cpu)
 
 

@@ -15,7 +15,7 @@ class Row(NamedTuple):
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which `share` of all lie, by the nearest rank."""
+    """Return the value below which `share` of all lie, by the nearest rank."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 

@@ -82,16 +82,16 @@ class Gpu(Driver):
         yield self._offer
 
     async def preflight(self, claim: Claim) -> None:
-        """Let no pod be bound to the node for a configuration that cannot work. Again: the same."""
+        """Let no pod be bound to the node for a configuration that cannot work."""
         for device in claim.devices:
             _config(claim, device.request)
 
     async def prepare(self, claim: Claim) -> Prepared:
-        """One environment variable for each fact. Again: the same."""
+        """One environment variable for each fact."""
         return Prepared(claim.ref, tuple(_plan(claim, device) for device in claim.devices))
 
     async def unprepare(self, prepared: Prepared) -> None:
-        """Nothing was done to the node. Again: the same."""
+        """Nothing was done to the node."""
 
 
 def _offer(node: str, options: argparse.Namespace) -> Iterator[Device | CounterSet]:

@@ -38,7 +38,7 @@ class Toaster(Driver):
         )
 
     async def prepare(self, claim: Claim) -> Prepared:
-        """Set the dial. Nothing is switched on before the pod runs. Again: the same."""
+        """Set the dial. Nothing is switched on before the pod runs."""
         plans = [
             Plan(
                 claim=claim.ref,
@@ -55,7 +55,7 @@ class Toaster(Driver):
         return Prepared(claim.ref, tuple(plans))
 
     async def unprepare(self, prepared: Prepared) -> None:
-        """A slot needs no cleaning that the next guest would notice. Again: the same."""
+        """A slot needs no cleaning that the next guest would notice."""
 
 
 def _darkness(claim: Claim, request: str) -> int:

@@ -20,7 +20,7 @@ LAB = "faults"
 
 
 def options(arguments: list[str] | None = None) -> argparse.Namespace:
-    """The command line."""
+    """Return the command line."""
     parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__)
     parser.add_argument("--only", metavar="NAME,…", default="", help="these faults, of --list")
     parser.add_argument("--skip", metavar="NAME,…", default="", help="all but these faults")
@@ -42,7 +42,7 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def chosen(only: str, skip: str) -> list[str]:
-    """The names of the faults that are wanted, in the order of the table."""
+    """Return the names of the faults that are wanted, in the order of the table."""
     named = {name for name in f"{only},{skip}".split(",") if name}
     unknown = sorted(named - FAULTS.keys())
     if unknown:

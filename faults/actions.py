@@ -9,19 +9,21 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from faults.api import Api
 from faults.manifests import NODE
-from faults.site import COMPONENTS, DRIVER, Site, until
-from lab.driver_set import DriverSet
-from lab.drivers import DEFAULT_DRIVER, grant
-from lab.processes import CLOSET
+from faults.site import COMPONENTS, DRIVER, Site
+from lab.drivers.driver import DEFAULT_DRIVER, grant
+from lab.drivers.driver_set import DriverSet
+from lab.nodes.processes import CLOSET
 
 __all__ = [
     "Action",
+    "Crash",
     "CutCable",
     "DeletePods",
     "DeleteSlices",
@@ -52,6 +54,7 @@ __all__ = [
     "Writable",
 ]
 
+CRASH_POLL_S = 0.05  # far less than a driver needs to start
 FILLER = "/var/lib/netclaim/filler"
 SPINNERS = 6  # three for each of two processors: the scheduler gives the node a fourth of its time
 
@@ -66,17 +69,39 @@ class Action(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """End components by SIGKILL, all at once, and leave them dead."""
+    """End components by SIGKILL, all at once, and leave them dead.
+
+    Of the driver it is the process, which its keeper starts again; `driver-pod` is both.
+    """
 
     components: tuple[str, ...]
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         running = site.lab.state.load().components
         for name in self.components:  # first all of them, then wait for each
-            running[site.lab.component(COMPONENTS[name]).full_name].kill()
+            process = running[site.lab.component(COMPONENTS[name]).full_name]
+            for each in process.children if name == "driver" else [process]:
+                each.kill()
         for name in self.components:
-            site.lab.kill(COMPONENTS[name])
+            if name != "driver":
+                site.lab.kill(COMPONENTS[name])
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """Kill the driver's process, and for some seconds each one that its keeper starts."""
+
+    seconds: float
+
+    def run(self, site: Site, burst: str) -> None:
+        until_s = time.monotonic() + self.seconds
+        while True:
+            process = site.driver_process()
+            if process is not None:
+                process.kill()
+            if time.monotonic() >= until_s:
+                return
+            time.sleep(CRASH_POLL_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +111,6 @@ class Start:
     components: tuple[str, ...]
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         for name in self.components:
             if (
                 not site.lab.state.load()
@@ -103,7 +127,6 @@ class Stop:
     component: str
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         site.lab.stop(COMPONENTS[self.component])
 
 
@@ -112,20 +135,22 @@ class Roll:
     """Replace the driver's process as a rolling update does: the next one starts first."""
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         DriverSet(site.lab).roll(DEFAULT_DRIVER, NODE)
 
 
 @dataclass(frozen=True, slots=True)
 class Freeze:
-    """Stop components in their tracks by SIGSTOP."""
+    """Freeze components by SIGSTOP; of the driver, its process and not its keeper."""
 
     components: tuple[str, ...]
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         for name in self.components:
-            site.lab.pause(COMPONENTS[name])
+            process = site.driver_process() if name == "driver" else None
+            if process is not None:
+                process.send(signal.SIGSTOP)
+            else:
+                site.lab.pause(COMPONENTS[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +160,6 @@ class Thaw:
     components: tuple[str, ...]
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         for name in self.components:
             site.lab.resume(COMPONENTS[name])
 
@@ -148,7 +172,6 @@ class KillEach:
     one_in: int
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         inside = [pid for pid in site.pids(self.program) if pid != 1]
         for pid in inside[:: self.one_in]:
             site.run("kill", f"-{signal.SIGKILL.value}", str(pid))
@@ -161,7 +184,6 @@ class Remove:
     pattern: str
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         root = site.path("/")
         for path in root.glob(self.pattern.lstrip("/")):
             path.unlink(missing_ok=True)
@@ -174,7 +196,6 @@ class EmptyDirectory:
     directory: str
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         for path in site.path(self.directory).glob("*"):
             if path.is_dir():
                 shutil.rmtree(path)
@@ -187,7 +208,6 @@ class LoseJournal:
     """Remove the journal of a driver that is not running."""
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         for path in site.state_path().glob("journal.db*"):
             path.unlink()
 
@@ -199,7 +219,6 @@ class SmallState:
     mebibytes: int
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         site.lab.stop(DRIVER)
         options = f"size={self.mebibytes}m"
         site.run("mount", "-t", "tmpfs", "-o", options, "tmpfs", "/var/lib/netclaim")
@@ -211,7 +230,6 @@ class StateAsBefore:
     """Give the driver, which is restarted for it, its old state directory back."""
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         site.lab.stop(DRIVER)
         site.run("umount", "/var/lib/netclaim")
         _start_driver(site)
@@ -222,7 +240,6 @@ class FillState:
     """Use up the space of the state directory."""
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         with site.path(FILLER).open("ab", buffering=0) as filler:
             for size in (1 << 16, 1):
                 try:
@@ -238,7 +255,6 @@ class FreeState:
     """Give the space back."""
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         site.path(FILLER).unlink(missing_ok=True)
 
 
@@ -249,7 +265,6 @@ class ReadOnly:
     directory: str
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         site.run("mount", "--bind", self.directory, self.directory)
         site.run("mount", "-o", "remount,ro,bind", self.directory)
 
@@ -261,7 +276,6 @@ class Writable:
     directory: str
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         site.run("umount", self.directory)
 
 
@@ -270,7 +284,6 @@ class Reboot:
     """Cut the node's power, and boot it again."""
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         site.lab.reboot(NODE)
 
 
@@ -281,7 +294,6 @@ class Unplug:
     link: str
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         site.lab.unplug(NODE, self.link)
 
 
@@ -293,7 +305,6 @@ class Plug:
     network: str
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         site.lab.plug(NODE, self.link, self.network)
 
 
@@ -305,7 +316,6 @@ class SetLink:
     state: str
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         site.run("ip", "link", "set", self.link, self.state)
 
 
@@ -316,7 +326,6 @@ class CutCable:
     state: str
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         closet = site.lab.state.load().inits[CLOSET]
         port = "primary.1"  # of the second node of the topology on its first network
         command = ["nsenter", "-t", str(closet.pid), "-n", "ip", "link", "set", port, self.state]
@@ -330,7 +339,6 @@ class RemoveNamespaces:
     one_in: int
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         for name in sorted(site.namespaces())[:: self.one_in]:
             # A plain pod may end meanwhile, and its namespace with it.
             remove = 'umount "$1" && rm "$1" || test ! -e "$1"'
@@ -345,7 +353,6 @@ class DeletePods:
     force: bool = False
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         api: Api = site.api
         for pod in api.items("pods", f"faults-burst={burst}")[:: self.one_in]:
             api.delete("pods", pod["metadata"]["name"], force=self.force)
@@ -356,7 +363,6 @@ class DeleteSlices:
     """Delete what the driver published."""
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         site.kubectl("delete", "resourceslices", "--all")
 
 
@@ -367,7 +373,6 @@ class Rights:
     granted: bool
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         if self.granted:
             grant(site.lab.kubectl(), [DEFAULT_DRIVER])  # they name their own namespace
         else:
@@ -381,7 +386,6 @@ class Mood:
     script: str
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         mood = site.path("/run/mood")
         if self.script:
             fresh = site.path("/run/mood.new")
@@ -398,8 +402,9 @@ class FewFiles:
     limited: bool
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
-        pid = site.lab.state.load().components[DRIVER].pid
+        process = site.driver_process()
+        assert process is not None, "the driver runs"
+        pid = process.pid
         count = len(list(Path(f"/proc/{pid}/fd").iterdir())) if self.limited else 1024
         subprocess.run(["prlimit", f"--pid={pid}", f"--nofile={count}:"], check=True)
 
@@ -411,7 +416,6 @@ class Spin:
     seconds: int
 
     def run(self, site: Site, burst: str) -> None:
-        """See Action."""
         command = ["timeout", str(self.seconds), "sh", "-c", "while :; do :; done"]
         environment = {**os.environ, "NETCLAIM_LAB": site.lab.state.name}  # found by `down`
         for _ in range(SPINNERS):
@@ -420,4 +424,4 @@ class Spin:
 
 def _start_driver(site: Site) -> None:
     site.lab.restart(DRIVER)
-    until(site.is_hooked, 60, "the driver's readiness")
+    site.settle()

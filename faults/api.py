@@ -1,7 +1,7 @@
 """The lab's API server for the campaign: objects in and out, without a process for each call.
 
-A call that gets no answer raises AwayError: during some faults nobody answers, and whoever polls
-goes on polling. May be used by several threads; each call has a connection to itself.
+A call that gets no answer raises AwayError: during some faults nobody answers, and a caller that
+polls goes on polling. Several threads may use it; each call has a connection to itself.
 """
 
 import http.client
@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from lab.cluster import Lab
-from netclaim.manifests.conversion import GROUP, KINDS, from_v1
+from netclaim.manifests.kinds import GROUP, KINDS
+from netclaim.manifests.versions.conversion import from_v1
 
 __all__ = ["Api", "AwayError", "RefusedError"]
 
@@ -39,7 +40,7 @@ class Api:
         # Kept open: a handshake costs more than an answer. Taking and adding are atomic.
 
     def create(self, manifest: Mapping[str, Any]) -> None:
-        """Create an object of the namespace, of v1 if it is one for claims. Again: nothing."""
+        """Create an object of the namespace, of v1 if it is one for claims, unless it exists."""
         kind = manifest["kind"]
         served = from_v1(dict(manifest), kind, self._version) if kind in KINDS else manifest
         status, answer = self._call("POST", self._path(manifest), served)
@@ -47,7 +48,7 @@ class Api:
             raise RefusedError(f"{manifest['metadata']['name']}: {status} {answer}")
 
     def items(self, kind: str, selector: str = "") -> list[dict[str, Any]]:
-        """The objects of a kind, such as `pods`, in the namespace."""
+        """Return the objects of a kind, such as `pods`, in the namespace."""
         query = f"?labelSelector={selector}" if selector else ""
         status, answer = self._call("GET", f"{self._base(kind)}/{kind}{query}")
         if status != http.client.OK:
@@ -56,7 +57,7 @@ class Api:
         return found
 
     def get(self, kind: str, name: str) -> dict[str, Any] | None:
-        """One object of the namespace; None if there is none."""
+        """Return one object of the namespace; None if there is none."""
         status, answer = self._call("GET", f"{self._base(kind)}/{kind}/{name}")
         if status == NOT_FOUND:
             return None
@@ -65,7 +66,7 @@ class Api:
         return answer
 
     def delete(self, kind: str, name: str, *, force: bool = False) -> None:
-        """Have an object removed; `force` does not wait for its node. Again: nothing."""
+        """Have an object removed, if it exists; `force` does not wait for its node."""
         query = "?gracePeriodSeconds=0" if force else ""
         status, _ = self._call("DELETE", f"{self._base(kind)}/{kind}/{name}{query}")
         if status >= http.client.INTERNAL_SERVER_ERROR:

@@ -1,4 +1,4 @@
-"""The promise, looked at: no Running pod without its interfaces, and nothing left over.
+"""Check the promise: no Running pod without its interfaces, and nothing left over.
 
 While the burst's pods run: each has all its interfaces, with exactly the addresses that its claim's
 status says; they pass traffic; a claim says Ready=True exactly if its interfaces are there; no
@@ -48,11 +48,11 @@ class Auditor:
         self._before = traces(site)
 
     def running(self, limit_s: float = RUNNING_S) -> list[str]:
-        """What is wrong with the pods that run, after a while."""
+        """Return what is wrong with the pods that run, after a while."""
         return _look_again(self._look_at_pods, limit_s)
 
     def ended(self, limit_s: float = ENDED_S) -> tuple[list[str], list[str]]:
-        """What is left after the pods, after a while: ours, and the runtime's."""
+        """Return what is left after the pods, after a while: ours, and the runtime's."""
         began = time.monotonic()
         while True:
             ours, runtimes = traces(self._site).beyond(self._before)
@@ -62,7 +62,7 @@ class Auditor:
             time.sleep(LOOK_S)
 
     def starts(self) -> list[str]:
-        """When the burst's containers were without an interface, by their own account."""
+        """Return when the burst's containers were without an interface, by their own account."""
         found = []
         for seen in starts(self._site, self._burst):
             if seen.word == "MISSING":
@@ -128,7 +128,7 @@ class Auditor:
         return found
 
     def _look_at_addresses(self, real: dict[str, dict[str, Interface]]) -> list[str]:
-        """Every address is held by its pod's lease, once, and there are no other leases."""
+        """Check that each pod's lease holds its address, once, and there are no other leases."""
         held = set(leases(self._site))
         used: dict[str, list[str]] = {}
         for pod, interfaces in real.items():
@@ -145,7 +145,7 @@ class Auditor:
     def _look_at_traffic(
         self, pids: dict[str, int], real: dict[str, dict[str, Interface]]
     ) -> list[str]:
-        """Each pod reaches the next one on the same network."""
+        """Check that each pod reaches the next one on the same network."""
         calls = []
         for interface in ("net1", "net2"):
             ring = [n for n in sorted(real) if interface in self._pods[n].interfaces]
@@ -167,7 +167,7 @@ class Auditor:
 def reported(
     pod: dict[str, Any], claims: dict[str, dict[str, Any]]
 ) -> dict[str, tuple[bool, frozenset[str], str]]:
-    """What the statuses of a pod's claims say: by interface, whether ready, addresses and MAC."""
+    """Return the status of a pod's claims by interface: whether ready, addresses and MAC."""
     names = {
         s["name"]: s.get("resourceClaimName")
         for s in pod["status"].get("resourceClaimStatuses", [])

@@ -46,7 +46,7 @@ class BurstResult:
     dirty: bool = False  # whether the next burst needs another cluster
 
     def note_times(self, pods: Sequence[BurstPod], ready_s: Mapping[str, float]) -> None:
-        """Take down when each pod became ready."""
+        """Record when each pod became ready."""
         for pod in pods:
             if pod.name in ready_s:
                 (self.claimed_s if pod.interfaces else self.plain_s).append(ready_s[pod.name])
@@ -88,7 +88,7 @@ class Burst:
         self._wait_gone()
 
     def _strike(self) -> None:
-        """Break, let it last, mend."""
+        """Break something, let it last, and mend it."""
         for action in self._fault.breaks:
             action.run(self._site, self._name)
         self._last(self._fault.lasts_s)
@@ -119,7 +119,7 @@ class Burst:
             time.sleep(MOMENT_POLL_S)
 
     def _look(self) -> list[dict[str, Any]] | None:
-        """The burst's pods, noting which of them became ready; None if nobody answers."""
+        """Return the burst's pods, noting which of them became ready; None if nobody answers."""
         try:
             pods = self._api.items("pods", f"faults-burst={self._name}")
         except AwayError:
@@ -133,7 +133,7 @@ class Burst:
         return pods
 
     def _last(self, seconds: float) -> None:
-        """Let time pass, looking."""
+        """Let time pass, and look at the pods meanwhile."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self._look()
@@ -190,7 +190,7 @@ def is_ready(pod: dict[str, Any]) -> bool:
 
 
 def waits_for(pod: dict[str, Any]) -> str:
-    """Why a pod is not ready, as far as it says so."""
+    """Return why a pod is not ready, as far as it says so."""
     if "deletionTimestamp" in pod["metadata"]:
         return "being deleted"
     for status in pod["status"].get("containerStatuses", []):

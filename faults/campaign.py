@@ -12,12 +12,10 @@ from pathlib import Path
 
 from faults.burst import BurstResult, run_burst
 from faults.report import line
-from faults.site import Site, until
+from faults.site import Site
 from faults.table import Fault
 
 __all__ = ["Plan", "run"]
-
-SETTLED_S = 120.0  # for kubelet and the runtime to have the driver again
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class Plan:
     logs: Path | None = None  # where to keep all logs of a burst with violations
 
     def bursts(self) -> Iterator[tuple[Fault, float]]:
-        """Every burst with its moment: all faults once, then all again at other moments."""
+        """Yield every burst with its moment: all faults once, then all again at other moments."""
         for number in range(self.rounds):
             for fault in self.faults:
                 yield fault, fault.moments[number % len(fault.moments)]
@@ -50,7 +48,7 @@ def run(site: Site, plan: Plan, results: list[BurstResult]) -> Sequence[str]:
         if results and results[-1].dirty:
             site.reset()
         else:
-            until(site.is_hooked, SETTLED_S, "the driver's readiness before a burst")
+            site.settle()
         result = run_burst(
             site,
             fault,

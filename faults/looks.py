@@ -14,7 +14,7 @@ from typing import Any
 
 from faults.manifests import STARTS_DIR
 from faults.site import Site
-from lab.drivers import DEFAULT_DRIVER
+from lab.drivers.driver import DEFAULT_DRIVER
 
 __all__ = [
     "Interface",
@@ -72,7 +72,7 @@ class Traces:
     runtimes: Mapping[str, frozenset[str]]
 
     def beyond(self, before: "Traces") -> tuple[list[str], list[str]]:
-        """What there is now and was not then, ours and the runtime's."""
+        """Return what exists now and did not then, ours and the runtime's."""
         return _beyond(self.ours, before.ours), _beyond(self.runtimes, before.runtimes)
 
 
@@ -81,7 +81,7 @@ def _beyond(now: Mapping[str, frozenset[str]], then: Mapping[str, frozenset[str]
 
 
 def container_pid(site: Site, pod: Mapping[str, Any]) -> int | None:
-    """The process of a pod's container, by its pid inside the node; None if it does not run."""
+    """Return the pid inside the node of a pod's container; None if it does not run."""
     for status in pod["status"].get("containerStatuses", []):
         container = status.get("containerID", "").rpartition("/")[2]
         if container and "running" in status["state"]:
@@ -94,7 +94,7 @@ def container_pid(site: Site, pod: Mapping[str, Any]) -> int | None:
 
 
 def interfaces_of(site: Site, pid: int) -> dict[str, Interface]:
-    """The interfaces in the network namespace of a process of the node."""
+    """Return the interfaces in the network namespace of a process of the node."""
     return _interfaces(site.path(f"/proc/{pid}/ns/net"))
 
 
@@ -120,7 +120,7 @@ def pings(site: Site, pid: int, interface: str, address: str) -> bool:
 
 
 def starts(site: Site, burst: str) -> list[Start]:
-    """What the containers of a burst saw, in the order of each one's own looks."""
+    """Return what the containers of a burst saw, in the order of each one's own looks."""
     seen = []
     for file in sorted(site.path(STARTS_DIR).glob(f"{burst}-*")):
         for line in file.read_text().splitlines():
@@ -130,7 +130,7 @@ def starts(site: Site, burst: str) -> list[Start]:
 
 
 def leases(site: Site) -> dict[str, str]:
-    """The addresses that claims hold, with what holds them: network and address, container id."""
+    """Return the container ids that hold addresses, by network and address."""
     held = {}
     for file in site.path("/var/lib/cni/netclaim").glob("*/*/*/leases/*/*"):
         if file.name[0].isdigit():
@@ -139,7 +139,7 @@ def leases(site: Site) -> dict[str, str]:
 
 
 def traces(site: Site) -> Traces:
-    """Everything that a pod, or the driver, could leave behind on the node."""
+    """Return everything that a pod, or the driver, could leave behind on the node."""
     namespaces = site.namespaces()
     root = site.path("/run/netns")
     with_ours = {name for name in namespaces if _has_ours(root / name)}
@@ -174,7 +174,7 @@ def traces(site: Site) -> Traces:
 
 
 def journal_rows(site: Site) -> list[str]:
-    """What the driver remembers, a text for each row.
+    """Return the rows of the driver's journal, each as a text.
 
     Read inside the node: from outside its path begins with a link of /proc, which SQLite follows by
     its text, to the machine's own file of that name.

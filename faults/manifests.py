@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lab.drivers import DEFAULT_DRIVER
+from lab.drivers.driver import DEFAULT_DRIVER
 
 __all__ = [
     "CLASS",
@@ -62,7 +62,7 @@ class BurstPod:
 
 
 def device_class() -> dict[str, Any]:
-    """All devices of the driver."""
+    """Return all devices of the driver."""
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "DeviceClass",
@@ -72,7 +72,7 @@ def device_class() -> dict[str, Any]:
 
 
 def burst_objects(burst: str, plugin: str, *, shares: bool) -> list[dict[str, Any]]:
-    """The claim that some pods of the burst share, and the templates of the others' claims.
+    """Return the claim that some pods of the burst share, and the templates of the others' claims.
 
     All of them are for the same links. Where devices have no shares, they ask for admin access.
     """
@@ -87,7 +87,7 @@ def burst_objects(burst: str, plugin: str, *, shares: bool) -> list[dict[str, An
 
 
 def burst_pods(burst: str, claimed: int, plain: int, *, named: bool) -> list[BurstPod]:
-    """Of five pods with claims, three have one interface, one has two, one has the shared claim.
+    """Make the pods: of five with claims, three have one interface, one has two, one shares.
 
     Plain ones are spread among them, so that both kinds meet the fault at all stages. `named` is
     whether containers name the claim that they use.
@@ -111,7 +111,7 @@ def burst_pods(burst: str, claimed: int, plain: int, *, named: bool) -> list[Bur
 
 
 def plain_pod(name: str) -> dict[str, Any]:
-    """A pod without claims, put on the node without a scheduler."""
+    """Return a pod without claims, put on the node without a scheduler."""
     manifest = _pod("steady", name, ())
     manifest["spec"]["nodeName"] = NODE
     return manifest

@@ -14,7 +14,7 @@ SHOWN = 6  # violations of one burst in a line; all are in the JSON
 
 
 def line(result: BurstResult) -> str:
-    """One burst in a line, and a further one for each violation."""
+    """Return one burst in a line, and a further one for each violation."""
     head = (
         f"{result.fault} at {result.moment:g}: {result.pods} pods, "
         f"{len(result.violations)} violations, ready after {_times(result.claimed_s)} s claimed, "
@@ -30,7 +30,7 @@ def line(result: BurstResult) -> str:
 
 
 def table(results: Sequence[BurstResult]) -> str:
-    """A row for each fault and mode."""
+    """Return a row for each fault and mode."""
     groups: dict[tuple[str, str], list[BurstResult]] = {}
     for result in results:
         groups.setdefault((result.fault, result.mode), []).append(result)
@@ -62,7 +62,7 @@ def table(results: Sequence[BurstResult]) -> str:
 
 
 def write_json(results: Sequence[BurstResult], file: Path) -> None:
-    """Every burst with all that was found."""
+    """Write every burst with all that was found."""
     file.write_text(json.dumps([asdict(result) for result in results], indent=1) + "\n")
 
 

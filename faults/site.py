@@ -14,20 +14,28 @@ from pathlib import Path
 from faults.api import Api
 from faults.manifests import NODE, STARTS_DIR, device_class
 from lab.cluster import Lab
-from lab.driver_set import DriverSet
-from lab.drivers import DEFAULT_DRIVER, is_ready, netclaim_driver
+from lab.drivers.driver import DEFAULT_DRIVER, is_ready, netclaim_driver
+from lab.drivers.driver_set import DriverSet
 from lab.kubectl import Kubectl
-from netclaim.network.policy import LABEL
+from lab.nodes.linux import Process
+from netclaim.network.policy.table import LABEL
 
 __all__ = ["COMPONENTS", "DRIVER", "POLL_S", "NotSettledError", "Site", "site", "until"]
 
 TOPOLOGY = Path(__file__).with_name("topology.yaml")
 NAMESPACE = "faults"
 ADMIN_ACCESS = "resource.kubernetes.io/admin-access"  # what a namespace needs for it, from 1.34 on
+FAILED_PREPARE = "FailedPrepareDynamicResources"
+# What kubelet itself reports when it asks for a claim before the API server knows that its node may
+# read it; it asks again a minute later. It happens with every driver.
+NOT_YET_ALLOWED = "no relationship found between node"
+ATTACHMENTS = 1024  # more than any burst has
 POLL_S = 0.2
+SETTLED_S = 120.0  # for kubelet and the runtime to have the driver, on a busy machine
 DRIVER = f"{NODE}/driver-{DEFAULT_DRIVER}"
 COMPONENTS = {
     "driver": DRIVER,
+    "driver-pod": DRIVER,
     "containerd": f"{NODE}/containerd",
     "kubelet": f"{NODE}/kubelet",
     "apiserver": "kube-apiserver",
@@ -68,8 +76,7 @@ class Site:
         """Boot, run the driver, and make what all bursts use."""
         self.lab.up(TOPOLOGY, port=0)
         self._api = Api(self.lab, NAMESPACE)
-        shared = ("--attachments=1024",) if self.shares else ()  # more than any burst has
-        self.drivers.up(netclaim_driver(DEFAULT_DRIVER, *shared, *self.driver_options))
+        self.run_driver()
         kubectl = self.kubectl
         kubectl("create", "namespace", NAMESPACE)
         # privileged: claims may name the plugin whose mood some faults change
@@ -81,14 +88,31 @@ class Site:
         moody = self.path("/opt/cni/bin/moody")
         moody.write_text(MOODY_PLUGIN)
         moody.chmod(0o755)
-        until(self.is_hooked, 60, "the driver's readiness")
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until kubelet and the runtime have the driver; a burst begins after that.
+
+        A fault's last act may be to start the driver. One that is killed before it has handed its
+        sockets to its keeper has callers refused, whatever the next burst is about.
+        """
+        until(self.is_hooked, SETTLED_S, "the driver's readiness")
+
+    def run_driver(self) -> None:
+        """Run the driver on each node."""
+        shared = (f"--attachments={ATTACHMENTS}",) if self.shares else ()
+        self.drivers.up(netclaim_driver(DEFAULT_DRIVER, *shared, *self.driver_options))
+
+    def driver_process(self) -> Process | None:
+        """Return the driver's process on the node; None while its keeper has none."""
+        return self.lab.kept_process(DRIVER)
 
     def down(self) -> None:
-        """Take the cluster away. Again: nothing."""
+        """Remove the cluster. A second call does nothing."""
         self.lab.down()
 
     def reset(self) -> None:
-        """A new cluster in place of this one."""
+        """Replace this cluster by a new one."""
         self.down()
         self.up()
 
@@ -109,8 +133,13 @@ class Site:
         """Kubectl, in the bursts' namespace."""
         return self.lab.kubectl(NAMESPACE)
 
+    def failed_prepares(self) -> set[str]:
+        """Return kubelet's events about claims that the driver did not prepare; it pauses then."""
+        events = [each for each in self.api.items("events") if each["reason"] == FAILED_PREPARE]
+        return {each["message"] for each in events if NOT_YET_ALLOWED not in each["message"]}
+
     def path(self, inside: str) -> Path:
-        """A path of the node, as it is seen from outside."""
+        """Return a path of the node, as it is seen from outside."""
         return self.lab.root(NODE) / inside.lstrip("/")
 
     @property
@@ -119,11 +148,11 @@ class Site:
         return Path(f"/var/lib/netclaim/{DEFAULT_DRIVER}/journal.db")
 
     def state_path(self) -> Path:
-        """Where the driver keeps its journal, as it is seen from outside."""
+        """Return where the driver keeps its journal, as it is seen from outside."""
         return self.path(str(self.journal.parent))
 
     def run(self, *command: str) -> str:
-        """What a command prints inside the node."""
+        """Return what a command prints inside the node."""
         done = subprocess.run(
             self.lab.enter_command(NODE, command), capture_output=True, text=True, check=True
         )
@@ -135,15 +164,15 @@ class Site:
         return is_ready(running.inits[NODE], running.drivers[DEFAULT_DRIVER])
 
     def namespaces(self) -> frozenset[str]:
-        """The names of the node's network namespaces: one for each sandbox."""
+        """Return the names of the node's network namespaces: one for each sandbox."""
         return frozenset(path.name for path in self.path("/run/netns").iterdir())
 
     def pids(self, program: str) -> list[int]:
-        """The node's processes of a program, by pids inside the node, oldest first."""
+        """Return the node's processes of a program, by pids inside the node, oldest first."""
         return sorted(p for p, text in self.processes().items() if text.startswith(program))
 
     def processes(self) -> dict[int, str]:
-        """The node's processes by pids inside it: program, without directory, and arguments."""
+        """Return program (without directory) and arguments of the node's processes, by pid."""
         found = {}
         for entry in self.path("/proc").iterdir():
             if entry.name.isdigit():
@@ -153,15 +182,13 @@ class Site:
                     found[int(entry.name)] = " ".join([program, *words[1:]]).strip()
         return found
 
-    def driver_log(self) -> Path:
-        """The driver's log on the node."""
-        return self.lab.state.log(DRIVER)
-
 
 @contextmanager
-def site(lab: Lab, driver_options: Sequence[str]) -> Iterator[Site]:
-    """A site that is gone afterwards, however the block ends."""
-    made = Site(lab, driver_options)
+def site(
+    lab: Lab, driver_options: Sequence[str], kind: Callable[[Lab, Sequence[str]], Site] = Site
+) -> Iterator[Site]:
+    """Provide a site that is gone afterwards, however the block ends."""
+    made = kind(lab, driver_options)
     try:
         made.reset()  # a campaign that was killed may have left one
         yield made

@@ -6,7 +6,6 @@ none any more. Rounds take them in turn, since what a fault hits depends on wher
 
 Left out: a jump of the wall clock, since the kernel has one for the whole machine (time namespaces
 offset only the monotonic and boot clocks), and everything else on the machine would jump along.
-A rolling update of the driver belongs here as soon as the driver can be run twice on a node.
 """
 
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Literal
 
 from faults.actions import (
     Action,
+    Crash,
     CutCable,
     DeletePods,
     DeleteSlices,
@@ -43,7 +43,7 @@ from faults.actions import (
     Unplug,
     Writable,
 )
-from lab.drivers import DEFAULT_DRIVER
+from lab.drivers.driver import DEFAULT_DRIVER
 
 __all__ = ["FAULTS", "NONE", "Fault", "Stage"]
 
@@ -94,6 +94,21 @@ def _killed(component: str, seconds: float, stage: Stage = "starting") -> Fault:
         breaks=(Kill((component,)),),
         lasts_s=seconds,
         mends=(Start((component,)),),
+    )
+
+
+def _crashed(seconds: float, stage: Stage = "starting") -> Fault:
+    how = (
+        f"is dead for {seconds:g} s: killed as often as its keeper starts it"
+        if seconds
+        else ("is killed, and started again by its keeper")
+    )
+    suffix = {"starting": "", "running": "-running", "ending": "-ending"}[stage]
+    return Fault(
+        f"driver-{f'dead-{seconds:g}s' if seconds else 'restarted'}{suffix}",
+        f"the driver's process {how}",
+        stage=stage,
+        breaks=(Crash(seconds),),
     )
 
 
@@ -202,12 +217,20 @@ KUBELET = (
 )
 
 DRIVER = (
-    _killed("driver", 0),
-    _killed("driver", 10),
-    _killed("driver", 40),
-    _killed("driver", 0, "running"),
-    _killed("driver", 0, "ending"),
-    _killed("driver", 10, "ending"),
+    _crashed(0),
+    _crashed(2),
+    _crashed(10),
+    _crashed(0, "running"),
+    _crashed(0, "ending"),
+    _crashed(10, "ending"),
+    Fault(
+        "driver-dead-2s-before",
+        "the driver's process is dead for the first 2 s of the burst",
+        moments=(0.0,),
+        breaks=(Crash(2),),
+    ),
+    _killed("driver-pod", 0),
+    _killed("driver-pod", 40),
     _frozen("driver", 1.5),
     _frozen("driver", 5),
     _frozen("driver", 5, "ending"),
@@ -237,38 +260,38 @@ DRIVER = (
     ),
     Fault(
         "driver-killed-twice",
-        "the driver is killed and started, and again half a second later",
-        breaks=(Kill(("driver",)), Start(("driver",))),
-        lasts_s=0.5,
-        mends=(Kill(("driver",)), Start(("driver",))),
+        "the driver is killed and started again, and once more 2 s later",
+        breaks=(Kill(("driver",)),),
+        lasts_s=2,
+        mends=(Kill(("driver",)),),
     ),
     Fault(
         "driver-down-forced-deletion",
         "with the driver down for 10 s, half of the running pods are deleted by force",
         stage="running",
-        breaks=(Kill(("driver",)), DeletePods(2, force=True)),
+        breaks=(Kill(("driver-pod",)), DeletePods(2, force=True)),
         lasts_s=10,
-        mends=(Start(("driver",)),),
+        mends=(Start(("driver-pod",)),),
     ),
     Fault(
         "journal-lost",
         "the driver is killed, its journal removed, and it is started again",
-        breaks=(Kill(("driver",)), LoseJournal()),
-        mends=(Start(("driver",)),),
+        breaks=(Kill(("driver-pod",)), LoseJournal()),
+        mends=(Start(("driver-pod",)),),
     ),
     Fault(
         "journal-lost-running",
         "the same under running pods",
         stage="running",
-        breaks=(Kill(("driver",)), LoseJournal()),
-        mends=(Start(("driver",)),),
+        breaks=(Kill(("driver-pod",)), LoseJournal()),
+        mends=(Start(("driver-pod",)),),
     ),
     Fault(
         "journal-lost-ending",
         "the same as the pods end",
         stage="ending",
-        breaks=(Kill(("driver",)), LoseJournal()),
-        mends=(Start(("driver",)),),
+        breaks=(Kill(("driver-pod",)), LoseJournal()),
+        mends=(Start(("driver-pod",)),),
     ),
     Fault(
         "cni-cache-lost",
@@ -336,9 +359,7 @@ BOTH = (
     Fault(
         "driver-and-containerd",
         "the driver and containerd are killed at once; the driver is back 3 s later",
-        breaks=(Kill(("driver", "containerd")), Start(("containerd",))),
-        lasts_s=3,
-        mends=(Start(("driver",)),),
+        breaks=(Kill(("driver", "containerd")), Start(("containerd",)), Crash(3)),
     ),
     Fault(
         "kubelet-and-driver",
@@ -356,8 +377,8 @@ BOTH = (
     Fault(
         "whole-node-side",
         "kubelet, containerd and the driver are killed at once, as an upgrade of a node does",
-        breaks=(Kill(("kubelet", "containerd", "driver")),),
-        mends=(Start(("containerd", "kubelet", "driver")),),
+        breaks=(Kill(("kubelet", "containerd", "driver-pod")),),
+        mends=(Start(("containerd", "kubelet", "driver-pod")),),
     ),
     Fault("rebooted", "the node's power is cut as pods start", breaks=(Reboot(),)),
     Fault(

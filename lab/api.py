@@ -1,7 +1,7 @@
-"""A few reads of the lab's own API server: is it ready, are its nodes.
+"""A few reads of the lab's own API server: whether it and its nodes are ready.
 
-Only for the lab's commands; tests and users have kubectl. Standard library alone, so that a lab can
-be looked at without the product.
+It is only for the lab's commands; tests and users have kubectl. It needs only the standard library,
+so that a lab can be looked at without the product.
 """
 
 import http.client
@@ -24,7 +24,7 @@ class LabApi:
         self._tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
 
     def get(self, path: str) -> tuple[int, bytes]:
-        """Status and body; status 0 when nobody answers."""
+        """Return status and body; status 0 when nobody answers."""
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self._port, context=self._tls, timeout=ANSWER_S
         )
@@ -42,7 +42,7 @@ class LabApi:
         return self.get("/readyz")[0] == 200
 
     def nodes(self) -> dict[str, bool]:
-        """Every registered node, and whether it is Ready."""
+        """Return every registered node, and whether it is Ready."""
         status, body = self.get("/api/v1/nodes")
         if status != 200:
             return {}
@@ -54,7 +54,7 @@ class LabApi:
         return self.get("/api/v1/namespaces/default/serviceaccounts/default")[0] == 200
 
     def node_boot_id(self, node: str) -> str:
-        """The boot that the node last reported; empty if it is not known."""
+        """Return the boot that the node last reported; empty if it is not known."""
         status, body = self.get(f"/api/v1/nodes/{node}")
         return str(json.loads(body)["status"]["nodeInfo"]["bootID"]) if status == 200 else ""
 

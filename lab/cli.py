@@ -10,16 +10,16 @@ from typing import Annotated
 import typer
 
 from lab.api import LabApi
-from lab.binaries import Binaries
 from lab.cluster import DEFAULT_PORT, RELEASE_VARIABLE, Lab
 from lab.demo import run_demo
-from lab.driver_image import DRIVER_IMAGE, build_driver_image
-from lab.driver_pod import driver_pod
-from lab.driver_set import DriverSet
-from lab.drivers import DEFAULT_DRIVER, is_ready, netclaim_driver, program_driver
+from lab.drivers.driver import DEFAULT_DRIVER, is_ready, netclaim_driver, program_driver
+from lab.drivers.driver_pod import driver_pod
+from lab.drivers.driver_set import DriverSet
 from lab.errors import LabError, UsageError
+from lab.images.driver_image import DRIVER_IMAGE, build_driver_image
+from lab.nodes.state import DEFAULT_NAME
+from lab.parts.binaries import Binaries
 from lab.progress import Progress
-from lab.state import DEFAULT_NAME
 from lab.topology import DEFAULT_TOPOLOGY
 
 __all__ = ["main"]

@@ -1,7 +1,7 @@
-"""A lab as a whole: boot it, look at it, break it, take it away.
+"""A lab as a whole: boot it, look at it, break it, remove it.
 
-Every command may be given twice. `up` that fails or is interrupted takes away what it started;
-`down` also takes away what a killed `up` left behind.
+Every command may be given twice. An `up` that fails or is interrupted removes what it started;
+`down` also removes what a killed `up` left behind.
 """
 
 import os
@@ -17,22 +17,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from lab import cgroups
 from lab.api import LabApi
-from lab.binaries import CNI_PLUGINS, Binaries
-from lab.components import Component, control_plane, node_components, node_files, write_pki
-from lab.drivers import driver_component
+from lab.drivers.driver import driver_component
 from lab.errors import BootError, StoppedError, UsageError
-from lab.hardware import plug_cards
-from lab.images import lab_images, write_images
+from lab.images.oci import lab_images, write_images
 from lab.kubectl import Kubectl
-from lab.linux import Process, find_marked, kill_all
-from lab.pki import Authority, kubeconfig
-from lab.processes import CLOSET, RELAY, STOP_S, Processes, listen
+from lab.nodes import cgroups
+from lab.nodes.components import Component, control_plane, node_components, node_files, write_pki
+from lab.nodes.hardware import plug_cards
+from lab.nodes.linux import Process, find_marked, kill_all
+from lab.nodes.pki import Authority, kubeconfig
+from lab.nodes.processes import CLOSET, RELAY, STOP_S, Processes, listen
+from lab.nodes.state import LabState, Running
+from lab.nodes.wiring import plug, set_carrier, set_up, unplug, wire_closet, wire_node
+from lab.parts.binaries import CNI_PLUGINS, Binaries
 from lab.progress import Progress
-from lab.state import LabState, Running
 from lab.topology import Hardware, Link, Topology, load_topology
-from lab.wiring import plug, set_carrier, set_up, unplug, wire_closet, wire_node
 
 __all__ = ["DEFAULT_PORT", "RELEASE_VARIABLE", "Lab"]
 
@@ -85,7 +85,7 @@ class Lab:
                 )
 
     def down(self) -> None:
-        """Take everything away: processes, namespaces, links, mounts, control groups, state."""
+        """Remove everything: processes, namespaces, links, mounts, control groups, state."""
         require_root()
         with self.state.alone():
             self._clean()
@@ -107,7 +107,7 @@ class Lab:
         self.state.remove()
 
     def leftovers(self) -> list[str]:
-        """What is still there of this lab; empty after `down`."""
+        """Return what is still there of this lab; empty after `down`."""
         found = [f"process {process.pid}" for process in find_marked(self.state.name)]
         found += [f"control group {path}" for path in cgroups.remaining(self.state.cgroup)]
         return found + ([f"directory {self.state.directory}"] if self.state.exists else [])
@@ -213,11 +213,11 @@ class Lab:
             processes.wait(ready, *kubelets, failure="not every node is Ready")
 
     def _boot_id(self, node: str) -> str:
-        """What the node's kubelet will report: tells this boot's Ready from the one before."""
+        """Return the boot id that kubelet will report; it makes this boot's Ready recognizable."""
         return (self.root(node) / "proc/sys/kernel/random/boot_id").read_text().strip()
 
     def root(self, node: str) -> Path:
-        """A running node's root directory, as it is seen from outside."""
+        """Return a running node's root directory, as it is seen from outside."""
         return Path(f"/proc/{self.state.load().inits[node].pid}/root")
 
     @property
@@ -226,7 +226,7 @@ class Lab:
         return sys.executable
 
     def kubectl(self, namespace: str = "") -> Kubectl:
-        """Kubectl with the admin's rights."""
+        """Return kubectl with the admin's rights."""
         binaries = self.binaries
         version = binaries.release.resource_version
         return Kubectl(binaries.path("kubectl"), self.state.kubeconfig, namespace, version)
@@ -250,7 +250,7 @@ class Lab:
         self.progress.note(f"already up: export KUBECONFIG={self.state.kubeconfig}")
 
     def require_up(self) -> Topology:
-        """The topology of the running lab."""
+        """Return the topology of the running lab."""
         if not self.state.load().up:
             raise UsageError(f"the lab {self.state.name!r} is not up; run `make lab-up` first")
         return load_topology(self.state.topology)
@@ -277,7 +277,7 @@ class Lab:
         return topology
 
     def component(self, name: str) -> Component:
-        """A component by NODE/NAME, or by NAME alone where only one node has it."""
+        """Return a component by NODE/NAME, or by NAME alone where only one node has it."""
         topology = self.require_up()
         known = self._components(topology)
         found = [c for c in known if name in (c.full_name, c.name, c.name.removeprefix("kube-"))]
@@ -291,7 +291,7 @@ class Lab:
         """End a component by SIGKILL and leave it dead."""
         process = self._process(name)
         with self.state.alone():
-            kill_all([process])
+            kill_all([process, *process.children])
 
     def stop(self, name: str) -> None:
         """Ask a component to end by SIGTERM, wait for it, and leave it dead."""
@@ -303,12 +303,20 @@ class Lab:
                 raise BootError(f"{name} did not end after SIGTERM:", tail)
 
     def pause(self, name: str) -> None:
-        """Stop a component in its tracks by SIGSTOP: it is there and does not answer."""
-        self._process(name).send(signal.SIGSTOP)
+        """Freeze a component by SIGSTOP: it exists and does not answer."""
+        process = self._process(name)
+        for each in (process, *process.children):
+            each.send(signal.SIGSTOP)
 
     def resume(self, name: str) -> None:
         """Let a paused component go on; harmless if it was not paused."""
-        self._process(name).send(signal.SIGCONT)
+        process = self._process(name)
+        for each in (*process.children, process):
+            each.send(signal.SIGCONT)
+
+    def kept_process(self, name: str) -> Process | None:
+        """Return the process that a driver's keeper runs; None while there is none."""
+        return next(iter(self._process(name).children), None)
 
     def _process(self, name: str) -> Process:
         require_root()
@@ -349,7 +357,7 @@ class Lab:
         set_carrier(inits[CLOSET], inits[node], link, on=on)
 
     def enter_command(self, node: str, command: Sequence[str]) -> list[str]:
-        """The command line that runs `command` inside a node."""
+        """Return the command line that runs `command` inside a node."""
         self._topology_with(node)
         init = self.state.load().inits[node]
         return ["nsenter", "-t", str(init.pid), "-m", "-n", "-u", "-p", "--wd=/", "--", *command]
@@ -373,6 +381,6 @@ class Lab:
 
 
 def require_root() -> None:
-    """Namespaces, mounts and control groups are root's."""
+    """Raise UsageError unless we are root, who alone has namespaces, mounts and control groups."""
     if os.geteuid() != 0:
         raise UsageError("the lab needs root: run it with sudo")

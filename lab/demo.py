@@ -1,24 +1,23 @@
-"""The demo of the KubeCon talk, told as the talk tells it, on a lab that is gone afterwards.
+"""The demo of the KubeCon talk, in the talk's order, on a lab that is gone afterwards.
 
 Every line with a `$` is a command that was run, followed by what it printed.
 """
 
-from pathlib import Path
-
+from lab import CHECKOUT
 from lab.cluster import Lab
-from lab.driver_set import DriverSet
-from lab.drivers import DEFAULT_DRIVER, netclaim_driver
+from lab.drivers.driver import DEFAULT_DRIVER, netclaim_driver
+from lab.drivers.driver_set import DriverSet
 from lab.kubectl import Kubectl
 from lab.topology import DEFAULT_TOPOLOGY
 
 __all__ = ["run_demo"]
 
-MANIFEST = Path(__file__).parent.parent / "examples" / "manifests" / "kubecon-demo.yaml"
+MANIFEST = CHECKOUT / "examples" / "manifests" / "kubecon-demo.yaml"
 APP = "--selector=app=demo-application"
 
 
 def run_demo(lab: Lab, *, keep: bool) -> None:
-    """Boot, show, take down unless it is to be kept."""
+    """Boot a lab, show the demo, and remove the lab unless it is to be kept."""
     lab.up(DEFAULT_TOPOLOGY, port=0)
     try:
         DriverSet(lab).up(netclaim_driver(DEFAULT_DRIVER))

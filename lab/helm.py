@@ -2,15 +2,15 @@
 
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 
+from lab import CHECKOUT
 from lab.cluster import Lab
-from lab.driver_image import build_driver_image
 from lab.errors import LabError
+from lab.images.driver_image import build_driver_image
 
 __all__ = ["CHART", "CHART_NAMESPACE", "Helm", "HelmError", "load_driver_image"]
 
-CHART = Path(__file__).parent.parent / "charts" / "netclaim"
+CHART = CHECKOUT / "charts" / "netclaim"
 CHART_NAMESPACE = "netclaim-system"
 RELEASE = "netclaim"
 WAIT_S = 300  # until a driver is Ready on every node, or was replaced there; a busy machine is slow
@@ -28,7 +28,7 @@ class Helm:
         self._start = [f"--kubeconfig={lab.state.kubeconfig}", f"--namespace={CHART_NAMESPACE}"]
 
     def __call__(self, *arguments: str) -> str:
-        """Standard output; raises with standard error."""
+        """Return standard output; raises with standard error."""
         done = subprocess.run(
             [str(self._program), *arguments, *self._start],
             capture_output=True,

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import LabError
-from netclaim.manifests.conversion import GROUP, Version, from_v1
+from netclaim.manifests.kinds import GROUP
+from netclaim.manifests.versions.conversion import Version, from_v1
 
 __all__ = ["Kubectl", "KubectlError"]
 
@@ -31,7 +32,7 @@ class Kubectl:
         self.namespace = namespace or "default"
 
     def __call__(self, *arguments: str, stdin: str | None = None) -> str:
-        """Standard output; raises with standard error."""
+        """Return standard output; raises with standard error."""
         done = subprocess.run(
             [*self._start, *arguments], input=stdin, capture_output=True, text=True, check=False
         )
@@ -40,12 +41,12 @@ class Kubectl:
         return done.stdout
 
     def get(self, *arguments: str) -> dict[str, Any]:
-        """One object, or a list of them."""
+        """Return one object, or a list of them."""
         answer: dict[str, Any] = json.loads(self("get", *arguments, "--output=json"))
         return answer
 
     def items(self, *arguments: str) -> list[dict[str, Any]]:
-        """The objects of a list."""
+        """Return the objects of a list."""
         found: list[dict[str, Any]] = self.get(*arguments)["items"]
         return found
 

@@ -1,7 +1,7 @@
 """Progress of long work: a live line on a terminal, plain lines in a pipe.
 
-Says what is being done, how far it is and how long it has taken. Draws from one background thread,
-so that the seconds move even while the work blocks; the work itself never waits for it.
+It shows what is being done, how far it is and how long it has taken. One background thread draws
+it, so that the seconds move even while the work blocks; the work itself never waits for it.
 """
 
 import sys
@@ -19,7 +19,7 @@ BAR_WIDTH = 24
 
 
 class Step:
-    """One piece of work under way; its worker says how far it is."""
+    """One piece of work under way; its worker reports the progress."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -29,11 +29,11 @@ class Step:
         self.started = time.monotonic()
 
     def advance(self, done: int, total: int, detail: str = "") -> None:
-        """Tell how much of how much is done; `detail` names what is under way."""
+        """Report how much of how much is done; `detail` names what is under way."""
         self.done, self.total, self.detail = done, total, detail
 
     def waits_for(self, detail: str) -> None:
-        """Tell what the step is waiting for."""
+        """Report what the step is waiting for."""
         self.detail = detail
 
     @property
@@ -42,7 +42,7 @@ class Step:
         return time.monotonic() - self.started
 
     def line(self) -> str:
-        """Title, bar, count, seconds and detail, as far as they are known."""
+        """Return title, bar, count, seconds and detail, as far as they are known."""
         parts = [self.title]
         if self.total:
             filled = min(BAR_WIDTH, BAR_WIDTH * self.done // self.total)
@@ -75,7 +75,7 @@ class Progress:
         self._finish(stop, painter, f"{title}: {step.elapsed_s:.1f} s")
 
     def note(self, text: str) -> None:
-        """Say one line."""
+        """Show one line."""
         print(text, file=self._out, flush=True)
 
     def _paint(self, step: Step, stop: threading.Event) -> None:

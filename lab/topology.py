@@ -1,6 +1,6 @@
 """What a lab looks like: the same files as the embedded cluster's, read by the same code.
 
-The form is described in `netclaim.local.topology_file`; a mistake in it is the lab's UsageError.
+The form is described in `netclaim.local.input.topology_file`; a mistake in it is a UsageError.
 Limit: nodes have IPv4 addresses, and links the default MTU of the kernel. What a file says beyond
 that is refused, except for labels, which the lab leaves out.
 """
@@ -8,9 +8,9 @@ that is refused, except for labels, which the lab leaves out.
 from pathlib import Path
 
 from lab.errors import UsageError
+from netclaim.local.input.topology_file import TopologyError
+from netclaim.local.input.topology_file import load_topology as read_topology
 from netclaim.local.topology import DEFAULT_TOPOLOGY, Hardware, Link, Network, Topology
-from netclaim.local.topology_file import TopologyError
-from netclaim.local.topology_file import load_topology as read_topology
 
 __all__ = ["DEFAULT_TOPOLOGY", "Hardware", "Link", "Network", "Topology", "load_topology"]
 

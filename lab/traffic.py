@@ -1,10 +1,10 @@
-"""How many bits per second get from one network namespace to another, and how long an answer takes.
+"""Measure the bits per second from one network namespace to another, and how long an answer takes.
 
-Promise: real TCP and UDP through the kernel, on sockets that live in the namespaces while this
-process does not. Only what arrives is counted. A rate is the median of several stretches, so that
-a moment in which the machine was busy with something else does not count. Ends after so many bytes,
-or for a path that carries next to nothing, after so many seconds.
-Limit: a single stream; what it measures of a fast path is this program.
+Promise: it uses real TCP and UDP through the kernel, on sockets that are in the namespaces while
+this process is not. Only what arrives is counted. A rate is the median of several stretches, so
+that a moment in which the machine was busy with something else does not count. It ends after a
+number of bytes or, for a path that carries next to nothing, after some seconds.
+Limit: a single stream; on a fast path it measures this program.
 """
 
 import socket
@@ -49,9 +49,9 @@ def rate(
 def fair_rate(
     sender: Netns, receiver: Netns, address: str, *, expected: int, protocol: str = "tcp"
 ) -> float:
-    """Measure until the rate is within a tenth of what is expected; as a part of that.
+    """Measure until the rate is within a tenth of what is expected; returns it as a part of that.
 
-    What is limited to something else, or to nothing, never is, and the last rate is returned.
+    If the path is limited otherwise, or not at all, that never happens; the last rate is returned.
     """
     part = 0.0
     for _ in range(ATTEMPTS):
@@ -63,7 +63,7 @@ def fair_rate(
 
 @contextmanager
 def loaded(sender: Netns, receiver: Netns, address: str) -> Iterator[None]:
-    """Have the path full of TCP for as long as the block lasts."""
+    """Fill the path with TCP for as long as the block lasts."""
     with _streaming(sender, receiver, address, "tcp", paced=0) as incoming:
         _take(incoming, FULL)
         thread = threading.Thread(target=_drain, args=(incoming,), daemon=True)
@@ -73,7 +73,7 @@ def loaded(sender: Netns, receiver: Netns, address: str) -> Iterator[None]:
 
 
 def answer_times(asker: Netns, answerer: Netns, address: str, *, count: int) -> list[float]:
-    """Ask by UDP, one question after the other; the seconds until each answer, if there is one."""
+    """Ask by UDP, one question after the other; returns the seconds until each answer."""
     took = []
     with (
         socket_in(asker, _family(address), socket.SOCK_DGRAM, 0) as asking,
@@ -146,7 +146,7 @@ def _family(address: str) -> int:
 
 
 def _send(outgoing: socket.socket, over: threading.Event, paced: int) -> None:
-    """Send until it is over: all that fits, or so many bits per second."""
+    """Send until it is over: as much as possible, or this many bits per second."""
     begun, sent = time.perf_counter(), 0
     with suppress(OSError):  # the other end is closed
         while not over.is_set():
@@ -165,7 +165,7 @@ def _drain(incoming: socket.socket) -> None:
 
 
 def _take(incoming: socket.socket, size: int) -> float:
-    """Receive so many bytes; the bits per second at which they came."""
+    """Receive this many bytes; returns the bits per second at which they came."""
     begun, taken = time.perf_counter(), 0
     while taken < size and time.perf_counter() - begun < PATIENCE_S:
         taken += len(incoming.recv(len(CHUNK)))

@@ -202,8 +202,10 @@ struct answer ask_driver(const char *socket_path, struct span request, double se
                          : reading == READ_REFUSED  ? DRIVER_REFUSED
                          : reading == READ_AGAIN    ? DRIVER_SILENT
                                                     : DRIVER_LOST;
-        if (reading != READ_AGAIN || now_ms() + AGAIN_MS >= deadline)
+        bool is_asked_again = reading == READ_AGAIN || answer.outcome == DRIVER_LOST;
+
+        if (!is_asked_again || now_ms() + AGAIN_MS >= deadline)
             return answer;
-        sent_on = true;
+        sent_on = reading == READ_AGAIN;
     }
 }

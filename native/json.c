@@ -234,6 +234,17 @@ bool json_next(struct json_walk *walk, struct span *key, struct span *value)
     return true;
 }
 
+bool json_repeats(struct span object, const char *name)
+{
+    struct span key, value;
+    int count = 0;
+
+    if (json_is_object(object))
+        for (struct json_walk walk = json_each(object); json_next(&walk, &key, &value);)
+            count += json_says(key, name);
+    return count > 1;
+}
+
 struct span json_member(struct span object, const char *name)
 {
     struct span found = {0}, key, value;

@@ -21,6 +21,9 @@ bool json_is_array(struct span value);
 /* The value of an object's member; at == NULL if there is none, or if this is no object. */
 struct span json_member(struct span object, const char *name);
 
+/* Whether an object has this member more than once. */
+bool json_repeats(struct span object, const char *name);
+
 /* Walks an object or array: starts with json_each, then gives one value after another. For a
  * scalar there are none. `key` is the member's name with its quotes; in an array at == NULL. */
 struct json_walk {

@@ -411,19 +411,28 @@ static bool read_options(int count, char **words, struct wait_options *options)
            !options->sandbox == !options->pod_uid;
 }
 
-/* What an annotation of a container's state says, by the first of these names that it has. */
+/* What an annotation of a container's state says, by one of these names. A runtime writes one of
+ * them, once; a pod's own annotations may be among the state's, under the name that another runtime
+ * uses. So where there is more than one word, nothing is believed. */
 static const char *annotation(struct span annotations, const char *const names[2])
 {
-    for (int i = 0; i < 2; i++) {
-        const char *text = json_text(json_member(annotations, names[i]));
+    const char *found = NULL;
 
-        if (text && *text)
-            return text;
+    for (int i = 0; i < 2; i++) {
+        struct span value = json_member(annotations, names[i]);
+        const char *text = json_text(value);
+
+        if (!value.at)
+            continue;
+        if (!text || !*text || json_repeats(annotations, names[i]) ||
+            (found && strcmp(found, text) != 0))
+            return NULL;
+        found = text;
     }
-    return NULL;
+    return found;
 }
 
-/* Whose container this is, as the runtime says on standard input: containerd, then CRI-O. */
+/* Whose container this is, as the runtime says on standard input: containerd, or CRI-O. */
 static bool read_state(struct wait_options *options)
 {
     static const char *const sandbox[] = {"io.kubernetes.cri.sandbox-id",
@@ -438,9 +447,11 @@ static bool read_state(struct wait_options *options)
         return false;
     struct span annotations = json_member(state, "annotations");
 
+    if (json_repeats(state, "annotations"))
+        return false;
     options->sandbox = annotation(annotations, sandbox);
     options->pod_uid = annotation(annotations, pod_uid);
-    return options->sandbox;
+    return options->sandbox && options->pod_uid;
 }
 
 /* The driver's directory is there from its first start on until it is uninstalled. */
@@ -464,7 +475,7 @@ static int run_wait(int count, char **words)
     if (!options.sandbox && is_uninstalled(options.socket))
         return 0;
     if (!options.sandbox && !read_state(&options))
-        return complain("the container's state on standard input does not name its sandbox",
+        return complain("the container's state on standard input does not name one sandbox and its pod",
                         span_of(""), "");
     double seconds = strtod(options.timeout, &rest);
 

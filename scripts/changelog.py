@@ -1,6 +1,7 @@
 """Move the fragments of changelog.d/ into CHANGELOG.md, as the section of a release.
 
-    python scripts/changelog.py 0.1.0 2026-12-01
+    python scripts/changelog.py 0.2.0 2026-12-01
+    python scripts/changelog.py --show 0.2.0        prints that section, for the tag
 
 Promise: each fragment is one item, as it was written, wrapped like every page; those that tell
 users to do something, in bold, come first, and otherwise they are in the order of the files' names.
@@ -22,7 +23,7 @@ STRUCTURED: Final = re.compile(r"^(\s*[-*|] |\s*```|\s*$)", re.MULTILINE)  # not
 
 
 def section(version: str, day: str, fragments: list[str]) -> str:
-    """The text of one release."""
+    """Return the text of one release."""
     ordered = sorted(fragments, key=lambda text: "**" not in text)
     return f"\n## {version}, {day}\n\n" + "\n".join(map(_item, ordered)) + "\n"
 
@@ -35,7 +36,7 @@ def _item(fragment: str) -> str:
 
 
 def with_release(changelog: str, release: str) -> str:
-    """The changelog with a release before the earlier ones."""
+    """Return the changelog with a release before the earlier ones."""
     head, mark, earlier = changelog.partition(HEAD_END)
     if not mark:
         raise SystemExit(f"CHANGELOG.md does not have the line that ends with {HEAD_END.strip()!r}")
@@ -45,15 +46,23 @@ def with_release(changelog: str, release: str) -> str:
     return head + mark + release + earlier
 
 
+def released(changelog: str, version: str) -> str:
+    """The section of a release, without its heading."""
+    _, found, rest = changelog.partition(f"\n## {version}, ")
+    if not found:
+        raise SystemExit(f"CHANGELOG.md does not have {version}")
+    return rest.partition("\n")[2].partition("\n## ")[0].strip() + "\n"
+
+
 def a_version(text: str) -> str:
-    """A version as releases have them."""
+    """Check that a text is a version as releases have them, and return it."""
     if not VERSION.fullmatch(text):
         raise argparse.ArgumentTypeError(f"{text} is not MAJOR.MINOR.PATCH, for example 0.1.0")
     return text
 
 
 def a_day(text: str) -> str:
-    """A date, as it is written in the changelog."""
+    """Check that a text is a date as the changelog has them, and return it."""
     try:
         return dt.date.fromisoformat(text).isoformat()
     except ValueError:
@@ -66,11 +75,16 @@ def main() -> None:
     parser.add_argument("version", type=a_version, help="What is released, such as 0.1.0.")
     today = dt.datetime.now(tz=dt.UTC).date().isoformat()
     parser.add_argument("day", type=a_day, nargs="?", default=today, help="Default: today.")
+    shows = "Print the section of a release, and change nothing."
+    parser.add_argument("--show", action="store_true", help=shows)
     options = parser.parse_args()
+    changelog = CHECKOUT / "CHANGELOG.md"
+    if options.show:
+        print(released(changelog.read_text(), options.version), end="")
+        return
     paths = sorted((CHECKOUT / "changelog.d").glob("*.md"))
     if not paths:
         raise SystemExit("changelog.d/ has no fragments")
-    changelog = CHECKOUT / "CHANGELOG.md"
     release = section(options.version, options.day, [path.read_text() for path in paths])
     changelog.write_text(with_release(changelog.read_text(), release))
     for path in paths:

@@ -45,6 +45,8 @@ CHART_SETTINGS = {
     "runtimeSocket": "paths.runtimeSocket",
     "cdiDir": "paths.cdi",
     "httpAddress": "metrics.port",
+    "httpCertificate": "metrics.tls.secretName",
+    "httpKey": "metrics.tls.secretName",
     "healthSocket": "",
     "daemonSet": "",
     "kubeconfig": "",
@@ -73,7 +75,7 @@ class Value:
 
 
 def values(text: str) -> list[Value]:
-    """All values that have a comment, in the order of the file."""
+    """Return all values that have a comment, in the order of the file."""
     root = yaml.compose(text)
     assert isinstance(root, yaml.MappingNode)
     return list(_values(root, text.splitlines(), ()))
@@ -105,7 +107,7 @@ def _default(node: yaml.Node) -> str:
 
 
 def readme() -> str:
-    """The chart's page."""
+    """Return the chart's page."""
     rows = [
         f"| `{each.path}` | {f'`{each.default}`' if each.default else ''} | {each.prose} |"
         for each in values((CHART / "values.yaml").read_text())
@@ -115,7 +117,7 @@ def readme() -> str:
 
 
 def schema() -> str:
-    """The schema of the values, with that of the settings in it."""
+    """Return the schema of the values, with that of the settings in it."""
     whole: dict[str, Any] = json.loads(SCHEMA.read_text())
     if SETTINGS_SCHEMA.exists():
         settings = json.loads(SETTINGS_SCHEMA.read_text())
@@ -127,12 +129,12 @@ def schema() -> str:
 
 
 def plain_files() -> dict[Path, str]:
-    """What needs no helm."""
+    """Return what needs no helm."""
     return {README: readme(), SCHEMA: schema()}
 
 
 def manifests(helm: Path) -> dict[Path, str]:
-    """What helm renders."""
+    """Return what helm renders."""
     whole = rendered(helm, "--no-hooks", "--skip-tests").removeprefix("---\n")
     made = {
         DEPLOY / "namespace.yaml": HEAD + NAMESPACE_OBJECT,
@@ -148,7 +150,7 @@ def manifests(helm: Path) -> dict[Path, str]:
 
 
 def rendered(helm: Path, *options: str) -> str:
-    """The chart's objects, without the lines that only helm needs."""
+    """Return the chart's objects, without the lines that only helm needs."""
     command = [str(helm), "template", "netclaim", str(CHART), f"--namespace={NAMESPACE}"]
     command += [f"--kube-version={KUBERNETES}", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -160,7 +162,7 @@ def rendered(helm: Path, *options: str) -> str:
 
 
 def lab_helm() -> Path:
-    """The lab's helm, compiled now if need be."""
+    """Return the lab's helm, compiled now if need be."""
     command = [sys.executable, "-m", "lab", "bin", "helm"]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return Path(found.stdout.strip())

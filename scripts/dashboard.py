@@ -49,14 +49,14 @@ class Row:
 
 
 def stat(title: str, about: str, expr: str, *, bad_above: float | None = None) -> Panel:
-    """One number."""
+    """Return one number."""
     return Panel(
         title, about, "short", (Query(expr, title),), "stat", width=4, height=4, bad_above=bad_above
     )
 
 
 def quantile(q: float, metric: str, by: str = "", more: str = "") -> str:
-    """The quantile of a histogram over the dashboard's interval."""
+    """Return the quantile of a histogram over the dashboard's interval."""
     where = f"{{{OF}{', ' + more if more else ''}}}"
     labels = f"le, {by}" if by else "le"
     buckets = f"rate({metric}_bucket{where}[$__rate_interval])"
@@ -64,19 +64,19 @@ def quantile(q: float, metric: str, by: str = "", more: str = "") -> str:
 
 
 def rate(metric: str, by: str, more: str = "") -> str:
-    """How often something happens each second."""
+    """Return how often something happens each second."""
     where = f"{{{OF}{', ' + more if more else ''}}}"
     return f"sum by ({by}) (rate({metric}{where}[$__rate_interval]))"
 
 
 def increase(metric: str, by: str, more: str = "") -> str:
-    """How often something happened in the dashboard's interval."""
+    """Return how often something happened in the dashboard's interval."""
     where = f"{{{OF}{', ' + more if more else ''}}}"
     return f"sum by ({by}) (increase({metric}{where}[$__rate_interval]))"
 
 
 def gauge(metric: str, by: str = "", more: str = "") -> str:
-    """The sum of a gauge."""
+    """Return the sum of a gauge."""
     where = f"{{{OF}{', ' + more if more else ''}}}"
     return f"sum by ({by}) ({metric}{where})" if by else f"sum({metric}{where})"
 
@@ -244,6 +244,24 @@ ROWS: Final = (
                 "Devices that are attached to pods, for each node.",
                 "short",
                 (Query(gauge("netclaim_attachments", "node"), "{{node}}"),),
+                width=6,
+            ),
+            Panel(
+                "Room on links",
+                "How much of each shared link is in use: of its claims, and of its bandwidth.",
+                "percentunit",
+                (
+                    Query(
+                        f"max by (node, link) (netclaim_link_attachments{{{OF}}}"
+                        f" / netclaim_link_claims_max{{{OF}}})",
+                        "claims of {{node}} {{link}}",
+                    ),
+                    Query(
+                        f"max by (node, link) (netclaim_link_limits_bits_per_second{{{OF}}}"
+                        f" / netclaim_link_bandwidth_bits_per_second{{{OF}}})",
+                        "bandwidth of {{node}} {{link}}",
+                    ),
+                ),
                 width=6,
             ),
             Panel(
@@ -487,7 +505,7 @@ ROWS: Final = (
 
 
 def dashboard() -> dict[str, Any]:
-    """The whole dashboard as Grafana reads it."""
+    """Return the whole dashboard as Grafana reads it."""
     panels: list[dict[str, Any]] = []
     top = 0
     for row in ROWS:
@@ -588,7 +606,7 @@ def _panel(panel: Panel, number: int, place: dict[str, int]) -> dict[str, Any]:
 
 
 def text() -> str:
-    """The file's content."""
+    """Return the file's content."""
     return json.dumps(dashboard(), indent=2) + "\n"
 
 

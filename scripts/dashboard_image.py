@@ -161,7 +161,7 @@ def _legend(
 
 
 def _ceiling(highest: float, unit: str) -> float:
-    """A round number above all values."""
+    """Return a round number above all values."""
     if unit == "percentunit":
         return 1.0 if highest > 0.2 else 0.2
     if highest <= 0:
@@ -190,6 +190,6 @@ def _amount(value: float, unit: str) -> str:
 
 
 def _pale(colour: str) -> tuple[int, int, int]:
-    """A light shade, for areas."""
+    """Return a light shade, for areas."""
     red, green, blue = (int(colour[index : index + 2], 16) for index in (1, 3, 5))
     return tuple(round(255 - (255 - part) * 0.35) for part in (red, green, blue))  # type: ignore[return-value]

@@ -23,7 +23,7 @@ STUB_HEADER = b'# mypy: disable-error-code="type-arg"\n'
 
 
 def generate(source: Path) -> Mapping[Path, bytes]:
-    """The modules of all .proto files below `source/netclaim`, by path relative to `source`.
+    """Return the modules of all .proto files below `source/netclaim`, by path relative to `source`.
 
     Imports in them are absolute, because `source` is the only root of ours that protoc is given.
     """
@@ -48,7 +48,7 @@ def _modules(tree: Path) -> Mapping[Path, bytes]:
 
 
 def stale(source: Path) -> Mapping[Path, bytes | None]:
-    """The generated files that differ, each with what it should hold; None: it should not be."""
+    """Return the generated files that differ, each with its content; None for superfluous ones."""
     wanted = generate(source)
     found = _modules(source)
     return {
@@ -59,7 +59,7 @@ def stale(source: Path) -> Mapping[Path, bytes | None]:
 
 
 def refresh(source: Path) -> Mapping[Path, bytes | None]:
-    """Make the generated files current; returns what was stale. Again: changes nothing."""
+    """Make the generated files current; returns what was stale."""
     outdated = stale(source)
     for path, content in outdated.items():
         if content is None:

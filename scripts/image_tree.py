@@ -83,7 +83,7 @@ sys.exit(main())
 
 
 def system(target: Path) -> None:
-    """Debian's packages: the C library, Python, nftables, certificates."""
+    """Unpack Debian's packages: the C library, Python, nftables, certificates."""
     with tempfile.TemporaryDirectory() as work:
         for package in _download(Path(work)):
             _run("dpkg-deb", "--extract", str(package), str(target))
@@ -97,17 +97,20 @@ def system(target: Path) -> None:
 
 
 def packages(target: Path, system_tree: Path, lock: Path) -> None:
-    """The Python packages of the lock, as wheels for the image's Python."""
+    """Install the Python packages of the lock, as wheels for the image's Python."""
     _pip(target, "--require-hashes", "--requirement", str(lock))
     _compile(target, system_tree, SITE)
 
 
 def netclaim(target: Path, system_tree: Path, wheel: Path) -> None:
-    """Netclaim from its wheel, and the program that starts it."""
+    """Install netclaim from its wheel, the program that starts it, and the driver's keeper."""
     _pip(target, str(wheel))
     for note in (target / SITE).glob("*.dist-info/direct_url.json"):
         note.unlink()  # names a path on this machine
     _write(target, "usr/local/bin/netclaim", LAUNCHER, 0o755)
+    keeper = target / SITE / "netclaim/keeper/netclaim-keeper"
+    keeper.chmod(0o755)
+    (target / "usr/local/bin/netclaim-keeper").symlink_to(f"/{keeper.relative_to(target)}")
     _compile(target, system_tree, SITE)
 
 
@@ -126,7 +129,7 @@ def _download(work: Path) -> list[Path]:
 
 
 def _sources() -> list[str]:
-    """Where SUITE is to be had: in the machine's own archives, or in DEBIAN_ARCHIVE."""
+    """Return where SUITE is to be had: in the machine's own archives, or in DEBIAN_ARCHIVE."""
     archive = os.environ.get("DEBIAN_ARCHIVE", "").rstrip("/")
     if archive:  # mirrors have the security fixes beside it
         security = (f"{archive}-security", f"{SUITE}-security")
@@ -145,7 +148,7 @@ def _sources() -> list[str]:
 
 
 def _machine_places() -> set[tuple[str, str]]:
-    """The archives that this Debian machine uses, with SUITE in the place of its own release."""
+    """Return the archives that this Debian machine uses, with SUITE instead of its own release."""
     machine = platform.freedesktop_os_release()
     if machine["ID"] != "debian":
         return set()
@@ -162,7 +165,7 @@ def _record(package: Path, target: Path) -> None:
 
 
 def _settings(target: Path) -> None:
-    """What installation scripts make on an ordinary Debian."""
+    """Make what installation scripts make on an ordinary Debian."""
     _write(target, "etc/passwd", "root:x:0:0:root:/root:/sbin/nologin\n"
            "netclaim:x:65532:65532:netclaim:/:/sbin/nologin\n")  # fmt: skip
     _write(target, "etc/group", "root:x:0:\nnetclaim:x:65532:\n")

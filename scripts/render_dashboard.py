@@ -28,10 +28,10 @@ from typing import Any, Final
 import structlog
 from prometheus_client.parser import text_string_to_metric_families
 
-from netclaim.kernel.netns import socket_in
+from netclaim.kernel.host.netns import socket_in
 from netclaim.local.cluster import ClusterNode, EmbeddedCluster, embedded_cluster
+from netclaim.local.input.topology_file import load_topology
 from netclaim.local.machine import contained
-from netclaim.local.topology_file import load_topology
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import CLASS, POD, TEMPLATE
 from scripts import dashboard
@@ -120,7 +120,7 @@ async def _observed(stream: Any, for_s: float) -> int:
 
 
 def _class() -> JsonObject:
-    """An admin's network, which is one of the classes' own."""
+    """Return an admin's network, which is one of the classes' own."""
     config = {"cniVersion": "1.0.0", "name": "storage", "type": "macvlan", "mode": "bridge"}
     ipam = {"type": "host-local", "ranges": [[{"subnet": "10.30.0.0/28"}]]}
     parameters = {"interface": "net1", "config": {**config, "ipam": ipam}}
@@ -224,7 +224,7 @@ def _serving(prometheus: str, data: Path) -> Iterator[str]:
 
 
 def _answers(url: str, start_s: float, end_s: float) -> dict[int, list[Series]]:
-    """What Prometheus makes of each panel's expressions, by the panel's id."""
+    """Return what Prometheus makes of each panel's expressions, by the panel's id."""
     answers: dict[int, list[Series]] = {}
     for panel in dashboard.dashboard()["panels"]:
         for target in panel.get("targets", ()):

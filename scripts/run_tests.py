@@ -1,8 +1,9 @@
 """Run all tests as two pytest processes: those that compute beside those that mostly wait.
 
-The pure and the reference rung and the policy's fuzz keep one core busy; the others wait for a
-cluster, whole or embedded. Beside each other they take as long as the longer one. What the
-computing ones say is shown after the others, whole if something failed.
+The pure and the reference rung, the policy's fuzz, and the commands that run a cluster in their own
+namespaces keep one core busy; the others wait for the lab, or measure. Beside each other they take
+as long as the longer one. The output of the computing ones is shown after that of the others, whole
+if something failed. Each process lists its slowest tests at the end.
 Promise: fails if either process does; Ctrl-C ends both.
 Arguments go to both, such as `--randomly-seed=1`.
 """
@@ -13,14 +14,22 @@ import tempfile
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[1]
-# Both work in namespaces of their own, if in any, and have no clock but pytest's limit.
-COMPUTING = ("tests/pure", "tests/reference", "tests/embedded/test_policy_fuzz.py")
+# All of these work in namespaces of their own, if in any, and a busy machine only delays them. What
+# measures traffic, memory or a stalled loop is not among them.
+COMPUTING = (
+    "tests/pure",
+    "tests/reference",
+    "tests/embedded/local",
+    "tests/embedded/policy/test_fuzz.py",
+    "tests/embedded/repository",
+)
 CACHE = ".pytest_cache/computing"  # for `--last-failed`; the other process has the usual one
+SLOWEST = 20  # as many as fit a screen, so that the summary of failures below stays in sight
 
 
 def main(arguments: list[str]) -> int:
     """Run both; returns the first exit code that is not 0."""
-    pytest = [sys.executable, "-m", "pytest", *arguments]
+    pytest = [sys.executable, "-m", "pytest", f"--durations={SLOWEST}", *arguments]
     computing = [*pytest, "-o", f"cache_dir={CACHE}", *COMPUTING]
     others = [*pytest, *(f"--ignore={path}" for path in COMPUTING)]
     with tempfile.TemporaryFile() as said:
@@ -33,10 +42,17 @@ def main(arguments: list[str]) -> int:
                 raise
         said.seek(0)
         output = said.read()
-    # Whoever reads a failure looks at the end: a rung that passed is not to push it away.
-    shown = output if beside.returncode else output.rstrip().rpartition(b"\n")[2] + b"\n"
+    # A failure is looked for at the end of the output: a rung that passed must not push it away.
+    shown = output if beside.returncode else closing(output)
     sys.stdout.buffer.write(f"\nBeside that, {', '.join(COMPUTING)}:\n".encode() + shown)
     return code or beside.returncode
+
+
+def closing(output: bytes) -> bytes:
+    """The slowest tests and the last line, without the dots and the reasons of skips."""
+    _, title, rest = output.rstrip().rpartition(b" slowest ")
+    listed = title.lstrip() + rest.partition(b"\n=")[0] + b"\n" if title else b""
+    return listed + output.rstrip().rpartition(b"\n")[2] + b"\n"
 
 
 if __name__ == "__main__":

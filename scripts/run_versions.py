@@ -19,7 +19,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from lab.cluster import RELEASE_VARIABLE
-from lab.pins import load_pins
+from lab.parts.pins import load_pins
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 # `older` is the oldest release beside the one that is asked for; here it has a run of its own.
@@ -42,7 +42,7 @@ class Outcome:
         return self.exit_code == 0 and bool(self.passed) and not self.failed
 
     def cell(self, part: str) -> str:
-        """What the table says of a part."""
+        """Return what the table says of a part."""
         passed, failed = self.passed.get(part, 0), self.failed.get(part, 0)
         if failed:
             return f"{failed} of {passed + failed} failed"
@@ -80,7 +80,7 @@ def counts(report: str) -> tuple[Mapping[str, int], Mapping[str, int]]:
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """All outcomes, as text."""
+    """Return all outcomes, as text."""
     parts = sorted({part for each in outcomes for part in (*each.passed, *each.failed)})
     rows = [["Kubernetes", *parts, "minutes", ""]]
     for each in outcomes:

@@ -6,8 +6,8 @@
 
 The schema is made from the declarations of the settings (`netclaim.network.settings`). It is an
 object without references, so that a Helm chart's `values.schema.json` can hold it as it is.
-Promise: what it refuses, the driver refuses. Limit: the driver refuses more, such as an address
-that is none.
+Promise: what it refuses, the driver refuses; patterns say of texts as much as patterns can. Limit:
+the driver refuses more, such as settings that contradict each other.
 """
 
 import argparse
@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from netclaim.framework.setting import Setting
-from netclaim.framework.settings_file import HEAD, KIND
+from netclaim.framework.settings.declare import Setting
+from netclaim.framework.settings.file import HEAD, KIND
 from netclaim.network.settings import declared
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,7 +27,7 @@ TYPES: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
     "path": {"type": "string"},
     "choice": {"type": "string"},
-    "seconds": {"type": "number", "exclusiveMinimum": 0},
+    "seconds": {"type": "number"},
     "switch": {"type": "boolean"},
     "repeated": STRINGS,
     "commas": STRINGS,
@@ -37,7 +37,7 @@ LATER = "A change needs a restart of the driver."
 
 
 def schema() -> dict[str, Any]:
-    """The schema as the declarations say today."""
+    """Return the schema as the declarations say today."""
     keys = {each.key: _property(each) for each in declared() if not each.never_in_file}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -51,8 +51,13 @@ def schema() -> dict[str, Any]:
 
 def _property(setting: Setting) -> dict[str, Any]:
     default = str(setting.default) if setting.form == "path" else setting.default
+    shape = TYPES[setting.form]
+    if "items" in shape:
+        shape = {**shape, "items": {**shape["items"], **setting.limits}}
+    else:
+        shape = {**shape, **setting.limits}
     return {
-        **TYPES[setting.form],
+        **shape,
         **({"enum": list(setting.choices)} if setting.choices else {}),
         "description": f"{setting.text} {LIVE if setting.live else LATER}",
         "default": default,
@@ -61,7 +66,7 @@ def _property(setting: Setting) -> dict[str, Any]:
 
 
 def text() -> str:
-    """The file's content."""
+    """Return the file's content."""
     return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
 
 

@@ -1,11 +1,13 @@
 #!/bin/sh
 # Prepare this checkout: Debian packages where they are missing (as root), the chained CNI plugin
 # compiled from native/, then .venv with the Python packages of requirements.lock. Does nothing
-# where everything is in place.
+# where everything is in place. With --python it prepares only .venv, which is enough for
+# `make check`.
 set -eu
 cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-python3}
 READY=.venv/ready # holds the hash of what .venv was made from
+ONLY=${1:-}
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
@@ -17,13 +19,14 @@ die() { say "$*"; exit 2; }
 missing_packages() {
   command -v "$PYTHON" >/dev/null 2>&1 || echo python3
   "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
+  [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates
+  [ "$ONLY" != --python ] || return 0
   for pair in ip:iproute2 runc:runc busybox:busybox-static nsenter:util-linux \
     qemu-system-x86_64:qemu-system-x86 gcc:gcc make:make; do
     PATH="$PATH:/usr/sbin:/sbin" command -v "${pair%%:*}" >/dev/null 2>&1 || echo "${pair##*:}"
   done
   "$PYTHON" -c 'import ctypes; ctypes.CDLL("libnftables.so.1")' 2>/dev/null || echo libnftables1
   [ -e "$(gcc -print-file-name=libc.a 2>/dev/null)" ] || echo libc6-dev
-  [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates
   [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || echo debian-archive-keyring
 }
 
@@ -47,7 +50,7 @@ fi
   die "Python 3.11 or newer is needed; PYTHON=/path/to/python3 names another"
 "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null || die "python3-venv is needed for .venv"
 
-if command -v gcc >/dev/null 2>&1; then
+if [ "$ONLY" != --python ] && command -v gcc >/dev/null 2>&1; then
   make --silent --no-print-directory native >&2 || die "native/ does not compile"
 fi
 

@@ -35,17 +35,17 @@ VARYING: Final = re.compile(
 
 
 def titled(document: str) -> dict[str, str]:
-    """The files that a page shows, by name."""
+    """Return the files that a page shows, by name."""
     return {match["name"]: match["text"] for match in TITLED.finditer(document)}
 
 
 def commands(document: str) -> list[str]:
-    """The commands whose output a page shows."""
+    """Return the commands whose output a page shows."""
     return [match["command"] for match in SHOWN.finditer(document)]
 
 
 def output(command: str, where: Path) -> str:
-    """What the command shows on a screen without colours, below the command itself."""
+    """Return what the command shows on a screen without colours, below the command itself."""
     arguments = shlex.split(command)
     if arguments[0] == "netclaim":
         arguments[:1] = [sys.executable, "-m", "netclaim"]
@@ -57,7 +57,7 @@ def output(command: str, where: Path) -> str:
 
 
 def current(document: str) -> str:
-    """The document with every shown output as it is now; times stay where nothing else changed."""
+    """Return the document with current outputs; times stay where nothing else changed."""
     with tempfile.TemporaryDirectory(prefix="netclaim-page-") as name:
         where = Path(name)
         (where / "examples").symlink_to(CHECKOUT / "examples")

@@ -57,7 +57,7 @@ def _pages(below: Path) -> list[Path]:
 
 
 def _relinked(source: Path, page: Path, target: Path, found: list[tuple[Path, Path]]) -> str:
-    """The page's text with links to where things are on the site; `found` gets what to copy."""
+    """Return the page's text with the site's links; `found` gets the files to copy."""
 
     def relink(match: re.Match[str]) -> str:
         there = (source.parent / match[1]).resolve()
@@ -76,7 +76,7 @@ def _relinked(source: Path, page: Path, target: Path, found: list[tuple[Path, Pa
 
 
 def _place(there: Path, target: Path, found: list[tuple[Path, Path]]) -> Path:
-    """Where a file of the repository stands on the site."""
+    """Return where a file of the repository stands on the site."""
     if there == HOME:
         return target / "index.md"
     if there.is_relative_to(CHECKOUT / "docs"):

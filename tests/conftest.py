@@ -14,8 +14,8 @@ import hypothesis
 import pytest
 import structlog
 
-from lab.binaries import CNI_PLUGINS, Binaries
 from lab.cluster import Lab
+from lab.parts.binaries import CNI_PLUGINS, Binaries
 from lab.progress import Progress
 from lab.topology import DEFAULT_TOPOLOGY
 
@@ -26,6 +26,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("netclaim")
 
 CLUSTER_TEST_S = 900  # several waits of up to three minutes each, and perhaps the boot
+TESTS = Path(__file__).parent
 ROOT_RUNGS = ("embedded", "reference", "cluster")
 
 
@@ -40,7 +41,7 @@ def logs_as_before() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The directory is the rung; the cluster comes last, as the dearest, and its oldest release."""
     for item in items:
-        rung = Path(item.path).parent.name
+        rung = Path(item.path).relative_to(TESTS).parts[0]
         if rung in ROOT_RUNGS:
             item.add_marker(getattr(pytest.mark, rung))
         if rung == "cluster" and item.get_closest_marker("timeout") is None:

@@ -5,17 +5,19 @@
     ├── PeerError      netclaim retries: the API server, kubelet, the runtime or a plugin failed
     └── HostError      the node's admin must act: a privilege, a path, a kernel feature is missing
 
-`why` says in a word why somebody was refused, for metrics.
+`why` is the reason of a refusal in a word, for metrics.
 
 Code distinguishes errors by class and fields, never by their text. What a user sees of an error is
-`str(error)`: one line that says what is wrong and what to change. A program that ends with an error
-says by its exit code who must act: 2 the user or the node's admin, 1 nobody, a retry may help.
+`str(error)`: one line of printable characters that says what is wrong and what to change. A program
+that ends with an error says by its exit code who must act: 2 means the user or the node's admin, 1
+that a retry may help.
 """
 
 from collections.abc import Collection, Iterable
 from typing import Final, Literal, TypeAlias, get_args
 
 from netclaim.paths import Path, show
+from netclaim.plain_text import sentence
 
 __all__ = [
     "HostError",
@@ -48,7 +50,7 @@ MUST_ACT: Final = 2  # as for an argument that does not parse
 
 
 class NetclaimError(Exception):
-    """Whatever netclaim raises on purpose.
+    """Every error that netclaim raises on purpose.
 
     `device` is the key of the allocated device that it is about (pool, device and share), if it is
     about one of several.
@@ -56,6 +58,9 @@ class NetclaimError(Exception):
 
     device: tuple[str, str, str] | None = None
     why: Reason = "bug"
+
+    def __str__(self) -> str:
+        return sentence(super().__str__())
 
 
 class RequestError(NetclaimError):

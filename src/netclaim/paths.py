@@ -1,6 +1,6 @@
-"""Where something stands in a document: a path of keys and indices, and how people write it.
+"""The place of a field in a document: a path of keys and indices, and how people write it.
 
-Values only. Code hands paths on as they are and never reads one back out of a text.
+Values only. Code passes paths on as they are and never reads one back out of a text.
 """
 
 from typing import TypeAlias
@@ -9,7 +9,7 @@ __all__ = ["Key", "Path", "show"]
 
 
 class Key(str):
-    """A key that is the user's own, as of a map of labels; written in brackets."""
+    """A key that the user chose, for example in a map of labels; written in brackets."""
 
     __slots__ = ()
 

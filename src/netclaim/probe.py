@@ -1,13 +1,14 @@
-"""Ask this pod's own driver how it is, for kubelet's probes; and ping, for `helm test`.
+"""Ask this pod's own driver for its state, for kubelet's probes; and ping, for `helm test`.
 
-    python3 -m netclaim.probe healthz     exit code 0 if the driver answers so, 1 with its reason
+    python3 -m netclaim.probe healthz     exit code 0 if the driver is well, 1 with its reason
     python3 -m netclaim.probe readyz
     python3 -m netclaim.probe ping IFNAME the gateway behind an interface answers, or exit code 1
 
-Kubelet starts this every few seconds, so it imports next to nothing. The driver is asked on
-$NETCLAIM_HEALTH_SOCKET, which only its own pod has: on the node's port, during an update, the
-answer might be another process's.
-Limit: IPv4 for the ping.
+The chart's probes are `netclaim-keeper --probe`, which says the same and starts no Python. This
+imports next to nothing, too. The driver is asked on
+$NETCLAIM_HEALTH_SOCKET, which only its own pod has: during an update, another process might answer
+on the node's port.
+Limit: the ping is for IPv4.
 """
 
 import importlib
@@ -19,14 +20,12 @@ import time
 from pathlib import Path
 from typing import Final
 
-__all__ = ["gateway_of", "main"]
-
 SOCKET: Final = "NETCLAIM_HEALTH_SOCKET"
-ANSWER_S: Final = 8.0  # below the probes' own limit, so that the reason is seen
+ANSWER_S: Final = 8.0  # below the 10 s of the liveness and readiness probes: the reason is seen
 ANSWER_MAX: Final = 65536
 USAGE: Final = "usage: python3 -m netclaim.probe healthz | readyz | ping IFNAME"
 ROUTES: Final = Path("/proc/net/route")
-PINGS: Final = 20  # a second each: a link may take some to come up
+PINGS: Final = 20  # one per second: a link may take some to come up
 IDENTIFIER: Final = 0x6E70
 
 
@@ -84,7 +83,7 @@ def _ping(ifname: str) -> tuple[bool, str]:
 
 
 def gateway_of(ifname: str, routes: str) -> str:
-    """The first gateway on an interface, from the kernel's table; empty if there is none."""
+    """Return the first gateway on an interface, from the kernel's table; empty if none."""
     for line in routes.splitlines()[1:]:
         name, _, gateway, *_ = line.split()
         if name == ifname and int(gateway, 16):

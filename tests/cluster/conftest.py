@@ -9,14 +9,14 @@ from collections.abc import Iterator
 import pytest
 
 from lab.cluster import Lab
-from lab.driver_set import DriverSet
-from lab.drivers import DEFAULT_DRIVER, netclaim_driver
+from lab.drivers.driver import DEFAULT_DRIVER, netclaim_driver
+from lab.drivers.driver_set import DriverSet
 from lab.kubectl import Kubectl
-from lab.pins import load_pins
+from lab.parts.pins import load_pins
 from lab.progress import Progress
 from lab.topology import DEFAULT_TOPOLOGY
-from tests.cluster.claims import device_class
-from tests.cluster.namespaces import own_namespace
+from tests.cluster.site.claims import device_class
+from tests.cluster.site.namespaces import own_namespace
 
 OLDEST = load_pins().kubernetes[-1]
 RELEASES = ("newest", pytest.param("oldest", marks=pytest.mark.older))

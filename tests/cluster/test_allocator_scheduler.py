@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from lab.kubectl import Kubectl
-from tests.cluster.allocator_site import Question, Site
-from tests.pure.allocator_cases import random_case
-from tests.pure.allocator_counted import counted_case
-from tests.pure.allocator_objects import ZONES, Case, Names, Object, results, results_and_config
-from tests.pure.allocator_table import TABLE
-from tests.pure.allocator_table_counted import COUNTED
+from tests.cluster.site.allocator_site import Question, Site
+from tests.support.allocator.cases import random_case
+from tests.support.allocator.counted import counted_case
+from tests.support.allocator.objects import ZONES, Case, Names, Object, results, results_and_config
+from tests.support.allocator.table import TABLE
+from tests.support.allocator.table_counted import COUNTED
 
 SEEDS = 16  # with three nodes, 48 questions; about five seconds
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from lab.cluster import Lab
-from lab.driver_set import DriverSet
-from lab.drivers import netclaim_driver
+from lab.drivers.driver import netclaim_driver
+from lab.drivers.driver_set import DriverSet
 from lab.kubectl import Kubectl
 from lab.traffic import TOLERANCE, fair_rate, loaded
 from netclaim.kernel import Netns, open_netns
-from tests.cluster.claims import claim, device_class, macvlan, parameters, pod
-from tests.cluster.drivers import eventually, journal_rows, wait_claim, wait_event
+from tests.cluster.site.claims import claim, device_class, macvlan, parameters, pod
+from tests.cluster.site.drivers import eventually, journal_rows, wait_claim, wait_event
 
 DRIVER = "limited.dra.networking"
 CLASS = "limited-links"

@@ -22,8 +22,8 @@ from netclaim.chained import (
     Request,
     program_path,
 )
-from tests.cluster.drivers import wait_event
-from tests.cluster.manifests import deployment
+from tests.cluster.site.drivers import wait_event
+from tests.cluster.site.manifests import deployment
 
 NODE = "kind-worker2"
 DRIVER = "chained.example"

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from lab.cluster import Lab
-from lab.driver_set import DriverSet
-from lab.drivers import DEFAULT_DRIVER, program_driver
+from lab.drivers.driver import DEFAULT_DRIVER, program_driver
+from lab.drivers.driver_set import DriverSet
 from lab.kubectl import Kubectl
 from lab.topology import Hardware
 from netclaim.model import JsonObject
-from tests.cluster.drivers import EXAMPLES, addresses, eventually, in_node
+from tests.cluster.site.drivers import EXAMPLES, addresses, eventually, in_node
 
 NODE = "kind-worker2"
 GPUS = "gpu.example.com"

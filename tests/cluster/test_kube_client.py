@@ -10,8 +10,9 @@ import yaml
 from lab.cluster import Lab
 from lab.kubectl import Kubectl
 from netclaim.kube import DraApi, NotFoundError, connect, load_cluster
-from netclaim.manifests.migration import migrate
-from tests.cluster.drivers import EXAMPLES
+from netclaim.manifests.versions.migration import migrate
+from tests.cluster.site.drivers import EXAMPLES
+from tests.support.kube.slices import slices_of
 
 DRIVER = "client.test.netclaim.dev"
 MANIFESTS = sorted((EXAMPLES / "manifests").glob("*.yaml"))
@@ -36,7 +37,6 @@ def a_slice(name: str, devices: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_slice_lives_in_every_version(lab: Lab, version: Any) -> None:
     """A slice written in any version is read back the same, updated, and deleted."""
@@ -47,22 +47,21 @@ async def test_slice_lives_in_every_version(lab: Lab, version: Any) -> None:
             assert made["spec"]["devices"] == a_slice("", 128)["spec"]["devices"]
             made["spec"]["devices"] = made["spec"]["devices"][:3]
             changed = await api.update_slice(made)
-            (found,) = await api.list_slices(DRIVER, "kind-worker")
+            (found,) = await slices_of(api, DRIVER, "kind-worker")
             assert found["spec"] == changed["spec"]
             assert len(found["spec"]["devices"]) == 3
         finally:
-            meta = (await api.list_slices(DRIVER, "kind-worker"))[0]["metadata"]
+            meta = (await slices_of(api, DRIVER, "kind-worker"))[0]["metadata"]
             await api.delete_slice(
                 meta["name"], uid=meta["uid"], resource_version=meta["resourceVersion"]
             )
-        assert await api.list_slices(DRIVER, "kind-worker") == ()
+        assert await slices_of(api, DRIVER, "kind-worker") == ()
         with pytest.raises(NotFoundError):
             await api.delete_slice(
                 meta["name"], uid=meta["uid"], resource_version=meta["resourceVersion"]
             )
 
 
-@pytest.mark.asyncio
 async def test_newest_version_is_chosen(lab: Lab) -> None:
     """Of what the server offers, v1 is taken."""
     async with connect(load_cluster(str(lab.state.kubeconfig))) as client:

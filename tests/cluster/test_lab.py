@@ -10,12 +10,12 @@ import pytest
 from lab.api import LabApi
 from lab.cluster import Lab
 from lab.errors import UsageError
-from lab.images import Image, busybox_tree, write_images
+from lab.images.oci import Image, busybox_tree, write_images
 from lab.kubectl import Kubectl
-from lab.linux import Process
+from lab.nodes.linux import Process
 from lab.topology import DEFAULT_TOPOLOGY
-from tests.cluster.drivers import eventually, in_node, links
-from tests.cluster.manifests import deployment
+from tests.cluster.site.drivers import eventually, in_node, links
+from tests.cluster.site.manifests import deployment
 
 NODES = ["kind-control-plane", "kind-worker", "kind-worker2"]
 SCHEDULER = "kind-control-plane/kube-scheduler"

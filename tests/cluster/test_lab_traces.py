@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from lab.cluster import Lab
-from lab.linux import find_marked
-from lab.processes import Processes
+from lab.nodes.linux import find_marked
+from lab.nodes.processes import Processes
 from lab.progress import Progress
 from lab.topology import DEFAULT_TOPOLOGY
 from tests.conftest import hear_interrupts

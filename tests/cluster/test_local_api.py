@@ -20,9 +20,9 @@ from netclaim.kube.errors import InvalidError
 from netclaim.kube.resource import Selection
 from netclaim.kube.transport import Transport
 from netclaim.kube.versions import dra_resource
-from tests.pure.local_api_cases import ANSWERS, CASES, GOOD, PODS, Case, claim
-from tests.pure.local_parts import answers, connected, embedded, refusals
-from tests.pure.test_schema_pod_rules import CONTAINER, STORED, WRONG
+from tests.pure.schema.test_pod_rules import CONTAINER, STORED, WRONG
+from tests.support.local.api_cases import ANSWERS, CASES, GOOD, PODS, Case, claim
+from tests.support.local.parts import answers, connected, embedded, refusals
 
 NAMESPACES = "/api/v1/namespaces"
 CLAIMS = dra_resource("ResourceClaim", "v1")

@@ -13,13 +13,13 @@ from functools import partial
 import pytest
 
 from lab.cluster import Lab
-from lab.drivers import ACCOUNT, NAMESPACE
-from netclaim.manifests.conversion import from_v1
-from tests.cluster.claims import device_class, pod, simple_claim
+from lab.drivers.driver import ACCOUNT, NAMESPACE
+from netclaim.manifests.versions.conversion import from_v1
 from tests.cluster.conftest import RELEASES
-from tests.cluster.drivers import eventually, wait_claim, wait_event
-from tests.cluster.namespaces import own_namespace
-from tests.cluster.node_token import (
+from tests.cluster.site.claims import device_class, pod, simple_claim
+from tests.cluster.site.drivers import eventually, wait_claim, wait_event
+from tests.cluster.site.namespaces import own_namespace
+from tests.cluster.site.node_token import (
     JSON,
     MERGE,
     NODE,
@@ -34,7 +34,7 @@ from tests.cluster.node_token import (
     filler,
     merged,
 )
-from tests.cluster.node_token_cases import (
+from tests.cluster.site.node_token_cases import (
     BAD_EVENTS,
     BAD_NAMES,
     BAD_SLICES,
@@ -128,9 +128,9 @@ def check_unharmed(site: Site, before: Object) -> None:
     assert site.kubectl.get(before["kind"], before["metadata"]["name"]) == before
 
 
-def check_status_refused(site: Site, answer: Answer, by_server: str, by_policy: str) -> None:
+def check_status_refused(site: Site, answer: Answer, by_server: str, *by_policy: str) -> None:
     """Refused by the API server itself where it can, else by the policy."""
-    answer.check_refused(*((by_server,) if site.checks_status_itself else (STATUS, by_policy)))
+    answer.check_refused(*((by_server,) if site.checks_status_itself else (STATUS, *by_policy)))
 
 
 # -- slices --------------------------------------------------------------------------------------
@@ -315,9 +315,9 @@ def test_only_the_own_entries_are_changed(
     site: Site, stolen: TokenApi, here: Object, case: str
 ) -> None:
     """Other drivers' entries, the allocation and the reservation of a claim stay as they are."""
-    change, by_server, by_policy = BAD_STATUS[case]
+    change, by_server, *by_policy = BAD_STATUS[case]
     answer = stolen.patch_status(here, {"status": change})
-    check_status_refused(site, answer, by_server, by_policy)
+    check_status_refused(site, answer, by_server, *by_policy)
     check_unharmed(site, here)
 
 

@@ -7,11 +7,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from lab.cluster import Lab
-from lab.driver_set import FIRST_PORT, DriverSet
+from lab.drivers.driver_set import FIRST_PORT, DriverSet
 from lab.kubectl import Kubectl
-from netclaim.framework.traces import trace_id_of
-from tests.cluster.claims import pod, simple_claim
-from tests.cluster.drivers import eventually, in_node
+from netclaim.framework.telemetry.traces import trace_id_of
+from tests.cluster.site.claims import pod, simple_claim
+from tests.cluster.site.drivers import eventually, in_node
 
 pytestmark = pytest.mark.cluster
 

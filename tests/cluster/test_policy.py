@@ -11,9 +11,9 @@ import yaml
 from lab.cluster import Lab
 from lab.errors import LabError
 from lab.kubectl import Kubectl, KubectlError
-from netclaim.network.policy import LABEL
-from tests.cluster.claims import claim, device_class, macvlan, parameters, pod, request
-from tests.cluster.drivers import addresses, eventually, in_node, wait_claim, wait_event
+from netclaim.network.policy.table import LABEL
+from tests.cluster.site.claims import claim, device_class, macvlan, parameters, pod, request
+from tests.cluster.site.drivers import addresses, eventually, in_node, wait_claim, wait_event
 
 NODE = "kind-worker"
 HERE = {"kubernetes.io/hostname": NODE}
@@ -22,6 +22,7 @@ SEEDS = Path(__file__).parents[2] / "examples" / "manifests"
 GRANT = f"label the namespace {LABEL}=privileged"
 ENTRY = "spec.devices.config[nic].opaque.parameters"
 PLUGIN = f"{ENTRY}.config.plugins[0]"
+HEAD = {"apiVersion": "cni.networking.x-k8s.io/v1alpha1", "kind": "CNI"}
 IPAM = {"type": "host-local", "ranges": [[{"subnet": "10.20.0.0/24"}]]}
 
 
@@ -76,7 +77,7 @@ ATTACKS: dict[str, tuple[str, dict[str, Any], str]] = {
                 "ipam": {"type": "static", "addresses": [{"address": "172.18.0.2/16"}]},
             }
         ),
-        "the node's own network on the link 'eth0'",
+        "172.18.0.2 is the address of a gateway or an API server on the link 'eth0'",
     ),
     "sysctl": (
         "eth1",
@@ -221,17 +222,57 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         network({"type": "macvlan", "LinkInContainer": True}),
         "the key macvlan.LinkInContainer in the parameters needs",
     ),
+    "typo": (
+        network({"type": "macvlan", "mastr": "eth1"}),
+        'unknown key "mastr" in macvlan; did you mean "master"?',
+    ),
+    "ipam-typo": (
+        network({"type": "macvlan", "ipam": {"type": "host-local", "rages": []}}),
+        'unknown key "rages" in ipam; did you mean "ranges"?',
+    ),
+    "type-typo": (
+        network({"type": "macvln"}),
+        'netclaim has no CNI plugin macvln; did you mean "macvlan"? If it is a program',
+    ),
+    "parameter-typo": (
+        {**HEAD, "ifNam": "net1", "config": macvlan("own")},
+        'unknown key "ifNam" in the parameters; did you mean "ifName"?',
+    ),
+    "dialect": (
+        {**HEAD, "interface": "net1", "config": macvlan("own")},
+        'unknown key "interface" in the parameters; with an apiVersion the key is ifName',
+    ),
+    "list-typo": (
+        {**HEAD, "ifName": "net1", "config": {"name": "x", "plugin": []}},
+        'unknown key "plugin" in the network in the parameters; did you mean "plugins"?',
+    ),
+    "name-taken": (
+        {**HEAD, "ifName": "eth0", "config": macvlan("own")},
+        "the pod already has an interface named eth0; choose another name",
+    ),
+    "long-name": (
+        {**HEAD, "ifName": "a" * 16, "config": macvlan("own")},
+        "cannot be the name of an interface: 1 to 15 characters",
+    ),
+    "address": (
+        {**HEAD, "ifName": "net1", "config": macvlan("own"), "ips": ["10.0.0.300"]},
+        '"10.0.0.300" in ips in the parameters is not an IP address',
+    ),
+    "subnet": (
+        network({"type": "macvlan", "ipam": {"type": "host-local", "subnet": "10.20.0.0"}}),
+        "an address or subnet in the ipam of macvlan in the parameters is not in CIDR notation",
+    ),
     "ipam-key": (
         network({"type": "macvlan", "ipam": {**IPAM, "dataDir": "/etc"}}),
         "the key ipam.dataDir in the parameters needs",
     ),
     "ipam-type": (
         network({"type": "macvlan", "ipam": {"type": "dhcp"}}),
-        "the key ipam.type dhcp in the parameters needs",
+        "netclaim has no CNI plugin dhcp; claims may use host-local, static.",
     ),
     "mode": (
         network({"type": "macvlan", "mode": "sideways"}),
-        "the plugin macvlan mode sideways in the parameters needs",
+        "the mode sideways of macvlan in the parameters is not one of those for claims: bridge,",
     ),
     "sysctl": (
         network({"type": "tuning", "sysctl": {"net.ipv4.ip_forward": "1"}}),
@@ -277,13 +318,42 @@ def test_tenants_hear_it_at_apply(kubectl: Kubectl, admin: Kubectl, admission: N
         for each in (made, templated(made)):
             said = refusal(kubectl, each)
             assert message in said, (name, said)
-            assert GRANT in said
+            assert GRANT in said or not message.endswith("needs")
     quiet = network({"type": "macvlan", "linkInContainer": False, "bcqueuelen": 0, "ipam": IPAM})
     assert refusal(kubectl, asked("off", "eth1", quiet)) == ""
     tuned = {"type": "tuning", "sysctl": {"net.ipv4.conf.IFNAME.arp_notify": "1"}}
     assert refusal(kubectl, asked("tuned", "eth1", network({"type": "macvlan"}, tuned))) == ""
     other = claim("gpu", {"nic": {"anything": "goes"}}, [request("nic", "eth1")], "gpu.example.com")
     assert refusal(kubectl, other) == ""
+
+
+@pytest.mark.parametrize("level", ["restricted", "baseline"])
+def test_classes_decide_at_apply_too(
+    kubectl: Kubectl, admission: None, tenants_class: str, level: str
+) -> None:
+    """A claim that its class, or its namespace, does not let have its way is not even made.
+
+    That includes a link as a whole, which a claim that is refused later would keep from others.
+    """
+    kubectl("label", "namespace", kubectl.namespace, f"{LABEL}={level}")
+    fixed = [request("nic", "eth1", class_name=tenants_class)]
+    other = claim("mac", {"nic": {**HEAD, "ifName": "net1", "mac": "02:00:00:00:00:07"}}, fixed)
+    message = f"the DeviceClass {tenants_class} does not let claims set mac"
+    eventually(lambda: refusal(kubectl, other), lambda said: message in said, "the class's word")
+    assert message in refusal(kubectl, templated(other))
+    allowed = claim("ips", {"nic": {**HEAD, "ifName": "net1", "ips": ["10.20.0.77"]}}, fixed)
+    assert refusal(kubectl, allowed) == ""
+    whole = asked("whole", "eth1", network({"type": "host-device"}))
+    alone = claim("alone", {}, fixed)
+    alone["spec"]["devices"]["requests"][0]["exactly"]["capacity"] = {
+        "requests": {"attachments": "2"}
+    }
+    if level == "baseline":
+        assert refusal(kubectl, whole, alone) == ""
+        return
+    said = "config in the parameters needs the policy level baseline, but the namespace has"
+    assert said in refusal(kubectl, whole)
+    assert "a request asks for a link alone" in refusal(kubectl, templated(alone))
 
 
 def test_a_label_decides_at_apply_too(kubectl: Kubectl, admission: None) -> None:

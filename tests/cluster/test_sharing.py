@@ -9,12 +9,12 @@ import pytest
 import yaml
 
 from lab.cluster import Lab
-from lab.driver_set import DriverSet
-from lab.drivers import DEFAULT_DRIVER, netclaim_driver
+from lab.drivers.driver import DEFAULT_DRIVER, netclaim_driver
+from lab.drivers.driver_set import DriverSet
 from lab.kubectl import Kubectl
-from netclaim.manifests.conversion import to_v1
-from tests.cluster.claims import claim, device_class, macvlan, parameters, pod
-from tests.cluster.drivers import (
+from netclaim.manifests.versions.conversion import to_v1
+from tests.cluster.site.claims import claim, device_class, macvlan, parameters, pod
+from tests.cluster.site.drivers import (
     EXAMPLES,
     addresses,
     events,

@@ -3,11 +3,11 @@
 import pytest
 
 from lab.cluster import Lab
-from lab.drivers import DEFAULT_DRIVER
+from lab.drivers.driver import DEFAULT_DRIVER
 from lab.kubectl import Kubectl
-from tests.cluster.claims import claim, parameters, pod, request, simple_claim
-from tests.cluster.drivers import addresses, eventually, journal_rows, wait_claim, wait_event
-from tests.cluster.namespaces import own_namespace
+from tests.cluster.site.claims import claim, parameters, pod, request, simple_claim
+from tests.cluster.site.drivers import addresses, eventually, journal_rows, wait_claim, wait_event
+from tests.cluster.site.namespaces import own_namespace
 
 pytestmark = pytest.mark.older
 

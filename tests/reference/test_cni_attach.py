@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reference.cni_site import Site, addresses, fresh_site, run
+from tests.reference.site.cni_site import Site, addresses, fresh_site, run
 
 pytestmark = pytest.mark.reference
 
@@ -18,7 +18,6 @@ def site(cni_plugins: Path, tmp_path: Path) -> Iterator[Site]:
         yield site
 
 
-@pytest.mark.asyncio
 async def test_the_seeds_macvlan_comes_and_goes(site: Site) -> None:
     """ADD puts a macvlan with an address into the pod; DEL takes both away, twice."""
     network, endpoint = site.network(site.macvlan()), site.endpoint()
@@ -39,7 +38,6 @@ async def test_the_seeds_macvlan_comes_and_goes(site: Site) -> None:
     assert list(site.cache.entries()) == []
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("version", ["0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"])
 async def test_every_version_with_chains_gives_the_same_status(site: Site, version: str) -> None:
     """From 0.3.0 on a chain works, and its result reads alike whatever the version."""
@@ -57,7 +55,6 @@ async def test_every_version_with_chains_gives_the_same_status(site: Site, versi
     assert site.leases() == []
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("version", [None, "0.1.0", "0.2.0"])
 async def test_the_oldest_versions_work_for_one_plugin(site: Site, version: str | None) -> None:
     """A configuration without version, or of the oldest, attaches; its result has the address."""
@@ -70,7 +67,6 @@ async def test_the_oldest_versions_work_for_one_plugin(site: Site, version: str 
     assert site.leases() == []
 
 
-@pytest.mark.asyncio
 async def test_a_bridge_shows_the_pods_end_in_the_status(site: Site) -> None:
     """Of the three links of a bridge plugin, the one in the pod is reported."""
     bridge = {"type": "bridge", "bridge": "br-test", "isGateway": True, "ipam": site.ipam()}
@@ -88,7 +84,6 @@ async def test_a_bridge_shows_the_pods_end_in_the_status(site: Site) -> None:
     assert site.host_links() == {"lo", "eth1", "eth1-peer", "br-test"}
 
 
-@pytest.mark.asyncio
 async def test_ptp_gives_the_pod_a_gateway(site: Site) -> None:
     """A point-to-point pair comes with its route, and both of its ends go."""
     network = site.network({"type": "ptp", "ipam": site.ipam()})
@@ -99,7 +94,6 @@ async def test_ptp_gives_the_pod_a_gateway(site: Site) -> None:
     assert site.host_links() == {"lo", "eth1", "eth1-peer"}
 
 
-@pytest.mark.asyncio
 async def test_chained_plugins_build_on_the_result_before_them(site: Site) -> None:
     """Bandwidth finds the host's end of the pair in the result that tuning handed on."""
     bandwidth = {"type": "bandwidth", "ingressRate": 1_000_000, "ingressBurst": 1_000_000}
@@ -121,7 +115,6 @@ async def test_chained_plugins_build_on_the_result_before_them(site: Site) -> No
     assert site.leases() == []
 
 
-@pytest.mark.asyncio
 async def test_attachments_made_at_once_have_their_own_addresses(site: Site) -> None:
     """Eight plugins at a time do not get in each other's way."""
     network = site.network(site.macvlan())
@@ -132,7 +125,6 @@ async def test_attachments_made_at_once_have_their_own_addresses(site: Site) -> 
     assert site.leases() == []
 
 
-@pytest.mark.asyncio
 async def test_both_families_are_reported_in_canonical_form(site: Site) -> None:
     """A pod with an IPv4 and an IPv6 address has both in its status."""
     static = {
@@ -147,11 +139,3 @@ async def test_both_families_are_reported_in_canonical_form(site: Site) -> None:
     assert result.routes[0].dst == "198.51.100.0/24"
     assert result.dns.nameservers == ("192.0.2.53",)
     await site.chain.delete(network, site.endpoint())
-
-
-@pytest.mark.asyncio
-async def test_a_plugin_tells_the_versions_it_speaks(site: Site) -> None:
-    """The reference plugins speak everything from 0.1.0 to 1.1.0."""
-    assert await site.chain.versions("macvlan") == (
-        *("0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"),
-    )

@@ -10,7 +10,7 @@ from netclaim.cni import (
     CniError,
     CniErrorKind,
 )
-from tests.reference.cni_site import Site, fresh_site, ip
+from tests.reference.site.cni_site import Site, fresh_site, ip
 
 pytestmark = pytest.mark.reference
 
@@ -22,7 +22,6 @@ def site(cni_plugins: Path, tmp_path: Path) -> Iterator[Site]:
         yield site
 
 
-@pytest.mark.asyncio
 async def test_an_add_that_fails_half_way_leaves_nothing(site: Site) -> None:
     """The error is the plugin's own; link and address of the plugin before it are gone."""
     network = site.network(site.macvlan(), site.tuning(sysctl={"net.ipv4.no_such_thing": "1"}))
@@ -35,7 +34,6 @@ async def test_an_add_that_fails_half_way_leaves_nothing(site: Site) -> None:
     assert list(site.cache.entries()) == []
 
 
-@pytest.mark.asyncio
 async def test_the_next_add_after_a_failed_one_works(site: Site) -> None:
     """What blocked an ADD is no longer in the way once it is mended."""
     missing = site.network(site.macvlan(master="eth9"))
@@ -67,7 +65,6 @@ def _routed(site: Site) -> list[dict[str, Any]]:
     return [site.macvlan(), {"type": "sbr"}]
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("plugins", [_device, _macvlan, _bridge, _ptp, _routed])
 async def test_no_address_leaks_when_the_namespace_is_gone(site: Site, plugins: Any) -> None:
     """DEL after the pod's namespace has vanished releases the lease, whatever the plugins."""
@@ -81,7 +78,6 @@ async def test_no_address_leaks_when_the_namespace_is_gone(site: Site, plugins: 
     assert site.pod not in ip("netns", "list")
 
 
-@pytest.mark.asyncio
 async def test_host_device_moves_a_link_and_brings_it_back(site: Site) -> None:
     """The host's own link is in the pod between ADD and DEL."""
     network = site.network(*_device(site))
@@ -92,7 +88,6 @@ async def test_host_device_moves_a_link_and_brings_it_back(site: Site) -> None:
     assert site.leases() == []
 
 
-@pytest.mark.asyncio
 async def test_check_finds_a_link_that_someone_removed(site: Site) -> None:
     """CHECK raises the plugin's error when the pod is no longer as ADD left it."""
     network = site.network(site.macvlan())
@@ -102,7 +97,6 @@ async def test_check_finds_a_link_that_someone_removed(site: Site) -> None:
         await site.chain.check(network, site.endpoint())
 
 
-@pytest.mark.asyncio
 async def test_gc_takes_away_what_no_pod_claims(site: Site) -> None:
     """Of two attachments only the valid one keeps its link and its address."""
     network = site.network(site.macvlan(), version="1.1.0")
@@ -116,7 +110,6 @@ async def test_gc_takes_away_what_no_pod_claims(site: Site) -> None:
     assert site.pod_link("net2") is None
 
 
-@pytest.mark.asyncio
 async def test_a_full_range_is_the_plugins_error(site: Site) -> None:
     """An ADD without an address to give fails with host-local's words and leaves no link."""
     network = site.network(site.macvlan(ipam=site.ipam("10.10.1.0/30")))
@@ -127,7 +120,6 @@ async def test_a_full_range_is_the_plugins_error(site: Site) -> None:
     assert site.leases() == ["10.10.1.2"]
 
 
-@pytest.mark.asyncio
 async def test_a_plugins_own_code_tells_who_must_act(site: Site) -> None:
     """Bandwidth refuses a version before chains with the code of a bad configuration."""
     network = site.network({"type": "bandwidth"}, version="0.2.0")

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from netclaim.cni import CniError, PluginMissingError
-from tests.reference.cni_site import ip
-from tests.reference.plugin_cases import MAC, POOL, POOL_OF_NONE, STATIC, link
-from tests.reference.plugin_site import Site, both
-from tests.reference.plugin_state import namespace_state, store_state
+from tests.reference.site.cni_site import ip
+from tests.reference.site.plugin_cases import MAC, POOL, POOL_OF_NONE, STATIC, link
+from tests.reference.site.plugin_site import Site, both
+from tests.reference.site.plugin_state import namespace_state, store_state
 
 pytestmark = pytest.mark.reference
 

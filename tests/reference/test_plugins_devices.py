@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from netclaim.plugins import InProcess, Ipam
-from netclaim.plugins.host_device import HostDevice
-from netclaim.plugins.lent_links import LentLinks
-from netclaim.plugins.static import Static
-from tests.reference.plugin_cases import DNS, POOL, POOL_OF_NONE, STATIC, case, link
-from tests.reference.plugin_site import Case, both, play, site_of
-from tests.reference.plugin_state import differences, namespace_state
+from netclaim.plugins.host_device.host_device import HostDevice
+from netclaim.plugins.host_device.lent_links import LentLinks
+from netclaim.plugins.types.static import Static
+from tests.reference.site.plugin_cases import DNS, POOL, POOL_OF_NONE, STATIC, case, link
+from tests.reference.site.plugin_site import Case, both, play, site_of
+from tests.reference.site.plugin_state import differences, namespace_state
 
 pytestmark = pytest.mark.reference
 

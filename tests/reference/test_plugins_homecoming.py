@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from netclaim.cni import CniError
 from netclaim.cni.errors import CniErrorKind
 from netclaim.plugins import in_process_plugins
-from netclaim.plugins.lent_links import LentLink, LentLinks
-from tests.reference.cni_site import ip
-from tests.reference.plugin_cases import POOL, POOL_OF_NONE, link
-from tests.reference.plugin_site import Site, both, site_of
-from tests.reference.plugin_state import namespace_state
+from netclaim.plugins.host_device.lent_links import LentLink, LentLinks
+from tests.reference.site.cni_site import ip
+from tests.reference.site.plugin_cases import POOL, POOL_OF_NONE, link
+from tests.reference.site.plugin_site import Site, both, site_of
+from tests.reference.site.plugin_state import namespace_state
 
 pytestmark = pytest.mark.reference
 

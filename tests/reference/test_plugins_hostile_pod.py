@@ -11,10 +11,10 @@ import pytest
 from netclaim.cni import CniError
 from netclaim.cni.errors import CniErrorKind
 from netclaim.kernel import open_netns
-from netclaim.plugins.lent_links import LentLinks
-from tests.embedded.kernel_support import fill_with_altnames
-from tests.reference.cni_site import ip, namespace
-from tests.reference.plugin_site import Site, site_of
+from netclaim.plugins.host_device.lent_links import LentLinks
+from tests.reference.site.cni_site import ip, namespace
+from tests.reference.site.plugin_site import Site, site_of
+from tests.support.kernel_support import fill_with_altnames
 
 pytestmark = pytest.mark.reference
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.reference.plugin_cases import DNS, case
-from tests.reference.plugin_site import Case, both, play
-from tests.reference.plugin_state import differences
+from tests.reference.site.plugin_cases import DNS, case
+from tests.reference.site.plugin_site import Case, both, play
+from tests.reference.site.plugin_state import differences
 
 pytestmark = pytest.mark.reference
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.reference.chain_site import ChainCase, compare
-from tests.reference.plugin_cases import DUAL_POOL, MAC, OTHER_MAC, POOL, STATIC, link
+from tests.reference.site.chain_site import ChainCase, compare
+from tests.reference.site.plugin_cases import DUAL_POOL, MAC, OTHER_MAC, POOL, STATIC, link
 
 pytestmark = pytest.mark.reference
 

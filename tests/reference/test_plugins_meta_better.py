@@ -12,12 +12,12 @@ import pytest
 
 from netclaim.cni import CniError
 from netclaim.kernel import call_in, open_netns
-from netclaim.kernel.sysctl import read_sysctl
-from tests.reference.chain_state import link_state, traffic_state
-from tests.reference.cni_site import ip, run
-from tests.reference.plugin_cases import MAC, POOL, link
-from tests.reference.plugin_site import Site, both
-from tests.reference.plugin_state import store_state
+from netclaim.kernel.host.sysctl import read_sysctl
+from tests.reference.site.chain_state import link_state, traffic_state
+from tests.reference.site.cni_site import ip, run
+from tests.reference.site.plugin_cases import MAC, POOL, link
+from tests.reference.site.plugin_site import Site, both
+from tests.reference.site.plugin_state import store_state
 
 pytestmark = pytest.mark.reference
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from netclaim.kernel import open_netns, socket_in
-from tests.reference.cni_site import run
-from tests.reference.plugin_cases import POOL
-from tests.reference.plugin_site import Site, both
+from tests.reference.site.cni_site import run
+from tests.reference.site.plugin_cases import POOL
+from tests.reference.site.plugin_site import Site, both
 
 pytestmark = pytest.mark.reference
 

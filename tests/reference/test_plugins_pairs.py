@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.reference.bridge_cases import NO_CHECK, REFUSED_VLANS, VLANS, bridge
-from tests.reference.plugin_cases import (
+from tests.reference.site.bridge_cases import NO_CHECK, REFUSED_VLANS, VLANS, bridge
+from tests.reference.site.plugin_cases import (
     DNS,
     DUAL_POOL,
     MAC,
@@ -21,8 +21,8 @@ from tests.reference.plugin_cases import (
     case,
     link,
 )
-from tests.reference.plugin_site import Case, both, play
-from tests.reference.plugin_state import differences
+from tests.reference.site.plugin_site import Case, both, play
+from tests.reference.site.plugin_state import differences
 
 pytestmark = pytest.mark.reference
 

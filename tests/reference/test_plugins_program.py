@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from netclaim.cni import ExecPlugins
-from tests.reference.plugin_cases import POOL, case
-from tests.reference.plugin_site import AMPLE_S, Case, Site, both, play, site_of
-from tests.reference.plugin_state import differences
+from tests.reference.site.plugin_cases import POOL, case
+from tests.reference.site.plugin_site import AMPLE_S, Case, Site, both, play, site_of
+from tests.reference.site.plugin_state import differences
 
 pytestmark = pytest.mark.reference
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-import json
 import os
 from pathlib import Path
 
@@ -32,15 +31,14 @@ class Sharing:
             "ranges": [[{"subnet": "10.9.0.0/28"}]],
         }
         config = {"cniVersion": "1.0.0", "name": "net", "type": "host-local", "ipam": ipam}
-        self._config = json.dumps(config).encode()
+        self._config = config
 
     async def call(self, server: Plugins, command: Command, container: str) -> str:
         """Have one of the servers do something for a container; returns its address."""
         endpoint = Endpoint(container, "/gone", "net1")
         call = CniCall(command, "host-local", self._path, self._config, endpoint)
-        output = await server.run(call)
-        address: str = json.loads(output)["ips"][0]["address"] if output else ""
-        return address
+        result = await server.run(call)
+        return result.ips[0].address if result else ""
 
     def leases(self) -> set[str]:
         """Return the addresses that are taken."""
@@ -53,7 +51,6 @@ def sharing(cni_plugins: Path, tmp_path: Path) -> Sharing:
     return Sharing(cni_plugins, tmp_path)
 
 
-@pytest.mark.asyncio
 async def test_at_once_they_hand_out_no_address_twice(sharing: Sharing) -> None:
     """Of 20 ADDs on 13 addresses 13 succeed, whoever served them; each can release the other's."""
     for _ in range(3):

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from lab.errors import LabError
-from lab.guest_kernel import GuestKernel, fetch_kernel
+from lab.guest.kernel import GuestKernel, fetch_kernel
+from lab.guest.qemu import ROOT_MODULES, booted, find_emulator
 from lab.progress import Progress
-from lab.qemu import ROOT_MODULES, booted, find_emulator
 from tests.conftest import cannot_run
-from tests.reference import limit_cases
-from tests.reference.chain_site import ChainCase
-from tests.reference.qemu_cases import CASES, MODULES
+from tests.reference.site import limit_cases
+from tests.reference.site.chain_site import ChainCase
+from tests.reference.site.qemu_cases import CASES, MODULES
 
 pytestmark = [
     pytest.mark.reference,
@@ -52,7 +52,7 @@ def report(
     kernel: GuestKernel, cni_plugins: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Report:
     """The findings of one guest that did every case."""
-    command = [sys.executable, "-m", "tests.reference.qemu_guest", str(cni_plugins)]
+    command = [sys.executable, "-m", "tests.reference.site.qemu_guest", str(cni_plugins)]
     scratch = tmp_path_factory.mktemp("guest")
     with booted(kernel, command, directory=CHECKOUT, scratch=scratch) as guest:
         found = [json.loads(line) for line in guest.lines]

@@ -1,82 +1,60 @@
 """Structured allocation as kube-scheduler does it: which devices claims get, where, and why not.
 
-cel                       selectors: compiled, evaluated, explained
-device, node, claim       what is on offer, where, and what is asked for, read from v1 objects
-capacity, counters        what there is of a device or of a pool, and what a request consumes
-pool, holders, match      what a node can use, what is taken, what a request can take
-taint_rule                taints by an admin, beside those of drivers
-need                      what a request takes of a device, worked out once
-constraint, search        picking devices, with a way back
-result, allocate          the outcome as the scheduler writes it
-reason, shortage, explain why a claim cannot be had, in a pass of its own
+allocate  where the claims of a pod can get their devices, and which
+result    the outcome as the scheduler writes it
+errors    what makes an allocation impossible everywhere
+
+objects   what is on offer, where, and what is asked for
+search    picking devices on one node
+why       why a claim cannot be had
+cel       selectors: compiled, evaluated, explained
 """
 
-from netclaim.allocator.allocate import Allocator, Decision, Placement
-from netclaim.allocator.capacity import Asked, Capacity, Policy
-from netclaim.allocator.claim import Claim, Constraint, DeviceClass, Request, Toleration
-from netclaim.allocator.device import CounterId, Device, DeviceId, PoolId, Slice
-from netclaim.allocator.errors import AllocationError, ObjectError
-from netclaim.allocator.explain import explain
-from netclaim.allocator.holders import Holders, Share
-from netclaim.allocator.node import Node, NodeChoice
-from netclaim.allocator.reason import (
-    Conflict,
+from netclaim.allocator.allocate import Allocator, Decision
+from netclaim.allocator.errors import AllocationError
+from netclaim.allocator.objects.claim import Claim, Request
+from netclaim.allocator.objects.device import Device, Slice
+from netclaim.allocator.objects.node import Node
+from netclaim.allocator.objects.taint_rule import with_rules
+from netclaim.allocator.result import Allocation
+from netclaim.allocator.search.holders import Holders
+from netclaim.allocator.why.explain import explain
+from netclaim.allocator.why.reason import (
     DeviceReport,
     Held,
     NoAnswer,
     NodeReport,
     NotHere,
     NotSelected,
-    PoolReport,
     Reason,
     RequestReport,
     Tainted,
 )
-from netclaim.allocator.result import Allocation
-from netclaim.allocator.shortage import CounterShort, Part, Room, TooSmall, UsedUp
-from netclaim.allocator.taint_rule import TaintRule, with_rules
+from netclaim.allocator.why.shortage import Part, Room, Shortage
 
 __all__ = [
     "Allocation",
     "AllocationError",
     "Allocator",
-    "Asked",
-    "Capacity",
     "Claim",
-    "Conflict",
-    "Constraint",
-    "CounterId",
-    "CounterShort",
     "Decision",
     "Device",
-    "DeviceClass",
-    "DeviceId",
     "DeviceReport",
     "Held",
     "Holders",
     "NoAnswer",
     "Node",
-    "NodeChoice",
     "NodeReport",
     "NotHere",
     "NotSelected",
-    "ObjectError",
     "Part",
-    "Placement",
-    "Policy",
-    "PoolId",
-    "PoolReport",
     "Reason",
     "Request",
     "RequestReport",
     "Room",
-    "Share",
+    "Shortage",
     "Slice",
-    "TaintRule",
     "Tainted",
-    "Toleration",
-    "TooSmall",
-    "UsedUp",
     "explain",
     "with_rules",
 ]

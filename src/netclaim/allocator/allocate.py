@@ -1,10 +1,10 @@
 """Allocation: where the claims of a pod can get their devices, and which.
 
-Promise: the same nodes and devices as kube-scheduler, see `netclaim.allocator.search`. What would
-fail the pod is an AllocationError. One allocator serves one pod after the other: tell it what was
-taken with `holders.hold`. An answer is kept with the question until a pool of that node changes,
-so that a thousand claims of one template cost hardly more than one. Limit: nothing is weighed;
-among the nodes that can serve a pod, the caller chooses.
+Promise: it finds the same nodes and devices as kube-scheduler; `search.backtrack` says how. What
+would fail the pod is an AllocationError. One allocator serves one pod after the other; what a pod
+takes is noted with `holders.hold`. An answer is kept with its question until a pool of that node
+changes, so that a thousand claims of one template cost hardly more than one. Limit: it does not
+weigh nodes; among those that can serve a pod, the caller chooses.
 """
 
 import uuid
@@ -12,19 +12,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from netclaim.allocator.claim import Claim, Constraint, DeviceClass, Request
-from netclaim.allocator.counters import Counters, Tab, free_counters
-from netclaim.allocator.device import PoolId, Slice
 from netclaim.allocator.errors import AllocationError
-from netclaim.allocator.holders import Holders
-from netclaim.allocator.match import Candidate, Candidates, Matcher, OwnedSelector, selectors_of
-from netclaim.allocator.need import Needs
-from netclaim.allocator.node import Node
-from netclaim.allocator.pool import Pool, Pools
+from netclaim.allocator.objects.claim import Claim, Constraint, Request
+from netclaim.allocator.objects.device import Slice
+from netclaim.allocator.objects.node import Node
 from netclaim.allocator.result import Allocation, allocation_of
-from netclaim.allocator.search import RESULTS_MAX, Found, Search, Want
-
-__all__ = ["Allocator", "Decision", "Placement"]
+from netclaim.allocator.search.backtrack import Found, Search, Want
+from netclaim.allocator.search.counters import Counters, Tab, free_counters
+from netclaim.allocator.search.holders import Holders
+from netclaim.allocator.search.match import (
+    Candidate,
+    Candidates,
+    Matcher,
+    OwnedSelector,
+    selectors_of,
+)
+from netclaim.allocator.search.need import Needs
+from netclaim.allocator.search.pool import Pool, Pools
+from netclaim.model.api.device_class import DeviceClass
+from netclaim.model.api.ids import PoolId
+from netclaim.model.api.limits import RESULTS_MAX
 
 QUESTIONS_MAX: Final = 256  # far more than the templates in use at a time; then begin anew
 
@@ -33,7 +40,7 @@ Key: TypeAlias = tuple[tuple[Groups, tuple[Constraint, ...]], ...]  # what claim
 
 
 class Placement(NamedTuple):
-    """A node that can serve the claims, and with which devices."""
+    """A node that can serve the claims, and the devices that they get there."""
 
     node: Node
     claims: tuple[Claim, ...]
@@ -42,7 +49,7 @@ class Placement(NamedTuple):
     new_share_id: Callable[[], str]
 
     def allocations(self) -> tuple[Allocation, ...]:
-        """Write the allocations down. Again: the same, but for the ids of shares."""
+        """Write the allocations down; each call makes new ids for shares."""
         return tuple(
             allocation_of(claim, found, self.node, self.classes, self.new_share_id)
             for claim, found in zip(self.claims, self.found, strict=True)
@@ -51,9 +58,9 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Where a pod's claims can be had, by node; and where the attempt failed.
+    """The nodes on which a pod can have its claims, and those on which the attempt failed.
 
-    The scheduler fails a pod when any node failed, also if others could.
+    The scheduler fails a pod when any node failed, even if another one could serve it.
     """
 
     placements: Mapping[str, Placement]
@@ -67,7 +74,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What claims ask for, with their selectors; and the answers, each with its pools' changes."""
+    """What claims ask for, with selectors; and the answers, with the count of changes to pools."""
 
     asks: tuple[tuple[tuple[tuple[Request, tuple[OwnedSelector, ...]], ...], ...], ...]
     answers: dict[Node, tuple[int, tuple[Found, ...] | None]] = field(default_factory=dict)
@@ -96,9 +103,9 @@ class Allocator:
         self._free: dict[Pool, tuple[int, Counters]] = {}
 
     def allocate(self, claims: Sequence[Claim], node: Node) -> tuple[Allocation, ...] | None:
-        """Return an allocation for each claim that has none yet; None if the node cannot.
+        """Return an allocation for each claim that has none yet; None if the node has too little.
 
-        Nothing is taken by asking. Again: the same, but for the ids of shares.
+        Nothing is taken by asking.
         """
         decision = self.decide(claims, [node])
         for failure in decision.failures.values():
@@ -109,7 +116,7 @@ class Allocator:
     def decide(
         self, claims: Sequence[Claim], nodes: Iterable[Node], *, enough: int | None = None
     ) -> Decision:
-        """Try one node after the other, until so many have been found if `enough` is given."""
+        """Try one node after the other, all of them or until `enough` have been found."""
         allocated = [claim for claim in claims if claim.allocation is not None]
         missing = tuple(claim for claim in claims if claim.allocation is None)
         question = self._question(missing)
@@ -132,7 +139,6 @@ class Allocator:
         return Decision(placements, failures)
 
     def class_of(self, request: Request) -> DeviceClass:
-        """Return the class that a request names."""
         found = self._classes.get(request.class_name)
         if found is None:
             raise AllocationError(
@@ -141,7 +147,7 @@ class Allocator:
         return found
 
     def free_counters(self, pool: Pool) -> Counters:
-        """Return what claims have left of a pool's counters."""
+        """Return what is left of a pool's counters beside what claims have."""
         changes = self.holders.changes((pool.id,))
         known = self._free.get(pool)
         if known is None or known[0] != changes:
@@ -198,11 +204,11 @@ class Allocator:
         return Want(request, candidates)
 
     def _unless_too_small(self, request: Request, candidates: Candidates) -> Iterator[Candidate]:
-        """Yield what "all" means: devices that could serve the request if nobody had them."""
+        """Yield what "all" means: the devices that could serve the request if nobody had them."""
         for candidate in candidates:
             if candidate.fault is not None:
                 raise candidate.fault.with_traceback(None)
-            if self.needs.of(request, candidate.device).shortfall is None:
+            if self.needs.of(request, candidate.device).too_small is None:
                 yield candidate
 
     def _tabs(self, node: Node) -> Callable[[PoolId], Tab]:

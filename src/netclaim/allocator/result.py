@@ -1,29 +1,36 @@
 """An allocation, as the scheduler writes it into a claim's status.
 
-Promise: the same fields: results in the order in which they were picked, the configuration of the
-chosen classes before the claim's own, a node selector that keeps the pod where its devices are.
-Limit: `allocationTimestamp` is for whoever writes the status.
+Promise: it has the same fields: results in the order in which they were picked, the configuration
+of the chosen classes before the claim's own, and a node selector that keeps the pod where its
+devices are. Limit: `allocationTimestamp` is added when the status is written.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from netclaim.allocator.claim import Claim, DeviceClass, Request
-from netclaim.allocator.device import Device
-from netclaim.allocator.node import NAME_FIELD, Node
-from netclaim.allocator.search import Found, Pick
-from netclaim.model.claim import JsonObject
+import msgspec
 
-__all__ = ["Allocation", "allocation_of"]
+from netclaim.allocator.objects.claim import Claim, Request
+from netclaim.allocator.objects.device import Device
+from netclaim.allocator.objects.node import NAME_FIELD, Node
+from netclaim.allocator.search.backtrack import Found, Pick
+from netclaim.model.api.base import JsonObject
+from netclaim.model.api.claim import AllocatedDevices, AllocationResult, DeviceResult
+from netclaim.model.api.config import DeviceConfig
+from netclaim.model.api.device_class import DeviceClass
 
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """What a claim gets: the object for `status.allocation`."""
-
     claim: Claim
-    object: JsonObject
+    result: AllocationResult
+
+    @property
+    def object(self) -> JsonObject:
+        """The object for `status.allocation`."""
+        made: JsonObject = msgspec.json.decode(msgspec.json.encode(self.result))
+        return made
 
 
 def allocation_of(
@@ -34,63 +41,57 @@ def allocation_of(
     new_share_id: Callable[[], str],
 ) -> Allocation:
     """Write down what was found for a claim on a node."""
-    results = [
+    results = tuple(
         _result(claim.requests[pick.group][pick.alternative], pick, new_share_id)
         for pick in found.picks
-    ]
-    devices: JsonObject = {"results": results}
+    )
     chosen = [group[one] for group, one in zip(claim.requests, found.chosen, strict=True)]
-    config = [*_class_config(chosen, classes), *_claim_config(claim, chosen)]
-    if config:
-        devices["config"] = [_for_all(one, chosen) for one in config]
+    config = tuple(
+        _for_all(one, chosen)
+        for one in (*_class_config(chosen, classes), *_claim_config(claim, chosen))
+    )
     selector = _node_selector([pick.device for pick in found.picks], node)
-    written: JsonObject = {"devices": devices}
-    return Allocation(claim, {**written, "nodeSelector": selector} if selector else written)
+    return Allocation(claim, AllocationResult(AllocatedDevices(results, config), selector))
 
 
-def _result(request: Request, pick: Pick, new_share_id: Callable[[], str]) -> JsonObject:
+def _result(request: Request, pick: Pick, new_share_id: Callable[[], str]) -> DeviceResult:
     device = pick.device
-    result: JsonObject = {
-        "request": request.full_name,
-        "driver": device.id.driver,
-        "pool": device.id.pool,
-        "device": device.id.device,
-        **(device.binding or {}),
-    }
-    if request.admin_access:
-        result["adminAccess"] = True
-    if request.raw_tolerations:
-        result["tolerations"] = list(request.raw_tolerations)
-    if device.shareable:
-        result["shareID"] = new_share_id()
-        if pick.consumed:
-            result["consumedCapacity"] = {name: str(one) for name, one in pick.consumed.items()}
-    return result
+    consumed = pick.consumed if device.shareable else {}
+    return DeviceResult(
+        request=request.full_name,
+        driver=device.id.driver,
+        pool=device.id.pool,
+        device=device.id.device,
+        share_id=new_share_id() if device.shareable else "",
+        admin_access=request.admin_access,
+        tolerations=request.tolerations,
+        consumed_capacity={name: str(amount) for name, amount in consumed.items()},
+        binding_conditions=device.binding_conditions,
+        binding_failure_conditions=device.binding_failure_conditions,
+    )
 
 
 def _class_config(
     chosen: Sequence[Request], classes: Mapping[str, DeviceClass]
-) -> Iterator[JsonObject]:
+) -> Iterator[DeviceConfig]:
     """Yield each class's configuration once, with all requests that use the class."""
     for name in dict.fromkeys(request.class_name for request in chosen):
-        names = [request.full_name for request in chosen if request.class_name == name]
-        for config in classes[name].config:
-            yield {"source": "FromClass", "requests": names, **config}
+        names = tuple(request.full_name for request in chosen if request.class_name == name)
+        for config in classes[name].spec.config:
+            yield DeviceConfig("FromClass", names, config.opaque)
 
 
-def _claim_config(claim: Claim, chosen: Sequence[Request]) -> Iterator[JsonObject]:
+def _claim_config(claim: Claim, chosen: Sequence[Request]) -> Iterator[DeviceConfig]:
     """Yield the claim's configuration, without what is for alternatives that were not chosen."""
     for config in claim.config:
-        named = config.get("requests") or []
-        if not named or any(_names(named, request) for request in chosen):
-            yield {"source": "FromClaim", **config}
+        if not config.requests or any(_names(config.requests, one) for one in chosen):
+            yield DeviceConfig("FromClaim", config.requests, config.opaque)
 
 
-def _for_all(config: JsonObject, chosen: Sequence[Request]) -> JsonObject:
+def _for_all(config: DeviceConfig, chosen: Sequence[Request]) -> DeviceConfig:
     """Return a configuration without `requests` if it names every request, as 1.37 does."""
-    named = config.get("requests") or []
-    if not named or all(_names(named, request) for request in chosen):
-        return {key: value for key, value in config.items() if key != "requests"}
+    if all(_names(config.requests, request) for request in chosen):
+        return DeviceConfig(config.source, (), config.opaque)
     return config
 
 

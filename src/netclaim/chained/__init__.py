@@ -1,13 +1,18 @@
-"""The runtime's own call: the chained CNI plugin netclaim-attach, and the driver's side of it.
+"""The chained CNI plugin netclaim-attach, and the driver's side of it.
 
-The program is compiled from native/ into this directory. `protocol` is what it says to the driver,
-`server` the socket that it says it on, `plans` the files by which it decides whether to say
-anything, `conflist` and `installer` how it comes into the runtime's network configuration.
+The program is compiled from native/ into this directory.
+
+    protocol       what it and the driver say to each other
+    server         the driver's socket for it
+    marker_files   which pods have plans, for when the driver is away
+    conflist       its entry in a CNI network list
+    installer      keeps that entry, and the program, in place
+    files          replacing a file safely
 """
 
 from netclaim.chained.conflist import ConflistError, PluginEntry, with_plugin, without_plugin
 from netclaim.chained.installer import Installer, program_path
-from netclaim.chained.plans import PlanFiles, PlanState
+from netclaim.chained.marker_files import PlanFiles, PlanState
 from netclaim.chained.protocol import (
     AGAIN,
     OK,

@@ -1,9 +1,9 @@
 """Put netclaim-attach into a CNI network list, and take it out, as text.
 
-Promise: every byte that is not ours stays as it was, also unknown keys, their order and the way the
-file is indented; taking out what was put in gives the same text again. What comes out was read back
-and compared before it is returned. Second call: returns the text it was given. No I/O.
-Limit: knows nothing of files. The configuration of a single plugin (.conf) is refused.
+Promise: every byte that is not ours stays as it was, also unknown keys, their order and the file's
+indentation; taking out what was put in gives the same text again. The result is read back and
+compared before it is returned. A second call returns the text it was given. No I/O.
+Limit: this knows nothing of files. The configuration of a single plugin (.conf) is refused.
 """
 
 import json
@@ -15,9 +15,6 @@ import msgspec
 
 from netclaim.errors import HostError
 
-__all__ = ["PLUGIN_TYPE", "ConflistError", "PluginEntry", "drivers_in", "with_plugin",
-           "without_plugin"]  # fmt: skip
-
 PLUGIN_TYPE: Final = "netclaim-attach"
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _DECODER: Final = json.JSONDecoder()
@@ -26,11 +23,11 @@ Json = dict[str, Any]
 
 
 class ConflistError(HostError):
-    """A network list that we cannot or must not edit; says why, not which file it is."""
+    """A network list that we cannot or must not edit; says why, but not which file it is."""
 
 
 class PluginEntry(msgspec.Struct, frozen=True):
-    """What netclaim-attach is told in the network's list."""
+    """The configuration of netclaim-attach in the network's list."""
 
     driver: str
     socket: str
@@ -38,7 +35,7 @@ class PluginEntry(msgspec.Struct, frozen=True):
     kubelet_state: str
 
     def to_json(self) -> Json:
-        """As an element of `plugins`."""
+        """Return the entry as an element of `plugins`."""
         return {
             "type": PLUGIN_TYPE,
             "driver": self.driver,
@@ -49,7 +46,7 @@ class PluginEntry(msgspec.Struct, frozen=True):
 
 
 class _Element(msgspec.Struct, frozen=True):
-    """One plugin of a list, and where in the text it is."""
+    """One plugin of a list, and its position in the text."""
 
     start: int
     end: int
@@ -60,9 +57,9 @@ class _Element(msgspec.Struct, frozen=True):
 
 
 def with_plugin(text: str, entry: PluginEntry) -> str:
-    """The list with our plugin as its last one; where it is already, it stays in its place.
+    """Add our plugin to the list as its last one, or update it where it already is.
 
-    It is not moved to the end again: others who want to be last (there are some) would do the same.
+    It is not moved to the end again: other plugins want to be last as well, and would do the same.
     """
     wanted = entry.to_json()
     elements = _read(text)
@@ -83,7 +80,7 @@ def with_plugin(text: str, entry: PluginEntry) -> str:
 
 
 def without_plugin(text: str, driver: str) -> str:
-    """The list without our plugin. Refuses a list that would be empty: no runtime can load that."""
+    """Remove our plugin from the list, unless the list would be empty: no runtime can load that."""
     elements = _read(text)
     ours = [element for element in elements if element.is_ours(driver)]
     if len(ours) == len(elements):
@@ -94,17 +91,8 @@ def without_plugin(text: str, driver: str) -> str:
     return _verified(text, edited, [element.value for element in elements if element not in ours])
 
 
-def drivers_in(text: str) -> frozenset[str]:
-    """The drivers that have an entry in this list."""
-    return frozenset(
-        str(element.value.get("driver"))
-        for element in _read(text)
-        if element.value["type"] == PLUGIN_TYPE
-    )
-
-
 def _read(text: str) -> list[_Element]:
-    """The plugins of a list that a runtime would load; everything else is an error."""
+    """Return the plugins of a list that a runtime would load; anything else is an error."""
     document = _parse(text)
     if not isinstance(document, dict):
         raise ConflistError("is not a JSON object")
@@ -136,7 +124,7 @@ def _parse(text: str) -> Any:
 
 
 def _elements(text: str) -> Iterator[_Element]:
-    """The elements of the last member `plugins` of the object that the text is."""
+    """Yield the elements of the last member `plugins` of the object that the text is."""
     for key, start in _members(text):
         if key == "plugins":
             array = start
@@ -150,7 +138,7 @@ def _elements(text: str) -> Iterator[_Element]:
 
 
 def _members(text: str) -> Iterator[tuple[str, int]]:
-    """The members of the object that the text is: their names, and where their values begin."""
+    """Yield the members of the object that the text is: the name, and where the value begins."""
     at = _after_space(text, _after_space(text, 0) + 1)
     while text[at] != "}":
         key, end = _DECODER.raw_decode(text, at)
@@ -164,17 +152,17 @@ def _members(text: str) -> Iterator[tuple[str, int]]:
 
 def _after_space(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
-    assert match is not None  # the pattern matches nothing too
+    assert match is not None  # the pattern also matches nothing
     return match.end()
 
 
 def _space_before(text: str, element: _Element) -> str:
-    """The space between an element and the comma or bracket before it."""
+    """Return the space between an element and the comma or bracket before it."""
     return text[len(text[: element.start].rstrip(" \t\n\r")) : element.start]
 
 
 def _rendered(value: Json, text: str, neighbour: _Element) -> str:
-    """The value, indented as the plugin beside it: over several lines if that is."""
+    """Write the value as the plugin beside it is written: with its indentation and line breaks."""
     lead = _space_before(text, neighbour)
     if "\n" not in text[neighbour.start : neighbour.end]:
         compact = ": " not in text[neighbour.start : neighbour.end]
@@ -186,7 +174,7 @@ def _rendered(value: Json, text: str, neighbour: _Element) -> str:
 
 
 def _cut(text: str, elements: list[_Element], gone: _Element) -> str:
-    """The text without an element that is not the only one, and without the comma beside it."""
+    """Remove an element that is not the only one, and the comma beside it."""
     at = [element.start for element in elements].index(gone.start)
     if at:
         return text[: elements[at - 1].end] + text[gone.end :]
@@ -194,7 +182,7 @@ def _cut(text: str, elements: list[_Element], gone: _Element) -> str:
 
 
 def _verified(before: str, after: str, plugins: list[Json]) -> str:
-    """Read back what is to be written: exactly what was there, with exactly these plugins."""
+    """Check the new text before it is written: as before, but with exactly these plugins."""
     wanted = {**_parse(before), "plugins": plugins}
     _read(after)
     if _parse(after) != wanted:

@@ -1,27 +1,27 @@
 """The runtime's directories as files: what it would load, and how a file is replaced.
 
-Promise: a file is replaced whole, its new content on the disk first, and under no name that the
-runtime would load meanwhile. What the operating system says comes out as a HostError.
+Promise: a file is replaced whole, after its new content is on the disk, and no name that the
+runtime would load exists meanwhile. An error of the operating system is raised as a HostError.
 """
 
 import base64
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from netclaim.chained.conflist import PLUGIN_TYPE
 from netclaim.errors import HostError
 
-__all__ = ["HostFaults", "Sight", "cached_with", "conf_files", "mentions", "nudge", "read_text",
-           "replace_file", "sight_of", "write_draft"]  # fmt: skip
-
-EXTENSIONS: Final = (".conf", ".conflist", ".json")  # what containerd loads; others are passed over
+EXTENSIONS: Final = (".conf", ".conflist", ".json")  # what containerd loads; it ignores others
 
 
 class Sight(msgspec.Struct, frozen=True):
-    """What a file was when it was looked at; anything else means that it has changed."""
+    """The state of a file when it was looked at; any difference means that it has changed."""
 
     name: str
     inode: int
@@ -30,8 +30,8 @@ class Sight(msgspec.Struct, frozen=True):
 
 
 def conf_files(directory: Path) -> list[Path]:
-    """What the runtime would load, in its order: by bytes; directories are passed over."""
-    with HostFaults(directory):
+    """List what the runtime would load, in its order: by bytes, without directories."""
+    with host_errors(PLUGIN_TYPE, directory):
         try:
             with os.scandir(directory) as found:
                 names = [
@@ -41,13 +41,13 @@ def conf_files(directory: Path) -> list[Path]:
                     and not entry.is_dir(follow_symlinks=False)
                 ]
         except FileNotFoundError:
-            return []  # the primary network makes it when it comes
+            return []  # the primary network makes it when it is installed
     return [directory / name for name in sorted(names, key=os.fsencode)]
 
 
 def sight_of(path: Path) -> Sight | None:
-    """What a path leads to, or None."""
-    with HostFaults(path):
+    """Return the state of the file behind a path; None if there is none."""
+    with host_errors(PLUGIN_TYPE, path):
         try:
             status = path.stat()
         except FileNotFoundError:
@@ -57,7 +57,7 @@ def sight_of(path: Path) -> Sight | None:
 
 def mentions(path: Path, word: str) -> bool:
     """Whether a file that may be gone by now contains this word."""
-    with HostFaults(path):
+    with host_errors(PLUGIN_TYPE, path):
         try:
             return word.encode() in path.read_bytes()
         except FileNotFoundError:
@@ -65,15 +65,15 @@ def mentions(path: Path, word: str) -> bool:
 
 
 class _CachedResult(msgspec.Struct):
-    """What CNI's library keeps of an ADD, as far as it matters here."""
+    """The part that matters here of what CNI's library keeps of an ADD."""
 
     config: str = ""  # the network list, in base64
 
 
 def cached_with(directory: Path, word: str) -> int:
-    """How many of a runtime's cached CNI results are of a list that contains this word.
+    """Count a runtime's cached CNI results whose list contains this word.
 
-    What cannot be read is no such result: a runtime that cannot read it does not use it either.
+    A result that cannot be read does not count: a runtime cannot read and use it either.
     """
     count = 0
     for path in directory.glob("*"):
@@ -86,8 +86,7 @@ def cached_with(directory: Path, word: str) -> int:
 
 
 def read_text(path: Path) -> str:
-    """A file as text."""
-    with HostFaults(path):
+    with host_errors(PLUGIN_TYPE, path):
         try:
             return path.read_bytes().decode()
         except UnicodeDecodeError as error:
@@ -95,7 +94,7 @@ def read_text(path: Path) -> str:
 
 
 def write_draft(path: Path, content: bytes, mode: int) -> Path:
-    """A file beside `path` with this content, on the disk; the runtime passes its name over."""
+    """Write a synced file beside `path` with this content, under a name the runtime ignores."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.netclaim")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -111,7 +110,7 @@ def write_draft(path: Path, content: bytes, mode: int) -> Path:
 
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:
-    """Put a file in place of whatever is there, or of nothing."""
+    """Put a file at this path, replacing what may be there."""
     draft = write_draft(path, content, mode)
     try:
         draft.rename(path)
@@ -121,21 +120,15 @@ def replace_file(path: Path, content: bytes, mode: int) -> None:
 
 
 def nudge(directory: Path) -> None:
-    """Have the runtime read the directory anew: it does when a file in it is removed."""
+    """Have the runtime read the directory again, which it does when a file in it is removed."""
     draft = write_draft(directory / "nudge", b"", 0o600)
     draft.unlink()
 
 
-class HostFaults:
-    """Around what touches files: turns an OSError into a HostError that names the file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
-        if isinstance(error, OSError):
-            where = error.filename or self._path
-            raise HostError(f"netclaim-attach: {where}: {error.strerror}") from error
+@contextmanager
+def host_errors(about: str, path: Path) -> Iterator[None]:
+    """Raise an OSError of the block as a HostError that names the file, which may be `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise HostError(f"{about}: {error.filename or path}: {error.strerror}") from error

@@ -1,16 +1,17 @@
 """Keep netclaim-attach in the runtime's network configuration.
 
 The runtime takes the first file of its directory by name (containerd: .conf, .conflist and .json,
-hidden ones too), and reads the directory anew when something in it is written, removed or renamed.
-So the new content is written beside the file, under a name the runtime passes over, and renamed
+hidden ones too), and reads the directory again when something in it is written, removed or renamed.
+So the new content is written beside the file, under a name that the runtime ignores, and renamed
 within the directory: a file that comes in from another directory is not noticed.
 
 Promise: pods that claim nothing never suffer. The program is there before the list names it, and
-the list stops naming it before the program goes, which stays while pods run that were started with
-it: some runtimes end a pod with the list it was started with. A file is replaced whole, with its
-mode and owner, and only by something that a runtime can load. Every method may be called twice.
-Limit: a primary network's installer that writes in the very moment between our last look and our
-renaming is overwritten with what it had written before; it will be seen to by whoever wrote it.
+the list stops naming it before the program is removed. The program stays while pods run that were
+started with it, because some runtimes end a pod with the list it was started with. A file is
+replaced whole, with its mode and owner, and only by something that a runtime can load. Every method
+may be called twice.
+Limit: if a primary network's installer writes at the very moment between our last look and our
+renaming, its content is overwritten with what it had written before, and it has to write again.
 """
 
 import asyncio
@@ -30,10 +31,10 @@ from netclaim.chained.conflist import (
     without_plugin,
 )
 from netclaim.chained.files import (
-    HostFaults,
     Sight,
     cached_with,
     conf_files,
+    host_errors,
     mentions,
     nudge,
     read_text,
@@ -43,16 +44,14 @@ from netclaim.chained.files import (
 )
 from netclaim.errors import HostError
 
-__all__ = ["Installer", "program_path"]
-
 log = structlog.get_logger()
 
 PROGRAM_MODE: Final = 0o755
 LOOK_S: Final = 1.0  # a look is one listing and two stats
 SETTLE_S: Final = 1.0  # the runtime reads the directory anew within milliseconds
-FIGHT_COUNT: Final = 5  # put back so often within FIGHT_WINDOW_S: somebody means it
+FIGHT_COUNT: Final = 5  # put back so often within FIGHT_WINDOW_S: somebody removes it on purpose
 FIGHT_WINDOW_S: Final = 60.0
-FIGHT_PAUSE_S: Final = 60.0  # how long somebody who means it is left alone
+FIGHT_PAUSE_S: Final = 60.0  # how long an installer that removes it on purpose is left alone
 RUNTIME_RESULTS: Final = Path("/var/lib/cni/results")  # where CNI's library keeps what it did
 NOTHING_THERE: Final = "there is no network configuration in {}"
 ATTEMPTS: Final = 5  # at a file that changes under our hands, in one call
@@ -92,13 +91,13 @@ class Installer:
         return self._done.is_set()
 
     async def wait_installed(self) -> None:
-        """Wait until the runtime calls us. `watch` brings it about."""
+        """Wait until the runtime calls us, which `watch` brings about."""
         await self._done.wait()
 
     def install(self) -> bool:
-        """Put the program and the entry in place; whether anything had to be done.
+        """Put the program and the entry in place; returns whether anything had to be done.
 
-        Without a network configuration there is nothing to be done yet: `installed` stays False.
+        Without a network configuration there is nothing to do yet, and `installed` stays False.
         """
         self._seen = None
         try:
@@ -115,15 +114,15 @@ class Installer:
         else:
             self._done.set()
         if not changed:
-            self._seen = before  # else look once more: somebody may have written just behind us
+            self._seen = before  # otherwise look again: somebody may have written just after us
         return changed
 
     def pods_started_with_it(self) -> int:
-        """How many pods a runtime may end by executing the program."""
+        """Count the pods that a runtime may end by executing the program."""
         return cached_with(self._results_dir, PLUGIN_TYPE)
 
     async def remove(self) -> None:
-        """Take the entry out of every file, then the program away if nobody needs it any more."""
+        """Remove the entry from every file, then the program if no pod needs it any more."""
         self._done.clear()
         changed = False
         faults: list[HostError] = []
@@ -131,22 +130,22 @@ class Installer:
             try:
                 changed |= self._edit(path, lambda text: without_plugin(text, self._entry.driver))
             except HostError as error:
-                faults.append(error)  # the other files can be seen to nevertheless
+                faults.append(error)  # the other files can be edited nevertheless
         if faults:
             raise HostError("; ".join(map(str, faults))) from faults[0]
         if self._files_with_us():
             return
         if changed:
-            await self._sleep(self._settle_s)  # a pod that starts now may still be told to call it
+            await self._sleep(self._settle_s)  # a pod that starts now may still have to call it
         if self.pods_started_with_it():
             return
-        with HostFaults(self._target):
+        with host_errors(PLUGIN_TYPE, self._target):
             self._target.unlink(missing_ok=True)
 
     async def watch(self) -> None:
         """Put the entry back whenever it is gone; runs until it is cancelled.
 
-        Whoever takes it out again and again is left alone for a while each time, with a warning.
+        If it is removed again and again, it is left out for a while each time, with a warning.
         """
         put_back: list[float] = []
         while True:
@@ -204,8 +203,11 @@ class Installer:
     # -- writing -------------------------------------------------------------------------------
 
     def _put_program(self) -> bool:
-        """Ours replaces another's once; later only a missing one. Two versions would not agree."""
-        with HostFaults(self._target):
+        """Replace another version's program once; later only put back a missing one.
+
+        Two running versions would otherwise replace each other's program for ever.
+        """
+        with host_errors(PLUGIN_TYPE, self._target):
             there = os.access(self._target, os.X_OK)
             if there and self._program_put:
                 return False
@@ -218,7 +220,7 @@ class Installer:
         return changed
 
     def _edit(self, path: Path, change: Callable[[str], str]) -> bool:
-        """Replace a file by what `change` makes of it; whether that is something else."""
+        """Replace a file by what `change` makes of it; returns whether that differs."""
         for _ in range(ATTEMPTS):
             before = sight_of(path)
             text = read_text(path)
@@ -229,7 +231,7 @@ class Installer:
             if edited == text:
                 return False
             real = path.resolve() if path.is_symlink() else path  # a symbolic link stays one
-            with HostFaults(path):
+            with host_errors(PLUGIN_TYPE, path):
                 status = real.stat()
                 draft = write_draft(real, edited.encode(), status.st_mode & 0o7777)
                 try:
@@ -237,7 +239,8 @@ class Installer:
                     if sight_of(path) == before:
                         draft.rename(real)
                         if real != path:
-                            nudge(self._conf_dir)  # the runtime does not look where it leads to
+                            # The runtime does not watch the directory that the link leads to.
+                            nudge(self._conf_dir)
                         return True
                 finally:
                     draft.unlink(missing_ok=True)
@@ -245,7 +248,7 @@ class Installer:
 
 
 def program_path() -> Path:
-    """The program that this package contains."""
+    """Return the program that this package contains."""
     path = Path(__file__).with_name(PLUGIN_TYPE)
     if not path.is_file():
         raise HostError(f"{path} is missing; `make native` compiles it, and wheels contain it")

@@ -1,11 +1,11 @@
 """What netclaim-attach and the driver say to each other, as bytes.
 
 A request is `netclaim/1 COMMAND`, lines of `key=value`, `length=N`, an empty line, and N bytes:
-what the program got on its standard input. An answer is `ok`, `again`, or `error
-CODE` and a message. COLLECT and RETIRE are for people (`netclaim driver gc`, `retire`): their `ok`
-is followed by lines.
+what the program got on its standard input. An answer is `ok`, `again`, or `error CODE` and a
+message. COLLECT and RETIRE are for people (`netclaim driver gc`, `retire`): their `ok` is followed
+by lines.
 
-Promise: whatever bytes are fed, only MalformedRequestError comes out, and of an answer
+Promise: whatever bytes are fed, only MalformedRequestError comes out, and for an answer only
 MalformedAnswerError. No I/O.
 """
 
@@ -16,28 +16,9 @@ from typing import Final, TypeAlias
 import msgspec
 
 from netclaim.errors import PeerError
+from netclaim.plain_text import sentence
 
-__all__ = [
-    "AGAIN",
-    "OK",
-    "TRY_AGAIN_LATER",
-    "Again",
-    "Answer",
-    "Command",
-    "Listing",
-    "MalformedAnswerError",
-    "MalformedRequestError",
-    "Ok",
-    "Refusal",
-    "Request",
-    "RequestDecoder",
-    "decode_answer",
-    "encode_answer",
-    "encode_collect",
-    "encode_retire",
-]
-
-HEAD_MAX: Final = 64 * 1024  # bytes; CNI_ARGS are the longest part, and those are a few hundred
+HEAD_MAX: Final = 64 * 1024  # bytes; CNI_ARGS are the longest part, with a few hundred
 BODY_MAX: Final = 1 << 20  # bytes; as much as the program takes from its standard input
 MESSAGE_MAX: Final = 32 * 1024  # bytes of an answer; the program reads 64 KiB
 TRY_AGAIN_LATER: Final = 11  # CNI's code
@@ -47,18 +28,19 @@ VERSION: Final = "netclaim/1"
 
 
 class MalformedRequestError(PeerError):
-    """What came over the socket is no request."""
+    """The bytes that came over the socket are not a request."""
 
 
 class MalformedAnswerError(PeerError):
-    """What came back over the socket is no answer."""
+    """The bytes that came back over the socket are not an answer."""
 
 
 class Command(enum.StrEnum):
     """What may be asked: CNI's commands, and some of our own.
 
-    WAIT: a container waits for its pod. COLLECT: somebody wants leftovers removed, or listed.
-    RETIRE: no other driver will come; what has to be released before this one may leave is listed.
+    WAIT holds a container until its pod is ready. COLLECT has leftovers removed, or listed. RETIRE
+    announces that no other driver will come, and lists what has to be released before this one may
+    leave.
     """
 
     ADD = "ADD"
@@ -71,26 +53,25 @@ class Command(enum.StrEnum):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One call of the program; what it did not say is empty."""
+    """One call of the program; a field that it did not send is empty."""
 
     command: Command
     container_id: str = ""  # the sandbox's
     netns: str = ""
     ifname: str = ""
     args: Mapping[str, str] = msgspec.field(default_factory=dict)
-    uid: str = ""  # the pod's; only WAIT says it here, the others in `args`
+    uid: str = ""  # the pod's; only WAIT sends it here, the others in `args`
     stdin: bytes = b""
-    dry_run: bool = False  # COLLECT is only to say what it would do
-    instance: str = ""  # which of a driver's processes is to RETIRE
+    dry_run: bool = False  # for COLLECT: list what would be removed
+    instance: str = ""  # for RETIRE: which of a driver's processes is meant
 
     @property
     def pod_uid(self) -> str:
-        """The pod's UID, wherever it was said."""
+        """The pod's UID, from either field."""
         return self.uid or self.args.get("K8S_POD_UID", "")
 
     @property
     def pod_namespace(self) -> str:
-        """The pod's namespace."""
         return self.args.get("K8S_POD_NAMESPACE", "")
 
 
@@ -99,18 +80,18 @@ class Ok(msgspec.Struct, frozen=True):
 
 
 class Again(msgspec.Struct, frozen=True):
-    """This instance is leaving: ask the next one, on the same path."""
+    """This instance is leaving; ask the next one, on the same path."""
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """The pod may not go on; `code` is one of CNI's, or 100 and more."""
+    """The pod may not go on; `code` is one of CNI's own, or 100 and above."""
 
     message: str
     code: int = OTHER_FAULT
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """What was asked for is done; the answer to COLLECT and RETIRE, for people."""
+    """The answer to COLLECT and RETIRE, for people: what was asked for is done."""
 
     lines: tuple[str, ...] = ()
 
@@ -121,13 +102,16 @@ AGAIN: Final = Again()
 
 
 class RequestDecoder:
-    """Gathers the bytes of one request."""
+    """Collects the bytes of one request."""
 
     def __init__(self) -> None:
         self._received = bytearray()
 
     def feed(self, chunk: bytes) -> Request | None:
-        """Take bytes; the request once it is whole. Raises MalformedRequestError; then give up."""
+        """Take bytes; returns the request once it is complete.
+
+        Raises MalformedRequestError, after which nothing more can be read.
+        """
         self._received += chunk
         end = self._received.find(b"\n\n", 0, HEAD_MAX)
         if end < 0:
@@ -169,7 +153,7 @@ def _read_head(head: bytes) -> tuple[Command, dict[str, str]]:
         key, equals, value = line.partition("=")
         if not equals or key in fields:
             raise MalformedRequestError(f"line {line[:40]!r} is not key=value, or repeats a key")
-        fields[key] = value  # a key of a later version is passed over
+        fields[key] = value  # a key of a later version is ignored
     return Command(word), fields
 
 
@@ -184,37 +168,39 @@ def _read_length(text: str) -> int:
 
 
 def _read_args(text: str) -> dict[str, str]:
-    """CNI_ARGS; of two with the same key the last counts, as in CNI's own library."""
+    """Read CNI_ARGS; of two with the same key the last counts, as in CNI's own library."""
     parts = (part.partition("=") for part in text.split(";"))
     return {key: value for key, equals, value in parts if equals}
 
 
 def encode_answer(answer: Answer) -> bytes:
-    """The bytes of an answer; a message that is too long is cut."""
+    """Return the bytes of an answer; a message that is too long is cut."""
     match answer:
         case Ok():
             return b"ok\n"
         case Again():
             return b"again\n"
         case Refusal(message=message, code=code):
-            return f"error {code}\n".encode() + message.encode(errors="replace")[:MESSAGE_MAX]
+            return (
+                f"error {code}\n".encode()
+                + sentence(message).encode(errors="replace")[:MESSAGE_MAX]
+            )
         case Listing(lines=lines):
             return b"ok\n" + _listed(lines)
 
 
 def encode_collect(*, dry_run: bool) -> bytes:
-    """The bytes of a COLLECT."""
     option = "dry-run=1\n" if dry_run else ""
     return f"{VERSION} {Command.COLLECT}\n{option}length=0\n\n".encode()
 
 
 def encode_retire(instance: str) -> bytes:
-    """The bytes of a RETIRE, for this one of the driver's processes."""
+    """Return the bytes of a RETIRE, for this one of the driver's processes."""
     return f"{VERSION} {Command.RETIRE}\ninstance={instance}\nlength=0\n\n".encode()
 
 
 def decode_answer(received: bytes) -> Answer:
-    """Read the whole of an answer; MalformedAnswerError where it is none."""
+    """Read a complete answer; raises MalformedAnswerError if it is not one."""
     head, _, body = received.decode(errors="replace").partition("\n")
     word, _, code = head.partition(" ")
     match word:
@@ -228,8 +214,8 @@ def decode_answer(received: bytes) -> Answer:
 
 
 def _listed(lines: tuple[str, ...]) -> bytes:
-    """Whole lines, as many as fit; a name that holds an end of line makes no two of one."""
-    plain = (" ".join(line.split()).encode(errors="replace") + b"\n" for line in lines)
+    """Return as many whole lines as fit; an end of line within a name does not break it."""
+    plain = (sentence(line).encode(errors="replace") + b"\n" for line in lines)
     text = b"".join(plain)
     if len(text) <= LISTING_MAX:
         return text

@@ -1,14 +1,14 @@
 """The socket on which netclaim-attach asks the driver.
 
 Promise: two instances can hand over on one path: the newer one's socket takes the path in one step,
-and the older one removes only what is still its own. Whoever asks while we leave is answered
-`again`, also one whom nobody had accepted yet. Calls overlap. An ADD whose caller went away goes
-on, since the runtime comes back for it; a WAIT ends with its caller.
-Limit: answers only who asks; what is asked is the handler's business.
+and the older one removes only what is still its own. A call that comes while we leave is answered
+`again`, even if it was not accepted yet. Calls overlap. An ADD whose caller went away goes on,
+since the runtime will ask for it again; a WAIT ends with its caller. With a keeper, calls that come
+after a process failed wait for the next one.
+Limit: only the transport is here; the handler decides the answers.
 """
 
 import asyncio
-import os
 import secrets
 import socket
 from collections.abc import Awaitable, Callable
@@ -29,27 +29,29 @@ from netclaim.chained.protocol import (
     encode_answer,
 )
 from netclaim.errors import HostError, NetclaimError
-
-__all__ = ["AttachServer", "Handler"]
+from netclaim.keeper import NO_KEEPER, Keeper
+from netclaim.unix_socket import BoundSocket, inode_of, refuse_long_path
 
 log = structlog.get_logger()
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Answer]]
 
-SOCKET_PATH_MAX: Final = 107  # bytes; sun_path has 108, one of them for the NUL
 SOCKET_MODE: Final = 0o600  # the runtime is root; nobody else speaks for it
 DIRECTORY_MODE: Final = 0o755
-BACKLOG: Final = 256  # as many pods as a node may start at once; beyond, the program tries again
-SEND_REQUEST_S: Final = 10.0  # the program has all of its request before it connects
+BACKLOG: Final = 256  # as many pods as a node may start at once; above it, the program tries again
+SEND_REQUEST_S: Final = 10.0  # the program has its whole request before it connects
 ACCEPT_PAUSE_S: Final = 0.1  # when there are no file descriptors left
 
 
 class AttachServer:
     """Serves while its `async with` block runs. Each instance serves once."""
 
-    def __init__(self, path: Path, handle: Handler, *, grace_s: float) -> None:
+    def __init__(
+        self, path: Path, handle: Handler, *, grace_s: float, keeper: Keeper = NO_KEEPER
+    ) -> None:
         """`grace_s` is how long calls may go on after the block is left."""
         self._path = path
+        self._keeper = keeper
         self._handle = handle
         self._grace_s = grace_s
         self._group = asyncio.TaskGroup()
@@ -57,27 +59,32 @@ class AttachServer:
         self._leaving = False
 
     async def __aenter__(self) -> Self:
-        """When this returns, the program can connect."""
-        self._listener, self._inode = _listen(self._path)
+        """Listen; when this returns, the program can connect."""
+        self._kept = self._keeper.listen("attach", self._path, _listen)
+        self._bound = self._kept.bound
+        self._bound.listener.setblocking(False)
         await self._group.__aenter__()
         self._accepting = self._group.create_task(self._accept())
         return self
 
-    async def __aexit__(self, *_error: object) -> None:
+    async def __aexit__(self, *error: object) -> None:
+        failed = error[0] is not None and self._keeper.has_next_life
         try:
-            await self.drain(self._grace_s)
+            await self.drain(0 if failed else self._grace_s)
         finally:
             self._accepting.cancel()
             await asyncio.wait({self._accepting})
-            _unlink(self._path, self._inode)
-            self._send_on_the_unaccepted()
-            self._listener.close()
+            if not failed:  # or else they wait for the next process
+                self._bound.unlink()
+                self._send_on_the_unaccepted()
+            self._kept.end(failed=failed)
+            self._bound.listener.close()
             for call in self._calls:
                 call.cancel()
             await self._group.__aexit__(None, None, None)  # the block's own error goes on by itself
 
     async def drain(self, grace_s: float) -> None:
-        """Answer `again` from now on; calls under way have `grace_s` to end. Again: waits."""
+        """Answer `again` from now on; calls under way have `grace_s` to end."""
         self._leaving = True
         if self._calls:
             _, cut = await asyncio.wait(self._calls, timeout=grace_s)
@@ -88,7 +95,7 @@ class AttachServer:
         loop = asyncio.get_running_loop()
         while True:
             try:
-                connection, _ = await loop.sock_accept(self._listener)
+                connection, _ = await loop.sock_accept(self._bound.listener)
             except OSError as error:
                 log.warning("chained.accept_failed", error=error.strerror)
                 await asyncio.sleep(ACCEPT_PAUSE_S)
@@ -98,10 +105,10 @@ class AttachServer:
             call.add_done_callback(self._calls.discard)
 
     def _send_on_the_unaccepted(self) -> None:
-        """Who is in the backlog when the socket closes would take it for a driver that died."""
+        """Answer callers in the backlog, who would take a closed socket for a driver that died."""
         while True:
             try:
-                connection, _ = self._listener.accept()
+                connection, _ = self._bound.listener.accept()
             except OSError:
                 return
             with connection:
@@ -109,10 +116,10 @@ class AttachServer:
                 try:
                     connection.send(encode_answer(AGAIN))
                 except OSError:
-                    continue  # gone already
+                    continue  # it went away already
 
     async def _serve(self, connection: socket.socket) -> None:
-        with connection:  # its transport closes it too, once there is one
+        with connection:  # its transport closes it as well, once there is one
             reader, writer = await asyncio.open_unix_connection(sock=connection)
             answer = await self._answer_or_nothing(reader)
             if answer is not None:
@@ -125,12 +132,12 @@ class AttachServer:
         try:
             return await self._answer(reader)
         except asyncio.CancelledError:
-            return AGAIN  # cut off by our end, and only by it: the next instance will know
+            return AGAIN  # only our own end cancels this; the next instance knows the answer
         except MalformedRequestError as error:
             log.warning("chained.malformed", error=str(error))
             return Refusal(f"the driver cannot read the request: {error}")
         except (ConnectionError, TimeoutError):
-            return None  # it went away, or never said what it wants
+            return None  # the caller went away, or never sent its request
 
     async def _answer(self, reader: asyncio.StreamReader) -> Answer:
         async with asyncio.timeout(SEND_REQUEST_S):
@@ -157,7 +164,7 @@ class AttachServer:
             return await self._handle(request)
         except NetclaimError as error:
             return Refusal(str(error))
-        except Exception:  # one call's fault must not end the others'
+        except Exception:  # a fault of one call must not end the others
             log.exception("chained.call_failed", command=request.command)
             return Refusal("the driver failed to handle this call; see its log")
 
@@ -172,7 +179,7 @@ async def _read(reader: asyncio.StreamReader) -> Request:
 
 
 async def _read_end(reader: asyncio.StreamReader) -> None:
-    """Return when the caller hung up; what it may still send means nothing."""
+    """Return when the caller has hung up; anything it still sends is ignored."""
     try:
         while await reader.read(65536):
             pass
@@ -180,15 +187,11 @@ async def _read_end(reader: asyncio.StreamReader) -> None:
         return
 
 
-def _listen(path: Path) -> tuple[socket.socket, tuple[int, int]]:
-    """Bind under a name of our own, then take the path: it always leads to somebody who listens."""
+def _listen(path: Path) -> BoundSocket:
+    """Bind under a private name, then take the path, so that it always leads to a listener."""
     private = path.with_name(f".{secrets.token_hex(3)}")  # not longer than any name in use
     for name in (path, private):
-        if len(bytes(name)) > SOCKET_PATH_MAX:
-            raise HostError(
-                f"socket path {name} has {len(bytes(name))} bytes, the kernel takes"
-                f" {SOCKET_PATH_MAX}: use a shorter driver name or run directory"
-            )
+        refuse_long_path(name, "use a shorter driver name or run directory")
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         path.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
@@ -196,24 +199,10 @@ def _listen(path: Path) -> tuple[socket.socket, tuple[int, int]]:
         private.chmod(SOCKET_MODE)
         listener.listen(BACKLOG)
         listener.setblocking(False)
-        inode = _inode(private)
+        inode = inode_of(private)
         private.replace(path)
     except OSError as error:
         listener.close()
         private.unlink(missing_ok=True)
         raise HostError(f"cannot listen on {path}: {error.strerror}") from error
-    return listener, inode
-
-
-def _unlink(path: Path, inode: tuple[int, int]) -> None:
-    """Remove the path if it still leads to us; another instance may have taken it."""
-    try:
-        if _inode(path) == inode:
-            path.unlink()
-    except FileNotFoundError:
-        return
-
-
-def _inode(path: Path) -> tuple[int, int]:
-    status = os.lstat(path)
-    return status.st_dev, status.st_ino
+    return BoundSocket(listener, path, inode)

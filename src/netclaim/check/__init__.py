@@ -1,9 +1,15 @@
 """Findings in manifests: what a cluster or the driver would refuse, each at its file and line.
 
-    report         all files together            objects           one object by itself
-    parameters     for our driver                references        between objects
-    policy         by an admin's policy          subject           what a claim asks for
-    hints          what may have been meant
+    report          all files together
+    objects         each object by itself, as an API server judges it
+    unknown_fields  fields that a kind does not have, and which may have been meant
+    networks        PodNetworks, and what the controller makes of them
+    references      what objects say of each other
+    parameters      what the driver would refuse
+    stand_in        a made-up allocation, for the driver to read
+    wanted          what a claim asks for
+    alone           requests that take a link which others may share
+    policy          the driver's trust policy
 
-No cluster is needed, nor asked.
+No cluster is needed, and none is asked.
 """

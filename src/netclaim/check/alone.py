@@ -1,22 +1,21 @@
-"""Find requests whose plugins take a link, and which do not ask for one alone.
+"""Find requests whose plugins take a whole link, but which do not ask for a link alone.
 
-Promise: a warning at the request says what to write. Limit: which link a request will get, files do
-not say. One that is for one claim in any case, such as a virtual function, needs no such request;
-so a request, or class, whose selectors speak of virtual functions is left alone.
+A warning at the request says what to write. Files do not say which link a request will get. A link
+that is for one claim in any case, such as a virtual function, needs no such request; so a request
+whose selectors, or its class's, mention virtual functions is passed over.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from netclaim.check.subject import Wanted
+from netclaim.check.wanted import Wanted, expressions
 from netclaim.manifests.finding import Finding
-from netclaim.manifests.objects import Object, inside
-from netclaim.model.quantity import Quantity, QuantityError
-from netclaim.network.link_keys import taking_link
-from netclaim.network.parameters import InterfaceRequest
-from netclaim.network.shares import ALONE_REQUEST, ATTACHMENTS
-
-__all__ = ["alone_doubts"]
+from netclaim.manifests.objects import Object
+from netclaim.model.claim import JsonObject
+from netclaim.model.quantity import Quantity
+from netclaim.network.devices.shares import ALONE_REQUEST, ATTACHMENTS
+from netclaim.network.request.link_keys import taking_link
+from netclaim.network.request.parameters import InterfaceRequest
 
 VIRTUAL_FUNCTION: Final = "isSriovVf"
 
@@ -24,12 +23,11 @@ VIRTUAL_FUNCTION: Final = "isSriovVf"
 def alone_doubts(
     request: InterfaceRequest, one: Wanted, subject: Object, device_class: Object | None
 ) -> Iterator[Finding]:
-    """Warn of a request that would be refused if claims share its link."""
+    """Warn about a request that would be refused if claims share its link."""
     taking = taking_link(request.network)
     if not taking or _asks_alone(one.fields, request.device.driver):
         return
-    of_class = inside(device_class.object, ("spec",)) if device_class is not None else {}
-    if not any(VIRTUAL_FUNCTION in text for text in _expressions(one.fields, of_class)):
+    if not any(VIRTUAL_FUNCTION in text for text in expressions(one, device_class)):
         yield subject.warning(
             one.path,
             f"{taking} takes a link from others that share it; write `{ALONE_REQUEST}` into the "
@@ -37,17 +35,8 @@ def alone_doubts(
         )
 
 
-def _asks_alone(fields: dict[str, Any], driver: str) -> bool:
-    """Whether a request asks for more than one attachment, which is all of them."""
-    requests = (fields.get("capacity") or {}).get("requests") or {}
+def _asks_alone(fields: JsonObject, driver: str) -> bool:
+    """Whether a request asks for more than one attachment, which means all of them."""
+    requests = fields.get("capacity", {}).get("requests", {})
     asked = requests.get(ATTACHMENTS, requests.get(f"{driver}/{ATTACHMENTS}", "1"))
-    try:
-        return Quantity.parse(asked) > Quantity.parse("1")
-    except QuantityError:  # the schema's business
-        return True
-
-
-def _expressions(*owners: dict[str, Any]) -> Iterator[str]:
-    for owner in owners:
-        for selector in owner.get("selectors") or ():
-            yield str((selector.get("cel") or {}).get("expression", ""))
+    return Quantity.parse(asked) > Quantity.parse("1")

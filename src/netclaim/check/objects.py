@@ -1,8 +1,7 @@
 """Judge each object by itself, as an API server would.
 
-The rules are those of `schema`, by which the embedded API server judges too and which a real one
-holds to account; here each fault gets its line. Promise: never raises. Limit: a value of a wrong
-type ends the look at its object.
+The rules are those of `schema`, which the embedded API server uses too; here each fault gets its
+line. Nothing here raises. Of an object with a value of the wrong type, only that is reported.
 """
 
 import re
@@ -14,37 +13,39 @@ from typing import Final
 import msgspec
 
 from netclaim.allocator.cel import CompileError, compile_selector
-from netclaim.check.hints import unknown_field
+from netclaim.check.unknown_fields import unknown_field
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.kinds import GROUP, POD_SPECS
-from netclaim.manifests.legacy import DEAD_VERSIONS
-from netclaim.manifests.migration import APART
 from netclaim.manifests.objects import Object, inside
 from netclaim.manifests.reading import FAULTS_MAX
-from netclaim.manifests.remark import Remark
+from netclaim.manifests.versions.legacy import DEAD_VERSIONS
+from netclaim.manifests.versions.migration import APART
+from netclaim.manifests.versions.remark import Remark
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Path
-from netclaim.schema.claim_rules import ADMIN_LABEL
-from netclaim.schema.expressions import CelExpressions
+from netclaim.schema.defaults import with_defaults
 from netclaim.schema.kinds import kind_of
 from netclaim.schema.refusal import Fault, RefusedError, missing
-from netclaim.schema.review import Review, with_defaults
-from netclaim.schema.shape import Shape, fit
-from netclaim.schema.shapes import shape_of, workload_shape
-from netclaim.schema.workload_rules import check_job, check_pod_spec
-
-__all__ = ["Fitted", "fitted", "is_looked_at", "judged"]
+from netclaim.schema.review import check_new
+from netclaim.schema.rules.claims import ADMIN_LABEL
+from netclaim.schema.rules.pods import check_pod_spec
+from netclaim.schema.rules.workloads import check_job
+from netclaim.schema.shapes.read import shape_of
+from netclaim.schema.shapes.shape import Shape, fit
 
 NOW: Final = "2025-01-01T00:00:00Z"  # when taints were added, which no rule looks at
 BLOCK: Final = re.compile(r":\s+\|[-+1-9]*\s*(#.*)?$")  # text that keeps its lines
 TAIL: Final = "xxxxx"  # five letters, as the server puts behind a generateName
-# Whether a namespace has the label is asked across the files.
-ADMITTED: Final = {ADMIN_LABEL: "true"}
+ADMITTED: Final = {ADMIN_LABEL: "true"}  # `references` looks for the label in the files
+CRON_JOB_SPEC: Final = ("spec", "jobTemplate", "spec")  # of the Jobs that it creates
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """An object with only what its kind knows, and what that does not; none has a wrong type."""
+    """An object with only the fields of its kind, and the paths of the others.
+
+    There is no object if a field has the wrong type, or if nothing is known of its kind.
+    """
 
     object: Object | None = None
     unknown: tuple[Path, ...] = ()
@@ -52,17 +53,17 @@ class Fitted:
 
 
 def is_looked_at(one: Object) -> bool:
-    """Whether there is anything to say of an object; a kind of another's passes unseen."""
+    """Whether an object is checked; the kinds of other groups are not."""
     return not one.object or _shape(one) is not None
 
 
 def judged(one: Object) -> tuple[Object | None, list[Finding]]:
-    """Return the object with only what its kind knows, and what is wrong with it by itself.
+    """Return the object with only the fields of its kind, and what is wrong with it by itself.
 
-    There is no object if a field has the wrong type, or if nothing takes its place any more.
+    There is no object if a field has the wrong type, or if v1 has nothing in its place.
     """
     if one.kind in APART:
-        return None, []  # what upgrading would say of it is no doubt about it
+        return None, []  # what `netclaim upgrade` remarks on it is no finding
     fitting = fitted(one)
     findings = [
         *_old_version(one),
@@ -76,7 +77,7 @@ def judged(one: Object) -> tuple[Object | None, list[Finding]]:
 
 
 def fitted(one: Object) -> Fitted:
-    """Hold an object against the shape of its kind; a field that this does not have is an error."""
+    """Fit an object to the shape of its kind; a field that the shape does not have is an error."""
     shape = _shape(one)
     if shape is None:
         return Fitted()
@@ -93,33 +94,29 @@ def fitted(one: Object) -> Fitted:
 
 
 def _shape(one: Object) -> Shape | None:
-    """The fields of its kind, if it is one that is looked at."""
-    kind = kind_of(one.object)
-    if kind is not None:
-        return shape_of(kind, kind.addresses[0])
-    return workload_shape(one.kind) if one.is_known else None  # another's, whatever its name
+    if kind_of(one.object) is not None or one.is_known:
+        return shape_of(one.kind)
+    return None  # of another group, even if the kind has the same name
 
 
 def _as_users_write(found: JsonObject) -> JsonObject:
-    """The object without what a cluster writes there, and with the metadata that rules expect."""
+    """The object without its status, and with the metadata that the rules expect."""
     metadata = {} if found.get("metadata") is None else found["metadata"]
     return {key: value for key, value in found.items() if key != "status"} | {"metadata": metadata}
 
 
 def _faults(one: Object) -> Iterator[Fault]:
-    """What the API server would refuse."""
     kind = kind_of(one.object)
     if kind is not None:
         found = with_defaults(one.object, kind, NOW)
         prefix = found["metadata"].get("generateName")
         if prefix and not one.name:
             found = {**found, "metadata": {**found["metadata"], "name": f"{prefix}{TAIL}"}}
-        yield from Review(CelExpressions()).new(found, kind, ADMITTED, core=False)
+        yield from check_new(found, kind, ADMITTED, core=False)
     elif one.kind == "CronJob":
         if not one.object.get("spec", {}).get("schedule"):
             yield missing(("spec", "schedule"))
-        path = POD_SPECS[one.kind][: -len(POD_SPECS["Job"]) + 1]
-        yield from check_job(inside(one.object, path), path)
+        yield from check_job(inside(one.object, CRON_JOB_SPEC), CRON_JOB_SPEC)
     else:
         path = POD_SPECS[one.kind]
         yield from check_pod_spec(inside(one.object, path), path)
@@ -132,7 +129,7 @@ def _finding(one: Object, fault: Fault) -> Finding:
 
 
 def _selector_finding(one: Object, fault: Fault) -> Finding:
-    """The mistake in a selector without the selector: the reader is sent to its line."""
+    """The mistake in a selector at its own line, without quoting the selector."""
     expression = str(inside(one.object, fault.path[:-1]).get("expression", ""))
     try:
         compile_selector(expression)
@@ -140,11 +137,11 @@ def _selector_finding(one: Object, fault: Fault) -> Finding:
         where = f"at {error.line}:{error.column} of the expression"
         finding = one.error(fault.path, f"{where}: {error.reason}")
         return msgspec.structs.replace(finding, line=finding.line + _lines_below(one, fault, error))
-    return one.error(fault.path, fault.message)  # too long, which is no matter of CEL
+    return one.error(fault.path, fault.message)  # it compiles, but is too long
 
 
 def _lines_below(one: Object, fault: Fault, error: CompileError) -> int:
-    """How far below its key a mistake in a selector stands; a block begins on the next line."""
+    """How many lines below its key a mistake in a selector is; a block begins on the next line."""
     if one.document is None:
         return 0
     row = one.line_of(fault.path) - one.document.first_line
@@ -161,7 +158,7 @@ def _old_version(one: Object) -> Iterator[Finding]:
 
 
 def _remarks(one: Object, remarks: Iterable[Remark]) -> Iterator[Finding]:
-    """What does not survive the way to v1: a mistake where it was asked for, else a remark."""
+    """What the conversion to v1 loses: an error if it was asked for, otherwise a warning."""
     for remark in remarks:
         say = one.error if remark.lost else one.warning
         yield say(remark.path, remark.text)

@@ -1,25 +1,27 @@
 """Judge manifests by the driver's trust policy, as far as files can tell.
 
-The driver holds a claim against the level of its namespace and against the link that it got.
-Promise: in the driver's own words. Limit: which link a claim will get, and whether the node lives
-on it, files do not say: a link is taken to be the claim's own, unless it asks for admin access.
+The driver judges a claim by the level of its namespace and by the link that it got, and its own
+words are reported here. Files do not say which link a claim will get, nor whether the node depends
+on it, so a link is taken to be the claim's own unless the request has adminAccess.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
-from netclaim.check.subject import Wanted
+from netclaim.check.wanted import Wanted
 from netclaim.errors import RequestError
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.objects import Index, Object, inside
+from netclaim.model.claim import JsonObject
 from netclaim.network.errors import ParametersError
-from netclaim.network.guard import level_named
-from netclaim.network.parameters import InterfaceRequest
-from netclaim.network.permit import permit
-from netclaim.network.policy import LABEL, Level
-from netclaim.network.standing import Standing
+from netclaim.network.judge.request import permit
+from netclaim.network.plan.guard import level_named
+from netclaim.network.policy.standing import Standing
+from netclaim.network.policy.table import LABEL, Level
+from netclaim.network.request.parameters import InterfaceRequest
 
-__all__ = ["Policy", "check_namespace", "level_in", "policy_faults"]
+SHARED: Final = "other claims may have the device too, because the request has adminAccess"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,36 +41,32 @@ def check_namespace(subject: Object) -> Iterator[Finding]:
         yield subject.error(("metadata", "labels", LABEL), error.message)
 
 
-def level_in(subject: Object, index: Index, policy: Policy) -> Level:
-    """The level of an object's namespace: its label's, if the files have it, or the default."""
-    default = policy.default
+def namespace_labels(subject: Object, index: Index) -> JsonObject:
+    """The labels of an object's namespace; none if the files do not have it."""
     namespace = index.find("Namespace", subject.namespace, near=subject)
-    if namespace is None:
-        return default
-    label = inside(namespace.object, ("metadata", "labels")).get(LABEL)
+    return {} if namespace is None else inside(namespace.object, ("metadata", "labels"))
+
+
+def standing_in(subject: Object, index: Index, policy: Policy) -> Standing:
+    """How far a claim is trusted in its namespace, on a link of its own."""
+    label = namespace_labels(subject, index).get(LABEL)
     try:
-        return level_named(label) if isinstance(label, str) else default
-    except RequestError:  # `check_namespace` says so
-        return Level.RESTRICTED
+        level = level_named(label) if isinstance(label, str) else policy.default
+    except RequestError:  # `check_namespace` reports it
+        level = Level.RESTRICTED
+    return Standing(level, subject.namespace, claim_plugins=policy.claim_plugins)
 
 
 def policy_faults(
     request: InterfaceRequest,
     one: Wanted,
-    subject: Object,
-    policy: Policy,
-    level: Level,
+    standing: Standing,
     *,
     found: Sequence[RequestError] = (),
 ) -> Iterator[RequestError]:
-    """Yield what the driver would refuse of a request at this level, and what was `found`."""
-    shared = "other claims may have the device too, because the request has adminAccess"
-    standing = Standing(
-        level,
-        subject.namespace,
-        shared=shared if one.fields.get("adminAccess") else "",
-        claim_plugins=policy.claim_plugins,
-    )
+    """Yield what the driver would refuse of a request, and what was `found`."""
+    if one.fields.get("adminAccess"):
+        standing = replace(standing, shared=SHARED)
     try:
         permit(request, standing, found=found)
     except ParametersError as error:

@@ -1,22 +1,21 @@
 """Check what objects say of each other: classes, claims, templates, requests, interface names.
 
-Limit: sees the files only. What they do not hold may be in the cluster, so a name that leads
-nowhere is a warning; what contradicts itself within the files is an error.
+What the files do not have may be in the cluster, so a name that leads nowhere is a warning. What
+contradicts itself within the files is an error.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from netclaim.check.subject import wanted
+from netclaim.check.policy import namespace_labels
+from netclaim.check.wanted import class_of, wanted
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.kinds import CLAIM_SPECS, CLUSTER_WIDE, POD_SPECS
 from netclaim.manifests.near import near
 from netclaim.manifests.objects import Index, Object, inside
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Path
-from netclaim.schema.claim_rules import ADMIN_LABEL
-
-__all__ = ["check_pod", "check_references"]
+from netclaim.schema.rules.claims import ADMIN_LABEL
 
 CLAIM_KINDS: Final[Mapping[str, str]] = {
     "resourceClaimName": "ResourceClaim",
@@ -27,7 +26,7 @@ CLAIM_KINDS: Final[Mapping[str, str]] = {
 def check_references(
     subjects: Iterable[Object], index: Index, ifnames: Mapping[Object, frozenset[str]]
 ) -> Iterator[Finding]:
-    """Yield what does not go together; `ifnames` has the interfaces that each claim asks for."""
+    """Yield what does not fit together; `ifnames` are the interfaces that each claim asks for."""
     for again, first in index.repeated():
         message = f"{again.kind} {again.name} is defined twice; also at {first.where()}"
         yield again.warning(("metadata", "name"), message)
@@ -39,11 +38,12 @@ def check_references(
 
 
 def _check_requests(claim: Object, index: Index) -> Iterator[Finding]:
-    """A claim's classes, and the right to devices that others use."""
-    for one in (one for alternatives in wanted(claim) for one in alternatives):
-        if one.class_name and not index.find("DeviceClass", one.class_name, near=claim):
+    """A claim's classes, and its right to devices that others use."""
+    for one in wanted(claim):
+        if one.class_name and not class_of(one, claim, index):
             yield _not_in_files(claim, (*one.path, "deviceClassName"), "DeviceClass", index)
-        if one.fields.get("adminAccess") and not _admits(index, claim):
+        admitted = namespace_labels(claim, index).get(ADMIN_LABEL) == "true"
+        if one.fields.get("adminAccess") and not admitted:
             yield claim.warning(
                 (*one.path, "adminAccess"),
                 f"since Kubernetes 1.34, the namespace {claim.namespace} needs the label "
@@ -51,16 +51,10 @@ def _check_requests(claim: Object, index: Index) -> Iterator[Finding]:
             )
 
 
-def _admits(index: Index, claim: Object) -> bool:
-    namespace = index.find("Namespace", claim.namespace, near=claim)
-    labels = inside(namespace.object, ("metadata", "labels")) if namespace is not None else {}
-    return labels.get(ADMIN_LABEL) == "true"
-
-
 def check_pod(
     pod: Object, index: Index, ifnames: Mapping[Object, frozenset[str]]
 ) -> Iterator[Finding]:
-    """Yield what does not go together in one pod, or in what makes pods."""
+    """Yield what does not fit together in one pod or workload."""
     spec = POD_SPECS[pod.kind]
     claims: dict[str, Object] = {}
     users: dict[str, tuple[str, Object]] = {}  # of each interface name, the first claim
@@ -68,7 +62,7 @@ def check_pod(
         path: Path = (*spec, "resourceClaims", number)
         key = next((key for key in CLAIM_KINDS if entry.get(key)), None)
         if key is None:
-            continue  # the API's own rules have said so
+            continue  # the API's own rules report it
         claim = index.find(CLAIM_KINDS[key], entry[key], near=pod)
         if claim is None:
             yield _not_in_files(pod, (*path, key), CLAIM_KINDS[key], index)
@@ -95,7 +89,7 @@ def check_pod(
 
 
 def _check_containers(pod: Object, spec: Path, claims: Mapping[str, Object]) -> Iterator[Finding]:
-    """A container may use one request of a claim; it must be there."""
+    """A request that a container uses must be one of its claim."""
     for key in ("containers", "initContainers"):
         for number, container in enumerate(inside(pod.object, spec).get(key, ())):
             used: list[JsonObject] = inside(container, ("resources",)).get("claims", [])

@@ -1,42 +1,40 @@
-"""Check files as one set of objects: each by itself, then what they say of each other."""
+"""Check files as one set of objects: each by itself, then all beside each other."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from netclaim.check.networks import check_network, made_of_networks
 from netclaim.check.objects import is_looked_at, judged
 from netclaim.check.parameters import check_claim, check_class, our_drivers
 from netclaim.check.policy import Policy, check_namespace
 from netclaim.check.references import check_references
-from netclaim.manifests.files import ManifestFile
 from netclaim.manifests.finding import Finding, Severity, count
 from netclaim.manifests.kinds import API_VERSIONS, CLAIM_SPECS
 from netclaim.manifests.objects import Index, Object
 from netclaim.manifests.reading import read_objects
+from netclaim.manifests.text.files import ManifestFile
+from netclaim.model.api.pod_network import KIND as NETWORK_KIND
 
-__all__ = ["Report", "check_files"]
-
-STANDARD: Final = Policy()  # of drivers without options
+STANDARD: Final = Policy()  # of drivers that run without options
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was looked at and what was found, in the order of the files and their lines."""
+    """What was checked and what was found, in the order of the files and their lines."""
 
     findings: tuple[Finding, ...]
     objects: int
     files: int
-    not_checked: Mapping[str, int]  # objects of kinds that nothing is known of, by kind
+    not_checked: Mapping[str, int]  # by kind, objects of which nothing is known
 
     @property
     def errors(self) -> int:
-        """How many mistakes."""
         return count(self.findings, Severity.ERROR)
 
     @property
     def warnings(self) -> int:
-        """How many doubts."""
         return count(self.findings, Severity.WARNING)
 
 
@@ -45,9 +43,8 @@ def check_files(
 ) -> Report:
     """Check files as one set of objects, for drivers with this policy.
 
-    `namespace` is where objects are that do not say.
-
-    What cannot be read is a ManifestError, or an ExceptionGroup of several.
+    Objects that name no namespace are in `namespace`. Raises a ManifestError for what cannot be
+    read, or an ExceptionGroup of several.
     """
     found_in_files, faults = read_objects(files)
     read = [one.in_namespace(namespace) if namespace else one for one in found_in_files]
@@ -65,7 +62,7 @@ def check_files(
 
 
 def _not_checked(read: Iterable[Object]) -> dict[str, int]:
-    """Count what was passed over, by kind; with its group if the kind has the name of ours."""
+    """Count what was passed over, by kind; with its group if a kind of ours has the same name."""
     kinds = Counter(_full_kind(one) for one in read if not is_looked_at(one))
     return dict(sorted(kinds.items()))
 
@@ -76,13 +73,20 @@ def _full_kind(one: Object) -> str:
 
 
 def _check_together(subjects: Sequence[Object], policy: Policy) -> Iterator[Finding]:
-    """What shows only when objects are seen beside each other."""
-    index = Index(subjects)
+    """What is found only by looking at several objects."""
+    made = made_of_networks(subjects)
+    index = Index([*subjects, *made])
     drivers = our_drivers(subjects)
-    ifnames: dict[Object, frozenset[str]] = {}
+    ifnames: dict[Object, frozenset[str]] = {
+        each: check_claim(each, index, drivers, policy).ifnames
+        for each in made
+        if each.kind in CLAIM_SPECS
+    }
     for subject in subjects:
         if subject.kind == "DeviceClass":
             yield from check_class(subject, drivers)
+        elif subject.kind == NETWORK_KIND:
+            yield from check_network(subject)
         elif subject.kind == "Namespace":
             yield from check_namespace(subject)
         elif subject.kind in CLAIM_SPECS:

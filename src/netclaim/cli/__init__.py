@@ -1,10 +1,15 @@
 """The `netclaim` command: one module for each subcommand, imported only when it runs.
 
-A subcommand is a row of `COMMANDS` and a module of the same name with a function `command`, whose
-parameters are its options; a few have a further word (`FURTHER`). Promise: what netclaim raises on
-purpose becomes one line a fault on stderr, and an exit code that says who must act: 2 the user or
-the machine's owner, 1 nobody, trying again may help. Anything else is our mistake and keeps its
-traceback. Output that cannot be written is the business of `output`.
+A subcommand is a row of `COMMANDS` and a module of the same name in `commands` with a function
+`command`, whose parameters are its options; a few have a further word (`FURTHER`). Promise: what
+netclaim raises on purpose becomes one line for each fault on stderr, and an exit code that says who
+must act: 2 for the user or the machine's owner, 1 if trying again may help. Anything else is our
+mistake and keeps its traceback. `output` deals with output that cannot be written.
+
+    commands  the commands                      options       options that several of them have
+    output    standard output that fails        kubectl       all of it as a plugin of kubectl
+    asking    a question to the node's driver   uninstalling  what a driver leaves, and its removal
+    file_results  files that a command converted
 """
 
 import importlib
@@ -24,18 +29,20 @@ from netclaim.manifests.near import near
 
 __all__ = ["COMMANDS", "FURTHER", "build_app", "load_command", "main"]
 
-# Each with the line that `netclaim --help` shows, which is the first of its own help.
+# Each with its line in `netclaim --help`, which is also the first line of its own help.
 COMMANDS: Final[Mapping[str, str]] = {
     "check": "Find mistakes in claims and their network parameters.",
     "driver": "Run the network driver of one node.",
-    "demo": "Show the KubeCon demo: three nodes, real interfaces, no cluster.",
+    "controller": "Make networks available to pods, for the whole cluster.",
+    "demo": "Show the KubeCon demo: three nodes, real links, no cluster.",
     "try": "Run manifests on one machine: real interfaces, no cluster.",
     "explain": "Show why claims get their devices, or why not.",
     "status": "Show nodes, links, claims and pods, and who uses what.",
-    "doctor": "Find out what is wrong with a cluster or a node, and what to do.",
-    "upgrade": "Convert resource.k8s.io manifests to another version of the API.",
+    "doctor": "Find out what is wrong with a cluster or node, and what to do.",
+    "convert": "Convert networks and pods of Multus to PodNetworks and claims.",
+    "upgrade": "Convert resource.k8s.io manifests to another API version.",
 }
-# Commands of two words, each with its module: the first one's own help names them.
+# Commands of two words, each with its module; the help of the first word lists them.
 FURTHER: Final[Mapping[tuple[str, str], str]] = {
     ("driver", "gc"): "driver_gc",
     ("driver", "retire"): "driver_retire",
@@ -68,7 +75,7 @@ class _LazyGroup(TyperGroup):
 def load_command(name: str) -> Any:
     """Import a subcommand's module, by the module's name, and return its parser."""
     suffix = "_" if keyword.iskeyword(name) else ""
-    module = importlib.import_module(f"netclaim.cli.{name}{suffix}")
+    module = importlib.import_module(f"netclaim.cli.commands.{name}{suffix}")
     # Raw docstrings spell out the backspace by which typer leaves a paragraph's lines alone.
     text = (inspect.getdoc(module.command) or "").replace("\\b", "\b")
     alone = _typer()
@@ -116,7 +123,7 @@ def _typer(*, add_completion: bool = False, **settings: Any) -> typer.Typer:
 def main(arguments: Sequence[str] | None = None, *, name: str = "netclaim") -> None:
     """Run `netclaim` with these arguments, or the process's own, and exit.
 
-    `name` is what usage texts call it.
+    `name` is the program's name in usage texts.
     """
     with guarded_output():
         _run(arguments, name)
@@ -129,6 +136,6 @@ def _run(arguments: Sequence[str] | None, name: str) -> None:
     except* NetclaimError as group:  # a group of tasks may fail in several ways at once
         faults = faults_in(group)
     for fault in faults:
-        print(f"netclaim: {' '.join(str(fault).split())}", file=sys.stderr)
+        print(f"netclaim: {fault}", file=sys.stderr)
     if faults:
         sys.exit(exit_code(faults))

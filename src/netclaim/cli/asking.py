@@ -1,6 +1,6 @@
 """One question to the driver that runs on this node, over its socket.
 
-Promise: an answer, or one line that says why there is none.
+Promise: it returns an answer, or raises an error of one line that says why there is none.
 """
 
 import socket
@@ -10,11 +10,8 @@ from typing import Final
 from netclaim.chained import Answer, decode_answer
 from netclaim.errors import PeerError
 
-__all__ = ["NoDriverError", "ask_driver"]
-
-ANSWER_S: Final = (
-    300.0  # a round of GC asks the API server for each claim, ten a second, and runs plugins
-)
+# A round of garbage collection asks the API server for each claim, ten a second, and runs plugins.
+ANSWER_S: Final = 300.0
 
 
 class NoDriverError(PeerError):
@@ -22,7 +19,6 @@ class NoDriverError(PeerError):
 
 
 def ask_driver(path: Path, request: bytes) -> Answer:
-    """Send a request, and wait for the answer."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(ANSWER_S)

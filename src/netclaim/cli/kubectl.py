@@ -1,9 +1,9 @@
 """`kubectl netclaim`: all commands as a plugin of kubectl, which finds programs by their names.
 
-`kubectl-netclaim` is netclaim, with usage texts that say so, and without a command it is
-`netclaim status`: `kubectl netclaim pods -A`. `kubectl_complete-netclaim` is what kubectl asks for
-completions of it, with the words so far as arguments: a line for each, and a last one that says
-what else the shell may offer.
+`kubectl-netclaim` is netclaim with that name in its usage texts; without a command it is `netclaim
+status`: `kubectl netclaim pods -A`. kubectl calls `kubectl_complete-netclaim` for completions, with
+the words so far as arguments; it prints a line for each, and a last one that says what else the
+shell may offer.
 """
 
 import os
@@ -13,20 +13,18 @@ from typing import Final
 
 from netclaim.cli import COMMANDS, build_app, main
 
-__all__ = ["complete", "run"]
-
 NAME: Final = "kubectl netclaim"
 OF_NETCLAIM: Final = ("-h", "--help", "--version", "--install-completion", "--show-completion")
 NO_FILES: Final = ":4"  # cobra's directive: do not offer the names of files
 
 
 def run() -> None:
-    """Be `kubectl-netclaim`."""
+    """Run as `kubectl-netclaim`."""
     main(_with_command(sys.argv[1:]), name=NAME)
 
 
 def _with_command(words: list[str]) -> list[str]:
-    """Put `status` before what is no command, if it is something that can be shown."""
+    """Put `status` before the words if they are no command but something that can be shown."""
     from netclaim.status.scope import WORDS  # noqa: PLC0415 - help has to be quick
 
     first = words[0] if words else ""
@@ -37,7 +35,7 @@ def _with_command(words: list[str]) -> list[str]:
 
 
 def complete() -> None:
-    """Be `kubectl_complete-netclaim`."""
+    """Run as `kubectl_complete-netclaim`."""
     words = ["netclaim", *sys.argv[1:]]
     os.environ["_NETCLAIM_COMPLETE"] = "complete_bash"
     os.environ["COMP_WORDS"] = shlex.join(words).removesuffix("''")

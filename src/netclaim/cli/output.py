@@ -1,8 +1,8 @@
 """Standard output of the commands: what happens when it cannot be written.
 
-Promise: a reader that leaves early (`| head`) ends the command without a word and with the exit
-code of a program that the signal ended; a full disk or a closed descriptor is one line on stderr
-and exit code 1. What was printed is written out before the command's own exit code counts. Limit:
+Promise: a reader that leaves early (`| head`) ends the command silently and with the exit code of a
+program that the signal ended; a full disk or a closed descriptor is one line on stderr and exit
+code 1. Everything printed is flushed before the command's own exit code counts. Limit: this holds
 only for what is written to `sys.stdout` itself.
 """
 
@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NoReturn, TextIO, cast
 
-__all__ = ["guarded_output"]
-
 STDOUT: Final = 1
 LOST: Final = 1
 READER_LEFT: Final = 141  # 128 and SIGPIPE's number, as a shell reports it
@@ -22,9 +20,9 @@ READER_LEFT: Final = 141  # 128 and SIGPIPE's number, as a shell reports it
 
 @contextmanager
 def guarded_output() -> Iterator[None]:
-    """Run a command whose output may meet an obstacle; ends with SystemExit if it does."""
+    """Run a command; ends with SystemExit if its output cannot be written."""
     before, errors = cast("TextIO | None", sys.stdout), cast("TextIO | None", sys.stderr)
-    if errors is None:  # print() would take stdout for it
+    if errors is None:  # print() would use stdout instead
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - kept open
     guarded = _Output(before or _closed_output())
     sys.stdout = cast("TextIO", guarded)
@@ -47,21 +45,19 @@ class _Output:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write as the stream does."""
         try:
             return self._stream.write(text)
         except OSError as error:
             self._end(error)
 
     def flush(self) -> None:
-        """Write out what is held back."""
         try:
             self._stream.flush()
         except OSError as error:
             self._end(error)
 
     def _end(self, error: OSError) -> NoReturn:
-        """End the program; what is still held back goes nowhere, so that nothing fails again."""
+        """End the program; buffered output is discarded, so that nothing fails again."""
         with suppress(OSError, ValueError):  # a stream that is no file
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())

@@ -1,34 +1,32 @@
 """Remove what a driver that has ended for good left on its node.
 
-Promise: the runtime's network configuration stops naming the driver before anything else goes, so
-that pods start all the while; one line for each thing that was removed, or kept and why. Again:
-nothing is left to remove. Limit: interfaces of running pods stay, and with them the journal, the
-leases and the programs that these pods are restarted or ended with.
+Promise: the runtime's network configuration stops naming the driver before anything else is
+removed, so that pods can start all the while; there is one line for each thing that was removed, or
+kept and why. A second call finds nothing to remove. Limit: interfaces of running pods stay, and
+with them the journal, the leases and the programs that these pods are restarted or ended with.
 """
 
 import shutil
 from pathlib import Path
 from typing import Final
 
-from netclaim.chained import Installer, program_path
 from netclaim.errors import HostError
 from netclaim.framework import Settings
-from netclaim.framework.runtime_places import RuntimePlaces
-from netclaim.framework.store import JournalBusyError, count_held, locked
+from netclaim.framework.journal.store import JournalBusyError, count_held, locked
+from netclaim.framework.process.node_places import NodePlaces
+from netclaim.framework.process.runtime_callers import installer_for
 
-__all__ = ["leave", "remove_traces"]
-
-# What host-local keeps beside its leases; it means nothing once there are none.
+# What host-local keeps beside its leases; it is useless once there are none.
 BESIDE_LEASES: Final = ("lock", "last_reserved_ip.")
 
 
 async def leave(settings: Settings, name: str, lease_dir: Path) -> list[str]:
-    """Remove the traces of a driver that has just ended, unless there is a next one by now.
+    """Remove the traces of a driver that has just ended, unless another one runs by now.
 
-    One that starts meanwhile waits: what it made would be removed under it.
+    One that starts meanwhile waits: what it made would otherwise be removed.
     """
     try:
-        with locked(settings.state_dir / name / "journal.db"):
+        with locked(NodePlaces.of(settings, name).journal):
             return await remove_traces(settings, name, lease_dir)
     except JournalBusyError:
         return ["kept everything: another process of the driver has taken over"]
@@ -36,7 +34,7 @@ async def leave(settings: Settings, name: str, lease_dir: Path) -> list[str]:
 
 async def remove_traces(settings: Settings, name: str, lease_dir: Path) -> list[str]:
     """Remove everything of the driver `name` that no running pod needs."""
-    places = RuntimePlaces.of(settings, name)
+    places = NodePlaces.of(settings, name)
     done = await _remove_entry(settings, name, places)
     started_with = len(list(settings.cdi_dir.glob(f"{name}_*.json")))
     if not started_with:
@@ -46,14 +44,12 @@ async def remove_traces(settings: Settings, name: str, lease_dir: Path) -> list[
     if started_with and kept.exists() and done:
         claims = "1 claim" if started_with == 1 else f"{started_with} claims"
         done.append(f"kept {kept}: pods still use {claims} and need it to restart")
-    return done + _remove_state(settings.state_dir / name, lease_dir / name)
+    return done + _remove_state(places.journal, lease_dir / name)
 
 
-async def _remove_entry(settings: Settings, name: str, places: RuntimePlaces) -> list[str]:
-    """Take the driver out of the runtime's network configuration, then the program away."""
-    installer = Installer(
-        settings.cni_conf_dir, settings.cni_program_dir, places.entry(name), program=program_path()
-    )
+async def _remove_entry(settings: Settings, name: str, places: NodePlaces) -> list[str]:
+    """Remove the driver from the runtime's network configuration, then the program."""
+    installer = installer_for(settings, name)
     program = settings.cni_program_dir / places.program.name
     before = _texts(settings.cni_conf_dir), program.exists()
     await installer.remove()
@@ -69,9 +65,9 @@ async def _remove_entry(settings: Settings, name: str, places: RuntimePlaces) ->
     return done
 
 
-def _remove_state(state: Path, leases: Path) -> list[str]:
+def _remove_state(journal: Path, leases: Path) -> list[str]:
     """Remove the journal and the leases, unless something is still attached."""
-    held = count_held(state / "journal.db")
+    held, state = count_held(journal), journal.parent
     if held:
         what = "1 claim or interface is" if held == 1 else f"{held} claims and interfaces are"
         return [f"kept {state} and {leases}: {what} still in use"]

@@ -66,12 +66,10 @@ class CachedAttachment(
 
     @property
     def endpoint(self) -> Endpoint:
-        """Return where the network was attached."""
         return Endpoint(self.container_id, self.netns, self.ifname, self.args, self.capability_args)
 
     @property
     def result(self) -> Result:
-        """Return the result of the ADD."""
         return result_from(self.raw_result, LATEST)
 
 
@@ -92,7 +90,7 @@ class ResultCache:
         self._directory = str(directory / "results")
 
     def save(self, network: NetworkList, endpoint: Endpoint, result: Result) -> None:
-        """Keep the result of an ADD; again: replaces it."""
+        """Keep the result of an ADD, in place of an earlier one."""
         entry = CachedAttachment(
             kind="cniCacheV1",
             container_id=endpoint.container_id,
@@ -119,7 +117,7 @@ class ResultCache:
         return entry
 
     def drop(self, network_name: str, key: AttachmentKey) -> None:
-        """Forget an attachment; again: does nothing."""
+        """Forget an attachment, if it is known."""
         self._remove(_name(network_name, key))
 
     def entries(self) -> Iterator[CachedAttachment]:

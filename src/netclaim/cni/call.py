@@ -1,8 +1,9 @@
-"""One call of a CNI plugin: whom, for what, with which configuration.
+"""One call of a CNI plugin: which plugin, for what, with which configuration.
 
-Promise: a `CniCall` holds everything that a plugin is told, and no more; whoever serves it, a
-process or our own code, needs nothing else. An `Endpoint` that exists is valid.
-Limit: pure values; nothing is run here.
+Promise: a `CniCall` holds everything that a plugin gets to know, as values. Our own code takes
+them as they are; `environment` and `standard_input` write them for a program. An `Endpoint` that
+exists is valid.
+Limit: values only; nothing is run here.
 """
 
 import enum
@@ -13,6 +14,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from netclaim.cni.conflist import PLAIN_NAME, NetworkList, PluginConf
+from netclaim.cni.frozen_json import FrozenObject
+from netclaim.cni.result import Result
+from netclaim.cni.version import NO_VERSION
 from netclaim.errors import RequestError
 from netclaim.paths import Path
 
@@ -33,7 +37,7 @@ class Command(enum.StrEnum):
 
 
 class AttachmentKey(NamedTuple):
-    """What tells the attachments of one network apart."""
+    """What identifies an attachment among those of one network."""
 
     container_id: str
     ifname: str
@@ -69,34 +73,44 @@ class Endpoint:
 
     @property
     def key(self) -> AttachmentKey:
-        """Return what tells this attachment from others of the same network."""
         return AttachmentKey(self.container_id, self.ifname)
 
 
 @dataclass(frozen=True, slots=True)
 class CniCall:
-    """Everything that a plugin is told."""
+    """Everything that a plugin gets to know."""
 
     command: Command
     plugin: str  # the type, which is the name of its executable
     path: tuple[str, ...]  # directories that hold plugins
-    config: bytes  # JSON, for its standard input
-    endpoint: Endpoint | None = None  # GC, STATUS and VERSION are about none
+    config: Mapping[str, Any]
+    endpoint: Endpoint | None = None  # GC and STATUS are about none
+    previous: Result | None = None  # of the plugin before; on CHECK and DEL, of the whole ADD
+
+    @property
+    def version(self) -> str:
+        """The CNI version that the configuration asks for."""
+        version: str = self.config.get("cniVersion") or NO_VERSION
+        return version
 
     def environment(self) -> dict[str, str]:
         """Return the variables that the specification names."""
-        told = {"CNI_COMMAND": str(self.command), "CNI_PATH": ":".join(self.path)}
-        if self.command is Command.VERSION:
-            # Plugins built with early libraries want these for every command.
-            told |= {"CNI_NETNS": "dummy", "CNI_IFNAME": "dummy", "CNI_PATH": "dummy"}
+        variables = {"CNI_COMMAND": str(self.command), "CNI_PATH": ":".join(self.path)}
         if self.endpoint is not None:
-            told |= {
+            variables |= {
                 "CNI_CONTAINERID": self.endpoint.container_id,
                 "CNI_NETNS": self.endpoint.netns,
                 "CNI_IFNAME": self.endpoint.ifname,
                 "CNI_ARGS": ";".join(f"{key}={value}" for key, value in self.endpoint.args),
             }
-        return told
+        return variables
+
+    def standard_input(self) -> bytes:
+        """Return the configuration as JSON, with the result so far in it."""
+        config = self.config
+        if self.previous is not None:
+            config = {**config, "prevResult": self.previous.to_dict(self.version)}
+        return msgspec.json.encode(config)
 
 
 def check_container_id(container_id: str, *, path: Path = ("containerID",)) -> None:
@@ -142,16 +156,16 @@ def execution_config(
     *,
     added: Mapping[str, Any] | None = None,
     capability_args: Mapping[str, Any] | None = None,
-) -> bytes:
+) -> FrozenObject:
     """Return what a plugin reads: its own configuration and what the runtime adds to it.
 
     `capabilities` stays in, against the letter of the specification: libcni leaves it, and plugins
     that call others have come to read it.
     """
-    config = plugin.to_dict() | {"name": network.name, "cniVersion": network.version}
+    config = {**plugin.config, "name": network.name, "cniVersion": network.version}
     config |= added or {}
     offered = capability_args or {}
     wanted = {name: offered[name] for name in sorted(plugin.capabilities) if name in offered}
     if wanted:
         config["runtimeConfig"] = wanted
-    return msgspec.json.encode(config)
+    return FrozenObject(config)

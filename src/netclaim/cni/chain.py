@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-import msgspec
 import structlog
 
 from netclaim.cni import version as cni
@@ -27,7 +26,7 @@ from netclaim.cni.errors import (
     PluginMissingError,
 )
 from netclaim.cni.quirks import KEEPS_LEASE, NEEDS_NETNS, NOTHING_TO_DELETE
-from netclaim.cni.result import Result, read_result
+from netclaim.cni.result import Result
 from netclaim.errors import NetclaimError
 
 T = TypeVar("T")
@@ -36,13 +35,13 @@ log = structlog.get_logger(__name__)
 
 
 class Plugins(Protocol):
-    """Whoever serves a plugin call: a program on the machine, or code of our own."""
+    """What serves plugin calls: programs on the machine, or code of our own."""
 
-    async def run(self, call: CniCall) -> bytes:
-        """Serve the call and return what a plugin would print.
+    async def run(self, call: CniCall) -> Result | None:
+        """Serve the call and return the result of an ADD; other commands have none.
 
-        Raises CniError when the plugin fails, HostError when it cannot run here. Cancelled: stops
-        at once.
+        Raises CniError when the plugin fails, HostError when it cannot run here, BadResultError
+        when it printed no result. A cancelled call stops at once.
         """
         ...
 
@@ -68,7 +67,7 @@ class Chain:
 
         When the DEL fails too, or lasts longer than `undo_s`, a CniGroupError holds both reasons
         and a DEL is still due. Without limits here, each plugin has its own.
-        Again, with the same configuration: the saved result, and no plugin is called.
+        Repeated with the same configuration, it returns the saved result and calls no plugin.
         """
         saved = self.cache.load(network.name, endpoint.key)
         if saved and (saved.netns, saved.config) == (endpoint.netns, network.to_json()):
@@ -86,12 +85,12 @@ class Chain:
 
         A plugin that fails keeps none of the others from undoing their part: a link comes home even
         if what was tuned on it cannot be put back. Then what failed is raised, and the saved
-        result stays for the next attempt. Works with the namespace gone. Again, or without an ADD
-        before: succeeds.
+        result stays for the next attempt. Works with the namespace gone. Succeeds also if there is
+        nothing to detach.
         """
         alive = self.netns_alive(endpoint.netns)
         target = endpoint if alive else replace(endpoint, netns="")
-        added = self._previous(network, endpoint)
+        added = self._added(network, endpoint)
         failed: list[NetclaimError] = []
         for plugin in reversed(network.plugins):
             if alive or plugin.type not in NEEDS_NETNS:
@@ -112,13 +111,14 @@ class Chain:
         """
         if network.disable_check or not cni.at_least(network.version, cni.CHECK):
             return False
-        added = self._previous(network, endpoint)
+        added = self._added(network, endpoint)
         for plugin in network.plugins:
-            await self.plugins.run(self._call(Command.CHECK, network, plugin, endpoint, added))
+            call = self._call(Command.CHECK, network, plugin, endpoint, previous=added)
+            await self.plugins.run(call)
         return True
 
     async def gc(self, network: NetworkList, valid: Collection[AttachmentKey]) -> None:
-        """Detach what the cache holds of this network beyond `valid`, then tell its plugins.
+        """Detach what the cache holds of this network beyond `valid`, then call GC of its plugins.
 
         Goes on after a failure, and raises all of them at the end.
         """
@@ -145,29 +145,16 @@ class Chain:
             for plugin in network.plugins:
                 await self.plugins.run(self._call(Command.STATUS, network, plugin))
 
-    async def versions(self, plugin: str) -> tuple[str, ...]:
-        """Return the CNI versions that a plugin type speaks."""
-        config = msgspec.json.encode({"cniVersion": cni.LATEST})
-        call = CniCall(Command.VERSION, plugin, self.path, config)
-        output = await self.plugins.run(call)
-        try:
-            return msgspec.json.decode(output, type=_VersionAnswer).supportedVersions
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise CniError(
-                f"printed no valid version: {error}", plugin=plugin, command=Command.VERSION
-            ) from error
-
     async def _add(
         self, network: NetworkList, endpoint: Endpoint, begun: list[PluginConf]
     ) -> Result:
         """Run ADD through the list; `begun` grows by each plugin that may have done something."""
         result: Result | None = None
         for plugin in network.plugins:
-            added = {"prevResult": result.to_dict(network.version)} if result else {}
             begun.append(plugin)
-            call = self._call(Command.ADD, network, plugin, endpoint, added)
+            call = self._call(Command.ADD, network, plugin, endpoint, previous=result)
             try:
-                result = read_result(await self.plugins.run(call), network.version)
+                result = await self.plugins.run(call)
             except PluginMissingError:
                 begun.pop()
                 raise
@@ -175,7 +162,7 @@ class Chain:
                 raise CniError(
                     f"printed no valid result: {error}", plugin=plugin.type, command=Command.ADD
                 ) from error
-        assert result is not None, "a list has a plugin"
+        assert result is not None, "a list has a plugin, and every ADD a result"
         self.cache.save(network, endpoint, result)
         return result
 
@@ -190,9 +177,9 @@ class Chain:
             raise CniGroupError(message, [reason, error]) from reason
 
     async def _delete_one(
-        self, network: NetworkList, plugin: PluginConf, target: Endpoint, added: Mapping[str, Any]
+        self, network: NetworkList, plugin: PluginConf, target: Endpoint, added: Result | None
     ) -> None:
-        call = self._call(Command.DEL, network, plugin, target, added)
+        call = self._call(Command.DEL, network, plugin, target, previous=added)
         try:
             await self.plugins.run(call)
         except CniError as error:
@@ -216,12 +203,12 @@ class Chain:
                 failed.append(error)
         return failed
 
-    def _previous(self, network: NetworkList, endpoint: Endpoint) -> dict[str, Any]:
-        """Return the saved result as CHECK and DEL are told it; nothing before CNI 0.4.0."""
+    def _added(self, network: NetworkList, endpoint: Endpoint) -> Result | None:
+        """Return the saved result for CHECK and DEL, which have it since CNI 0.4.0."""
         if not cni.at_least(network.version, cni.CHECK):
-            return {}
+            return None
         saved = self.cache.load(network.name, endpoint.key)
-        return {"prevResult": saved.result.to_dict(network.version)} if saved else {}
+        return saved.result if saved else None
 
     def _call(
         self,
@@ -229,11 +216,13 @@ class Chain:
         network: NetworkList,
         plugin: PluginConf,
         endpoint: Endpoint | None = None,
+        *,
         added: Mapping[str, Any] | None = None,
+        previous: Result | None = None,
     ) -> CniCall:
         offered = endpoint.capability_args if endpoint else None
         config = execution_config(network, plugin, added=added, capability_args=offered)
-        return CniCall(command, plugin.type, self.path, config, endpoint)
+        return CniCall(command, plugin.type, self.path, config, endpoint, previous)
 
 
 async def _in_time(
@@ -251,7 +240,3 @@ async def _in_time(
             plugin=" + ".join(plugin.type for plugin in network.plugins),
             command=command,
         ) from error
-
-
-class _VersionAnswer(msgspec.Struct):
-    supportedVersions: tuple[str, ...]  # noqa: N815 (the wire's name)

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from netclaim.cni.frozen_json import frozen
 from netclaim.cni.version import (
     CHAINING,
     LATEST,
@@ -37,17 +38,12 @@ EXAMPLES = {"name": "storage", "type": "macvlan"}  # of what a configuration can
 
 @dataclass(frozen=True, slots=True)
 class PluginConf:
-    """One plugin of a network: its type, what the runtime reads of it, and all of it as JSON."""
+    """One plugin of a network: its configuration, and what the runtime reads of it."""
 
     type: str
-    config: bytes  # JSON, for it cannot be changed behind our back
+    config: Mapping[str, Any]  # frozen
     ipam_type: str = ""  # empty: no address management
     capabilities: frozenset[str] = frozenset()  # those switched on
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the configuration as a fresh object."""
-        config: dict[str, Any] = msgspec.json.decode(self.config)
-        return config
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +63,7 @@ class NetworkList:
             listed["disableCheck"] = True
         if self.disable_gc:
             listed["disableGC"] = True
-        return listed | {"plugins": [plugin.to_dict() for plugin in self.plugins]}
+        return listed | {"plugins": [plugin.config for plugin in self.plugins]}
 
     def to_json(self) -> bytes:
         """Return the list as JSON."""
@@ -75,15 +71,27 @@ class NetworkList:
 
     def with_keys(self, index: int, keys: Mapping[str, object]) -> "NetworkList":
         """Return this list with keys set in the plugin at `index`, such as its `master`."""
-        changed = _plugin(self.plugins[index].to_dict() | dict(keys), ("plugins", index))
+        changed = _plugin(frozen({**self.plugins[index].config, **keys}), ("plugins", index))
         plugins = (*self.plugins[:index], changed, *self.plugins[index + 1 :])
         return replace(self, plugins=plugins)
 
 
-def parse_network(config: object, *, path: Path = ("config",)) -> NetworkList:
-    """Read a CNI configuration: a list or a single plugin, an object or a string of JSON.
+def decode_network(text: str | bytes, *, path: Path = ("config",)) -> NetworkList:
+    """Read a CNI configuration from JSON text, such as one that was cached."""
+    try:
+        config = msgspec.json.decode(text)
+    except RecursionError as error:
+        raise RequestError("is nested too deeply", path=path) from error
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise RequestError(f"is not JSON: {error}", path=path) from error
+    return parse_network(config, path=path)
 
-    `path` is where it stood, and starts the `path` of every error.
+
+def parse_network(config: object, *, path: Path = ("config",)) -> NetworkList:
+    """Read a CNI configuration: an object that is a list of plugins or a single one.
+
+    Text is refused and never decoded here: whatever judged the configuration would have judged
+    something else. `path` is where it stood, and starts the `path` of every error.
     """
     raw = _load(config, path)
     name = _plain_name(raw, "name", path)
@@ -106,16 +114,15 @@ def parse_network(config: object, *, path: Path = ("config",)) -> NetworkList:
 
 
 def _load(config: object, path: Path) -> dict[str, Any]:
-    """Return a private copy of the configuration, made of what JSON has and nothing else."""
+    """Return a frozen copy of the configuration, made of what JSON has and nothing else."""
+    if not isinstance(config, dict):
+        raise RequestError("must be an object, a CNI conf or conflist", path=path)
     try:
-        text = config if isinstance(config, str | bytes) else msgspec.json.encode(config)
-        raw = msgspec.json.decode(text)
+        raw: dict[str, Any] = frozen(msgspec.json.decode(msgspec.json.encode(config)))
     except RecursionError as error:
         raise RequestError("is nested too deeply", path=path) from error
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError) as error:
         raise RequestError(f"is not JSON: {error}", path=path) from error
-    if not isinstance(raw, dict):
-        raise RequestError("must be an object, a CNI conf or conflist", path=path)
     return raw
 
 
@@ -200,7 +207,7 @@ def _plugin(raw: object, path: Path) -> PluginConf:
         raise RequestError("must be a string", path=(*path, "ipam", "type"))
     return PluginConf(
         type=_plain_name(raw, "type", path),
-        config=msgspec.json.encode(raw),
+        config=raw,
         ipam_type=_plain_name(ipam, "type", (*path, "ipam")) if ipam.get("type") else "",
         capabilities=_capabilities(raw, path),
     )

@@ -8,7 +8,7 @@
     HostError
     └── PluginMissingError     no such plugin on this machine; says where it was looked for
 
-`CniError.kind` tells what to do, by the code that the plugin chose. Many plugins answer 999 for
+`CniError.kind` says who can help, by the code that the plugin chose. Many plugins answer 999 for
 everything, so a kind of OTHER proves nothing.
 """
 
@@ -20,6 +20,7 @@ from netclaim.errors import HostError, PeerError, Reason
 NO_CODE = 0  # the plugin failed without a CNI error; no plugin may use it
 INCOMPATIBLE_VERSION = 1  # the plugin does not speak the CNI version of its configuration
 UNKNOWN_CONTAINER = 3
+TRY_AGAIN = 11  # what failed now may work later
 
 
 class CniErrorKind(enum.Enum):
@@ -28,7 +29,7 @@ class CniErrorKind(enum.Enum):
     CONFIGURATION = enum.auto()  # the author of the network configuration
     UNKNOWN_CONTAINER = enum.auto()  # nobody needs to: there is nothing to clean up
     TRY_AGAIN = enum.auto()  # time
-    NOT_READY = enum.auto()  # whoever runs the network: STATUS says ADD would not work
+    NOT_READY = enum.auto()  # those who run the network: STATUS says ADD would not work
     OTHER = enum.auto()
 
 
@@ -39,7 +40,7 @@ _KINDS = {
     4: CniErrorKind.CONFIGURATION,  # an argument: interface name, CNI_ARGS
     6: CniErrorKind.CONFIGURATION,  # configuration that cannot be decoded
     7: CniErrorKind.CONFIGURATION,  # invalid network configuration
-    11: CniErrorKind.TRY_AGAIN,
+    TRY_AGAIN: CniErrorKind.TRY_AGAIN,
     50: CniErrorKind.NOT_READY,  # the plugin is not available
     51: CniErrorKind.NOT_READY,  # and existing containers have limited connectivity
 }

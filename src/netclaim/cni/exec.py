@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from netclaim.cni.call import CniCall
+from netclaim.cni.call import CniCall, Command
 from netclaim.cni.conflist import PLAIN_NAME
 from netclaim.cni.errors import (
     NO_CODE,
@@ -31,6 +31,7 @@ from netclaim.cni.errors import (
     PluginBusyError,
     PluginMissingError,
 )
+from netclaim.cni.result import Result, read_result
 from netclaim.errors import HostError
 
 # Programs at a time. Each is a Go program that takes some 15 MB and, for some milliseconds, a core:
@@ -40,7 +41,7 @@ AT_ONCE = 32
 OUTPUT_MAX = 1 << 18  # bytes; a result with 16 interfaces has four thousand
 WORDS_MAX = 1 << 13  # bytes of stderr that are kept, its last; twice what is shown of it at most
 MESSAGE_MAX = 1000  # characters of a plugin's own words that are worth showing
-BUSY_PAUSE_S = 0.1  # a plugin being installed: libcni asks each second, a hook has but two in all
+BUSY_PAUSE_S = 0.1  # a plugin being installed: libcni asks each second, an NRI hook has but one
 REAP_S = 0.25  # SIGKILL takes microseconds, unless the program waits in the kernel for a lock
 
 BUSY = "not started within {:g} s: too many other plugins are running"
@@ -71,7 +72,12 @@ class ExecPlugins:
         self._places = asyncio.Semaphore(at_once)
         self._pause = pause
 
-    async def run(self, call: CniCall) -> bytes:
+    async def run(self, call: CniCall) -> Result | None:
+        """Run the plugin once and return its result, which only ADD has."""
+        output = await self.output(call)
+        return read_result(output, call.version) if call.command is Command.ADD else None
+
+    async def output(self, call: CniCall) -> bytes:
         """Run the plugin once and return what it printed."""
         program = find_plugin(call.plugin, call.path)
         begun = False
@@ -106,7 +112,7 @@ class ExecPlugins:
     async def _start(self, program: Path, call: CniCall) -> "_Child":
         while True:
             try:
-                return _Child(program, self._inherited | call.environment(), call.config)
+                return _Child(program, self._inherited | call.environment(), call.standard_input())
             except OSError as error:
                 if error.errno != errno.ETXTBSY:
                     raise HostError(f"cannot run the CNI plugin {program}: {error}") from error

@@ -16,19 +16,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = [
-    "PLAIN",
-    "made_directory",
-    "make_directory",
-    "open_directory",
-    "opened_directory",
-    "read_all",
-    "read_plain",
-    "remove_plain",
-    "replace_plain",
-    "require_plain",
-]
-
 # What every file is opened with. O_NONBLOCK is for those that turn out not to be regular ones.
 PLAIN: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -103,7 +90,7 @@ def replace_plain(name: str, content: bytes, *, dir_fd: int) -> None:
 
 
 def remove_plain(name: str, *, dir_fd: int) -> None:
-    """Remove a name from a directory, and not what it may lead to. Again: does nothing."""
+    """Remove a name from a directory, if it is there, and not what it may lead to."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=dir_fd)
 

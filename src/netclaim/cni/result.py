@@ -3,11 +3,12 @@
 Promise: one type, the form of CNI 1.1.0, for every version read; addresses are in canonical form
 however the plugin wrote them. Written as 1.0.0 or 1.1.0 nothing is lost, as 0.3.0 to 0.4.0 only
 what those cannot hold (an interface's mtu, socketPath and pciID).
-Limit: keys outside the specification are dropped. 0.1.0 and 0.2.0 are read, never written: they
-have no place for interfaces.
+Limit: keys outside the specification are dropped. 0.1.0 and 0.2.0 have no place for interfaces, and
+one address of each family.
 """
 
 import ipaddress
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -18,7 +19,6 @@ from netclaim.cni.errors import BadResultError
 from netclaim.cni.version import CHAINING, SPEC_VERSIONS, at_least
 
 KEPT: Final = 1024  # addresses; the same ones pass by many times in a call, and in the next
-_KEYS_BEFORE_1 = ("name", "mac", "sandbox")  # of an interface
 
 
 @lru_cache(maxsize=KEPT)
@@ -108,17 +108,38 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True):
     routes: tuple[Route, ...] = ()
     dns: DNS = DNS()
 
+    def within(self, version: str) -> "Result":
+        """Return what a result of this CNI version can hold."""
+        if at_least(version, "1.0.0"):
+            return self
+        if at_least(version, CHAINING):
+            links = tuple(
+                Interface(link.name, link.mac, sandbox=link.sandbox) for link in self.interfaces
+            )
+            return msgspec.structs.replace(self, interfaces=links)
+        families = list(_families(self))
+        return Result(
+            ips=tuple(IPConfig(ip.address, ip.gateway) for _, ip, _ in families),
+            routes=tuple(route for _, _, routes in families for route in routes),
+            dns=self.dns,
+        )
+
     def to_dict(self, version: str) -> dict[str, Any]:
         """Return the result as an object of this CNI version, or of 0.3.0 where it is older."""
-        written: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
-        written["cniVersion"] = version if at_least(version, CHAINING) else CHAINING
+        version = version if at_least(version, CHAINING) else CHAINING
+        written: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.within(version)))
+        written["cniVersion"] = version
         if not at_least(version, "1.0.0"):
-            for link in written.get("interfaces", ()):
-                for key in link.keys() - set(_KEYS_BEFORE_1):
-                    del link[key]
             for ip in written.get("ips", ()):
                 ip["version"] = "6" if ":" in ip["address"] else "4"
         return written
+
+    def printed(self, version: str) -> bytes:
+        """Return the result as a plugin prints it."""
+        written = self.to_dict(version) if at_least(version, CHAINING) else _in_02x(self, version)
+        if not written.get("dns"):
+            written.pop("dns", None)
+        return msgspec.json.encode(written)
 
     def network_data(self, ifname: str) -> NetworkData:
         """Return what the status shows of the interface that was asked for as `ifname`.
@@ -172,6 +193,23 @@ def _without_nulls(raw: Any) -> Any:
     if isinstance(raw, list):
         return [_without_nulls(value) for value in raw if value is not None]
     return raw
+
+
+def _families(result: Result) -> Iterator[tuple[str, IPConfig, tuple[Route, ...]]]:
+    """Yield what the oldest versions have of a result: an address of each family, its routes."""
+    for key, colon in (("ip4", False), ("ip6", True)):
+        ip = next((ip for ip in result.ips if (":" in ip.address) is colon), None)
+        if ip is not None:
+            yield key, ip, tuple(route for route in result.routes if (":" in route.dst) is colon)
+
+
+def _in_02x(result: Result, version: str) -> dict[str, Any]:
+    written: dict[str, Any] = {"cniVersion": version}
+    for key, ip, routes in _families(result):
+        written[key] = {"ip": ip.address} | ({"gateway": ip.gateway} if ip.gateway else {})
+        if routes:
+            written[key]["routes"] = routes
+    return written | {"dns": msgspec.to_builtins(result.dns)}
 
 
 def _from_02x(raw: dict[str, Any]) -> dict[str, Any]:

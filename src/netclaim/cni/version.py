@@ -1,6 +1,6 @@
 """The versions of the CNI specification, and their order.
 
-Promise: whoever holds a version that came from here can compare it and hand it to a plugin.
+Promise: a version that came from here can be compared, and passed to a plugin.
 Limit: knows published versions only; a plugin's own version is not its business.
 """
 

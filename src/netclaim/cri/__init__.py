@@ -1,7 +1,4 @@
-"""The container runtime's own interface (CRI), as far as a driver needs it beside the hooks.
-
-client: what the runtime is, which sandboxes there are, and how to have one stopped.
-"""
+"""The container runtime's own interface (CRI), as far as a driver needs it beside the hooks."""
 
 from netclaim.cri.client import (
     Condition,

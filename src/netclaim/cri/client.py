@@ -1,15 +1,15 @@
-"""A client of the container runtime: what it is, its sandboxes, one of them, have one stopped.
+"""A client of the container runtime: its version and status, its sandboxes, and stopping one.
 
 Promise: a call returns within its deadline; whatever goes wrong is a RuntimeCallError; a sandbox
-that is gone is no error. Each call opens a connection of its own: they are rare, and the runtime's
+that is gone is no error. Each call opens a connection of its own: calls are rare, and the runtime's
 socket comes and goes with it.
-Limit: asks for nothing that kubelet does not ask for, too, and makes nothing.
+Limit: this asks for nothing that kubelet does not ask for as well, and creates nothing.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from grpclib.client import Channel, UnaryUnaryMethod
@@ -19,29 +19,25 @@ from grpclib.exceptions import GRPCError, StreamTerminatedError
 from netclaim.cri import runtime_pb2 as pb
 from netclaim.errors import PeerError
 
-__all__ = [
-    "Condition",
-    "CriClient",
-    "NoRuntimeError",
-    "RuntimeCallError",
-    "RuntimeStatus",
-    "Sandbox",
-    "SandboxStatus",
-    "Version",
-]
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
 
 SERVICE: Final = f"/{pb.DESCRIPTOR.services_by_name['RuntimeService'].full_name}"
-LOOK_S: Final = 10.0  # answered from the runtime's memory
+LOOK_S: Final = 10.0  # the runtime answers from its memory
 # Stopping ends the pod's containers and its network, by programs; kubelet gives it four minutes.
 STOP_S: Final = 60.0
 
 
 class RuntimeCallError(PeerError):
-    """A call to the container runtime that brought no answer."""
+    """A call to the container runtime brought no answer."""
 
 
 class NoRuntimeError(RuntimeCallError):
-    """No container runtime can be asked on this node: there is no socket."""
+    """No container runtime can be asked on this node, because there is no socket."""
+
+
+class _NotFoundError(RuntimeCallError):
+    """The runtime does not have the object that a call names."""
 
 
 class Sandbox(msgspec.Struct, frozen=True):
@@ -55,7 +51,7 @@ class Sandbox(msgspec.Struct, frozen=True):
 
 
 class SandboxStatus(msgspec.Struct, frozen=True):
-    """One sandbox, looked at; `netns` is its network namespace, if the runtime says."""
+    """The state of one sandbox; `netns` is its network namespace, if the runtime reports it."""
 
     ready: bool
     on_host_network: bool
@@ -63,14 +59,14 @@ class SandboxStatus(msgspec.Struct, frozen=True):
 
 
 class Version(msgspec.Struct, frozen=True):
-    """What the runtime is, such as `containerd` and `v2.3.4`."""
+    """The runtime's name and version, for example `containerd` and `v2.3.4`."""
 
     name: str
     version: str
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """What the runtime says of itself, such as `NetworkReady`."""
+    """A condition that the runtime reports of itself, for example `NetworkReady`."""
 
     type: str
     holds: bool
@@ -79,34 +75,24 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 class RuntimeStatus(msgspec.Struct, frozen=True):
-    """The runtime's conditions, and what it says of its configuration, in its own form."""
+    """The runtime's conditions, and its description of its configuration, in its own form."""
 
     conditions: tuple[Condition, ...]
     info: Mapping[str, str]
 
 
 class CriClient:
-    """The runtime behind a socket; the first of `sockets` that exists."""
+    """The runtime behind the first of `sockets` that exists."""
 
     def __init__(self, sockets: Sequence[Path]) -> None:
         self._sockets = tuple(sockets)
 
     async def version(self) -> Version:
-        """What runtime this is."""
-        async with self._channel("Version") as channel:
-            method = UnaryUnaryMethod(
-                channel, f"{SERVICE}/Version", pb.VersionRequest, pb.VersionResponse
-            )
-            answer = await method(pb.VersionRequest(), timeout=LOOK_S)
+        answer = await self._call("Version", pb.VersionRequest(), pb.VersionResponse)
         return Version(name=answer.runtime_name, version=answer.runtime_version)
 
     async def runtime_status(self) -> RuntimeStatus:
-        """How the runtime is, and how it is configured."""
-        async with self._channel("Status") as channel:
-            method = UnaryUnaryMethod(
-                channel, f"{SERVICE}/Status", pb.StatusRequest, pb.StatusResponse
-            )
-            answer = await method(pb.StatusRequest(verbose=True), timeout=LOOK_S)
+        answer = await self._call("Status", pb.StatusRequest(verbose=True), pb.StatusResponse)
         return RuntimeStatus(
             conditions=tuple(
                 Condition(
@@ -118,15 +104,10 @@ class CriClient:
         )
 
     async def list(self) -> tuple[Sandbox, ...]:
-        """All sandboxes, ended ones too."""
-        async with self._channel("ListPodSandbox") as channel:
-            method = UnaryUnaryMethod(
-                channel,
-                f"{SERVICE}/ListPodSandbox",
-                pb.ListPodSandboxRequest,
-                pb.ListPodSandboxResponse,
-            )
-            answer = await method(pb.ListPodSandboxRequest(), timeout=LOOK_S)
+        """List all sandboxes, also those that have ended."""
+        answer = await self._call(
+            "ListPodSandbox", pb.ListPodSandboxRequest(), pb.ListPodSandboxResponse
+        )
         return tuple(
             Sandbox(
                 id=each.id,
@@ -139,21 +120,12 @@ class CriClient:
         )
 
     async def status(self, sandbox_id: str) -> SandboxStatus | None:
-        """One sandbox as it is now; None if there is none of that id."""
-        async with self._channel("PodSandboxStatus") as channel:
-            method = UnaryUnaryMethod(
-                channel,
-                f"{SERVICE}/PodSandboxStatus",
-                pb.PodSandboxStatusRequest,
-                pb.PodSandboxStatusResponse,
-            )
-            request = pb.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id, verbose=True)
-            try:
-                answer = await method(request, timeout=LOOK_S)
-            except GRPCError as error:
-                if error.status is Status.NOT_FOUND:
-                    return None
-                raise
+        """Return the state of a sandbox; None if no sandbox has that id."""
+        request = pb.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id, verbose=True)
+        try:
+            answer = await self._call("PodSandboxStatus", request, pb.PodSandboxStatusResponse)
+        except _NotFoundError:
+            return None
         status = answer.status
         return SandboxStatus(
             ready=status.state == pb.SANDBOX_READY,
@@ -162,25 +134,21 @@ class CriClient:
         )
 
     async def stop(self, sandbox_id: str) -> None:
-        """End a sandbox and all its containers; kubelet makes a new one. Again: nothing."""
-        async with self._channel("StopPodSandbox") as channel:
-            method = UnaryUnaryMethod(
-                channel,
-                f"{SERVICE}/StopPodSandbox",
-                pb.StopPodSandboxRequest,
-                pb.StopPodSandboxResponse,
-            )
-            await method(pb.StopPodSandboxRequest(pod_sandbox_id=sandbox_id), timeout=STOP_S)
+        """End a sandbox and all its containers; kubelet makes a new one. May be called twice."""
+        request = pb.StopPodSandboxRequest(pod_sandbox_id=sandbox_id)
+        await self._call("StopPodSandbox", request, pb.StopPodSandboxResponse, timeout_s=STOP_S)
 
-    @asynccontextmanager
-    async def _channel(self, call: str) -> AsyncIterator[Channel]:
+    async def _call(
+        self, name: str, request: Request, answer: type[Answer], *, timeout_s: float = LOOK_S
+    ) -> Answer:
         path = next((each for each in self._sockets if each.exists()), None)
         if path is None:
             tried = ", ".join(map(str, self._sockets)) or "none given"
-            raise NoRuntimeError(f"{call}: no socket of the container runtime exists ({tried})")
-        with _call_errors(call):
+            raise NoRuntimeError(f"{name}: no socket of the container runtime exists ({tried})")
+        with _call_errors(name):
             async with Channel(path=str(path)) as channel:
-                yield channel
+                method = UnaryUnaryMethod(channel, f"{SERVICE}/{name}", type(request), answer)
+                return await method(request, timeout=timeout_s)
 
 
 class _Namespace(msgspec.Struct):
@@ -197,7 +165,7 @@ class _Spec(msgspec.Struct):
 
 
 class _Info(msgspec.Struct):
-    """What containerd and CRI-O say of a sandbox beyond CRI: its OCI specification."""
+    """What containerd and CRI-O report of a sandbox beyond CRI: its OCI specification."""
 
     runtimeSpec: _Spec | None = None  # noqa: N815 (the wire's name)
 
@@ -216,6 +184,7 @@ def _call_errors(call: str) -> Iterator[None]:
     try:
         yield
     except GRPCError as error:
-        raise RuntimeCallError(f"{call}: {error.status.name}: {error.message}") from error
+        kind = _NotFoundError if error.status is Status.NOT_FOUND else RuntimeCallError
+        raise kind(f"{call}: {error.status.name}: {error.message}") from error
     except (OSError, StreamTerminatedError, TimeoutError) as error:
         raise RuntimeCallError(f"{call}: {str(error) or type(error).__name__}") from error

@@ -1,17 +1,15 @@
 """`netclaim doctor`: what keeps netclaim from working on a cluster or a node, and what to do.
 
-    finding            what a check is, and what it finds
-    registry, run      all checks there are; running them at the same time
-    examine            a cluster, a node, or both
-    cluster_sight      what the checks of a cluster look at, read once
-    cluster_*          the checks of a cluster
-    node_sight         what the checks of a node look at
-    node_*             the checks of a node
-    network_types      which CNI plugins networks name
-    shipped            the rights and policies that belong to this version
-    show               findings for people and for programs
-    support_*          the archive for maintainers, and what is left out of it
+    finding    what a check is, and what it finds
+    registry   all checks, in the order in which they are shown
+    examine    running the checks of a cluster, of a node, or of both
+    show       findings for people and for programs
+    releases   the releases of Kubernetes and containerd that decide what there is
 
-To add a check, write its function in one of the `cluster_*` or `node_*` modules; `registry` finds
-it there, and a test asks for its row in docs/doctor.md.
+    cluster    the checks of a cluster, and what they look at
+    node       the checks of a node, and what they look at
+    support    the archive for maintainers, and what is left out of it
+
+To add a check, write its function in a module of `cluster` or `node`. A test asks for its row in
+docs/doctor.md; a new module also has to be named in `registry`.
 """

@@ -5,32 +5,15 @@ do about it. `unknown` means that the check could not look, `skipped` that there
 at here; neither is a problem.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
-__all__ = [
-    "Check",
-    "Finding",
-    "Outcome",
-    "Result",
-    "Scope",
-    "check",
-    "counted",
-    "error",
-    "listed",
-    "ok",
-    "skipped",
-    "unknown",
-    "warning",
-]
-
 S = TypeVar("S")
 
 Scope: TypeAlias = Literal["cluster", "node"]
-SECONDS: Final = 30.0  # of a check; calls have shorter limits: 20 s for the API server's
-NAMES_SHOWN: Final = 5  # of objects that have the same problem: enough to know them by
+SECONDS: Final = 30.0  # for a check; single calls have shorter limits, 20 s to the API server
 
 
 class Outcome(StrEnum):
@@ -45,7 +28,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found; a line each."""
+    """What a check found, and what to do about it, in a line each."""
 
     outcome: Outcome
     found: str
@@ -58,7 +41,7 @@ class Check(Generic[S]):
 
     id: str
     title: str
-    why: str  # it matters
+    why: str  # why it matters
     look: Callable[[S], Awaitable[Finding]]
     seconds: float = SECONDS
 
@@ -73,11 +56,6 @@ class Result:
     why: str
     finding: Finding
     seconds: float
-
-    @property
-    def is_problem(self) -> bool:
-        """Whether somebody has to act."""
-        return self.finding.outcome in (Outcome.WARNING, Outcome.ERROR)
 
 
 def check(
@@ -96,37 +74,20 @@ def check(
 
 
 def ok(found: str) -> Finding:
-    """It is as it should be."""
     return Finding(Outcome.OK, found)
 
 
 def warning(found: str, remedy: str) -> Finding:
-    """It works, or only some claims are affected."""
     return Finding(Outcome.WARNING, found, remedy)
 
 
 def error(found: str, remedy: str) -> Finding:
-    """Claims fail because of it, or something is not protected."""
     return Finding(Outcome.ERROR, found, remedy)
 
 
 def unknown(found: str, remedy: str = "") -> Finding:
-    """It could not be looked at."""
     return Finding(Outcome.UNKNOWN, found, remedy)
 
 
 def skipped(found: str) -> Finding:
-    """There is nothing to look at."""
     return Finding(Outcome.SKIPPED, found)
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return some names in words, and how many more there are."""
-    shown = ", ".join(names[:NAMES_SHOWN])
-    more = len(names) - NAMES_SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown
-
-
-def counted(number: int, what: str) -> str:
-    """Return how many there are, in words."""
-    return f"{number} {what}{'' if number == 1 else 's'}"

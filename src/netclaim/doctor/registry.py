@@ -1,27 +1,16 @@
-"""All checks, in the order in which they are shown: as modules declare them, module by module."""
+"""All checks, in the order in which they are shown: module by module, as each declares them."""
 
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, Final
 
-from netclaim.doctor import (
-    cluster_access,
-    cluster_api,
-    cluster_driver,
-    cluster_nodes,
-    cluster_pods,
-    cluster_policies,
-    node_driver,
-    node_files,
-    node_kernel,
-    node_kubelet,
-    node_runtime,
-)
-from netclaim.doctor.cluster_sight import ClusterSight
+from netclaim.doctor.cluster import api_server, claims, devices, nodes, permissions, policies
+from netclaim.doctor.cluster import driver as cluster_driver
+from netclaim.doctor.cluster.sight import ClusterSight
 from netclaim.doctor.finding import Check
-from netclaim.doctor.node_sight import NodeSight
-
-__all__ = ["CLUSTER_CHECKS", "NODE_CHECKS"]
+from netclaim.doctor.node import cni, kernel, kubelet, runtime, system
+from netclaim.doctor.node import driver as node_driver
+from netclaim.doctor.node.sight import NodeSight
 
 
 def _declared(*modules: ModuleType) -> Iterator[Check[Any]]:
@@ -30,10 +19,8 @@ def _declared(*modules: ModuleType) -> Iterator[Check[Any]]:
 
 
 CLUSTER_CHECKS: Final[tuple[Check[ClusterSight], ...]] = tuple(
-    _declared(
-        cluster_api, cluster_nodes, cluster_access, cluster_policies, cluster_pods, cluster_driver
-    )
+    _declared(api_server, nodes, permissions, policies, cluster_driver, devices, claims)
 )
 NODE_CHECKS: Final[tuple[Check[NodeSight], ...]] = tuple(
-    _declared(node_driver, node_kubelet, node_runtime, node_files, node_kernel)
+    _declared(node_driver, kubelet, runtime, cni, kernel, system)
 )

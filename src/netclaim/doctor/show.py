@@ -1,7 +1,8 @@
 """Findings for people and for programs.
 
-For people: a line for each check, then the problems with what to do, the gravest last, where the
-eye is when the command has ended; then one line that sums up. Promise: the same findings in both.
+People see a line for each check; then the problems with what to do, the gravest last, because that
+is where the eye is when the command has ended; then one line that sums up. Programs get JSON.
+Promise: both have the same findings.
 """
 
 import json
@@ -11,12 +12,10 @@ from typing import Any, Final
 
 from netclaim import __version__
 from netclaim.doctor.finding import Outcome, Result
+from netclaim.plain_text import one_line
 from netclaim.screen import Screen
-from netclaim.screen.printable import one_line
 
-__all__ = ["as_json", "show", "summary"]
-
-GOOD: Final = {Outcome.ERROR: False}  # what is well is not to draw the eye
+GOOD: Final = {Outcome.ERROR: False}  # only errors have a colour, so that they draw the eye
 GRAVEST_LAST: Final = (Outcome.WARNING, Outcome.ERROR)
 WORDS: Final = {
     Outcome.ERROR: ("error", "errors"),
@@ -66,7 +65,6 @@ def _explain(each: Result, screen: Screen) -> None:
 
 
 def summary(results: Sequence[Result]) -> str:
-    """Count the outcomes in words."""
     counts = Counter(each.finding.outcome for each in results)
     parts = [
         f"{counts[outcome]} {one if counts[outcome] == 1 else several}"
@@ -77,7 +75,6 @@ def summary(results: Sequence[Result]) -> str:
 
 
 def as_json(looked_at: Sequence[str], results: Sequence[Result]) -> str:
-    """Return everything as one JSON object."""
     checks: list[dict[str, Any]] = [
         {
             "id": each.id,

@@ -1,9 +1,15 @@
-"""Why claims get their devices, or why not.
+"""`netclaim explain`: why claims get their devices, or why not.
 
-    files, cluster   what there is               world             what decides about claims
-    names, subject   what is asked about         answer            for each subject
-    cause, why       in words                    lines, show       a table, or JSON
-    hints            how to mend it              mistakes          in the parameters
+    world     the objects of files and clusters, as what decides about claims
+    names     how users name a kind
+    subject   what is asked about: pods, claims, templates
+    answer    the answer for each of them
+    cause     why nothing fits, in half a sentence
+    lines     a line for each device and node
+    why       why a device does not fit, in words, and how far it is from fitting
+    hints     what the author of a selector probably meant
+    mistakes  what `netclaim check` finds in what is explained
+    show      the answers on a screen, or as JSON
 
-Only looks, at files and at a cluster.
+It changes nothing, neither files nor a cluster.
 """

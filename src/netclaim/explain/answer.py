@@ -1,10 +1,10 @@
-"""The answer for each subject: it fits and where, it is allocated, or why it cannot be or may not.
+"""The answer for each subject: where it fits, what it was given, or why it cannot run.
 
-Subjects are asked one after the other, and pods take what they would get, as on a cluster; a pod
-goes where the fewest of them are. A claim by itself takes nothing, nor does a template, which is
-judged as if nothing else were asked about. Promise: every node and every device is in the answer,
-with all that is against it, the nearest miss first, all from one decision. Limit: another order of
-pods can have another outcome.
+Subjects are answered one after the other, and pods take what they would get, as on a cluster; a pod
+goes to the node with the fewest of them. A claim by itself takes nothing, nor does a template,
+which is judged as if nothing else were asked about. Promise: every node and every device is in the
+answer, with everything that is wrong with it, the nearest miss first, all from one decision. Limit:
+another order of pods can have another outcome.
 """
 
 from collections import Counter
@@ -25,12 +25,10 @@ from netclaim.allocator import (
 from netclaim.explain.cause import cause, stop
 from netclaim.explain.lines import Line, lines_of, node_line
 from netclaim.explain.subject import Subject
-from netclaim.explain.why import Teller
+from netclaim.explain.why import Wording
 from netclaim.explain.world import HOSTNAME, World
-from netclaim.manifests.objects import Key
-from netclaim.model.claim import JsonObject
-
-__all__ = ["Answer", "Outcome", "answer_all"]
+from netclaim.manifests.objects import ObjectKey
+from netclaim.model.api.claim import DeviceResult
 
 Outcome: TypeAlias = Literal["fits", "allocated", "cannot be allocated", "does not run"]
 
@@ -39,9 +37,9 @@ PLACES_SHOWN: Final = 3  # nodes in one line
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is to be said of a subject; `nearest` is the nearest miss, if a device is missing.
+    """What is reported about a subject; `nearest` is the nearest miss, if a device is missing.
 
-    `mistakes` are those that an API server refuses, or the driver once it is allocated.
+    `mistakes` are those that an API server refuses, or the driver once the claim is allocated.
     """
 
     subject: Subject
@@ -53,12 +51,11 @@ class Answer:
 
     @property
     def is_well(self) -> bool:
-        """Whether nothing stands against it."""
+        """Whether it can run."""
         return self.outcome in ("fits", "allocated") and not self.mistakes
 
     @property
     def summary(self) -> str:
-        """All of it in one line."""
         return f"{self.subject.title}: {self.said}"
 
 
@@ -72,23 +69,22 @@ def answer_all(world: World, subjects: Sequence[Subject]) -> tuple[Answer, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The state between subjects: what the pods among them have taken."""
+    """The state between subjects: what pods have taken so far."""
 
     world: World
     allocator: Allocator
-    teller: Teller  # sees the users as they become more
-    claims: dict[Key, Claim]
-    users: dict[Key, tuple[str, ...]]
+    wording: Wording  # sees the users as they become more
+    claims: dict[ObjectKey, Claim]
+    users: dict[ObjectKey, tuple[str, ...]]
     pods: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, world: World) -> "_Run":
-        """Begin with what there is."""
         users = dict(world.users)
         return cls(
             world,
             Allocator(world.slices, world.classes, Holders(world.claims.values())),
-            Teller.of(world.slices, users),
+            Wording.of(world.slices, users),
             dict(world.claims),
             users,
         )
@@ -98,9 +94,9 @@ class _Run:
         claims = self._asked(subject, 0)
         if subject.replicas == 0:
             return Answer(subject, "fits", "fits: no pods are requested")
-        if claims and not subject.lacks and all(claim.allocation for claim in claims):
-            told = "; ".join(map(self._allocated, claims))
-            return Answer(subject, "allocated", f"allocated: {told}")
+        if claims and not subject.lacks and all(claim.allocation is not None for claim in claims):
+            said = "; ".join(map(self._allocated, claims))
+            return Answer(subject, "allocated", f"allocated: {said}")
         if subject.bypasses_scheduler and not subject.lacks:
             return Answer(subject, "does not run", f"does not run: {_bypass(subject)}")
         nodes = [p.node for p in self.world.places if not subject.refuses(p)]
@@ -108,7 +104,7 @@ class _Run:
             return self._answer_each(subject, nodes)
         reports = self._explain(claims, nodes)
         where: Counter[str] = Counter()
-        told = ""
+        said = ""
         for number in range(subject.replicas):
             claims = self._asked(subject, number)
             decision = self._decide(claims, nodes)
@@ -116,8 +112,8 @@ class _Run:
                 reports = self._explain(claims, nodes) if number else reports
                 return self._refusal(subject, nodes, reports, _count(number, subject.replicas))
             where[self._take(subject, claims, decision)] += 1
-            told = _devices(decision) if subject.replicas == 1 else _spread(where)
-        return self._fit(subject, nodes, reports, told)
+            said = _devices(decision) if subject.replicas == 1 else _spread(where)
+        return self._fit(subject, nodes, reports, said)
 
     def _answer_each(self, subject: Subject, nodes: Sequence[Node]) -> Answer:
         """Answer for a pod on each of some nodes."""
@@ -136,7 +132,7 @@ class _Run:
         return self._refusal(subject, failed, reports, count, served=tuple(served))
 
     def _asked(self, subject: Subject, number: int) -> list[Claim]:
-        """Return the claims of one of several pods, each with what it has got by now."""
+        """Return the claims of one of several pods, each with what it has been given by now."""
         shared = [self.claims[_key(claim)] for claim in subject.claims]
         several = subject.replicas > 1 or subject.on_every_node
         tail = f"-{number}" if several else ""
@@ -152,15 +148,15 @@ class _Run:
         return [explain(self.allocator, claims, node) for node in nodes]
 
     def _take(self, subject: Subject, claims: Sequence[Claim], decision: Decision) -> str:
-        """Give a pod its node and its devices; returns the node. Only pods take anything."""
+        """Give a pod its node and its devices, and return the node; only pods take anything."""
         node = min(decision.placements, key=lambda name: self.pods[name])
         if subject.workload is None:
             return node
         self.pods[node] += 1
         for allocation in decision.placements[node].allocations():
-            self.allocator.holders.hold(allocation.claim, allocation.object)
+            self.allocator.holders.hold(allocation.claim, allocation.result)
             if allocation.claim in claims[: len(subject.claims)]:
-                given = replace(allocation.claim, allocation=allocation.object)
+                given = replace(allocation.claim, allocation=allocation.result)
                 self.claims[_key(given)] = given
         user = f"{subject.key.kind.lower()} {subject.key.name}"
         for key in map(_key, claims):
@@ -168,10 +164,10 @@ class _Run:
         return node
 
     def _fit(
-        self, subject: Subject, nodes: Sequence[Node], reports: Sequence[NodeReport], told: str
+        self, subject: Subject, nodes: Sequence[Node], reports: Sequence[NodeReport], said: str
     ) -> Answer:
         lines = sorted(self._lines(subject, nodes, reports), key=lambda line: line.distance)
-        return Answer(subject, "fits", f"{subject.made_from_it}fits{told}", tuple(lines))
+        return Answer(subject, "fits", f"{subject.made_from_it}fits{said}", tuple(lines))
 
     def _refusal(
         self,
@@ -182,7 +178,7 @@ class _Run:
         *,
         served: Sequence[str] = (),
     ) -> Answer:
-        """Say why a subject cannot be on these nodes; on the served ones it has its pod."""
+        """Say why a subject cannot be on these nodes; on the `served` ones it has a pod."""
         found = cause(subject, reports, self.world)
         stopped = stop(subject, reports, self.world)
         lines = self._lines(subject, nodes, reports, stopped)
@@ -208,25 +204,23 @@ class _Run:
         closed = [(place, subject.refuses(place)) for place in self.world.places]
         lines = [node_line(place.node.name, why) for place, why in closed if why]
         for node, report in zip(nodes, reports, strict=True):
-            lines += lines_of(report, node, self.allocator, self.teller, stop=stopped)
+            lines += lines_of(report, node, self.allocator, self.wording, stop=stopped)
         return lines
 
     def _allocated(self, claim: Claim) -> str:
-        given: JsonObject = claim.allocation or {}
-        results = (given.get("devices") or {}).get("results") or ()
+        results = claim.allocation.devices.results if claim.allocation is not None else ()
         names = ", ".join(map(_result, results)) or "no devices"
-        return f"{claim.name} has {names}{self.teller.users_of(claim)}"
+        return f"{claim.name} has {names}{self.wording.users_of(claim)}"
 
 
-def _key(claim: Claim) -> Key:
-    return Key("ResourceClaim", claim.namespace, claim.name)
+def _key(claim: Claim) -> ObjectKey:
+    return ObjectKey("ResourceClaim", claim.namespace, claim.name)
 
 
-def _result(result: JsonObject) -> str:
+def _result(result: DeviceResult) -> str:
     """Say which device a claim has, and how much of it."""
-    consumed = result.get("consumedCapacity") or {}
-    share = ", ".join(f"{name} {amount}" for name, amount in consumed.items())
-    return f"{result['pool']}/{result['device']}{f' ({share})' if share else ''}"
+    share = ", ".join(f"{name} {amount}" for name, amount in result.consumed_capacity.items())
+    return f"{result.pool}/{result.device}{f' ({share})' if share else ''}"
 
 
 def _bypass(subject: Subject) -> str:
@@ -245,12 +239,12 @@ def _count(fitting: int, pods: int) -> str:
 
 def _devices(decision: Decision) -> str:
     """Say which devices a subject would get, on which nodes."""
-    told = []
+    said = []
     for name, placement in list(decision.placements.items())[:PLACES_SHOWN]:
         picks = [pick.device.id.device for found in placement.found for pick in found.picks]
-        told.append(f"{name} ({', '.join(picks)})" if picks else name)
-    more = len(decision.placements) - len(told)
-    return f" on {', '.join(told)}{f' and {more} more nodes' if more else ''}"
+        said.append(f"{name} ({', '.join(picks)})" if picks else name)
+    more = len(decision.placements) - len(said)
+    return f" on {', '.join(said)}{f' and {more} more nodes' if more else ''}"
 
 
 def _spread(where: Counter[str]) -> str:

@@ -1,8 +1,8 @@
-"""Why a subject cannot be allocated, in half a sentence: what all nodes come to.
+"""Why a subject cannot be allocated, in half a sentence that sums up all nodes.
 
-Promise: the first thing that has to change, in the order in which a cluster meets it: what is
-missing, what fails the pod everywhere, then what the nodes lack; and which lines of the table show
-it, so that the nearest miss is one of them.
+Promise: it names the first thing that has to change, in the order in which a cluster meets it: what
+is missing, what fails the pod everywhere, then what the nodes lack. It also says which lines of the
+table show it, so that the nearest miss is one of them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,26 +10,23 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from netclaim.allocator import (
-    CounterShort,
-    DeviceId,
     Held,
     NoAnswer,
     NodeReport,
     Request,
     RequestReport,
+    Shortage,
     Tainted,
-    UsedUp,
 )
 from netclaim.explain.lines import Line
 from netclaim.explain.subject import Subject
 from netclaim.explain.why import place
 from netclaim.explain.world import World
 from netclaim.manifests.near import near
-
-__all__ = ["Cause", "cause", "stop"]
+from netclaim.model.api.ids import DeviceId
+from netclaim.screen.words import counted
 
 Shows: TypeAlias = Callable[[Line], bool]
-Used: TypeAlias = UsedUp | CounterShort
 
 
 def _no_line(line: Line) -> bool:  # noqa: ARG001 - what no device can change
@@ -58,7 +55,7 @@ def cause(subject: Subject, reports: Sequence[NodeReport], world: World) -> Caus
 
 
 def stop(subject: Subject, reports: Sequence[NodeReport], world: World) -> str:
-    """Say what fails the pod on every node, whatever devices each has; nothing if nothing does."""
+    """Say what fails the pod on every node, whatever devices it has; empty if nothing does."""
     found = (one.said for one in _stops(subject, reports, world) if one.said)
     return next(found, "")
 
@@ -117,14 +114,14 @@ def _unanswered(reports: Sequence[NodeReport]) -> Cause:
                 devices.setdefault(where, set()).add(one.device)
     concerned = frozenset(device for found in devices.values() for device in found)
     said = (
-        f"{where} for {_count(len(found), 'device')}, which fails the pod"
+        f"{where} for {counted(len(found), 'device')}, which fails the pod"
         for where, found in devices.items()
     )
     return Cause("; ".join(said), lambda line: line.device in concerned)
 
 
 def _shortage(reports: Sequence[NodeReport]) -> Cause:
-    """Say which request no node has enough devices for; nothing if each has a node."""
+    """Say for which request no node has enough devices; an empty cause if each has a node."""
     by_request: dict[tuple[str, str], list[RequestReport]] = {}
     for report in reports:
         for request in report.requests:
@@ -143,23 +140,20 @@ def _short(found: Sequence[RequestReport], *, nodes: int) -> str:
     name = f"request {request.full_name}"
     devices = {device.device for one in found for device in one.devices}
     if not devices:
-        return f"{name}: no device is published on {_count(nodes, 'node')}"
+        return f"{name}: no device is published on {counted(nodes, 'node')}"
     kept = {
         device.device
         for one in found
         for device in one.devices
-        if device.reasons and all(isinstance(why, Held | Tainted | Used) for why in device.reasons)
+        if device.reasons
+        and all(isinstance(why, Held | Tainted | Shortage) for why in device.reasons)
     }
     is_are = "is" if len(kept) == 1 else "are"
-    used = any(isinstance(why, Used) for one in found for d in one.devices for why in d.reasons)
+    used = any(isinstance(why, Shortage) for one in found for d in one.devices for why in d.reasons)
     how = "taken, used up or tainted" if used else "taken or tainted"
     taken = f"; {len(kept)} would fit, but {is_are} {how}" if kept else ""
     best = max(one.usable for one in found)
     if best:
         return f"{name} needs {request.count} devices on one node, and at most {best} fit{taken}"
-    tried = f"{_count(len(devices), 'device')} on {_count(nodes, 'node')}"
+    tried = f"{counted(len(devices), 'device')} on {counted(nodes, 'node')}"
     return f"{name}: none of {tried} fits{taken}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,7 +1,7 @@
 """What was probably meant: hints for typos in device selectors.
 
-Promise: a hint is given only where something nearby exists: an attribute, a domain, a value that
-this very device has. Limit: reads the author's text by patterns, so that an unusual way to write a
+Promise: a hint is given only where something similar exists: an attribute, a domain or a value of
+this very device. Limit: it reads the author's text by patterns, so that an unusual way to write a
 path gets no hint; what is false and why was found out before, by evaluation.
 """
 
@@ -14,8 +14,6 @@ from typing import Any, Final, TypeAlias
 
 from netclaim.allocator.cel.trace import Clause, Reading
 from netclaim.manifests.near import near
-
-__all__ = ["Known", "closeness", "field_hint", "hints", "mentions", "say_reading", "shorten"]
 
 # device.attributes["domain"].name, or ["name"], or only the domain
 ANY_PATH: Final = re.compile(
@@ -42,14 +40,13 @@ View: TypeAlias = Mapping[str, Any]  # a device as selectors see it
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The texts that devices have somewhere: what equals one of them is no typo."""
+    """The texts that any device has; one of them in a selector is not a typo."""
 
     exact: frozenset[str]
     plain: frozenset[str]  # without white space, in lower case
 
     @classmethod
     def of(cls, values: Iterable[str]) -> "Known":
-        """Collect texts."""
         exact = frozenset(values)
         return cls(exact, frozenset(map(_plain, exact)))
 
@@ -69,13 +66,13 @@ def hints(clause: Clause, view: View, known: Known) -> Iterator[str]:
 
 
 def field_hint(undefined: str) -> str:
-    """Return what a field that no device has may have been meant to be."""
+    """Return which field was probably meant by one that no device has."""
     close = near(undefined, FIELDS)
     return f'did you mean "{close}"?' if close else ""
 
 
 def closeness(clause: Clause) -> float:
-    """Return how near a false comparison is to being true: 0, not at all, to almost 1."""
+    """Return how near a false comparison is to being true, from 0 to almost 1."""
     best = 0.0
     for literal in _literals(clause):
         for reading in clause.readings:
@@ -93,7 +90,7 @@ def mentions(clause: Clause, values: Iterable[str]) -> bool:
 
 
 def shorten(clause: Clause) -> str:
-    """Return a clause with the last parts of its paths only, unless one of them leads nowhere."""
+    """Return a clause with only the last part of each path, unless a path leads nowhere."""
     if clause.outcome == "error":
         return clause.text
     return ANY_PATH.sub(lambda path: path["name"] or path["key"] or path[0], clause.text)
@@ -200,7 +197,7 @@ def _literals(clause: Clause) -> Sequence[str]:
 
 
 def _keys(value: str) -> list[str]:
-    """Return the keys of a map as it is written; the inner values may be more than JSON."""
+    """Return the keys of a map in CEL's notation, whose values may be more than JSON."""
     return re.findall(r'[{ ]"([^"]+)": ', value)
 
 
@@ -216,7 +213,7 @@ def _plain(text: str) -> str:
 
 
 def _similar(one: str, other: str) -> bool:
-    """Whether one may be a typo of the other; eth1 is none of eth0."""
+    """Whether one may be a typo of the other; eth1 is not a typo of eth0."""
     letters = [re.sub(r"\d", "", _plain(text)) for text in (one, other)]
     return letters[0] != letters[1] and _ratio(one, other) >= SIMILAR
 

@@ -1,26 +1,25 @@
-"""What is against each device and each node, a line for each.
+"""What is wrong with each device and each node, in a line for each.
 
-Promise: every device that a request was tried on has a line, also one that fits; a node has one
-where something is wrong with it as a whole. `fits` is said only on a node that the pod could be
-on; elsewhere a device with nothing against it says what else is missing. `distance` says how near a
-line is to fitting.
+Promise: every device that a request was tried on has a line, also one that fits; a node has a line
+if something is wrong with it as a whole. A device fits only on a node that can have the pod;
+elsewhere, the line of a device with which nothing is wrong says what else is missing. `distance`
+says how near a line is to fitting.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from netclaim.allocator import Allocator, DeviceId, Node, NodeReport, RequestReport, Room
-from netclaim.explain.why import Teller, distance
-
-__all__ = ["Line", "lines_of", "node_line"]
+from netclaim.allocator import Allocator, Node, NodeReport, RequestReport, Room
+from netclaim.explain.why import Wording, distance
+from netclaim.model.api.ids import DeviceId
 
 NO_DEVICE: Final = float("inf")  # a node as a whole comes after every device
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A device for a request of a claim, or a node as a whole, and what is against it."""
+    """A device for a request of a claim, or a node as a whole, and what is wrong with it."""
 
     node: str
     why: tuple[str, ...] = ()
@@ -30,7 +29,7 @@ class Line:
     request: str = ""
     distance: float = NO_DEVICE
     fails: bool = False  # it is about a request that the node cannot satisfy
-    but: str = ""  # nothing is against the device, and still the pod cannot have it here
+    but: str = ""  # why the pod cannot have a device with which nothing is wrong
     takes: tuple[str, ...] = ()  # how much of a shared device's capacities it would take
 
     @property
@@ -45,12 +44,11 @@ class Line:
 
 
 def node_line(node: str, *why: str, fails: bool = False) -> Line:
-    """Return the line of a node as a whole."""
     return Line(node, why, why, fails=fails)
 
 
 def lines_of(
-    report: NodeReport, node: Node, allocator: Allocator, teller: Teller, *, stop: str = ""
+    report: NodeReport, node: Node, allocator: Allocator, wording: Wording, *, stop: str = ""
 ) -> Iterator[Line]:
     """Yield the lines of a node and its devices; `stop` is what fails the pod everywhere."""
     pools = allocator.matcher.pools(node)
@@ -72,8 +70,8 @@ def lines_of(
             device = devices[one.device]
             yield Line(
                 report.node,
-                tuple(teller.tell(reason, device) for reason in one.reasons),
-                tuple(teller.tell_short(reason) for reason in one.reasons),
+                tuple(wording.say(reason, device) for reason in one.reasons),
+                tuple(wording.say_short(reason) for reason in one.reasons),
                 one.device,
                 str(request.claim),
                 request.request.full_name,
@@ -89,7 +87,7 @@ def _takes(room: Room) -> str:
 
 
 def _but(request: RequestReport, *, short: bool, node_fits: bool, stop: str) -> str:
-    """Say what is missing where a device has nothing against it."""
+    """Say what is missing where nothing is wrong with the device itself."""
     if short and request.request.mode == "All":
         return "matches, but another device that matches is not available"
     if short:

@@ -1,9 +1,10 @@
 """What is wrong with what is explained, in the words of `netclaim check`.
 
-A claim that fits is allocated whatever its parameters say, and only then refused by the driver on
-the node; what stands in a file may not even pass the API server. Promise: a line for each mistake,
-with file and line, or for a cluster's object with its name; doubts are left to `netclaim check`,
-apart from a driver's name that is nearly right. Limit: what a cluster has, its API server accepted.
+A claim that fits is allocated whatever its parameters are, and only then refused by the driver on
+the node; an API server may not even accept what is in a file. Promise: each mistake has a line,
+with file and line, or with the name of a cluster's object. Warnings are left to `netclaim check`,
+except for a driver's name that is nearly right. Limit: an object of a cluster is not checked again
+for what its API server has accepted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,18 +16,16 @@ from netclaim.check.references import check_pod
 from netclaim.explain.subject import Subject
 from netclaim.manifests.finding import Finding, Severity
 from netclaim.manifests.kinds import POD_SPECS
-from netclaim.manifests.objects import Index, Key, Object, inside
-
-__all__ = ["find_mistakes", "find_strays"]
+from netclaim.manifests.objects import Index, Object, ObjectKey, inside
 
 
 def find_mistakes(
     found: Iterable[Object], subjects: Sequence[Subject]
-) -> Mapping[Key, tuple[str, ...]]:
-    """Return the mistakes of each subject, a line each; of two objects of a name, the later's."""
+) -> Mapping[ObjectKey, tuple[str, ...]]:
+    """Return the mistakes of each subject; of two objects of one name, the later one counts."""
     wanted = {key for subject in subjects for key in (subject.key, *_named(subject))}
-    read: dict[Key, Object] = {}
-    refused: dict[Key, list[Finding]] = {}
+    read: dict[ObjectKey, Object] = {}
+    refused: dict[ObjectKey, list[Finding]] = {}
     for key, one in {one.key: one for one in found}.items():
         if key in wanted or key.kind == "DeviceClass":
             fitting = fitted(one).object
@@ -39,7 +38,7 @@ def find_mistakes(
 
 
 def find_strays(found: Iterable[Object], subjects: Sequence[Subject]) -> tuple[str, ...]:
-    """Return the mistakes of pods that are no subjects, perhaps only because of a mistake."""
+    """Return the mistakes of pods that are not subjects, perhaps because of these mistakes."""
     known = {subject.key for subject in subjects}
     strays = [one for one in found if one.kind in POD_SPECS and one.key not in known]
     return tuple(str(finding) for one in strays for finding in _refusals(one))
@@ -47,10 +46,10 @@ def find_strays(found: Iterable[Object], subjects: Sequence[Subject]) -> tuple[s
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """Everything that was read, to be judged together."""
+    """Everything that was read, for checking what belongs together."""
 
-    read: Mapping[Key, Object]
-    refused: Mapping[Key, Sequence[Finding]]
+    read: Mapping[ObjectKey, Object]
+    refused: Mapping[ObjectKey, Sequence[Finding]]
     index: Index
     drivers: frozenset[str]
 
@@ -76,7 +75,7 @@ class _Judge:
 
 
 def _refusals(one: Object) -> list[Finding]:
-    """List what an API server would refuse of a file's object, unless it is from a server."""
+    """List what an API server would refuse in a file's object, unless it came from a server."""
     if one.document is None or inside(one.object, ("metadata",)).get("uid"):
         return []
     return sorted(_errors(judged(one)[1]), key=lambda finding: finding.line)
@@ -86,19 +85,19 @@ def _errors(findings: Iterable[Finding]) -> list[Finding]:
     return [one for one in findings if one.severity is Severity.ERROR]
 
 
-def _used(subject: Subject) -> Iterator[Key]:
-    """Yield the claims of a subject, and the templates of those that are not made yet."""
+def _used(subject: Subject) -> Iterator[ObjectKey]:
+    """Yield the claims of a subject, and the templates of those that do not exist yet."""
     if subject.workload is None:
         yield subject.key
         return
     for use in subject.workload.uses:
         kind = "ResourceClaim" if use.claim else "ResourceClaimTemplate"
-        yield Key(kind, subject.key.namespace, use.claim or use.template)
+        yield ObjectKey(kind, subject.key.namespace, use.claim or use.template)
 
 
-def _named(subject: Subject) -> Iterator[Key]:
-    """Yield what a subject names, also the templates of claims that are made already."""
+def _named(subject: Subject) -> Iterator[ObjectKey]:
+    """Yield what a subject names, also the templates of claims that exist already."""
     yield from _used(subject)
     for use in subject.workload.uses if subject.workload is not None else ():
         if use.claim and use.template:
-            yield Key("ResourceClaimTemplate", subject.key.namespace, use.template)
+            yield ObjectKey("ResourceClaimTemplate", subject.key.namespace, use.template)

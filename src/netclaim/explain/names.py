@@ -1,14 +1,9 @@
-"""How users name a kind, as kubectl takes it: singular, plural, short, with its group.
-
-Values and one reader of them.
-"""
+"""How users name a kind, as for kubectl: singular, plural, short, with its group."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from netclaim.manifests.kinds import CLAIM_SPECS, POD_SPECS
-
-__all__ = ["KINDS", "kind_named"]
 
 SHORT: Final[Mapping[str, tuple[str, ...]]] = {
     "Pod": ("po",),

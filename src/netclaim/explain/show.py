@@ -1,7 +1,8 @@
 """Answers on a screen, or as JSON for tools.
 
-Promise: a summary first, then the nearest miss, the mistakes, and every device; the same words in
-both forms. Limit: a screen shows so many devices of a subject; JSON has them all.
+Promise: the summary comes first, then the nearest miss, the mistakes and every device, in the same
+words in both forms. Limit: a screen shows at most `LINES_MAX` devices of a subject; JSON has them
+all.
 """
 
 import json
@@ -11,8 +12,6 @@ from typing import Any, Final
 from netclaim.explain.answer import Answer
 from netclaim.explain.lines import Line
 from netclaim.screen import Screen
-
-__all__ = ["as_json", "show"]
 
 LINES_MAX: Final = 40  # of devices: about a screen; the nearest ones come first
 
@@ -59,8 +58,8 @@ def _why(line: Line) -> str:
 
 def as_json(answers: Sequence[Answer], strays: Sequence[str]) -> str:
     """Return the answers as JSON, and the mistakes that belong to none."""
-    told = {"answers": [_answer(one) for one in answers], "mistakes": list(strays)}
-    return json.dumps(told, indent=2, ensure_ascii=False)
+    shown = {"answers": [_answer(one) for one in answers], "mistakes": list(strays)}
+    return json.dumps(shown, indent=2)
 
 
 def _answer(answer: Answer) -> dict[str, Any]:

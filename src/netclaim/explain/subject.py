@@ -1,7 +1,7 @@
 """What `netclaim explain` is asked about: pods and what makes them, claims, templates.
 
-Promise: without a name, everything that needs devices once: a claim that a pod uses is explained
-with the pod. A name that nothing has is a RequestError that says what there is.
+Promise: without a name, it is everything that needs devices, once: a claim that a pod uses is
+explained with the pod. A name that nothing has is a RequestError that lists what exists.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -9,24 +9,21 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from netclaim.allocator import Claim
-from netclaim.allocator.extended import as_requests
+from netclaim.allocator.objects.extended import as_requests
 from netclaim.errors import RequestError
 from netclaim.explain.names import KINDS, kind_named
 from netclaim.explain.world import Place, Workload, World
-from netclaim.manifests.near import near
-from netclaim.manifests.objects import Key
-
-__all__ = ["Subject", "choose"]
+from netclaim.manifests.near import existing, near
+from netclaim.manifests.objects import ObjectKey
 
 CALLED: Final = {"ResourceClaim": "claim", "ResourceClaimTemplate": "template"}
-LISTED_MAX: Final = 10  # names in an error; more than that nobody reads
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Something that needs devices, `replicas` times; `lacks` is what it names and is not there."""
+    """Something that needs devices, `replicas` times; `lacks` is what is missing for that."""
 
-    key: Key
+    key: ObjectKey
     claims: tuple[Claim, ...] = ()  # that are there, and that all of its pods share
     made: tuple[Claim, ...] = ()  # that each pod gets from a template
     lacks: tuple[str, ...] = ()
@@ -56,16 +53,16 @@ class Subject:
 
     @property
     def bypasses_scheduler(self) -> bool:
-        """Whether its pods are given to a node, whose kubelet refuses claims without devices."""
+        """Whether its pods name their node, where kubelet refuses claims without devices."""
         return self.workload is not None and bool(self.workload.node_name)
 
     def refuses(self, place: Place) -> str:
-        """Say why it cannot be on a node, whatever devices that has; nothing if it can."""
+        """Say why it cannot be on a node, whatever devices that has; an empty text if it can."""
         return self.workload.refuses(place) if self.workload else ""
 
 
 def choose(
-    world: World, name: str, namespace: str, *, among: Callable[[Key], bool]
+    world: World, name: str, namespace: str, *, among: Callable[[ObjectKey], bool]
 ) -> tuple[Subject, ...]:
     """Return what a name means, or everything that needs devices, in a namespace or in all."""
     keys = [
@@ -81,7 +78,7 @@ def choose(
     return tuple(_subject(world, key) for key in chosen)
 
 
-def _named(keys: list[Key], name: str, namespace: str) -> list[Key]:
+def _named(keys: list[ObjectKey], name: str, namespace: str) -> list[ObjectKey]:
     """Return what `NAME` or `KIND/NAME` means."""
     word, slash, rest = name.partition("/")
     kind = kind_named(word) if slash else ""
@@ -94,38 +91,28 @@ def _named(keys: list[Key], name: str, namespace: str) -> list[Key]:
     if not chosen:
         what = CALLED.get(kind, kind.lower()) or "pod or claim"
         where = f" in namespace {namespace}" if namespace else ""
-        raise RequestError(f'no {what} "{wanted}"{where}; {_there(wanted, possible)}')
+        there = existing(wanted, (key.name for key in possible))
+        raise RequestError(f'no {what} "{wanted}"{where}; {there}')
     return chosen
 
 
-def _there(wanted: str, keys: Iterable[Key]) -> str:
-    """Say what was probably meant, or what there is."""
-    names = sorted({key.name for key in keys})
-    close = near(wanted, names)
-    if close:
-        return f'did you mean "{close}"?'
-    listed = ", ".join(names[:LISTED_MAX])
-    more = f" and {len(names) - LISTED_MAX} more" if len(names) > LISTED_MAX else ""
-    return f"existing ones: {listed}{more}" if names else "there are none"
-
-
-def _used(world: World, keys: Iterable[Key]) -> Iterator[Key]:
+def _used(world: World, keys: Iterable[ObjectKey]) -> Iterator[ObjectKey]:
     """Yield the claims and templates that workloads use."""
     for key in keys:
         workload = world.workloads.get(key)
         for use in workload.uses if workload else ():
-            yield Key("ResourceClaim", key.namespace, use.claim)
-            yield Key("ResourceClaimTemplate", key.namespace, use.template)
+            yield ObjectKey("ResourceClaim", key.namespace, use.claim)
+            yield ObjectKey("ResourceClaimTemplate", key.namespace, use.template)
 
 
-def _idle(world: World, key: Key) -> bool:
+def _idle(world: World, key: ObjectKey) -> bool:
     workload = world.workloads.get(key)
     return workload is not None and (
         workload.over or not (workload.uses or _extended(world, workload))
     )
 
 
-def _subject(world: World, key: Key) -> Subject:
+def _subject(world: World, key: ObjectKey) -> Subject:
     if key.kind == "ResourceClaim":
         return Subject(key, claims=(world.claims[key],))
     if key.kind == "ResourceClaimTemplate":
@@ -135,8 +122,8 @@ def _subject(world: World, key: Key) -> Subject:
     made: list[Claim] = []
     lacks: list[str] = []
     for use in workload.uses:
-        claim = Key("ResourceClaim", key.namespace, use.claim)
-        template = Key("ResourceClaimTemplate", key.namespace, use.template)
+        claim = ObjectKey("ResourceClaim", key.namespace, use.claim)
+        template = ObjectKey("ResourceClaimTemplate", key.namespace, use.template)
         if claim in world.claims:
             claims.append(world.claims[claim])
         elif use.claim:
@@ -150,7 +137,7 @@ def _subject(world: World, key: Key) -> Subject:
 
 
 def _extended(world: World, workload: Workload) -> list[Claim]:
-    """Return the claim that the scheduler makes of extended resources which classes offer."""
+    """Return the claim that the scheduler makes for extended resources that classes offer."""
     wishes = [wish for wish in workload.wishes if wish.resource in world.offered]
     if not wishes:
         return []
@@ -160,7 +147,7 @@ def _extended(world: World, workload: Workload) -> list[Claim]:
     return [Claim.read({"metadata": metadata, "spec": {"devices": {"requests": requests}}})]
 
 
-def _lack(wanted: Key, there: Iterable[Key]) -> str:
+def _lack(wanted: ObjectKey, there: Iterable[ObjectKey]) -> str:
     close = near(wanted.name, (one.name for one in there if one.namespace == wanted.namespace))
     hint = f'; did you mean "{close}"?' if close else ""
     return f'{wanted.kind} "{wanted.name}" does not exist{hint}'

@@ -1,8 +1,8 @@
 """Why a device does not fit, in words, and how far it is from fitting.
 
 Promise: the words name the selector by its place in the manifest, the clause as its author wrote
-it, the value that it found, and what was probably meant. A smaller distance is a nearer miss; 0 is
-a device that fits.
+it, the value that it found, and what was probably meant. A smaller distance is a nearer miss; it is
+0 if the device fits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from netclaim.allocator import (
     Claim,
-    CounterShort,
     Device,
     Held,
     NoAnswer,
@@ -19,13 +18,13 @@ from netclaim.allocator import (
     NotSelected,
     Part,
     Reason,
+    Shortage,
     Slice,
     Tainted,
-    UsedUp,
 )
 from netclaim.allocator.cel import CelError
 from netclaim.allocator.cel.trace import Clause
-from netclaim.allocator.match import OwnedSelector
+from netclaim.allocator.search.match import OwnedSelector
 from netclaim.explain.hints import (
     Known,
     closeness,
@@ -35,9 +34,7 @@ from netclaim.explain.hints import (
     say_reading,
     shorten,
 )
-from netclaim.manifests.objects import Key
-
-__all__ = ["Teller", "distance", "place"]
+from netclaim.manifests.objects import ObjectKey
 
 # What each obstacle adds to the distance; a false clause adds 1, less what it is near to being true
 PARTS_SHOWN: Final = 2  # claims that have the rest, in a column
@@ -50,52 +47,50 @@ MENTIONED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Teller:
-    """Finds the words; knows who uses the claims, and every value that devices have."""
+class Wording:
+    """Says why devices do not fit; knows who uses the claims, and every value of any device."""
 
-    users: Mapping[Key, tuple[str, ...]]
+    users: Mapping[ObjectKey, tuple[str, ...]]
     known: Known
 
     @classmethod
-    def of(cls, slices: Iterable[Slice], users: Mapping[Key, tuple[str, ...]]) -> "Teller":
-        """Make one for all devices of some slices."""
+    def of(cls, slices: Iterable[Slice], users: Mapping[ObjectKey, tuple[str, ...]]) -> "Wording":
         return cls(users, Known.of(value for one in slices for value in _values(one)))
 
-    def tell(self, reason: Reason, device: Device) -> str:
-        """Say why a device does not fit."""
+    def say(self, reason: Reason, device: Device) -> str:
         match reason:
             case NotSelected(selector=selector, clauses=clauses):
-                told = "; ".join(self._clause(clause, device) for clause in clauses)
-                return f"{place(selector)} is false: {told or selector.expression}"
+                said = "; ".join(self._clause(clause, device) for clause in clauses)
+                return f"{place(selector)} is false: {said or selector.expression}"
             case NoAnswer(selector=selector, error=error, clauses=clauses, undefined=undefined):
-                told = "; ".join(self._clause(clause, device) for clause in clauses)
+                said = "; ".join(self._clause(clause, device) for clause in clauses)
                 hint = field_hint(undefined)
-                return f"{place(selector)} has no value: {told or _joined((error, hint))}"
+                return f"{place(selector)} has no value: {said or _joined((error, hint))}"
             case Held(claim=claim):
                 return f"{reason}{self.users_of(claim)}"
-            case UsedUp() | CounterShort():
-                return "; ".join([f"{reason.need}, {reason.left}", *self._parts(reason.parts)])
+            case Shortage(parts=parts):
+                return reason.said(self._parts(parts))
         return str(reason)
 
-    def tell_short(self, reason: Reason) -> str:
-        """Say the same in a column beside others: no hints, and paths by their last parts."""
-        if isinstance(reason, UsedUp | CounterShort):
-            return "; ".join([f"{reason.need}, {reason.left}", *_few(map(str, reason.parts))])
+    def say_short(self, reason: Reason) -> str:
+        """Say the same for a column of a table: without hints, and paths by their last parts."""
+        if isinstance(reason, Shortage):
+            return reason.said(_few(map(str, reason.parts)))
         if not isinstance(reason, NotSelected | NoAnswer):
             return str(reason)
         unexplained = reason.error if isinstance(reason, NoAnswer) else "is false"
-        told = "; ".join(map(_short, reason.clauses)) or unexplained
+        said = "; ".join(map(_short, reason.clauses)) or unexplained
         owner = "class " if reason.selector.of_class else ""
-        return f"{owner}selectors[{reason.selector.number}]: {told}"
+        return f"{owner}selectors[{reason.selector.number}]: {said}"
 
     def _parts(self, parts: Iterable[Part]) -> Iterator[str]:
-        """Say who has what, whoever has most first."""
+        """Say who has what, beginning with the claim that has most."""
         for part in sorted(parts, key=lambda part: part.amount, reverse=True):
             yield part.said(self.users_of(part.claim) if part.claim is not None else "")
 
     def users_of(self, claim: Claim) -> str:
-        """Say for whom a claim is reserved; nothing if for nobody."""
-        users = self.users.get(Key("ResourceClaim", claim.namespace, claim.name), ())
+        """Say for whom a claim is reserved; an empty text if for nobody."""
+        users = self.users.get(ObjectKey("ResourceClaim", claim.namespace, claim.name), ())
         return f", which {' and '.join(users)} use{'s' * (len(users) == 1)}" if users else ""
 
     def _clause(self, clause: Clause, device: Device) -> str:
@@ -128,7 +123,7 @@ def _weight(reason: Reason, device: Device) -> float:
             values = [str(value) for _, value in device.attributes.values()]
             meant = MENTIONED * sum(mentions(clause, values) for clause in clauses)
             return (len(clauses) or 1) - meant
-        case Held() | Tainted() | UsedUp() | CounterShort():
+        case Held() | Tainted() | Shortage():
             return TAKEN
         case NotHere():
             return OTHER_NODE

@@ -1,9 +1,9 @@
-"""The objects of a cluster or of files, read into what decides about claims.
+"""The objects of a cluster or of files, as what decides about claims.
 
-Promise: frozen values; an object that is not what its kind says is a RequestError, with file and
-line where it has them. Nodes that no Node object describes, but slices name, are there with no
-labels but their name. Limit: of a pod's wishes for a node, nodeSelector, required node affinity
-and tolerations.
+Promise: all values are frozen; an object that is not what its kind says is a RequestError, with
+file and line if it is from a file. A node that slices name, but no Node object describes, has no
+label but its name. Limit: of what a pod requires of its node, it reads nodeSelector, required node
+affinity and tolerations.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,29 +13,24 @@ from typing import Any, Final, TypeVar
 from netclaim.allocator import (
     AllocationError,
     Claim,
-    DeviceClass,
     Node,
     Slice,
-    TaintRule,
-    Toleration,
     with_rules,
 )
-from netclaim.allocator.extended import Wish, extended_resources, offered
-from netclaim.allocator.node import selector_matches
+from netclaim.allocator.objects.extended import Wish, extended_resources, offered
+from netclaim.allocator.objects.node import required_affinity, selector_matches
 from netclaim.errors import RequestError
 from netclaim.manifests.kinds import GROUP, POD_SPECS, SCALED
-from netclaim.manifests.objects import Key, Object
-from netclaim.model.claim import JsonObject
-from netclaim.model.device import Taint
-
-__all__ = ["HOSTNAME", "Place", "Use", "Workload", "World", "read_world"]
+from netclaim.manifests.objects import Object, ObjectKey
+from netclaim.model.api.base import JsonObject
+from netclaim.model.api.claim import ResourceClaim
+from netclaim.model.api.device_class import DeviceClass
+from netclaim.model.api.taint import KEEPS_AWAY, DeviceTaintRule, Taint, Toleration
+from netclaim.model.pod import ENDED
 
 T = TypeVar("T")
 
 HOSTNAME: Final = "kubernetes.io/hostname"  # kubelet gives every node this label, with its name
-OVER: Final = ("Succeeded", "Failed")  # phases of pods that need no devices any more
-REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-KEEPS_PODS_AWAY: Final = ("NoSchedule", "NoExecute")
 # What the DaemonSet controller adds to each of its pods.
 DAEMON_TOLERATIONS: Final = tuple(
     Toleration(key=f"node.kubernetes.io/{name}", operator="Exists", value="", effect=effect)
@@ -72,7 +67,7 @@ class Place:
 class Workload:
     """A pod, or what makes pods that are all alike."""
 
-    key: Key
+    key: ObjectKey
     uses: tuple[Use, ...]
     replicas: int = 1  # at a time
     on_every_node: bool = False  # one pod for each node that takes it, whatever `replicas` says
@@ -84,7 +79,7 @@ class Workload:
     wishes: tuple[Wish, ...] = ()  # for extended resources, unless a claim was made of them
 
     def refuses(self, place: Place) -> str:
-        """Say why its pods cannot be on a node, whatever devices that has; nothing if they can."""
+        """Say why its pods cannot be on a node, whatever devices that has; empty if they can."""
         for label, value in (self.node_selector or {}).items():
             if place.node.labels.get(label) != value:
                 return f"the node does not have the label {label}={value} of nodeSelector"
@@ -109,15 +104,15 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Everything that decides; claims, templates and workloads by what they are called."""
+    """Everything that decides about claims; claims, templates and workloads are by their names."""
 
     slices: tuple[Slice, ...]
     classes: tuple[DeviceClass, ...]
     places: tuple[Place, ...]
-    claims: Mapping[Key, Claim]
-    templates: Mapping[Key, Claim]  # each as a claim of its name
-    workloads: Mapping[Key, Workload]
-    users: Mapping[Key, tuple[str, ...]]  # for whom claims are reserved
+    claims: Mapping[ObjectKey, Claim]
+    templates: Mapping[ObjectKey, Claim]  # each as a claim of its name
+    workloads: Mapping[ObjectKey, Workload]
+    users: Mapping[ObjectKey, tuple[str, ...]]  # for whom claims are reserved
     offered: Mapping[str, str]  # extended resources, with the class of each
 
 
@@ -125,21 +120,22 @@ def read_world(found: Iterable[Object]) -> World:
     """Read objects; of two with the same name, the later one counts."""
     by_key = {one.key: one for one in found if one.is_known or _is_rule(one)}
 
-    def read(kind: str, reader: Callable[[Mapping[str, Any]], T]) -> dict[Key, T]:
+    def read(kind: str, reader: Callable[[Mapping[str, Any]], T]) -> dict[ObjectKey, T]:
         return {key: _read(one, reader) for key, one in by_key.items() if key.kind == kind}
 
-    rules = read("DeviceTaintRule", TaintRule.read).values()
+    rules = read("DeviceTaintRule", DeviceTaintRule.read).values()
     slices = tuple(with_rules(read("ResourceSlice", Slice.read).values(), rules))
+    classes = tuple(read("DeviceClass", DeviceClass.read).values())
     workloads = {key: one for kind in POD_SPECS for key, one in read(kind, _workload).items()}
     return World(
         slices=slices,
-        classes=tuple(read("DeviceClass", DeviceClass.read).values()),
+        classes=classes,
         places=tuple(_places(read("Node", _place).values(), slices)),
         claims=read("ResourceClaim", Claim.read),
         templates=read("ResourceClaimTemplate", _template),
         workloads=workloads,
         users=read("ResourceClaim", _users),
-        offered=offered(one.object for key, one in by_key.items() if key.kind == "DeviceClass"),
+        offered=offered(classes),
     )
 
 
@@ -164,7 +160,7 @@ def _read(found: Object, reader: Callable[[Mapping[str, Any]], T]) -> T:
 
 
 def _places(known: Iterable[Place], slices: Iterable[Slice]) -> Iterable[Place]:
-    """Yield the nodes, also those that only slices name."""
+    """Yield the nodes, including those that only slices name."""
     names = set()
     for place in known:
         names.add(place.node.name)
@@ -177,23 +173,20 @@ def _places(known: Iterable[Place], slices: Iterable[Slice]) -> Iterable[Place]:
 
 def _place(obj: Mapping[str, Any]) -> Place:
     spec = obj.get("spec") or {}
-    taints = tuple(
-        Taint(key=taint["key"], effect=taint["effect"], value=taint.get("value") or "")
-        for taint in spec.get("taints") or ()
-        if taint["effect"] in KEEPS_PODS_AWAY
-    )
-    return Place(Node.read(obj), taints, bool(spec.get("unschedulable")))
+    taints = map(Taint.read, spec.get("taints") or ())
+    kept = tuple(taint for taint in taints if taint.effect in KEEPS_AWAY)
+    return Place(Node.read(obj), kept, bool(spec.get("unschedulable")))
 
 
 def _template(obj: Mapping[str, Any]) -> Claim:
     meta = obj["metadata"]
-    named = {"name": meta["name"], "namespace": meta.get("namespace")}
-    return Claim.read({"metadata": named, "spec": obj["spec"].get("spec")})
+    named = {"name": meta["name"], "namespace": meta.get("namespace") or ""}
+    return Claim.read({"metadata": named, "spec": obj["spec"].get("spec") or {}})
 
 
 def _users(obj: Mapping[str, Any]) -> tuple[str, ...]:
-    reserved = (obj.get("status") or {}).get("reservedFor") or ()
-    return tuple(f"{one['resource'].removesuffix('s')} {one['name']}" for one in reserved)
+    reserved = ResourceClaim.read(obj).status.reserved_for
+    return tuple(f"{one.resource.removesuffix('s')} {one.name}" for one in reserved)
 
 
 def _workload(obj: Mapping[str, Any]) -> Workload:
@@ -207,7 +200,6 @@ def _workload(obj: Mapping[str, Any]) -> Workload:
         for one in (status.get("resourceClaimStatuses") or () if kind == "Pod" else ())
     }
     tolerations = tuple(Toleration.read(one) for one in spec.get("tolerations") or ())
-    affinity = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED)
     uses = [_use(one, made) for one in spec.get("resourceClaims") or ()]
     extended = (status.get("extendedResourceClaimStatus") or {}).get("resourceClaimName") or ""
     if extended:
@@ -217,10 +209,10 @@ def _workload(obj: Mapping[str, Any]) -> Workload:
         uses=tuple(uses),
         replicas=_replicas(obj),
         on_every_node=kind == "DaemonSet",
-        over=kind == "Pod" and status.get("phase") in OVER,
+        over=kind == "Pod" and status.get("phase") in ENDED,
         node_name=spec.get("nodeName") or "",
         node_selector=dict(spec.get("nodeSelector") or {}),
-        node_affinity=affinity,
+        node_affinity=required_affinity(spec),
         tolerations=(*tolerations, *(DAEMON_TOLERATIONS if kind == "DaemonSet" else ())),
         wishes=() if extended else tuple(wish for wish in extended_resources(spec) if wish.amount),
     )

@@ -18,26 +18,28 @@ network namespace (`NetworkDriver`). The framework owns everything else, and pro
   container is held, for `--attach-timeout` at most.
 * **Retries.** PeerError is retried with back-off: within kubelet's budget for `prepare`, by kubelet
   making a new sandbox for `attach` and for a `prepare` that raised LaterError. RequestError and
-  HostError are not retried; they are shown to whoever must act. `detach` is retried whatever it
-  raises: for ten minutes, or if nothing was attached for twenty seconds; then it is given up, with
-  an event at the claim.
+  HostError are not retried; they are shown where the one who must act looks. `detach` is retried
+  after any error: for ten minutes, or, if nothing was attached, for twenty seconds; then it is
+  given up, with an event at the claim.
 * **Garbage collection.** A minute after the start and every ten minutes the driver is asked what
-  it has on the node that no pod or claim explains, and has it removed. Nothing is removed because
-  the runtime or the API server could not be asked.
+  it has on the node that belongs to no pod or claim, and then to remove it. Nothing is removed
+  because the runtime or the API server could not be asked.
 * **Exclusive means exclusive.** A device in use by another claim is not prepared again, unless
-  both are shares of it or one has admin access; a driver may know better (`excludes`).
+  both are shares of it or one has admin access; a driver may know better (`holds`).
 
 Every method may be called again after a crash, with the same argument, for work that was already
-done; each says what that second call must do.
+done; where it matters, the method says what the second call must do.
 """
 
 import abc
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from prometheus_client.registry import Collector
 
 from netclaim.errors import NetclaimError, PeerError
-from netclaim.model.attachment import Attachment
+from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.claim import AllocatedDevice, Claim
 from netclaim.model.counter import CounterSet
 from netclaim.model.device import Device
@@ -46,7 +48,16 @@ from netclaim.model.node import NodeFacts
 from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox
 
-__all__ = ["Driver", "LaterError", "NetworkDriver", "NotBegunError", "UnfitError"]
+Offer: TypeAlias = tuple[Device | CounterSet, ...]
+"""All devices of a node, and the sets of counters that they draw from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Something that a claim holds of a node: the whole of it, or a part beside others."""
+
+    thing: tuple[str, ...]
+    whole: bool = True
 
 
 class NotBegunError(NetclaimError):
@@ -61,13 +72,13 @@ class LaterError(NetclaimError):
 
     Mixed into an error that `prepare` of a network driver raises. Kubelet would try a claim that
     failed again only after a minute or more, a sandbox after seconds, and at once when the device
-    becomes healthy. So it is told that the claim is prepared, and the sandbox is refused until
+    becomes healthy. So the answer is that the claim is prepared, and the sandbox is refused until
     `prepare` succeeds. Not for plans that edit containers: those have to be known by then.
     """
 
 
 class UnfitError(NetclaimError):
-    """This node cannot serve a network that an admin wrote, for whichever claim.
+    """This node cannot serve a network that an admin wrote, for any claim.
 
     Mixed into an error that `preflight` raises; the device is then kept from other claims for a
     while. Not for what a claim's author wrote: that would let one tenant keep links from others.
@@ -94,40 +105,38 @@ class Driver(abc.ABC):
     attributes as published and, of network devices, their interfaces."""
 
     node_age_s: float | None = None
-    """How old what is known of the node may become, in seconds; None: for as long as it likes."""
+    """How old what is known of the node may become, in seconds; None if that does not matter."""
 
     def learn_node(self, node: NodeFacts) -> None:  # noqa: B027 (most need not know)
-        """Hear what the API server says of the node, before anything else is called.
+        """Learn what the API server says of the node, before anything else is called.
 
-        Again: after each start of the driver, and when something of it has changed; how soon, is
-        for `node_age_s` to say.
+        Called after each start of the driver, and when something about the node has changed;
+        `node_age_s` says how soon.
         """
 
     def learn_dropped(self, fields: frozenset[str]) -> None:  # noqa: B027 (most need not know)
-        """Hear which fields of devices the API server drops: it lacks them, or their feature.
+        """Learn which fields of devices the API server drops: it lacks them, or their feature.
 
         Paths such as `allowMultipleAllocations`, `capacity.*.requestPolicy` and `taints`; an empty
         set says that it keeps everything. Called before the first devices are published, by what
-        the server makes of a slice that is not stored, and whenever that has become another. If
-        something is dropped, `discover` is begun anew after the call, and nothing that it yielded
-        before is published. May be called while other hooks run; must not block.
-
-        Again: all that is dropped now, and nothing else.
+        the server makes of a slice that is not stored, and whenever that has changed; each call
+        has all that is dropped now. If something is dropped, `discover` is begun anew after the
+        call, and nothing that it yielded before is published. May be called while other hooks run;
+        must not block.
         """
 
-    def excludes(self, one: AllocatedDevice, other: AllocatedDevice) -> bool:
-        """Whether two claims cannot hold these devices, both of this driver, at the same time.
+    def holds(self, device: AllocatedDevice) -> Sequence[Hold]:
+        """What a claim with this device holds; what one claim holds whole, no other can hold.
 
-        By itself: they are one device, neither has admin access, and they are not two shares.
-        Override it for devices that are parts of one thing. No I/O; must not block.
-
-        Again: the same.
+        By default: the device, whole unless the claim has a share of it, and that share. With admin
+        access nothing. Override it for devices that are parts of one thing. No I/O; must not block.
         """
-        if one.admin_access or other.admin_access:
-            return False
-        if (one.pool, one.device) != (other.pool, other.device):
-            return False
-        return None in {one.share_id, other.share_id} or one.share_id == other.share_id
+        if device.admin_access:
+            return ()
+        name = (device.pool, device.device)
+        if device.share_id is None:
+            return (Hold(name),)
+        return (Hold(name, whole=False), Hold((*name, device.share_id)))
 
     def collectors(self) -> Sequence[Collector]:
         """Metrics of the driver's own, by prometheus_client, to be served beside the framework's.
@@ -137,15 +146,14 @@ class Driver(abc.ABC):
         return ()
 
     @abc.abstractmethod
-    def discover(self) -> AsyncIterator[tuple[Device | CounterSet, ...]]:
+    def discover(self) -> AsyncIterator[Offer]:
         """Yield all devices of this node, and again all of them whenever something changed.
 
         Beside devices that draw from counters, the sets of counters they name are yielded.
         Names must be the same for the same device after a restart. Devices do not disappear
         because they are allocated. An iterator that ends means that nothing will change any more;
-        one that raises is started afresh with back-off.
-
-        Again: a new iterator, which begins with the devices as they are now.
+        one that raises is started afresh with back-off. Each call is a new iterator, which begins
+        with the devices as they are now.
         """
 
     @abc.abstractmethod
@@ -157,8 +165,8 @@ class Driver(abc.ABC):
         shows the message on the pod) and PeerError for what may pass. An error whose `device` is
         set is shown on that device; the claim's others say that they wait for it.
 
-        Again, after a crash before the plan was saved and after a reboot: must succeed and leave
-        the same state.
+        A second call, after a crash before the plan was saved or after a reboot, must succeed and
+        leave the same state.
         """
 
     async def preflight(self, claim: Claim) -> None:  # noqa: B027 (most offer no conditions)
@@ -166,39 +174,34 @@ class Driver(abc.ABC):
 
         Called for claims with devices that were offered with binding conditions. `claim` is as for
         `prepare`, as are the errors. Changes nothing: the pod may go elsewhere. Has 20 seconds.
-
-        Again: looks again.
         """
 
     @abc.abstractmethod
     async def unprepare(self, prepared: Prepared) -> None:
         """Undo `prepare`. No pod uses the claim any more; the claim object may be gone.
 
-        `prepared.plans` is empty when `prepare` failed or was cut off.
-
-        Again, or for something already undone: must succeed.
+        `prepared.plans` is empty when `prepare` failed or was cut off. Must succeed for what is
+        already undone.
         """
 
     async def leftovers(self, living: Living) -> Sequence[Leftover]:  # noqa: ARG002 (most have none)
-        """Find what the driver made on this node and nothing that lives explains. Removes nothing.
+        """Find what the driver made on this node and belongs to nothing that lives; remove nothing.
 
         Leave out what is younger than a minute: it may be of a call that is under way, or of a
         sandbox that the runtime does not list yet. Leave out what is not the driver's own.
-
-        Again: looks again.
         """
         return ()
 
     async def collect(self, leftover: Leftover) -> None:  # noqa: B027 (most find nothing)
         """Remove what `leftovers` found. What raises is found again in the next round.
 
-        Again, or for something already gone: must succeed.
+        Must succeed for what is already gone.
         """
 
     async def tell_living(self, living: Living) -> None:  # noqa: B027 (most need not tell)
-        """Pass on what lives to whoever keeps books of their own, such as plugins by CNI's GC.
+        """Pass on what lives to programs that keep records of their own, such as CNI's plugins.
 
-        Called after each round of collection. Again: the same.
+        Called after each round of collection.
         """
 
 
@@ -213,10 +216,17 @@ class NetworkDriver(Driver):
         pod's containers are held. Runs side by side with the pod's other devices.
         `pod.netns` is the path of a namespace that exists. On an error, or when cancelled, leave
         the rest to `detach`, which follows at once; not so after a NotBegunError, which says that
-        there is nothing to undo.
-
-        Again for the same plan and sandbox: only after a `detach` of it; a clean start.
+        there is nothing to undo. A second call for the same plan and sandbox comes only after a
+        `detach` of it, and starts from nothing.
         """
+
+    async def reattach(self, plan: Plan, pod: PodSandbox, had: Interface) -> Attachment:  # noqa: ARG002 (for those who can)
+        """As `attach`, for a running pod that lost its interface: it had this one before.
+
+        Give it the same addresses, if they are still to be had; others are better than none, and
+        the framework leaves an event about them. By default this is `attach`.
+        """
+        return await self.attach(plan, pod)
 
     @abc.abstractmethod
     async def detach(self, attachment: Attachment) -> None:
@@ -225,25 +235,30 @@ class NetworkDriver(Driver):
         `attachment.interface` is None when the attach failed, was cut off, or the process died in
         it; `attachment.pod.netns` is None when the namespace is gone, as after a reboot. Raise only
         when something is left that a later call can release: the framework keeps the attachment and
-        calls again.
-
-        Again, or for something already gone: must succeed.
+        calls again. Must succeed for what is already gone.
         """
 
     async def is_attached(self, attachment: Attachment) -> bool:  # noqa: ARG002 (for those who can)
-        """Whether the pod still has it. Asked when the device is no longer discovered.
+        """Whether the pod still has it.
 
-        If not, it is detached, the claim says so, and it is attached again as soon as that works.
-
-        Again: looks again.
+        Asked when the device is no longer discovered, and when the runtime has listed its pods. If
+        not, it is detached, the claim says so, and it is attached again as soon as that works.
+        Changes nothing; what a pod has lost of an interface that is there is for `mend`.
         """
         return True
+
+    async def mend(self, attachment: Attachment) -> None:
+        """Put right what an interface that is there may have lost since `attach`.
+
+        Called when `is_attached` has said that the pod has it. What cannot be put right is logged
+        and left for the next time; raise nothing for it.
+        """
 
     async def recall(self, plan: Plan, pod: PodSandbox) -> Attachment | None:  # noqa: ARG002
         """What was attached for a plan, by the driver's own records; None if they do not say so.
 
         Asked when the framework lost its own, of a pod that runs and whose claim does not report
-        it. Again: the same.
+        it.
         """
         return None
 
@@ -251,8 +266,6 @@ class NetworkDriver(Driver):
         """Raise PeerError unless the pod's interface is as `attach` left it.
 
         Asked when the runtime asks (CNI's CHECK), and may take longer than `is_attached`.
-
-        Again: looks again.
         """
         if not await self.is_attached(attachment):
             raise PeerError(f"the pod lacks its interface on {attachment.plan.device.device}")

@@ -1,14 +1,19 @@
 """The stages' seams, filled in with the Kubernetes API."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
 
 import structlog
 
-from netclaim.framework.clock import Clock
-from netclaim.framework.pod_plans import PodClaims
-from netclaim.framework.slices import Create, Delete, Operation, Update
+from netclaim.framework.journal.pod_plans import PodClaims
+from netclaim.framework.publish.slices import Create, Delete, Operation, Update
+from netclaim.framework.report.claim_status import without_details
+from netclaim.framework.report.reporter import StatusRefusedError
+from netclaim.framework.telemetry.logs import brief
+from netclaim.framework.tools.clock import Clock
 from netclaim.kube import (
     ApiError,
     Client,
@@ -16,31 +21,21 @@ from netclaim.kube import (
     DraApi,
     Event,
     ForbiddenError,
-    InvalidError,
     NotFoundError,
+    Resource,
     ServerFaultError,
     TooManyRequestsError,
     UnauthorizedError,
 )
+from netclaim.kube.resource import ACCESS_REVIEWS, TOKEN_REVIEWS
+from netclaim.model.api.limits import FIELD_MANAGER_MAX
 from netclaim.model.claim import Claim, JsonObject, parse_claim
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
-__all__ = [
-    "PREFLIGHT",
-    "Api",
-    "ApiSource",
-    "KubeAllocations",
-    "KubeClaims",
-    "KubeNamespaces",
-    "KubePods",
-    "KubeSlices",
-    "KubeStatuses",
-]
-
 log = structlog.get_logger()
 
-FIELD_MANAGER_MAX: Final = 128  # characters, by the API
+REFUSED: Final = frozenset({400, 413, 422})  # not understood, too large, invalid
 PREFLIGHT: Final = "preflight/"  # begins the field manager of verdicts
 BINDING: Final = b'"bindingConditions"'  # in the text of every claim that has such a device
 # A burst of pods is one request; an admin who changes a label sees it in effect within seconds.
@@ -48,12 +43,8 @@ LABELS_S: Final = 10.0
 NAMESPACES_KEPT: Final = 256  # more than a node has pods
 
 
-ApiSource: TypeAlias = Callable[[], Awaitable[DraApi]]
-"""The API in the version that the server speaks. Raises PeerError while that is not known."""
-
-
 class Api:
-    """An ApiSource that asks the server which version it speaks, once it answers."""
+    """The API in the version that the server speaks. Raises PeerError while that is not known."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -61,7 +52,6 @@ class Api:
         self._known: DraApi | None = None
 
     async def __call__(self) -> DraApi:
-        """The API. Again: the same."""
         if self._known is None:
             async with self._asking:
                 if self._known is None:
@@ -69,30 +59,27 @@ class Api:
         return self._known
 
 
+@dataclass(frozen=True, slots=True)
 class KubeClaims:
-    """Claims, one request each."""
-
-    def __init__(self, api: ApiSource) -> None:
-        self._api = api
+    api: Api
 
     async def get(self, ref: ClaimRef) -> Claim | None:
-        """The claim as it is now; None if there is none of that name."""
         try:
-            return parse_claim(await (await self._api()).get_claim(ref.namespace, ref.name))
+            return parse_claim(await (await self.api()).get_claim(ref.namespace, ref.name))
         except NotFoundError:
             return None
 
 
 class KubeNamespaces:
-    """Namespaces' labels, as an admin set them a moment ago."""
+    """Namespaces' labels, remembered for a moment."""
 
-    def __init__(self, api: ApiSource, clock: Clock) -> None:
+    def __init__(self, api: Api, clock: Clock) -> None:
         self._api = api
         self._clock = clock
         self._kept: dict[str, tuple[float, Mapping[str, str]]] = {}  # when, what; oldest first
 
     async def labels(self, name: str) -> Mapping[str, str]:
-        """A namespace's labels, at most LABELS_S old. One that is gone has none."""
+        """A namespace's labels, at most LABELS_S old; none for a namespace that is gone."""
         kept = self._kept.get(name)
         if kept is not None and self._clock.monotonic() - kept[0] < LABELS_S:
             return kept[1]
@@ -109,16 +96,40 @@ class KubeNamespaces:
         return labels
 
 
-class KubePods:
-    """Pods, one request each."""
+@dataclass(frozen=True, slots=True)
+class KubeReviews:
+    """Whom a token is of, and whether they may get a path."""
 
-    def __init__(self, api: ApiSource) -> None:
-        self._api = api
+    client: Client
+
+    async def user_of(self, token: str) -> JsonObject | None:
+        status = await self._review(TOKEN_REVIEWS, {"token": token})
+        return (status.get("user") or {}) if status.get("authenticated") else None
+
+    async def may_get(self, user: JsonObject, path: str) -> bool:
+        who: JsonObject = {"user": user.get("username", "")}
+        who |= {key: user[key] for key in ("uid", "groups", "extra") if key in user}
+        asked = {"verb": "get", "path": path}
+        status = await self._review(ACCESS_REVIEWS, {**who, "nonResourceAttributes": asked})
+        return bool(status.get("allowed"))
+
+    async def _review(self, kind: Resource, spec: JsonObject) -> JsonObject:
+        review: JsonObject = {
+            "apiVersion": kind.api_version,
+            "kind": kind.kind,
+            "metadata": {},
+            "spec": spec,
+        }
+        return (await self.client.create(kind, review)).get("status") or {}
+
+
+@dataclass(frozen=True, slots=True)
+class KubePods:
+    api: Api
 
     async def claims_of(self, pod: PodSandbox) -> PodClaims | None:
-        """The claims that the pod uses; None if it is gone."""
         try:
-            found = await (await self._api()).get_pod(pod.namespace, pod.name)
+            found = await (await self.api()).get_pod(pod.namespace, pod.name)
         except NotFoundError:
             return None
         except ForbiddenError as error:  # no reason to hold up every pod of the node
@@ -138,27 +149,26 @@ class KubePods:
         return PodClaims(frozenset(name for name in names if name))
 
 
+@dataclass(frozen=True, slots=True)
 class KubeSlices:
     """One driver's slices for one node."""
 
-    def __init__(self, api: ApiSource, driver: str, node: str) -> None:
-        self._api = api
-        self._driver = driver
-        self._node = node
+    api: Api
+    driver: str
+    node: str
 
     async def watch(self) -> AsyncIterator[Sequence[JsonObject]]:
-        """All slices, and again after each change."""
-        reflector = (await self._api()).watch_slices(self._driver, self._node)
+        reflector = (await self.api()).watch_slices(self.driver, self.node)
         async for _ in reflector.changes():
             yield tuple(reflector.store.values())
 
     async def probe(self, obj: JsonObject) -> JsonObject | None:
-        """The slice as the server would store it; None if it refuses to try.
+        """The slice as the server would store it; None if the server refuses a dry run.
 
-        An admission webhook that has side effects makes it refuse every dry run.
+        It refuses every dry run if there is an admission webhook that has side effects.
         """
         try:
-            return await (await self._api()).create_slice(obj, dry_run=True)
+            return await (await self.api()).create_slice(obj, dry_run=True)
         except (ServerFaultError, TooManyRequestsError, UnauthorizedError):
             raise
         except ApiError as error:
@@ -166,30 +176,21 @@ class KubeSlices:
             return None
 
     async def write(self, operation: Operation) -> JsonObject | None:
-        """Carry out one operation; deleting what is gone already is no fault."""
         match operation:
             case Create(obj=obj):
-                return await (await self._api()).create_slice(obj)
+                return await (await self.api()).create_slice(obj)
             case Update(obj=obj):
-                return await (await self._api()).update_slice(obj)
+                return await (await self.api()).update_slice(obj)
             case Delete(name=name, uid=uid, resource_version=version):
-                try:
-                    await (await self._api()).delete_slice(name, uid=uid, resource_version=version)
-                except NotFoundError:
-                    return None
+                with suppress(NotFoundError):
+                    await (await self.api()).delete_slice(name, uid=uid, resource_version=version)
                 return None
 
 
-class KubeAllocations:
-    """The cluster's claims that have binding conditions."""
-
-    def __init__(self, api: ApiSource) -> None:
-        self._api = api
-
-    async def follow(self, opened: Callable[[], None]) -> AsyncIterator[JsonObject]:
-        """Yield them, and again after each change."""
-        async for claim in (await self._api()).follow_claims(BINDING, opened=opened):
-            yield claim
+async def follow_binding(api: Api, opened: Callable[[], None]) -> AsyncIterator[JsonObject]:
+    """Yield the cluster's claims that have binding conditions, and again each that changes."""
+    async for claim in (await api()).follow_claims(BINDING, opened=opened):
+        yield claim
 
 
 class KubeStatuses:
@@ -199,29 +200,45 @@ class KubeStatuses:
     claim may have devices on several nodes.
     """
 
-    def __init__(self, api: ApiSource, driver: str, node: str, *, what: str = "") -> None:
-        """`what` tells a manager from others of the same driver and node."""
+    def __init__(self, api: Api, driver: str, node: str, *, what: str = "") -> None:
+        """`what` distinguishes a manager from others of the same driver and node."""
         self._api = api
         self._driver = driver
         self._node = node
         self._manager = f"{what}{driver}/{node}"[:FIELD_MANAGER_MAX]
 
     async def apply(self, claim: ClaimRef, devices: Sequence[JsonObject]) -> bool:
-        """Write the driver's entries; False when the claim is gone, another one or free by now."""
+        """Write the driver's entries; returns False if the claim is gone, replaced or free.
+
+        Without their details if the API server refuses those; StatusRefusedError if it refuses all.
+        """
+        try:
+            return await self._apply(claim, devices)
+        except StatusRefusedError as error:
+            log.warning("report.refused", error=brief(str(error)))
+            return await self._apply(claim, [without_details(each) for each in devices])
+
+    async def _apply(self, claim: ClaimRef, devices: Sequence[JsonObject]) -> bool:
         try:
             await (await self._api()).apply_claim_devices(
                 claim.namespace, claim.name, claim.uid, devices, field_manager=self._manager
             )
         except NotFoundError:
             return False
-        except (ConflictError, InvalidError):  # invalid: devices that are no longer allocated
-            if await self._is_there(claim):
+        except ApiError as error:
+            refused = error.code in REFUSED
+            if not refused and not isinstance(error, ConflictError):
                 raise
-            return False
+            if not await self._is_there(claim):  # invalid: devices that are no longer allocated
+                return False
+            if refused:
+                raise StatusRefusedError(str(error)) from error
+            raise
         return True
 
-    async def warn(self, claim: ClaimRef, reason: str, message: str) -> None:
-        """Leave a warning event at the claim."""
+    async def leave_event(
+        self, claim: ClaimRef, reason: str, message: str, *, normal: bool
+    ) -> None:
         regarding: JsonObject = {
             "apiVersion": "resource.k8s.io/v1",
             "kind": "ResourceClaim",
@@ -230,7 +247,11 @@ class KubeStatuses:
             "uid": claim.uid,
         }
         event = Event(
-            regarding=regarding, reason=reason, note=message, action="Attach", type="Warning"
+            regarding=regarding,
+            reason=reason,
+            note=message,
+            action="Attach",
+            type="Normal" if normal else "Warning",
         )
         await (await self._api()).create_event(event, controller=self._driver, instance=self._node)
 

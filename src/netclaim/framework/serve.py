@@ -22,11 +22,10 @@ import asyncio
 import faulthandler
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import structlog
@@ -34,38 +33,37 @@ from structlog.contextvars import bound_contextvars
 
 from netclaim.chained import PlanFiles
 from netclaim.errors import NetclaimError, exit_code, faults_in
-from netclaim.framework.clock import Clock, SystemClock
+from netclaim.framework.collect.retire import AWAY_S, Retirement
 from netclaim.framework.contract import Driver, NetworkDriver
-from netclaim.framework.http import http_serving
-from netclaim.framework.kube_api import Api
-from netclaim.framework.logs import configure_logs
-from netclaim.framework.metrics import Metrics
-from netclaim.framework.own_loop import hooks_on, own_loop
-from netclaim.framework.relay import RelayedHooks
-from netclaim.framework.reload import Following
-from netclaim.framework.retire import AWAY_S, Retirement
-from netclaim.framework.runtime_places import RuntimePlaces
-from netclaim.framework.setting_flags import followed_from_command_line, settings_of
-from netclaim.framework.setting_sources import Followed, Resolved
-from netclaim.framework.settings import HTTP_ADDRESS, Settings
-from netclaim.framework.tracer import traced
-from netclaim.framework.turn import Turns
-from netclaim.framework.watchdog import Watchdog, Watched, this_loop, watching
-from netclaim.kube import Answered, connect, load_cluster
+from netclaim.framework.kube_api import Api, KubeReviews
+from netclaim.framework.process.driver_thread import hooks_on, own_loop
+from netclaim.framework.process.http import Place, http_serving
+from netclaim.framework.process.http_access import HttpAccess
+from netclaim.framework.process.leader import Turns
+from netclaim.framework.process.node_places import NodePlaces
+from netclaim.framework.process.relay import RelayedHooks, let_end
+from netclaim.framework.process.rights import Rights
+from netclaim.framework.process.watchdog import Watchdog, Watched, this_loop, watching
+from netclaim.framework.settings.fields import Settings
+from netclaim.framework.settings.flags import followed_from_command_line, settings_of
+from netclaim.framework.settings.reload import Following
+from netclaim.framework.settings.sources import Followed, Resolved
+from netclaim.framework.telemetry.logs import configure_logs
+from netclaim.framework.telemetry.metrics import Metrics
+from netclaim.framework.telemetry.traces import traced
+from netclaim.framework.tools.clock import Clock, SystemClock
+from netclaim.keeper import NO_KEEPER, Keeper
+from netclaim.kube import connect, load_cluster
 from netclaim.kubelet import HealthBoard, PluginSockets, RegistrationVerdict, serve_plugin
-from netclaim.model.pod import PodSandbox
 from netclaim.nri import Plugin
-
-__all__ = ["run_driver", "serve"]
 
 log = structlog.get_logger()
 
 # The event loop and the loop of the hooks take turns. With Python's 5 ms, a hook would wait for so
 # long after each of its system calls while the event loop has much to do.
 SWITCH_S: Final = 0.0005
-HOOKS_S: Final = 2.5  # the runtime waits two seconds for a hook
 # From the signal. A pod of the driver may have a long grace period (see `retire`), which is not for
-# a process that hangs; calls of kubelet have 20 s, attaches and hooks ten.
+# a process that hangs; calls of kubelet have 20 s, attaches five and hooks that may block ten.
 END_S: Final = 60.0
 
 
@@ -82,16 +80,17 @@ def serve(
         settings = settings_of(followed.started)
     configure_logs(settings.log_format, settings.log_level)
     if followed is not None:
-        followed = replace(followed, change=partial(_with_logs, followed.change))
+        followed = _followed(followed, _change_logs)
     sys.setswitchinterval(SWITCH_S)
     faults: list[NetclaimError] = []
     retirement = Retirement()
     try:
-        asyncio.run(_until_signalled(driver, settings, followed, retirement))
+        keeper = Keeper.from_environment()
+        asyncio.run(_until_signalled(driver, settings, followed, retirement, keeper))
     except* NetclaimError as group:
         faults = faults_in(group)
     for fault in faults:
-        sys.stderr.write(f"{driver.name}: {' '.join(str(fault).split())}\n")
+        sys.stderr.write(f"{driver.name}: {fault}\n")
     if faults:
         sys.exit(exit_code(faults))
     return retirement.done
@@ -104,31 +103,17 @@ async def run_driver(
     followed: Followed | None = None,
     clock: Clock | None = None,
     retirement: Retirement | None = None,
+    keeper: Keeper = NO_KEEPER,
 ) -> None:
     """Run a driver until cancelled."""
-    async with traced(driver.name, settings.node_name):
-        with bound_contextvars(driver=driver.name, node=settings.node_name):
-            await _run_driver(
-                driver,
-                settings,
-                followed,
-                clock or SystemClock(),
-                retirement or Retirement(),
-            )
-
-
-async def _run_driver(
-    driver: Driver,
-    settings: Settings,
-    followed: Followed | None,
-    clock: Clock,
-    retirement: Retirement,
-) -> None:
+    clock, retirement = clock or SystemClock(), retirement or Retirement()
     sockets = PluginSockets.under(settings.kubelet_dir, driver.name, settings.instance)
-    cluster = load_cluster(settings.kubeconfig)
-    hooks = RelayedHooks(partial(_concerns, RuntimePlaces.of(settings, driver.name).plans))
-    plugin = _plugin(driver, settings, hooks)
-    async with AsyncExitStack() as stack:
+    places = NodePlaces.of(settings, driver.name)
+    async with traced(driver.name, settings.node_name), AsyncExitStack() as stack:
+        stack.enter_context(bound_contextvars(driver=driver.name, node=settings.node_name))
+        cluster = load_cluster(settings.kubeconfig)
+        hooks = RelayedHooks(lambda pod: PlanFiles(places.plans).concerns(pod.uid, pod.namespace))
+        plugin = _plugin(driver, settings, hooks)
         loops = [this_loop()]
         if driver.may_block:  # its hooks end before another process has the journal
             own = await stack.enter_async_context(own_loop("hooks"))
@@ -136,7 +121,8 @@ async def _run_driver(
             loops.append(Watched("hooks", own.loop, own.thread.ident or 0))
         metrics = Metrics(driver.name, clock, driver.collectors())
         watchdog = await stack.enter_async_context(watching(loops, metrics, clock))
-        client = await stack.enter_async_context(connect(cluster, partial(_note_request, metrics)))
+        rights = Rights(clock, metrics.note_api)
+        client = await stack.enter_async_context(connect(cluster, rights.note))
         turns = Turns(
             driver,
             settings,
@@ -145,44 +131,53 @@ async def _run_driver(
             metrics=metrics,
             healths=HealthBoard(),
             clock=clock,
-            hooked=_never_mind if plugin is None else plugin.wait_connected,
             own_socket=sockets.dra.absolute(),
             hooks=hooks,
+            plugin=plugin,
             retirement=retirement,
+            keeper=keeper,
         )
-        state = _State(turns, plugin, watchdog)
+        state = _State(turns, watchdog, rights)
         await stack.enter_async_context(
             http_serving(
-                settings.http_address,
+                Place(
+                    settings.http_address,
+                    settings.http_certificate,
+                    settings.http_key,
+                    settings.health_socket,
+                ),
                 metrics,
                 state.not_ready,
                 unhealthy=state.unhealthy,
                 refresh=partial(state.refresh, metrics),
-                asked_for=settings.http_address != HTTP_ADDRESS,
+                access=HttpAccess(KubeReviews(client), clock),
                 clock=clock,
-                socket=settings.health_socket,
             )
         )
         group = await stack.enter_async_context(asyncio.TaskGroup())
         group.create_task(turns.run())
+        group.create_task(keeper.stay_known(clock.sleep))
         if followed is not None and followed.sources.path is not None:
-            noted = replace(followed, change=partial(_with_node, followed.change, turns))
-            group.create_task(Following(noted, metrics, clock).run())
-        await turns.wait_known()
+            # What the driver asks of the node may count for the first time.
+            followed = _followed(followed, lambda _: turns.watch.look_again())
+            group.create_task(Following(followed, metrics, clock).run())
+        await turns.known.wait()
         if plugin is not None:
             await stack.enter_async_context(_connecting(plugin, group))
         if isinstance(driver, NetworkDriver) and turns.leading:
             await turns.wait_hooked()
-        elif plugin is not None:  # the runtime tells both processes, before one gives its seat
+        elif plugin is not None:  # the runtime calls both processes before one gives its seat
             await plugin.wait_connected()
 
         def observe(verdict: RegistrationVerdict) -> None:
             state.registered = verdict.registered
             if verdict.registered:
-                turns.note_callable()
+                turns.reachable.set()
 
         while True:
-            async with serve_plugin(driver.name, sockets, turns.claims, turns.healths, observe):
+            async with serve_plugin(
+                driver.name, sockets, turns.claims, turns.healths, observe, keeper=keeper
+            ):
                 try:
                     await retirement.wait_to_leave()
                 finally:
@@ -192,57 +187,59 @@ async def _run_driver(
             retirement.away = True
 
 
-def _with_logs(change: Callable[[Resolved], None], resolved: Resolved) -> None:
-    """Take over the settings that the file has changed, those of the log among them."""
+def _followed(followed: Followed, further: Callable[[Resolved], None]) -> Followed:
+    """The same, with a further step that is taken first when the file has changed."""
+
+    def change(resolved: Resolved) -> None:
+        further(resolved)
+        followed.change(resolved)
+
+    return replace(followed, change=change)
+
+
+def _change_logs(resolved: Resolved) -> None:
     configure_logs(resolved["log_format"], resolved["log_level"])
-    change(resolved)
 
 
-def _with_node(change: Callable[[Resolved], None], turns: Turns, resolved: Resolved) -> None:
-    """Likewise, and ask for the node again: it may count for the first time."""
-    change(resolved)
-    turns.note_settings()
-
-
+@dataclass(slots=True)
 class _State:
-    """What is still missing."""
+    """What the process still lacks, for its probes and metrics."""
 
-    def __init__(self, turns: Turns, plugin: Plugin | None, watchdog: Watchdog) -> None:
-        self._turns = turns
-        self._plugin = plugin
-        self._watchdog = watchdog
-        self.registered = False
+    turns: Turns
+    watchdog: Watchdog
+    rights: Rights
+    registered: bool = False  # with kubelet
 
     def not_ready(self) -> str:
-        """In words; nothing if nothing is."""
-        installer, mode = self._turns.installer, self._turns.settings.runtime_hook
-        if not self._turns.leading:
-            return self._turns.waits_for
-        if self._plugin is not None and self._plugin.runtime is None:
+        """What is still missing, in words; empty if nothing is."""
+        installer, mode = self.turns.installer, self.turns.settings.runtime_hook
+        if not self.turns.leading:
+            return self.turns.waits_for
+        if self.turns.plugin is not None and self.turns.plugin.runtime is None:
             return "not connected to the container runtime's NRI socket"
         if mode != "nri" and installer is not None and not installer.installed:
             why = f": {installer.complaint}" if installer.complaint else ""
             return f"the container runtime's network configuration does not list the driver{why}"
         if not self.registered:
             return "not registered with kubelet"
-        return "; ".join(filter(None, (self._turns.standing.text(), self._watchdog.late())))
+        faults = (self.rights.text(), self.turns.standing.text(), self.watchdog.late())
+        return "; ".join(filter(None, faults))
 
     def refresh(self, metrics: Metrics) -> None:
-        """Bring the metrics in line with what is so now."""
         metrics.ready.set(not self.not_ready())
-        metrics.seat_held.set(self._turns.leading)
+        metrics.seat_held.set(self.turns.leading)
         metrics.registered.set(self.registered)
-        metrics.parts_failing.set(self._turns.standing.count())
-        if self._plugin is not None:
-            metrics.note_hooked("nri", hooked=self._plugin.runtime is not None)
-        installer = self._turns.installer
-        if installer is not None and self._turns.settings.runtime_hook != "nri":
+        metrics.parts_failing.set(self.turns.standing.count())
+        if self.turns.plugin is not None:
+            metrics.note_hooked("nri", hooked=self.turns.plugin.runtime is not None)
+        installer = self.turns.installer
+        if installer is not None and self.turns.settings.runtime_hook != "nri":
             metrics.note_hooked("cni", hooked=installer.installed)
 
     def unhealthy(self) -> str:
-        """Why the process should be started again; nothing if there is no reason."""
-        ended = [task.get_name() for task in self._turns.running if task.done()]
-        return f"parts have ended: {', '.join(ended)}" if ended else self._watchdog.hung()
+        """Why the process should be restarted, in words; empty if there is no reason."""
+        ended = [task.get_name() for task in self.turns.running if task.done()]
+        return f"parts have ended: {', '.join(ended)}" if ended else self.watchdog.hung()
 
 
 def _plugin(driver: Driver, settings: Settings, hooks: RelayedHooks) -> Plugin | None:
@@ -253,39 +250,23 @@ def _plugin(driver: Driver, settings: Settings, hooks: RelayedHooks) -> Plugin |
     )
 
 
-def _concerns(plans: Path, pod: PodSandbox) -> bool:
-    return PlanFiles(plans).concerns(pod.uid, pod.namespace)
-
-
-def _note_request(metrics: Metrics, answered: Answered) -> None:
-    metrics.note_api(answered.verb, answered.resource, answered.code, answered.took_s)
-
-
-async def _never_mind() -> None:
-    """Nothing to wait for."""
-
-
 @asynccontextmanager
 async def _connecting(plugin: Plugin, group: asyncio.TaskGroup) -> AsyncIterator[None]:
-    """Be the runtime's plugin while the block runs; leave it between two hooks."""
-    running = group.create_task(_run(plugin.run))
+    """Be the runtime's plugin while the block runs, and leave it between two hooks."""
+    running: asyncio.Task[object] = group.create_task(plugin.run())
     try:
         yield
     finally:
-        try:
-            async with asyncio.timeout(HOOKS_S):
-                await plugin.wait_answered()
-        except TimeoutError:
-            log.warning("serve.hooks_cut")
+        await let_end(plugin.wait_answered())
         running.cancel()
 
 
-async def _run(part: Callable[[], Awaitable[object]]) -> None:
-    await part()
-
-
 async def _until_signalled(
-    driver: Driver, settings: Settings, followed: Followed | None, retirement: Retirement
+    driver: Driver,
+    settings: Settings,
+    followed: Followed | None,
+    retirement: Retirement,
+    keeper: Keeper,
 ) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -293,9 +274,10 @@ async def _until_signalled(
         loop.add_signal_handler(number, stop.set)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(
-            run_driver(driver, settings, followed=followed, retirement=retirement)
+            run_driver(driver, settings, followed=followed, retirement=retirement, keeper=keeper)
         )
         await stop.wait()
         log.info("serve.stopping", driver=driver.name)
+        keeper.stopping = True
         faulthandler.dump_traceback_later(END_S, exit=True)
         running.cancel()

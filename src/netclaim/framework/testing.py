@@ -30,21 +30,18 @@ class FakeClock:
         self._now = datetime(2030, 1, 1, tzinfo=UTC)
 
     def now(self) -> datetime:
-        """The time of day."""
         return self._now
 
     def monotonic(self) -> float:
-        """Seconds since 1970."""
         return self._now.timestamp()
 
     async def sleep(self, delay_s: float) -> None:
-        """Let the others run, and be later."""
+        """Let others run, and move the time on."""
         self.slept_s.append(delay_s)
         self._now += timedelta(seconds=delay_s)
         await asyncio.sleep(0)
 
     def jitter(self) -> float:
-        """None: delays are exactly what they are said to be."""
         return 0.0
 
 

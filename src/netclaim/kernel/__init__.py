@@ -1,24 +1,13 @@
 """The kernel edge: network namespaces, links over rtnetlink, hardware facts from sysfs.
 
-The plugins that make links find the requests in `link_requests` and `ip_requests`, and the
-kernel's numbers in `uapi`.
+host      namespaces, sysfs, sysctls, nftables
+netlink   the protocol, a client, the kernel's numbers
+requests  what is asked of rtnetlink, as bytes
+state     links, addresses and routes as values
 """
 
-from netclaim.kernel.addresses import Address, Route, list_addresses, list_routes
-from netclaim.kernel.links import Link, find_link, find_link_at, list_links, netns_number
-from netclaim.kernel.monitor import (
-    AddressChanged,
-    AddressGone,
-    Event,
-    LinkChanged,
-    LinkGone,
-    Monitor,
-    Resync,
-)
-from netclaim.kernel.netlink import KernelError, MalformedMessageError, Request
-from netclaim.kernel.netns import (
+from netclaim.kernel.host.netns import (
     NamespaceGoneError,
-    NamespaceRefusedError,
     Netns,
     NetnsId,
     call_in,
@@ -28,31 +17,29 @@ from netclaim.kernel.netns import (
     open_netns,
     socket_in,
 )
-from netclaim.kernel.rtnl import Rtnl, RtnlTimeoutError, UnstableDumpError
-from netclaim.kernel.sysfs import SysfsFacts, read_facts
+from netclaim.kernel.host.sysfs import SysfsFacts, read_facts
+from netclaim.kernel.netlink.client import Rtnl
+from netclaim.kernel.netlink.codec import KernelError, MalformedMessageError, Request
+from netclaim.kernel.state.addresses import Address, list_addresses
+from netclaim.kernel.state.links import Link, find_link, find_link_at, list_links, netns_number
+from netclaim.kernel.state.monitor import (
+    Monitor,
+)
+from netclaim.kernel.state.routes import Route, list_routes
 
 __all__ = [
     "Address",
-    "AddressChanged",
-    "AddressGone",
-    "Event",
     "KernelError",
     "Link",
-    "LinkChanged",
-    "LinkGone",
     "MalformedMessageError",
     "Monitor",
     "NamespaceGoneError",
-    "NamespaceRefusedError",
     "Netns",
     "NetnsId",
     "Request",
-    "Resync",
     "Route",
     "Rtnl",
-    "RtnlTimeoutError",
     "SysfsFacts",
-    "UnstableDumpError",
     "call_in",
     "current_netns_id",
     "find_link",

@@ -1,13 +1,19 @@
 """The Kubernetes API edge: find the cluster, speak its verbs, follow its changes.
 
+    access                                 where the API server is, who we are to it, TLS
+    transport, errors, observe             requests, how they fail, what they were
+    client, resource, versions             the API's verbs, its kinds and their versions
+    watch, lines, claim_watch              a selection that is followed
+    dra                                    what a driver does with all that
+
 `load_cluster` finds where to connect, `connect` lends a `Client`, `Reflector` follows a selection,
-`DraApi` is what a driver does with it. The same object in another version is `manifests`' matter.
+and `DraApi` is what a driver does with it. `manifests` converts an object to another version.
 """
 
+from netclaim.kube.access.cluster import Cluster, Trust
+from netclaim.kube.access.config import in_cluster, load_cluster
+from netclaim.kube.access.credentials import Credentials, Identity, StoredSecrets
 from netclaim.kube.client import Client, connect
-from netclaim.kube.cluster import Cluster, Trust
-from netclaim.kube.config import in_cluster, load_cluster
-from netclaim.kube.credentials import Credentials, Identity, StoredSecrets
 from netclaim.kube.dra import DraApi, Event
 from netclaim.kube.errors import (
     AlreadyExistsError,
@@ -27,7 +33,7 @@ from netclaim.kube.errors import (
     UnreachableError,
 )
 from netclaim.kube.observe import Answered
-from netclaim.kube.resource import EVENTS, NAMESPACES, NODES, PODS, Listing, Resource, Selection
+from netclaim.kube.resource import EVENTS, NAMESPACES, NODES, PODS, Resource, Selection
 from netclaim.kube.versions import dra_resource, negotiate
 from netclaim.kube.watch import Added, Change, Deleted, Modified, Pace, Reflector, Synced
 
@@ -54,7 +60,6 @@ __all__ = [
     "Identity",
     "InvalidError",
     "KubeConfigError",
-    "Listing",
     "MalformedReplyError",
     "Modified",
     "NotFoundError",

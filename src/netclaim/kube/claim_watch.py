@@ -1,13 +1,13 @@
-"""Claims of the whole cluster as they are written, of which only a few matter.
+"""Follow the claims of the whole cluster, of which only a few matter.
 
 The API server cannot select claims by the node that they were allocated on. Promise: an event whose
-text lacks `word` is passed over without being read, and nothing is kept of any, so that memory does
+text lacks `word` is ignored without being decoded, and nothing is kept of any, so that memory does
 not grow with the cluster; a claim that matters is yielded as it is at the start, and after each
-change at least once. A cut, a silent or a refusing server is waited out with growing pauses. What
-cannot be read, such as parameters that are nested a thousand deep, is passed over: anybody can
-write a claim, and nobody else is to wait for it.
-Limit: says nothing of claims that are gone. A server that forbids it from the start, or goes on to,
-raises ForbiddenError.
+change at least once. If the server is cut off, silent or refuses, it is tried again with growing
+pauses. What cannot be decoded, for example parameters that are nested a thousand deep, is ignored:
+anybody can write a claim, and nobody else must wait for it.
+Limit: claims that are gone are not reported. A server that forbids this from the start, or keeps
+forbidding it, raises ForbiddenError.
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
@@ -28,9 +28,7 @@ from netclaim.kube.resource import Selection
 from netclaim.kube.watch import Pace, Source
 from netclaim.model.claim import JsonObject
 
-__all__ = ["follow_claims"]
-
-ANY: Final = "0"  # a version: all objects as the server's cache has them, then their changes
+ANY: Final = "0"  # a version: all objects in the server's cache, then their changes
 UNREADABLE: Final = (msgspec.DecodeError, RecursionError)
 REFUSALS_MAX: Final = 5  # in a row; a server that is just starting refuses everybody for a moment
 
@@ -49,7 +47,7 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 class _Seen(msgspec.Struct, frozen=True):
-    """How far the watch has come, and the claim, if it is one that matters."""
+    """The version that the watch has reached, and the claim if it is one that matters."""
 
     version: str
     claim: JsonObject | None = None
@@ -98,19 +96,19 @@ async def follow_claims(
             if refused and (not worked or failures >= REFUSALS_MAX):
                 raise
             if not isinstance(error, UnreachableError):
-                version = ANY  # too old, perhaps
+                version = ANY  # perhaps it was too old
             await pace.sleep(pace.pause_s(failures, 0.0))
 
 
 def _readable(lines: Iterable[bytes], word: bytes) -> Iterator[_Seen]:
-    """Yield what events say, one after the other, as far as they can be read."""
+    """Yield the events that can be decoded."""
     for line in lines:
         if (seen := _read(line, word)) is not None:
             yield seen
 
 
 def _read(line: bytes, word: bytes) -> _Seen | None:
-    """What an event says; None if it cannot be read. Raises what the server reports."""
+    """Decode an event; None if that fails. Raises the error that an event reports."""
     try:
         event = _event_decoder.decode(line)
         if event.type == "ERROR":

@@ -1,8 +1,8 @@
 """The Kubernetes API's verbs, on plain dicts.
 
-Each method is one request, but for `list`, which follows the pages. Promise: what comes back is
+Each method is one request, except for `list`, which follows the pages. Promise: the result is the
 decoded JSON of a success; everything else raises (see `netclaim.kube.errors`). Limit: no caching
-and no retries; `netclaim.kube.watch` keeps a store, and the stages know their own budgets.
+and no retries; `netclaim.kube.watch` keeps a store, and the callers know their own budgets.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -14,16 +14,15 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import aiohttp
 import msgspec
 
-from netclaim.kube.cluster import Cluster
+from netclaim.kube.access.cluster import Cluster
 from netclaim.kube.errors import GoneError, MalformedReplyError
 from netclaim.kube.observe import Observe, unobserved
-from netclaim.kube.resource import Listing, Resource, Selection
+from netclaim.kube.resource import PODS, Listing, Resource, Selection
 from netclaim.kube.transport import LineStream, Transport
 from netclaim.model.claim import JsonObject
+from netclaim.plain_text import plain_json
 
-__all__ = ["Client", "PatchKind", "connect"]
-
-PAGE = 500  # objects a page, as kubectl asks: a page stays well below the call's deadline
+PAGE = 500  # objects per page, as for kubectl; a page takes far less than the call's deadline
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"  # JSON is YAML; the older media type works since 1.16
 
@@ -46,21 +45,19 @@ _object_decoder = msgspec.json.Decoder(dict[str, Any])
 
 
 class Client:
-    """One cluster's API."""
-
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     async def get_path(self, path: str) -> JsonObject:
-        """Return whatever JSON object is served at a path, such as `/version`."""
+        """Return the JSON object that is served at a path, for example `/version`."""
         return _decode(_object_decoder, await self._transport.call("GET", path))
 
     async def get_text(self, path: str, *, query: Mapping[str, str] | None = None) -> str:
-        """Return whatever text is served at a path, such as `/metrics` or a pod's log."""
+        """Return the text that is served at a path, for example `/metrics` or a pod's log."""
         return (await self._transport.call("GET", path, query=query)).decode(errors="replace")
 
     async def server_time(self) -> datetime | None:
-        """Return what time the server has, in whole seconds; None if it does not say."""
+        """Return the server's time in whole seconds; None if it does not send it."""
         said = await self._transport.header("/version", "Date")
         try:
             return parsedate_to_datetime(said)
@@ -68,13 +65,12 @@ class Client:
             return None
 
     async def get(self, resource: Resource, name: str, *, namespace: str = "") -> JsonObject:
-        """Return one object."""
         return await self.get_path(resource.path(namespace=namespace, name=name))
 
     async def list(self, selection: Selection, *, page: int = PAGE) -> Listing:
         """Return all objects of a selection as of one resource version, page by page.
 
-        A continue token that expires on the way (after 5 minutes) restarts the list in one piece.
+        If a continue token expires on the way (after 5 minutes), the list restarts in one piece.
         """
         items: tuple[JsonObject, ...] = ()
         query = {**selection.query, "limit": str(page)}
@@ -95,7 +91,7 @@ class Client:
     def watch(
         self, selection: Selection, *, resource_version: str, timeout_s: float, idle_s: float
     ) -> AbstractAsyncContextManager[LineStream]:
-        """Open the stream of changes after a version, one JSON event a line.
+        """Open the stream of changes after a version, one JSON event per line.
 
         The server ends it after `timeout_s`; silence of `idle_s` means that the peer is gone.
         """
@@ -116,9 +112,9 @@ class Client:
         field_manager: str = "",
         dry_run: bool = False,
     ) -> JsonObject:
-        """Create an object in the namespace its metadata names; return it as stored.
+        """Create an object in the namespace its metadata names; returns it as stored.
 
-        With `dry_run` the server does all but store it.
+        With `dry_run` the server does everything except storing it.
         """
         path = resource.path(namespace=_meta(body).get("namespace", ""))
         query = {**_manager(field_manager), **({"dryRun": "All"} if dry_run else {})}
@@ -161,7 +157,7 @@ class Client:
         force: bool = False,
         subresource: str = "",
     ) -> JsonObject:
-        """Apply server-side: `body` is all that this manager wants, what it leaves out goes.
+        """Apply server-side: `body` is all that this manager wants; what it omits is removed.
 
         With `force`, fields that other managers own are taken over instead of a ConflictError.
         """
@@ -178,7 +174,7 @@ class Client:
         uid: str = "",
         resource_version: str = "",
     ) -> None:
-        """Delete an object, if it still has this UID and version. Again: NotFoundError."""
+        """Delete an object, if it still has this UID and version. NotFoundError if it is gone."""
         wanted = {"uid": uid, "resourceVersion": resource_version}
         options: JsonObject = {"apiVersion": "v1", "kind": "DeleteOptions"}
         if preconditions := {key: value for key, value in wanted.items() if value}:
@@ -190,6 +186,20 @@ class Client:
             media_type=JSON,
         )
 
+    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
+        """Evict a pod, if it still has this UID; TooManyRequestsError if it may not be disrupted.
+
+        NotFoundError if it is gone, ConflictError if another one has its name.
+        """
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        path = PODS.path(namespace=namespace, name=name, subresource="eviction")
+        await self._write("POST", path, body, {})
+
     async def _write(
         self,
         method: str,
@@ -199,7 +209,11 @@ class Client:
         media_type: str = JSON,
     ) -> JsonObject:
         reply = await self._transport.call(
-            method, path, query=query, content=msgspec.json.encode(body), media_type=media_type
+            method,
+            path,
+            query=query,
+            content=plain_json(msgspec.json.encode(body)),
+            media_type=media_type,
         )
         return _decode(_object_decoder, reply)
 

@@ -1,38 +1,35 @@
 """What a driver does with the API, in the version that the cluster serves and in v1's form.
 
-Every object that goes in or comes out is v1; older servers get and give their own version behind
-this. Each method is one request (see `netclaim.kube.errors` for how it can fail).
+Every object that goes in or comes out is v1; it is converted for older servers. Each method is one
+request (see `netclaim.kube.errors` for how it can fail).
 """
 
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Literal
 
 from netclaim.kube.claim_watch import follow_claims
 from netclaim.kube.client import Client
 from netclaim.kube.errors import InvalidError, NotFoundError, Status
-from netclaim.kube.resource import EVENTS, NAMESPACES, NODES, PODS, Selection
+from netclaim.kube.resource import ENDPOINT_SLICES, EVENTS, NAMESPACES, NODES, PODS, Selection
 from netclaim.kube.versions import dra_resource, negotiate
 from netclaim.kube.watch import Pace, Reflector
-from netclaim.manifests.conversion import Version, from_v1, to_v1
+from netclaim.manifests.versions.conversion import Version, from_v1, to_v1
+from netclaim.model.api.limits import NOTE_MAX, SHORT_MAX
 from netclaim.model.claim import JsonObject
-
-__all__ = ["DraApi", "Event"]
-
-NOTE_MAX: Final = 1024  # bytes of an Event's note that the API server accepts
-SHORT_MAX: Final = 128  # bytes of its reason, action and reporting instance
+from netclaim.model.text import cut
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something to tell the user about an object, for `kubectl describe`."""
+    """A message for the user about an object, for `kubectl describe`."""
 
     regarding: JsonObject  # an object reference: apiVersion, kind, name, namespace, uid
     reason: str  # one word in CamelCase
     note: str
-    action: str  # what was being done, one word
+    action: str  # what was being done, in one word
     type: Literal["Normal", "Warning"] = "Normal"
 
 
@@ -59,11 +56,11 @@ class DraApi:
 
     @property
     def version(self) -> Version:
-        """The version that is spoken with the server."""
+        """The version that is used with the server."""
         return self._version
 
     async def get_claim(self, namespace: str, name: str) -> JsonObject:
-        """Return a claim; compare its UID, since a name can come back as another claim."""
+        """Return a claim; compare its UID, since its name may belong to another claim by now."""
         found = await self._client.get(self._claims, name, namespace=namespace)
         return to_v1(found, "ResourceClaim", self._version)
 
@@ -79,8 +76,8 @@ class DraApi:
         """Write `status.devices` of the claim with this UID, server-side.
 
         Each call replaces everything that this manager wrote before, so `devices` must be all of
-        its devices in the claim. Again: the same. A claim that another one of the same name has
-        replaced is a NotFoundError, like one that is gone.
+        its devices in the claim. A claim that another one of the same name has replaced is a
+        NotFoundError, like one that is gone.
         """
         body: JsonObject = {
             "apiVersion": self._claims.api_version,
@@ -107,11 +104,6 @@ class DraApi:
         async for found in follow_claims(self._client, selection, word, opened=opened, pace=pace):
             yield to_v1(found, "ResourceClaim", self._version)
 
-    async def list_slices(self, driver: str, node: str) -> tuple[JsonObject, ...]:
-        """Return the slices that a driver published for a node."""
-        listing = await self._client.list(self._slices_of(driver, node))
-        return tuple(to_v1(found, "ResourceSlice", self._version) for found in listing.items)
-
     def watch_slices(self, driver: str, node: str, *, pace: Pace | None = None) -> Reflector:
         """Return a reflector of the slices that a driver published for a node."""
         return Reflector(
@@ -122,37 +114,42 @@ class DraApi:
         )
 
     async def create_slice(self, wanted: JsonObject, *, dry_run: bool = False) -> JsonObject:
-        """Create a slice; return it as stored, without what the server does not know.
+        """Create a slice; returns it as stored, without what the server does not know.
 
-        With `dry_run` the server does all but store it.
+        With `dry_run` the server does everything except storing it.
         """
         served = self._served(wanted)
         return self._slice(await self._client.create(self._slices, served, dry_run=dry_run))
 
     async def update_slice(self, wanted: JsonObject) -> JsonObject:
-        """Replace a slice of the same `metadata.resourceVersion`; return it as stored."""
+        """Replace a slice of the same `metadata.resourceVersion`; returns it as stored."""
         return self._slice(await self._client.update(self._slices, self._served(wanted)))
 
     async def delete_slice(self, name: str, *, uid: str, resource_version: str) -> None:
-        """Delete a slice if it is still this very one. Again: NotFoundError."""
+        """Delete a slice if it is still this very one. NotFoundError if it is gone."""
         await self._client.delete(self._slices, name, uid=uid, resource_version=resource_version)
 
     async def get_node(self, name: str) -> JsonObject:
         """Return a node; its UID goes into the owner reference of its slices."""
         return await self._client.get(NODES, name)
 
+    async def get_server_addresses(self) -> tuple[str, ...]:
+        """Return where API servers are, behind the address of their service."""
+        found = await self._client.get(ENDPOINT_SLICES, "kubernetes", namespace="default")
+        listed = (each.get("addresses") or () for each in found.get("endpoints") or ())
+        return tuple(address for addresses in listed for address in addresses)
+
     async def get_namespace(self, name: str) -> JsonObject:
-        """Return a namespace."""
         return await self._client.get(NAMESPACES, name)
 
     async def get_pod(self, namespace: str, name: str) -> JsonObject:
-        """Return a pod; compare its UID, since a name can come back as another pod."""
+        """Return a pod; compare its UID, since its name may belong to another pod by now."""
         return await self._client.get(PODS, name, namespace=namespace)
 
     async def create_event(self, event: Event, *, controller: str, instance: str) -> JsonObject:
-        """Record an event. Again: a second one."""
+        """Record an event. A second call records a second one."""
         namespace = event.regarding.get("namespace") or "default"
-        # The API server wants a name; a random tail keeps two of one microsecond apart.
+        # The API server needs a name; a random tail distinguishes two of the same microsecond.
         name = f"{event.regarding['name'][:230]}.{secrets.token_hex(8)}"
         body: JsonObject = {
             "apiVersion": EVENTS.api_version,
@@ -160,11 +157,11 @@ class DraApi:
             "metadata": {"name": name, "namespace": namespace},
             "eventTime": self._clock().isoformat(timespec="microseconds").replace("+00:00", "Z"),
             "reportingController": controller,
-            "reportingInstance": _cut(instance, SHORT_MAX),
-            "action": _cut(event.action, SHORT_MAX),
-            "reason": _cut(event.reason, SHORT_MAX),
+            "reportingInstance": cut(instance, SHORT_MAX),
+            "action": cut(event.action, SHORT_MAX),
+            "reason": cut(event.reason, SHORT_MAX),
             "regarding": event.regarding,
-            "note": _cut(event.note, NOTE_MAX),
+            "note": cut(event.note, NOTE_MAX),
             "type": event.type,
         }
         return await self._client.create(EVENTS, body)
@@ -177,8 +174,3 @@ class DraApi:
 
     def _slice(self, found: JsonObject) -> JsonObject:
         return to_v1(found, "ResourceSlice", self._version)
-
-
-def _cut(text: str, limit: int) -> str:
-    """Cut to so many bytes, between characters."""
-    return text.encode()[:limit].decode(errors="ignore")

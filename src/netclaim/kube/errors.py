@@ -1,4 +1,4 @@
-"""What the API server and the way to it can answer instead of success.
+"""How a request to the API server can fail.
 
     PeerError
     ├── UnreachableError          no answer: refused, cut, timed out, a bad certificate
@@ -17,8 +17,8 @@
     ├── KubeConfigError           a kubeconfig, service account or credential plugin is unusable
     └── NotServedError            the cluster does not serve an API that we need
 
-Told apart by class and fields. `Status` bodies that are missing or broken lose detail, never the
-class: that depends on the code and reason alone.
+Errors are distinguished by class and fields. If a `Status` body is missing or broken, detail is
+lost, but never the class: that depends on the code and reason alone.
 """
 
 import re
@@ -28,36 +28,15 @@ import msgspec
 
 from netclaim.errors import HostError, PeerError
 
-__all__ = [
-    "AlreadyExistsError",
-    "ApiError",
-    "Cause",
-    "ConflictError",
-    "ForbiddenError",
-    "GoneError",
-    "InvalidError",
-    "KubeConfigError",
-    "MalformedReplyError",
-    "NotFoundError",
-    "NotServedError",
-    "ServerFaultError",
-    "Status",
-    "TooManyRequestsError",
-    "UnauthorizedError",
-    "UnreachableError",
-    "error_of_reply",
-    "error_of_status",
-]
-
-TEXT_SHOWN = 200  # characters of a body that is no Status: enough of a proxy's page to know it by
-INVALID_SHOWN = 300  # characters of what is invalid: a log's line, or a condition's message
+TEXT_SHOWN = 200  # characters of a body that is no Status: enough to recognize a proxy's page
+INVALID_SHOWN = 300  # characters about what is invalid, for a log's line or a condition's message
 OBJECT = re.compile(
     r"\{.*\}", re.DOTALL
-)  # the value that a cause quotes, which may be all there is
+)  # the value that a cause quotes, which may be the whole object
 
 
 class KubeConfigError(HostError):
-    """How to reach the cluster, or as whom, cannot be read on this machine."""
+    """The way to the cluster, or the credentials for it, cannot be read on this machine."""
 
 
 class NotServedError(HostError):
@@ -69,7 +48,7 @@ class UnreachableError(PeerError):
 
 
 class MalformedReplyError(PeerError):
-    """The API server, or something in its place, answered what is not a Kubernetes reply."""
+    """The API server, or something in its place, sent what is not a Kubernetes reply."""
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -97,7 +76,7 @@ class Status(msgspec.Struct, frozen=True):
 
 
 class ApiError(PeerError):
-    """The API server refused: `code`, `reason`, `causes` and `retry_after_s` say how."""
+    """The API server refused; `code`, `reason`, `causes` and `retry_after_s` give the details."""
 
     def __init__(self, status: Status, *, retry_after_s: float | None = None) -> None:
         super().__init__(
@@ -118,15 +97,15 @@ class UnauthorizedError(ApiError):
 
 
 class ForbiddenError(ApiError):
-    """The server knows us and does not let us."""
+    """The server knows us but does not allow this."""
 
 
 class NotFoundError(ApiError):
-    """The object, or the whole API, is not there."""
+    """The object, or the whole API, does not exist."""
 
 
 class AlreadyExistsError(ApiError):
-    """Create met an object of the same name."""
+    """An object of the same name exists already."""
 
 
 class ConflictError(ApiError):
@@ -134,18 +113,18 @@ class ConflictError(ApiError):
 
 
 class GoneError(ApiError):
-    """What was to be continued is too old; list anew."""
+    """The version to continue from is too old; list again."""
 
 
 class InvalidError(ApiError):
     """The object breaks a rule; `causes` names each field. 1.36 also refuses status rights so.
 
-    The text says what is wrong with which fields, without the values: the server quotes them whole.
+    The text names the fields and what is wrong, without the values, which the server quotes whole.
     """
 
     def _text(self, status: Status) -> str:
         details = status.details or _Details()
-        # Some causes are told once for each check that finds them.
+        # The server repeats some causes, once for each check that finds them.
         told = dict.fromkeys(f"{cause.field}: {_brief(cause)}" for cause in details.causes or ())
         subject = f"{details.kind} {details.name}".strip() or "the object"
         text = (
@@ -182,7 +161,7 @@ def _without_objects(text: str) -> str:
 
 
 def error_of_status(status: Status, *, retry_after_s: float | None = None) -> ApiError:
-    """Return the error that a Status means."""
+    """Return the error for a Status."""
     if status.code >= 500:
         kind: type[ApiError] = ServerFaultError
     elif status.reason == "AlreadyExists":
@@ -193,17 +172,17 @@ def error_of_status(status: Status, *, retry_after_s: float | None = None) -> Ap
 
 
 def error_of_reply(code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
-    """Return the error that an HTTP answer of 400 or more means, whatever its body is."""
+    """Return the error for an HTTP answer of 400 or more, whatever its body is."""
     try:
         status = msgspec.json.decode(body, type=Status)
     except msgspec.DecodeError:
         text = " ".join(body[:TEXT_SHOWN].decode(errors="replace").split())
         status = Status(message=text and f"the API server answered {code}: {text}")
-    if status.code != code:  # absent, or a proxy's own answer around a Status
+    if status.code != code:  # missing, or a proxy's own answer around a Status
         status = msgspec.structs.replace(status, code=code)
     return error_of_status(status, retry_after_s=_seconds(headers.get("Retry-After", "")))
 
 
 def _seconds(header: str) -> float | None:
-    """Read Retry-After; the API server sends whole seconds, a proxy's date form counts as none."""
+    """Read Retry-After; the API server sends whole seconds, and a proxy's date is ignored."""
     return float(header) if header.isdecimal() else None

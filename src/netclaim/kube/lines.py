@@ -1,18 +1,16 @@
 """Cut a watch's byte stream into lines, one JSON event each.
 
-Pure: bytes in, lines out, wherever the chunks break. A ready-made `readline` has a limit of
-64 KiB, which a slice of 128 devices exceeds. Limit: `LINE_MAX`; a longer line is no event.
+No I/O: chunks go in, lines come out. The `readline` of asyncio is limited to 64 KiB, which a slice
+of 128 devices exceeds. Limit: `LINE_MAX`; a longer line is no event.
 """
 
 from netclaim.kube.errors import MalformedReplyError
-
-__all__ = ["LINE_MAX", "LineSplitter"]
 
 LINE_MAX = 16 << 20  # etcd refuses objects above 1.5 MiB; as JSON they are a few times that
 
 
 class LineSplitter:
-    """Feed chunks, get whole lines; what is left of a cut stream is dropped with the splitter."""
+    """Turns chunks into whole lines; the rest of a cut stream is dropped with the splitter."""
 
     def __init__(self) -> None:
         self._rest = bytearray()

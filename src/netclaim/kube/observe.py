@@ -1,17 +1,16 @@
-"""What a request to the API server was, in the API's own words, for whoever counts them.
+"""Describe a request to the API server in the API's own words, for metrics.
 
-Promise: verb and resource are each one of a few, whatever the path; names of objects and namespaces
-are left out. No I/O.
+Promise: verb and resource are each one of a few, whatever the path is; names of objects and
+namespaces are left out. No I/O.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-__all__ = ["NO_ANSWER", "Answered", "Observe", "describe", "unobserved"]
-
 RESOURCES: Final = frozenset(
     {
+        "endpointslices",
         "events",
         "namespaces",
         "nodes",
@@ -19,6 +18,8 @@ RESOURCES: Final = frozenset(
         "resourceclaims",
         "resourceclaims/status",
         "resourceslices",
+        "subjectaccessreviews",
+        "tokenreviews",
     }
 )
 OTHER: Final = "other"
@@ -28,7 +29,7 @@ NO_ANSWER: Final = "none"
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A request that is over: how it ended, and after how long."""
+    """A request that is over: how it ended, and how long it took."""
 
     verb: str
     resource: str
@@ -40,13 +41,13 @@ Observe: TypeAlias = Callable[[Answered], None]
 
 
 def unobserved(answered: Answered) -> None:
-    """Take no note."""
+    """Ignore it."""
 
 
 def describe(method: str, path: str, *, watch: bool = False) -> tuple[str, str]:
     """Return the verb and the resource of a request."""
     parts = path.strip("/").split("/")
-    # Before the resource: api and version, or apis, group and version.
+    # The resource follows api and version, or apis, group and version.
     below = parts[2:] if parts[0] == "api" else parts[3:]
     if below[:1] == ["namespaces"] and len(below) > 2:
         below = below[2:]

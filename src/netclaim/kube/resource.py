@@ -1,7 +1,7 @@
 """Names for what the API serves: a kind's address, and a selection of its objects.
 
-Values only; nothing here talks. Objects themselves travel as plain dicts in the shape of their
-JSON: the API has hundreds of fields, we read a dozen and must hand back the rest unharmed.
+Values only. Objects themselves are plain dicts in the shape of their JSON: the API has hundreds of
+fields, of which we read a dozen and must return the rest unharmed.
 """
 
 from dataclasses import dataclass
@@ -9,19 +9,10 @@ from urllib.parse import quote
 
 from netclaim.model.claim import JsonObject
 
-__all__ = [
-    "EVENTS",
-    "NODES",
-    "PODS",
-    "Listing",
-    "Resource",
-    "Selection",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One kind as the API serves it, such as `resource.k8s.io/v1 resourceslices`."""
+    """One kind as the API serves it, for example `resource.k8s.io/v1 resourceslices`."""
 
     group: str  # empty for the core group
     version: str
@@ -58,7 +49,7 @@ class Selection:
 
     @property
     def path(self) -> str:
-        """The URL path of the collection that is selected from."""
+        """The URL path of the collection that this selects from."""
         return self.resource.path(namespace=self.namespace)
 
     @property
@@ -70,7 +61,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Everything a list found, and the version from which a watch goes on."""
+    """The result of a list, and the version from which a watch continues."""
 
     items: tuple[JsonObject, ...]
     resource_version: str
@@ -79,4 +70,14 @@ class Listing:
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 PODS = Resource("", "v1", "pods", "Pod", namespaced=True)
+DAEMON_SETS = Resource("apps", "v1", "daemonsets", "DaemonSet", namespaced=True)
+ENDPOINT_SLICES = Resource(
+    "discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", namespaced=True
+)
+TOKEN_REVIEWS = Resource(
+    "authentication.k8s.io", "v1", "tokenreviews", "TokenReview", namespaced=False
+)
+ACCESS_REVIEWS = Resource(
+    "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False
+)
 EVENTS = Resource("events.k8s.io", "v1", "events", "Event", namespaced=True)

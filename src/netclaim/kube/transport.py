@@ -1,8 +1,8 @@
 """Requests to one API server: identity, TLS, deadlines, and every failure as an error of ours.
 
-Promise: a refused token is read anew and the request sent once more; nothing else is retried, so
-that the caller's budget stays the caller's. A body is whole or the call fails. Limit: no redirects
-(a token must not follow one) and no proxy from the environment.
+Promise: after a refused token the credentials are read again and the request is sent once more;
+nothing else is retried, since only the caller knows its budget. A body is complete or the call
+fails. Limit: no redirects (a token must not follow one) and no proxy from the environment.
 """
 
 import asyncio
@@ -16,21 +16,19 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from netclaim.kube.cluster import Cluster
-from netclaim.kube.credentials import Identity
+from netclaim.kube.access.cluster import Cluster
+from netclaim.kube.access.credentials import Identity
+from netclaim.kube.access.tls import tls_context
 from netclaim.kube.errors import UnreachableError, error_of_reply
 from netclaim.kube.lines import LineSplitter
 from netclaim.kube.observe import NO_ANSWER, Answered, Observe, describe, unobserved
-from netclaim.kube.tls import tls_context
 
-__all__ = ["LineStream", "Transport"]
-
-# The server itself gives up after 60 s (--request-timeout); a node's driver should hear of it
-# sooner, with time left in kubelet's 45 s to try again.
+# The server itself gives up after 60 s (--request-timeout); a node's driver has to know sooner,
+# with time left in kubelet's 45 s to try again.
 ANSWER_S = 20.0
 CALL_TIMEOUT = aiohttp.ClientTimeout(total=ANSWER_S, sock_connect=5)
 ERROR_MAX = 64 << 10  # a Status is a few KiB; a proxy's error page may be anything
-# A peer that vanished without a word is noticed after 30 + 3 * 10 s, whatever the watch waits for.
+# A peer that vanished silently is noticed after 30 + 3 * 10 s, whatever the watch waits for.
 KEEPALIVE = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30),
@@ -41,7 +39,7 @@ KEEPALIVE = (
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """All of a request but the identity, which may change between two tries."""
+    """A request without its credentials, which may change between two tries."""
 
     method: str
     path: str
@@ -54,7 +52,7 @@ class _Request:
 
 @dataclass(slots=True)
 class _Seen:
-    """What is known so far of how a request ends."""
+    """What is known so far about how a request ends."""
 
     code: str = NO_ANSWER
 
@@ -110,7 +108,7 @@ class Transport:
 
     @contextmanager
     def _observed(self, request: _Request) -> Iterator[_Seen]:
-        """Say when the block is over how the request ended."""
+        """Report how the request ended when the block is over."""
         seen, started_s = _Seen(), time.monotonic()
         try:
             yield seen
@@ -119,7 +117,7 @@ class Transport:
             self._observe(Answered(verb, resource, seen.code, time.monotonic() - started_s))
 
     async def _answer(self, request: _Request, seen: _Seen) -> aiohttp.ClientResponse:
-        """Send; once more if the token was refused and another may be had; raise any refusal."""
+        """Send; once more if the token was refused and may be renewed; raises any refusal."""
         with _translated(self._cluster.server):
             response = await self._send(request)
             if response.status == 401 and await self._cluster.credentials.renew():
@@ -129,7 +127,7 @@ class Transport:
             if response.status < 400:
                 return response
             async with response:
-                refusal = await response.content.read(ERROR_MAX)
+                refusal = await _beginning(response)
         raise error_of_reply(response.status, response.headers, refusal)
 
     async def _send(self, request: _Request) -> aiohttp.ClientResponse:
@@ -153,7 +151,7 @@ class Transport:
         )
 
     def _context(self, identity: Identity) -> ssl.SSLContext | bool:
-        """Return the context of this identity; a new certificate means new connections."""
+        """Return the context of these credentials; a new certificate means new connections."""
         if not self._cluster.server.startswith("https:"):
             return True
         pair = Identity(certificate=identity.certificate, key=identity.key)
@@ -174,7 +172,7 @@ class LineStream:
         return self
 
     async def __anext__(self) -> list[bytes]:
-        """Return what the next chunk completes, which may be nothing."""
+        """Return the lines that the next chunk completes, which may be none."""
         with _translated(self._server):
             chunk = await anext(self._chunks)
         return self._splitter.feed(chunk)
@@ -182,7 +180,7 @@ class LineStream:
 
 @contextmanager
 def _translated(server: str) -> Iterator[None]:
-    """Turn what aiohttp and the socket raise into UnreachableError."""
+    """Raise the errors of aiohttp and the socket as UnreachableError."""
     try:
         yield
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -190,8 +188,18 @@ def _translated(server: str) -> Iterator[None]:
         raise UnreachableError(said) from error
 
 
+async def _beginning(response: aiohttp.ClientResponse) -> bytes:
+    """Read a body to its end, or as much of it as is looked at; one read may return less."""
+    content = bytearray()
+    async for chunk in response.content.iter_any():
+        content += chunk
+        if len(content) >= ERROR_MAX:
+            break
+    return bytes(content[:ERROR_MAX])
+
+
 def _said(error: Exception) -> str:
-    """Say in our words what aiohttp says with the objects that it has at hand."""
+    """Describe in one line an error that aiohttp describes with its own objects."""
     match error:
         case TimeoutError():
             return "no answer in time"
@@ -207,20 +215,20 @@ def _said(error: Exception) -> str:
 
 
 def _reason(fault: OSError) -> str:
-    """Say why there is no connection; several addresses may have failed in several ways."""
-    if isinstance(fault, ssl.SSLError):  # whose numbers are none of the system's
+    """Return why there is no connection; several addresses may have failed in several ways."""
+    if isinstance(fault, ssl.SSLError):  # its numbers are not the system's
         return f"TLS: {(fault.reason or str(fault)).lower().replace('_', ' ')}"
-    if fault.errno is not None and fault.errno > 0:  # below are those of name resolution
+    if fault.errno is not None and fault.errno > 0:  # below 0 are those of name resolution
         return os.strerror(fault.errno)
     return fault.strerror or str(fault)
 
 
 def _keep_alive(response: aiohttp.ClientResponse) -> None:
-    """Let the kernel ask whether the peer still lives."""
+    """Have the kernel check whether the peer still exists."""
     connection = response.connection
     transport = connection.transport if connection is not None else None
     peer = transport.get_extra_info("socket") if transport is not None else None
-    if peer is None:  # the answer is already whole and the connection back in its pool
+    if peer is None:  # the answer is already complete and the connection back in its pool
         return
     for level, option, value in KEEPALIVE:
         peer.setsockopt(level, option, value)

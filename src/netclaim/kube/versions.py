@@ -1,16 +1,15 @@
-"""Find out which version of resource.k8s.io a cluster serves, and name its kinds in it.
+"""Find out which version of resource.k8s.io a cluster serves, and its kinds in that version.
 
-v1 is on from Kubernetes 1.34; the betas, from 1.32 and 1.33, only where somebody switched them on.
+v1 is on from Kubernetes 1.34; the betas, from 1.32 and 1.33, only where somebody enabled them.
 """
 
 from typing import Final, Protocol
 
 from netclaim.kube.errors import NotFoundError, NotServedError
 from netclaim.kube.resource import Resource
-from netclaim.manifests.conversion import GROUP, Version
+from netclaim.manifests.kinds import GROUP
+from netclaim.manifests.versions.conversion import Version
 from netclaim.model.claim import JsonObject
-
-__all__ = ["Discovery", "dra_resource", "negotiate"]
 
 USABLE: Final[tuple[Version, ...]] = ("v1", "v1beta2", "v1beta1")  # best first
 PLURALS: Final = {

@@ -1,9 +1,10 @@
 """Follow a selection of objects for as long as the process lives: a list, then its changes.
 
-Promise: the stream begins with `Synced` and after each `Synced` holds every later change exactly
-once, in order; when the thread is lost (410), a new `Synced` says so with everything as it is. A
-cut, a silent or a refusing server is waited out with growing pauses. Cancel at any await.
-Limit: an answer of 404 raises NotFoundError, because that version of the API is served no more
+Promise: the stream begins with `Synced`, and after each `Synced` holds every later change exactly
+once, in order; when the version is too old to continue from (410), a new `Synced` holds everything
+as it is then. If the server is cut off, silent or refuses, it is tried again with growing pauses.
+Cancel at any await.
+Limit: an answer of 404 raises NotFoundError, because that version of the API is no longer served
 and waiting does not bring it back.
 """
 
@@ -32,19 +33,7 @@ from netclaim.kube.errors import (
 from netclaim.kube.resource import Listing, Selection
 from netclaim.model.claim import JsonObject
 
-__all__ = [
-    "Added",
-    "Change",
-    "Deleted",
-    "Key",
-    "Modified",
-    "Pace",
-    "Reflector",
-    "Source",
-    "Synced",
-]
-
-# A version may itself be what the server fails on (etcd restored from a backup): then list.
+# The server may fail on the version itself (etcd restored from a backup); then list.
 RESUMES_MAX = 5
 
 Key: TypeAlias = tuple[str, str]  # namespace (empty for cluster-wide kinds), name
@@ -54,7 +43,7 @@ class Source(Protocol):
     """What a reflector needs of a client."""
 
     async def list(self, selection: Selection) -> Listing:
-        """Return everything selected, and the version to go on from."""
+        """Return everything selected, and the version to continue from."""
 
     def watch(
         self, selection: Selection, *, resource_version: str, timeout_s: float, idle_s: float
@@ -64,14 +53,14 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """Everything there is; whatever was known before and is not in here is gone."""
+    """Everything that exists; whatever was known before and is not in here is gone."""
 
     objects: tuple[JsonObject, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """An object that was not there before."""
+    """An object that did not exist before, or was not selected."""
 
     object: JsonObject
 
@@ -85,7 +74,7 @@ class Modified:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """An object as it was last, which now is gone or no longer selected."""
+    """The last state of an object that is gone or no longer selected."""
 
     object: JsonObject
 
@@ -121,7 +110,7 @@ _status_decoder = msgspec.json.Decoder(Status)
 
 
 class Reflector:
-    """One selection's store and its stream of changes."""
+    """The objects of one selection, and the stream of their changes."""
 
     def __init__(
         self,
@@ -131,7 +120,7 @@ class Reflector:
         convert: Callable[[JsonObject], JsonObject] = lambda found: found,
         pace: Pace | None = None,
     ) -> None:
-        """`convert` is applied to each object on its way in, such as from an older version."""
+        """`convert` is applied to each object that comes in, for example of an older version."""
         self._source = source
         self._selection = selection
         self._convert = convert
@@ -152,7 +141,8 @@ class Reflector:
     async def changes(self) -> AsyncGenerator[Change, None]:
         """Yield changes without end; close it (`contextlib.aclosing`) to hang up at once.
 
-        Again: begins anew, with `Synced`. One at a time: the store is this stream's.
+        A second call begins again with `Synced`. Only one stream may run at a time, because the
+        store belongs to it.
         """
         self._version = ""
         while True:
@@ -168,7 +158,7 @@ class Reflector:
                             heard, self._failures = True, 0
                             if change is not None:
                                 yield change
-                if not heard:  # bookmarks come every minute: this one was cut off at birth
+                if not heard:  # bookmarks come every minute, so it was cut off at its beginning
                     raise UnreachableError("the watch ended without an event")
             except NotFoundError:
                 raise
@@ -183,7 +173,7 @@ class Reflector:
 
     def _watch(self) -> AbstractAsyncContextManager[AsyncIterator[Sequence[bytes]]]:
         pace = self._pace
-        # Spread over half the time again, or all nodes of a cluster would come back together.
+        # Spread over half the time again, otherwise all nodes of a cluster would return together.
         timeout_s = pace.watch_s * pace.chance.uniform(1.0, 1.5)
         return self._source.watch(
             self._selection,
@@ -193,7 +183,7 @@ class Reflector:
         )
 
     def _take(self, line: bytes) -> Change | None:
-        """Bring one event into the store; return what it changed, if anything."""
+        """Apply one event to the store; returns what it changed, if anything."""
         try:
             event = _event_decoder.decode(line)
             if event.type == "ERROR":
@@ -211,12 +201,12 @@ class Reflector:
             return Deleted(self._convert(raw)) if self._store.pop(key, None) is not None else None
         known = self._store.get(key)
         if known is not None and known["metadata"]["resourceVersion"] == version:
-            return None  # told before the cut
+            return None  # it came before the cut already
         found = self._store[key] = self._convert(raw)
         return Added(found) if known is None else Modified(found)
 
     async def _wait_out(self, error: PeerError) -> None:
-        """Pause, and decide whether to go on from where we were or to list anew."""
+        """Pause, and decide whether to continue or to list again."""
         self._failures += 1
         self.fault = error
         passing = isinstance(error, UnreachableError | TooManyRequestsError | ServerFaultError)

@@ -1,7 +1,16 @@
 """The kubelet edge: a driver's side of registration, DRA v1 and v1beta1, and device health.
 
-`serve_plugin` is the driver's side; `register` and `DraClient` are what kubelet does, for the
-embedded cluster and for tests.
+    plugin           the driver as kubelet sees it
+    registration     how kubelet gets to know it
+    dra, dra_api     preparing and releasing claims, in both versions of the API
+    health           how each device is
+    server, sockets  gRPC on the two Unix sockets
+    client           kubelet's side of it
+    pod_resources    which pods have which devices, by kubelet
+    proto            the generated modules
+
+`serve_plugin` is the driver's side; `register` and `DraClient` are kubelet's, for the embedded
+cluster and for tests.
 """
 
 from netclaim.kubelet.client import (
@@ -20,7 +29,6 @@ from netclaim.kubelet.health import (
     Health,
     HealthApi,
     HealthBoard,
-    HealthSource,
 )
 from netclaim.kubelet.plugin import serve_plugin
 from netclaim.kubelet.registration import Registration, RegistrationVerdict
@@ -40,7 +48,6 @@ __all__ = [
     "Health",
     "HealthApi",
     "HealthBoard",
-    "HealthSource",
     "PluginSockets",
     "RegisteredDriver",
     "Registration",

@@ -1,8 +1,8 @@
-"""What kubelet does with a driver: register it, have claims prepared and released, watch health.
+"""Kubelet's part towards a driver: register it, have claims prepared and released, watch health.
 
 Promise: the same order, checks and deadlines as kubelet 1.37, so that a driver which passes here
 meets no surprise there. Whatever the driver does wrong is a PeerError. Limit: one call is one try;
-when to try again is the caller's to know.
+the caller decides when to try again.
 """
 
 import asyncio
@@ -18,21 +18,11 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError, StreamTerminatedError
 
 from netclaim.errors import PeerError
-from netclaim.kubelet import registration_pb2
 from netclaim.kubelet.dra_api import DRA_APIS, DraApi
 from netclaim.kubelet.health import HEALTH_APIS, DeviceHealth, HealthApi
+from netclaim.kubelet.proto import registration_pb2
 from netclaim.kubelet.registration import GET_INFO, NOTIFY_STATUS, PLUGIN_TYPE
 from netclaim.model.prepared import ClaimRef, PrepareAnswer
-
-__all__ = [
-    "CALL_DEADLINE_S",
-    "DraClient",
-    "DriverCallError",
-    "DriverInfo",
-    "RegisteredDriver",
-    "ask_info",
-    "register",
-]
 
 # Kubelet's own deadlines.
 DIAL_S: Final = 10.0
@@ -40,11 +30,11 @@ GET_INFO_S: Final = 1.0
 NOTIFY_S: Final = 5.0
 CALL_DEADLINE_S: Final = 45.0
 
-DIAL_PAUSE_S: Final = 0.05  # a socket is seen a moment before somebody listens on it
+DIAL_PAUSE_S: Final = 0.05  # a socket is visible a moment before its owner listens on it
 
 
 class DriverCallError(PeerError):
-    """A call to a driver that brought no answer; `status` is what gRPC calls the reason."""
+    """A call to a driver brought no answer; `status` is gRPC's reason."""
 
     def __init__(self, call: str, status: Status, message: str) -> None:
         super().__init__(f"{call}: {status.name}: {message}")
@@ -53,7 +43,7 @@ class DriverCallError(PeerError):
 
 
 class RegisteredDriver(msgspec.Struct, frozen=True):
-    """A driver that registered: where it serves, and the API versions to call it by."""
+    """A registered driver: where it serves, and the API versions to call it by."""
 
     name: str
     endpoint: Path
@@ -63,7 +53,7 @@ class RegisteredDriver(msgspec.Struct, frozen=True):
 
 
 class DriverInfo(msgspec.Struct, frozen=True):
-    """What a plugin answers to kubelet's first question."""
+    """A plugin's answer to kubelet's first question."""
 
     type: str
     name: str
@@ -72,7 +62,7 @@ class DriverInfo(msgspec.Struct, frozen=True):
 
 
 async def ask_info(socket: Path) -> DriverInfo:
-    """Ask who is behind a registration socket, and say nothing further. Again: the same."""
+    """Ask who is behind a registration socket, without registering it."""
     with _call_errors(f"GetInfo at {socket}"):
         async with Channel(path=str(socket)) as channel:
             info = await _get_info(channel)
@@ -84,11 +74,12 @@ async def register(
     known: Sequence[DraApi] = DRA_APIS,
     health_apis: Sequence[HealthApi] = HEALTH_APIS,
 ) -> RegisteredDriver:
-    """Ask who is behind a registration socket, check the answer, and tell it the verdict.
+    """Ask who is behind a registration socket, check the answer, and report the verdict to it.
 
     `known` are the API versions of this kubelet; of the driver's list, the first known one is used.
     Of `health_apis`, it is the first that the driver has.
-    Raises PeerError when the driver is refused, after telling it so. Again: registers again.
+    Raises PeerError when the driver is refused, after reporting that to it. A second call registers
+    the driver again.
     """
     with _call_errors(f"registration at {socket}"):
         await _wait_listening(socket)
@@ -156,7 +147,7 @@ def _accept(
 
 
 class DraClient:
-    """Calls to a registered driver, over one connection that is made again once it is lost."""
+    """Calls to a registered driver, over one connection that is made again when it is lost."""
 
     def __init__(self, driver: RegisteredDriver, *, deadline_s: float = CALL_DEADLINE_S) -> None:
         self._driver = driver
@@ -176,24 +167,24 @@ class DraClient:
         self._channel.close()
 
     async def prepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, PrepareAnswer]:
-        """The answer for each of the claims, by UID."""
+        """Return the answer for each of the claims, by UID."""
         response = await self._call("NodePrepareResources", self._api.prepare_request(refs))
         answers = self._api.prepare_answers(response)
         self._check_answered(refs, answers)
         return answers
 
     async def unprepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, str | None]:
-        """None, or an error, for each of the claims, by UID."""
+        """Return None or an error for each of the claims, by UID."""
         response = await self._call("NodeUnprepareResources", self._api.unprepare_request(refs))
         errors = self._api.unprepare_errors(response)
         self._check_answered(refs, errors)
         return errors
 
     async def watch_health(self) -> AsyncGenerator[tuple[DeviceHealth, ...], None]:
-        """Each list of healths as it comes, until the driver ends the stream.
+        """Yield each list of healths as it comes, until the driver ends the stream.
 
-        None comes from a driver that announced no health service. Wrap it in `contextlib.aclosing`
-        when leaving earlier, so that the driver hears of it.
+        A driver that announced no health service yields nothing. Wrap this in `contextlib.aclosing`
+        when leaving earlier, so that the driver learns of it.
         """
         api = self._driver.health_api
         if api is None:
@@ -227,7 +218,7 @@ class DraClient:
 
 @contextmanager
 def _call_errors(call: str) -> Iterator[None]:
-    """Errors of the connection as grpc-go would name them."""
+    """Raise errors of the connection under the names that grpc-go gives them."""
     try:
         yield
     except GRPCError as error:

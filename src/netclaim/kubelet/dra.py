@@ -2,7 +2,7 @@
 
 Promise: whatever the claim service returns or raises, every claim that kubelet asked about is
 answered exactly once, with its devices or with a reason. Otherwise kubelet would throw away the
-answers for the other claims of the call. Decides nothing about claims.
+answers for the other claims of the call. Limit: nothing is decided about claims here.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -16,8 +16,6 @@ from netclaim.errors import NetclaimError
 from netclaim.kubelet.dra_api import DraApi
 from netclaim.kubelet.server import receive
 from netclaim.model.prepared import ClaimRef, PrepareAnswer
-
-__all__ = ["ClaimService", "DraService"]
 
 log = structlog.get_logger()
 
@@ -35,10 +33,13 @@ class ClaimService(Protocol):
     """
 
     async def prepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, PrepareAnswer]:
-        """Make the claims' devices ready. Again: the same answer, and nothing is disturbed."""
+        """Make the claims' devices ready. A second call returns the same and disturbs nothing."""
 
     async def unprepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, str | None]:
-        """Release the claims; None is success, a text says why not. Unknown or again: success."""
+        """Release the claims; None is success, a text says why it failed.
+
+        An unknown claim, or one that was released before, is a success.
+        """
 
 
 class DraService:
@@ -86,7 +87,7 @@ async def _answer_each(
     service: Callable[[Sequence[ClaimRef]], Awaitable[Mapping[str, Outcome]]],
     failure: Callable[[str], Outcome],
 ) -> Mapping[str, Outcome]:
-    """The service's outcome for each claim, or the failure that stands in for it."""
+    """Return the service's outcome for each claim, or the failure that replaces it."""
     uids = [ref.uid for ref in refs]
     try:
         given = await service(refs)

@@ -1,8 +1,8 @@
 """DRA v1 and v1beta1 as one: frozen values on our side, either version's messages on the wire.
 
-Promise: both versions say the same, except that only v1 carries a device's share id. Pure: no I/O,
-and nothing here decides anything. Messages are `Any`, since the two versions' classes are alike
-only in their names and fields.
+Promise: both versions say the same, except that only v1 carries a device's share id. No I/O, and
+nothing is decided here. Messages are `Any`, since the two versions' classes are alike only in
+their names and fields.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,41 +10,37 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
 
-from netclaim.kubelet import dra_v1_pb2, dra_v1beta1_pb2
+from netclaim.kubelet.proto import dra_v1_pb2, dra_v1beta1_pb2
 from netclaim.model.prepared import ClaimRef, PrepareAnswer, PreparedDevice
-
-__all__ = ["DRA_APIS", "V1", "V1BETA1", "DraApi"]
 
 NO_REASON: Final = "no reason given"
 
 
 @dataclass(frozen=True, slots=True)
 class DraApi:
-    """One version of kubelet's DRA service: its names, and its messages made and read."""
+    """One version of kubelet's DRA service: its names, and its messages in both directions."""
 
     version: str  # as the driver announces it; the name on the wire is another
     messages: ModuleType
     has_share_id: bool
 
     def path(self, method: str) -> str:
-        """The name of a method on the wire."""
+        """Return the name of a method on the wire."""
         service = self.messages.DESCRIPTOR.services_by_name["DRAPlugin"]
         return f"/{service.full_name}/{method}"
 
     def prepare_request(self, refs: Iterable[ClaimRef]) -> Any:
-        """A NodePrepareResourcesRequest."""
         return self.messages.NodePrepareResourcesRequest(claims=self._claims(refs))
 
     def unprepare_request(self, refs: Iterable[ClaimRef]) -> Any:
-        """A NodeUnprepareResourcesRequest."""
         return self.messages.NodeUnprepareResourcesRequest(claims=self._claims(refs))
 
     def refs(self, request: Any) -> tuple[ClaimRef, ...]:
-        """The claims of either request."""
+        """Return the claims of a request of either kind."""
         return tuple(ClaimRef(c.uid, c.namespace, c.name) for c in request.claims)
 
     def prepare_response(self, answers: Mapping[str, PrepareAnswer]) -> Any:
-        """A NodePrepareResourcesResponse. A claim that failed carries its error and no device."""
+        """Make the response to a prepare; a failed claim carries its error and no device."""
         response = self.messages.NodePrepareResourcesResponse()
         for uid, answer in answers.items():
             claim = response.claims[uid]
@@ -55,7 +51,7 @@ class DraApi:
         return response
 
     def prepare_answers(self, response: Any) -> dict[str, PrepareAnswer]:
-        """The reverse of `prepare_response`."""
+        """Read what `prepare_response` makes."""
         return {
             uid: PrepareAnswer(
                 devices=tuple(self._prepared_device(device) for device in claim.devices),
@@ -65,14 +61,14 @@ class DraApi:
         }
 
     def unprepare_response(self, errors: Mapping[str, str | None]) -> Any:
-        """A NodeUnprepareResourcesResponse; None stands for success."""
+        """Make the response to an unprepare; None stands for success."""
         response = self.messages.NodeUnprepareResourcesResponse()
         for uid, error in errors.items():
             response.claims[uid].error = "" if error is None else _reason(error)
         return response
 
     def unprepare_errors(self, response: Any) -> dict[str, str | None]:
-        """The reverse of `unprepare_response`."""
+        """Read what `unprepare_response` makes."""
         return {uid: claim.error or None for uid, claim in response.claims.items()}
 
     def _claims(self, refs: Iterable[ClaimRef]) -> list[Any]:
@@ -102,7 +98,7 @@ class DraApi:
 
 
 def _reason(error: str) -> str:
-    """An error fit for the wire: never empty, which would mean success, and always UTF-8."""
+    """Make an error fit for the wire: never empty, which would mean success, and always UTF-8."""
     return error.encode(errors="replace").decode() or NO_REASON
 
 

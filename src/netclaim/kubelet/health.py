@@ -17,25 +17,14 @@ import msgspec
 from grpclib.const import Cardinality, Handler
 from grpclib.server import Stream
 
-from netclaim.kubelet import dra_health_v1_pb2, dra_health_v1alpha1_pb2
+from netclaim.kubelet.proto import dra_health_v1_pb2, dra_health_v1alpha1_pb2
 from netclaim.kubelet.server import receive
-
-__all__ = [
-    "HEALTH_APIS",
-    "RESEND_S",
-    "DeviceHealth",
-    "Health",
-    "HealthApi",
-    "HealthBoard",
-    "HealthService",
-    "HealthSource",
-]
 
 RESEND_S: Final = 15.0  # half of the 30 s after which kubelet reports a silent device as unknown
 
 
 class Health(IntEnum):
-    """The states kubelet knows, with their numbers on the wire."""
+    """The states that kubelet knows, with their numbers on the wire."""
 
     UNKNOWN = 0
     HEALTHY = 1
@@ -43,11 +32,11 @@ class Health(IntEnum):
 
     @classmethod
     def _missing_(cls, _value: object) -> "Health":
-        return cls.UNKNOWN  # one of a later version
+        return cls.UNKNOWN  # a state of a later version
 
 
 class DeviceHealth(msgspec.Struct, frozen=True):
-    """How one published device is."""
+    """The health of one published device."""
 
     pool_name: str
     device_name: str
@@ -63,16 +52,15 @@ class HealthApi:
 
     @property
     def version(self) -> str:
-        """The service's name, on the wire as in the announcement; of this service only."""
+        """The service's name on the wire, which is also what the driver announces."""
         return str(self.messages.DESCRIPTOR.services_by_name["DRAResourceHealth"].full_name)
 
     @property
     def path(self) -> str:
-        """The name of its only method on the wire."""
+        """The name of the service's only method on the wire."""
         return f"/{self.version}/NodeWatchResources"
 
     def response(self, healths: Iterable[DeviceHealth], updated_s: int) -> Any:
-        """A NodeWatchResourcesResponse."""
         pb = self.messages
         return pb.NodeWatchResourcesResponse(
             devices=[
@@ -89,7 +77,7 @@ class HealthApi:
         )
 
     def healths(self, response: Any) -> tuple[DeviceHealth, ...]:
-        """The reverse of `response`."""
+        """Read what `response` makes."""
         return tuple(
             DeviceHealth(
                 pool_name=health.device.pool_name,
@@ -101,29 +89,29 @@ class HealthApi:
         )
 
 
-# In kubelet's order of preference: 1.37 watches by v1, those before it know only v1alpha1.
+# In kubelet's order of preference: 1.37 watches by v1, earlier releases know only v1alpha1.
 HEALTH_APIS: Final = (HealthApi(dra_health_v1_pb2), HealthApi(dra_health_v1alpha1_pb2))
 
 
 class HealthSource(Protocol):
-    """Where the healths come from: the list of now, and a way to wait for another."""
+    """Where the healths come from: the current list, and a way to wait for another one."""
 
     def latest(self) -> Sequence[DeviceHealth]:
-        """All devices, as they are known now."""
+        """Return all devices, as they are known now."""
 
     async def wait_changed(self, seen: Sequence[DeviceHealth]) -> None:
-        """Return once `latest()` is another list than `seen`, which it once returned."""
+        """Return once `latest()` is another list than `seen`, which it returned before."""
 
 
 class HealthBoard:
-    """The list of now, posted by one and watched by any number."""
+    """The current list, posted by one and watched by any number."""
 
     def __init__(self, healths: Iterable[DeviceHealth] = ()) -> None:
         self._latest = tuple(healths)
         self._changed = asyncio.Event()
 
     def post(self, healths: Iterable[DeviceHealth]) -> None:
-        """Replace the list. The same again: nobody is woken."""
+        """Replace the list. An equal list wakes nobody."""
         posted = tuple(healths)
         if posted != self._latest:
             self._latest = posted
@@ -131,7 +119,7 @@ class HealthBoard:
             self._changed = asyncio.Event()
 
     def latest(self) -> Sequence[DeviceHealth]:
-        """The list that was posted last."""
+        """Return the list that was posted last."""
         return self._latest
 
     async def wait_changed(self, seen: Sequence[DeviceHealth]) -> None:
@@ -141,7 +129,7 @@ class HealthBoard:
 
 
 class HealthService:
-    """The DRAResourceHealth service, in every version at once."""
+    """The DRAResourceHealth service, in all its versions."""
 
     def __init__(
         self,
@@ -156,9 +144,9 @@ class HealthService:
         self._streams: set[asyncio.Timeout] = set()
 
     def end_streams(self) -> None:
-        """End each open stream with status OK; kubelet then forgets our healths. Again: nothing."""
+        """End each open stream with status OK; kubelet then forgets our healths."""
         while self._streams:
-            self._streams.pop().reschedule(0)  # a time long past
+            self._streams.pop().reschedule(0)  # a time in the past
 
     def __mapping__(self) -> Mapping[str, Handler]:
         return {
@@ -191,4 +179,4 @@ class HealthService:
                 async with asyncio.timeout(self._resend_s):
                     await self._source.wait_changed(healths)
             except TimeoutError:
-                continue  # nothing changed; say so
+                continue  # nothing changed, but kubelet must hear from us

@@ -1,9 +1,10 @@
 """The driver as kubelet sees it: two sockets, three services, one life.
 
-Promise: the DRA socket answers before the registration socket exists, and goes after it: kubelet
-never hears of a driver that it cannot call. A stop lets the calls in flight finish before it
-withdraws the registration, because kubelet hangs up within a second of seeing that socket go.
-Limit: of two instances of a driver name it is the caller who knows which one works.
+Promise: the DRA socket answers before the registration socket exists, and goes after it, so kubelet
+never learns of a driver that it cannot call. A stop lets the calls in flight finish before it
+withdraws the registration, because kubelet hangs up within a second of seeing that socket go. With
+a keeper, a process that fails withdraws nothing, and leaves its calls to the next one.
+Limit: if two instances of a driver run, the caller has to know which of them works.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -12,6 +13,7 @@ from typing import Final
 
 import structlog
 
+from netclaim.keeper import NO_KEEPER, Keeper
 from netclaim.kubelet.dra import ClaimService, DraService
 from netclaim.kubelet.dra_api import DRA_APIS
 from netclaim.kubelet.health import RESEND_S, HealthService, HealthSource
@@ -19,9 +21,8 @@ from netclaim.kubelet.registration import Registration, RegistrationVerdict
 from netclaim.kubelet.server import GrpcService, serving
 from netclaim.kubelet.sockets import PluginSockets, ensure_directories
 
-__all__ = ["GRACE_S", "serve_plugin"]
-
-GRACE_S: Final = 20.0  # a terminating pod has 30 s; the rest is for what else must be closed
+REGISTERED: Final = "registered"  # what one life leaves to the next
+GRACE_S: Final = 20.0  # a pod has 30 s to end unless it asks for more; the rest is for closing
 
 log = structlog.get_logger()
 
@@ -36,23 +37,34 @@ async def serve_plugin(
     *,
     grace_s: float = GRACE_S,
     resend_s: float = RESEND_S,
+    keeper: Keeper = NO_KEEPER,
 ) -> AsyncIterator[Registration]:
-    """Serve and announce the driver; gives the registration, for `wait_registered()`.
+    """Serve and announce the driver; yields the registration, for `wait_registered()`.
 
     Raises HostError when a directory is missing, a path too long, or another process serves there.
     """
     ensure_directories(sockets)
     health = HealthService(healths, resend_s=resend_s)
-    registration = Registration(driver_name, sockets.dra.absolute(), observe)
+
+    def note(verdict: RegistrationVerdict) -> None:
+        keeper.write_note(REGISTERED if verdict.registered else "")
+        observe(verdict)
+
+    registration = Registration(driver_name, sockets.dra.absolute(), note)
     services: list[GrpcService] = [*(DraService(api, claims) for api in DRA_APIS), health]
     async with (
-        serving(sockets.dra, services) as calls,
-        serving(sockets.registration, [registration]),
+        serving(sockets.dra, services, keeper=keeper, name="dra", relayed=True) as calls,
+        serving(sockets.registration, [registration], keeper=keeper, name="registration"),
     ):
         log.info("kubelet.announced", driver=driver_name, socket=str(sockets.registration))
+        if keeper.note == REGISTERED:
+            registration.accept()  # kubelet knows the last life's socket, and does not ask again
+        failed = True
         try:
             yield registration
+            failed = False
         finally:
-            health.end_streams()
-            await calls.drain(grace_s)
+            if not (failed and keeper.has_next_life):
+                health.end_streams()
+                await calls.drain(grace_s)
     log.info("kubelet.stopped", driver=driver_name)

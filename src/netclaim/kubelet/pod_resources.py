@@ -1,7 +1,7 @@
 """Ask kubelet which pods have which devices, by its PodResources service on the node.
 
-Promise: whatever goes wrong is a PeerError, or a HostError if there is no socket to ask. Only
-looks. Limit: kubelet lists a claim only under the containers that name it in their resources.
+Promise: whatever goes wrong is a PeerError, or a HostError if there is no socket to ask. Changes
+nothing. Limit: kubelet lists a claim only under the containers that name it in their resources.
 """
 
 from pathlib import Path
@@ -12,17 +12,13 @@ from grpclib.client import Channel, UnaryUnaryMethod
 from grpclib.exceptions import GRPCError, StreamTerminatedError
 
 from netclaim.errors import HostError, PeerError
-from netclaim.kubelet import pod_resources_pb2 as pb
-
-__all__ = ["HeldDevice", "KubeletClaim", "KubeletPod", "list_pod_resources", "socket_below"]
+from netclaim.kubelet.proto import pod_resources_pb2 as pb
 
 LIST: Final = f"/{pb.DESCRIPTOR.services_by_name['PodResourcesLister'].full_name}/List"
 LIST_S: Final = 10.0  # kubelet answers from memory
 
 
 class HeldDevice(msgspec.Struct, frozen=True):
-    """A device of a claim."""
-
     driver: str
     pool: str
     device: str
@@ -40,20 +36,18 @@ class KubeletClaim(msgspec.Struct, frozen=True):
 
 
 class KubeletPod(msgspec.Struct, frozen=True):
-    """A pod that kubelet knows."""
-
     namespace: str
     name: str
     claims: tuple[KubeletClaim, ...] = ()
 
 
 def socket_below(kubelet_dir: Path) -> Path:
-    """Return where kubelet serves this, below its root directory."""
+    """Return the socket of this service, below kubelet's root directory."""
     return kubelet_dir / "pod-resources" / "kubelet.sock"
 
 
 async def list_pod_resources(socket: Path) -> tuple[KubeletPod, ...]:
-    """Return kubelet's pods; those without claims too."""
+    """Return kubelet's pods, also those without claims."""
     try:
         async with Channel(path=str(socket)) as channel:
             method = UnaryUnaryMethod(

@@ -1,8 +1,9 @@
-"""How kubelet gets to know the driver: it asks who is there, then says whether it took it.
+"""How kubelet learns of the driver: it asks who is there, then reports whether it accepted it.
 
-Promise: `wait_registered()` returns once kubelet has accepted the driver; each verdict of kubelet's
-is logged and told to the observer. Kubelet tries again by itself after a refusal, and registers
-anew after its own restart, so verdicts may come any number of times. GetInfo has one second.
+Promise: `wait_registered()` returns once kubelet has accepted the driver; each verdict of kubelet
+is logged and passed to the observer. Kubelet tries again by itself after a refusal, and registers
+the driver again after its own restart, so verdicts may come any number of times. GetInfo has one
+second.
 """
 
 import asyncio
@@ -15,19 +16,10 @@ import structlog
 from grpclib.const import Cardinality, Handler
 from grpclib.server import Stream
 
-from netclaim.kubelet import registration_pb2 as pb
 from netclaim.kubelet.dra_api import DRA_APIS
 from netclaim.kubelet.health import HEALTH_APIS
+from netclaim.kubelet.proto import registration_pb2 as pb
 from netclaim.kubelet.server import receive
-
-__all__ = [
-    "GET_INFO",
-    "NOTIFY_STATUS",
-    "PLUGIN_TYPE",
-    "SUPPORTED_VERSIONS",
-    "Registration",
-    "RegistrationVerdict",
-]
 
 SERVICE: Final = pb.DESCRIPTOR.services_by_name["Registration"].full_name
 GET_INFO: Final = f"/{SERVICE}/GetInfo"
@@ -40,7 +32,7 @@ log = structlog.get_logger()
 
 
 class RegistrationVerdict(msgspec.Struct, frozen=True):
-    """What kubelet made of the driver: taken, or refused with kubelet's own words."""
+    """Kubelet's verdict about the driver: accepted, or refused with kubelet's own message."""
 
     registered: bool
     error: str = ""
@@ -65,12 +57,18 @@ class Registration:
 
     @property
     def registered(self) -> bool:
-        """Whether kubelet's last verdict was an acceptance; kubelet does not say when it leaves."""
+        """Whether kubelet's last verdict was an acceptance; kubelet does not announce its end."""
         return self._registered.is_set()
 
     async def wait_registered(self) -> None:
-        """Wait until kubelet has accepted the driver; at once while it is accepted."""
+        """Wait until kubelet has accepted the driver; returns at once while it is accepted."""
         await self._registered.wait()
+
+    def accept(self) -> None:
+        """Take it that kubelet has accepted the driver: it accepted the process before this one."""
+        log.info("kubelet.still_registered", driver=self._driver_name)
+        self._registered.set()
+        self._observe(RegistrationVerdict(registered=True))
 
     def __mapping__(self) -> Mapping[str, Handler]:
         return {

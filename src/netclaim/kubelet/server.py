@@ -1,11 +1,13 @@
 """One gRPC server on one unix socket, with an orderly end.
 
 Promise: when `serving` is left, the path is removed, new calls are answered UNAVAILABLE, calls in
-flight are cancelled, every connection is closed and no handler runs any more. Who wants the calls
-to finish drains the gate first. Of grpclib's insides only this module knows.
+flight are cancelled, every connection is closed and no handler runs any more. To let the calls
+finish, drain the gate first. A process that fails leaves its path and its callers to the next one,
+if a keeper holds them. Only this module knows grpclib's internals.
 """
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,9 +21,8 @@ from grpclib.exceptions import GRPCError
 from grpclib.protocol import H2Protocol
 from grpclib.server import Server, Stream
 
+from netclaim.keeper import NO_KEEPER, Keeper, KeptSocket
 from netclaim.kubelet.sockets import listen
-
-__all__ = ["CallGate", "GrpcService", "receive", "serving"]
 
 log = structlog.get_logger()
 
@@ -30,13 +31,13 @@ Request = TypeVar("Request")
 
 
 class GrpcService(Protocol):
-    """What grpclib asks of a service: its handlers by their path, `/package.Service/Method`."""
+    """What grpclib needs of a service: its handlers by their path, `/package.Service/Method`."""
 
     def __mapping__(self) -> Mapping[str, Handler]: ...
 
 
 async def receive(stream: Stream[Request, Any]) -> Request:
-    """The one message of a unary request; whatever else comes is refused as such."""
+    """Return the one message of a unary request; anything else is refused."""
     try:
         request = await stream.recv_message()
     except DecodeError as error:
@@ -47,29 +48,59 @@ async def receive(stream: Stream[Request, Any]) -> Request:
 
 
 @asynccontextmanager
-async def serving(path: Path, services: Sequence[GrpcService]) -> AsyncIterator["CallGate"]:
-    """Serve on `path`: listening when entered, wholly gone when left."""
+async def serving(
+    path: Path,
+    services: Sequence[GrpcService],
+    *,
+    keeper: Keeper = NO_KEEPER,
+    name: str = "",
+    relayed: bool = False,
+) -> AsyncIterator["CallGate"]:
+    """Serve on `path`: it listens when this is entered, and is gone when this is left.
+
+    A keeper holds the socket under `name`; if it is relayed, its calls outlive this process too.
+    """
     gate = CallGate(services)
     server = _ConnectionKeepingServer([gate])
-    bound = listen(path)
+    kept = keeper.listen(name, path, listen)
+    failed = True
     try:
-        await server.start(sock=bound.listener)
-    except BaseException:
-        bound.unlink()
-        bound.listener.close()
-        raise
-    try:
-        yield gate
+        async with _accepting(server, kept, relayed=relayed and keeper.present):
+            yield gate
+        failed = False
     finally:
-        bound.unlink()
+        kept.end(failed=failed)
+        if failed and keeper.has_next_life:
+            server.cut()  # before any call can be answered that it was cancelled
         gate.shut()
         server.close()
+        kept.bound.listener.close()
         server.hang_up()
         await gate.wait_idle()
 
 
+@asynccontextmanager
+async def _accepting(
+    server: "_ConnectionKeepingServer", kept: KeptSocket, *, relayed: bool
+) -> AsyncIterator[None]:
+    if not relayed:
+        await server.start(sock=kept.bound.listener)
+        yield
+        return
+
+    async def take_each() -> None:
+        async for connection in kept.keeper.connections(kept.name):
+            await server.take(connection)
+
+    kept.bound.listener.close()  # the keeper accepts
+    async with asyncio.TaskGroup() as group:
+        taking = group.create_task(take_each())
+        yield
+        taking.cancel()
+
+
 class CallGate:
-    """Stands before the services: counts the calls in flight, and turns new ones away once shut."""
+    """Counts the calls in flight before the services, and refuses new ones once it is shut."""
 
     def __init__(self, services: Sequence[GrpcService]) -> None:
         self._services = services
@@ -79,7 +110,7 @@ class CallGate:
         self._idle.set()
 
     def shut(self) -> None:
-        """Answer every new call with UNAVAILABLE from now on. Again: nothing."""
+        """Answer every new call with UNAVAILABLE from now on."""
         self._shut = True
 
     async def drain(self, grace_s: float) -> None:
@@ -92,7 +123,6 @@ class CallGate:
             log.warning("kubelet.calls_cut", calls=self._in_flight, grace_s=grace_s)
 
     async def wait_idle(self) -> None:
-        """Wait until no call is in flight."""
         await self._idle.wait()
 
     def __mapping__(self) -> Mapping[str, Handler]:
@@ -132,8 +162,26 @@ class _ConnectionKeepingServer(Server):
         self._connections.add(connection)
         return connection
 
+    async def take(self, connection: socket.socket) -> None:
+        """Serve a connection that somebody else accepted."""
+        loop = asyncio.get_running_loop()
+        await loop.connect_accepted_socket(self._protocol_factory, connection)
+
+    def close(self) -> None:
+        """Cancel all calls, and accept no more."""
+        if self._server is not None:
+            super().close()
+        for handler in self._handlers:
+            handler.close()
+
+    def cut(self) -> None:
+        """End every connection at once: nothing is sent from now on."""
+        for connection in set(self._connections):
+            if hasattr(connection, "processor"):
+                connection.processor.connection._transport.abort()
+
     def hang_up(self) -> None:
         for connection in set(self._connections):
-            # One that is accepted but not yet made has none; its calls will meet a shut gate.
+            # A connection that is accepted but not yet made has none; its calls meet a shut gate.
             if hasattr(connection, "processor"):
                 connection.processor.close("the driver stopped")

@@ -1,6 +1,6 @@
-"""The plugin's two unix sockets: where they are, how they are bound, who may remove them.
+"""The plugin's two unix sockets: where they are, how they are bound, and who may remove them.
 
-Promise: a leftover of a process that is gone is replaced; a socket that somebody answers on is
+Promise: a leftover of a process that is gone is replaced; a socket on which a process answers is
 never taken away, and on stop only our own is removed. Limit: two processes that start in the same
 instant can both find the same leftover; the journal's lock, not this module, keeps drivers apart.
 """
@@ -8,20 +8,17 @@ instant can both find the same leftover; the journal's lock, not this module, ke
 import hashlib
 import socket
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from netclaim.errors import HostError
+from netclaim.unix_socket import SOCKET_PATH_MAX, BoundSocket, inode_of, refuse_long_path
 
-__all__ = ["SOCKET_PATH_MAX", "BoundSocket", "PluginSockets", "ensure_directories", "listen"]
-
-SOCKET_PATH_MAX: Final = 107  # bytes; sun_path has 108, one of them for the NUL
 SOCKET_MODE: Final = 0o600  # kubelet is root; nobody else on the node prepares claims
 DIRECTORY_MODE: Final = 0o750  # as kubelet makes its own plugin directories
-BACKLOG: Final = 16  # kubelet keeps one connection a socket; the rest is for people looking
+BACKLOG: Final = 16  # kubelet keeps one connection for each socket; the rest is for tools that look
 
 
 class PluginSockets(msgspec.Struct, frozen=True):
@@ -35,10 +32,10 @@ class PluginSockets(msgspec.Struct, frozen=True):
 
     @classmethod
     def under(cls, kubelet_dir: Path, driver_name: str, instance: str = "") -> "PluginSockets":
-        """The usual places below kubelet's root directory, such as /var/lib/kubelet.
+        """Return the usual places below kubelet's root directory, for example /var/lib/kubelet.
 
-        `instance` tells apart the two processes of a driver that is being updated, usually by the
-        UID of their pod. Kubelet knows several since 1.33.
+        `instance` distinguishes the two processes of a driver that is being updated, usually by the
+        UID of their pod. Kubelet has supported several instances since 1.33.
         """
         root = kubelet_dir.absolute()
         registry, own = root / "plugins_registry", root / "plugins" / driver_name
@@ -51,12 +48,12 @@ class PluginSockets(msgspec.Struct, frozen=True):
 
 
 def _digest(text: str) -> str:
-    """A short name for a long one: 64 bits tell apart the few processes of a node."""
+    """Shorten a name; 64 bits are enough to distinguish the few processes of a node."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def ensure_directories(sockets: PluginSockets) -> None:
-    """Make the driver's own directory. Kubelet's two must be there already: kubelet made them."""
+    """Make the driver's own directory; kubelet's two must exist, since kubelet made them."""
     own = sockets.dra.parent
     for directory in (sockets.registration.parent, own.parent):
         if not directory.is_dir():
@@ -70,38 +67,16 @@ def ensure_directories(sockets: PluginSockets) -> None:
         raise HostError(f"cannot create the driver's directory {own}: {error.strerror}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class BoundSocket:
-    """A listening socket and the path it was bound to."""
-
-    listener: socket.socket
-    path: Path
-    inode: tuple[int, int]  # device and number: the same path may be another's socket later
-
-    def unlink(self) -> None:
-        """Remove the path, if it still leads to this socket. Again: does nothing."""
-        try:
-            if _inode(self.path) == self.inode:
-                self.path.unlink()
-        except FileNotFoundError:
-            return
-
-
 def listen(path: Path) -> BoundSocket:
     """Bind and listen, replacing a leftover; kubelet may connect as soon as this returns."""
-    length = len(bytes(path))
-    if length > SOCKET_PATH_MAX:
-        raise HostError(
-            f"socket path {path} has {length} bytes, the kernel takes {SOCKET_PATH_MAX}:"
-            " use a shorter driver name or kubelet directory"
-        )
+    refuse_long_path(path, "use a shorter driver name or kubelet directory")
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         _remove_leftover(path)
         listener.bind(bytes(path))
-        path.chmod(SOCKET_MODE)  # before listen(): nobody can have connected yet
+        path.chmod(SOCKET_MODE)  # before listen(), so nobody can have connected yet
         listener.listen(BACKLOG)
-        return BoundSocket(listener, path, _inode(path))
+        return BoundSocket(listener, path, inode_of(path))
     except OSError as error:
         listener.close()
         raise HostError(f"cannot listen on {path}: {error.strerror}") from error
@@ -116,7 +91,7 @@ def _remove_leftover(path: Path) -> None:
             raise HostError(
                 f"{path} is not a socket; remove it, because the driver's socket belongs there"
             )
-        if _is_answered(path):
+        if is_answered(path):
             raise HostError(
                 f"another process serves {path}; stop it, or give this driver another name"
             )
@@ -125,18 +100,14 @@ def _remove_leftover(path: Path) -> None:
         return
 
 
-def _is_answered(path: Path) -> bool:
+def is_answered(path: Path) -> bool:
+    """Whether a process accepts connections at a socket, by making one and leaving."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)  # a full backlog must not hold us up
         try:
             probe.connect(bytes(path))
         except ConnectionRefusedError:
-            return False  # bound once, and nobody listens
+            return False  # it was bound, but nobody listens
         except BlockingIOError:
-            return True  # somebody listens, with a full backlog
+            return True  # a process listens, with a full backlog
         return True
-
-
-def _inode(path: Path) -> tuple[int, int]:
-    status = path.lstat()
-    return status.st_dev, status.st_ino

@@ -1,16 +1,16 @@
 """The embedded cluster: whole manifests on one machine in seconds, with real interfaces.
 
-    topology     what it looks like          machine      namespaces, mounts and cables under it
-    api          a small API server          control      controllers and a scheduler
-    node         kubelet, runtime, driver    cluster      all of it put together
-    manifests    what a user wants run       outcome      what became of it, and how to show it
-    trial        `netclaim try`              story        `netclaim demo`
+    cluster, topology   all of it put together; what it looks like
+    machine             namespaces, mounts and cables under it
+    api                 a small API server
+    control             controllers and a scheduler
+    node                kubelet, runtime, driver
+    input               what a user wants to run
+    result              what became of it, and how to show it
+    trial, demo         `netclaim try`, `netclaim demo`
+    entering, staying_up  a running one from outside; how to look around in one that stays up
+    events, ip_text     what components leave at objects; addresses as text
+    ping                from a pod to an address
 
 The driver in it is the real program; its peers are small stand-ins that speak the real protocols.
-Only the topology is imported here: the rest takes a while, and who draws nodes does not need it.
 """
-
-from netclaim.local.topology import DEFAULT_TOPOLOGY, Topology
-from netclaim.local.topology_file import TopologyError, load_topology
-
-__all__ = ["DEFAULT_TOPOLOGY", "Topology", "TopologyError", "load_topology"]

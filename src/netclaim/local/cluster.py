@@ -1,8 +1,8 @@
 """The embedded cluster put together: API server, control plane, and each node with its driver.
 
-Promise: ready when it is lent: every driver is registered with its kubelet and has published its
-node's links. Everything runs below one task group and ends with it. To be used inside namespaces of
-its own, see `netclaim.local.machine`.
+Promise: it is ready when it is lent: every driver is registered with its kubelet and has published
+its node's links. Everything runs below one task group and ends with it. To be used inside
+namespaces of its own, see `netclaim.local.machine`.
 """
 
 import asyncio
@@ -14,8 +14,11 @@ from typing import Final
 
 import msgspec
 
+from netclaim.controller.run import Controller
+from netclaim.controller.settings import ControllerSettings
 from netclaim.errors import PeerError
 from netclaim.kernel import Netns
+from netclaim.kube import Client, connect, load_cluster
 from netclaim.local.api import Store, Verbs, serve_api
 from netclaim.local.control import control
 from netclaim.local.machine import NodePlace, add_netns, build_world, wire_cluster
@@ -24,31 +27,29 @@ from netclaim.local.node.drivers import Drivers
 from netclaim.local.node.kubelet import Kubelet, Pace
 from netclaim.local.node.sandboxes import Sandboxes
 from netclaim.local.topology import Link, Topology
+from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.claim import JsonObject
-from netclaim.network.policy import Level
+from netclaim.network import DRIVER_NAME
+from netclaim.network.policy.table import Level
 from netclaim.nri import Runtime, RuntimeSettings, listening
-from netclaim.schema.claim_rules import ADMIN_LABEL
-from netclaim.schema.expressions import CelExpressions
-from netclaim.schema.kinds import NAMESPACE, NODE, SLICE
-from netclaim.schema.review import Review
+from netclaim.schema.kinds import NAMESPACE, NODE, POD_NETWORK, SLICE
+from netclaim.schema.rules.claims import ADMIN_LABEL
 
-__all__ = ["KUBECONFIG", "ClusterNode", "EmbeddedCluster", "SlowStartError", "embedded_cluster"]
-
-API_PORT: Final = 8001  # as `kubectl proxy` has; in the cluster's own namespace nobody else is
+API_PORT: Final = 8001  # as for `kubectl proxy`; the cluster's own namespace has no other server
 KUBECONFIG: Final = Path("/run/kubeconfig")
 ADMIN: Final = "netclaim"
 START_S: Final = 30.0  # drivers need about two seconds; a machine that needs more is in trouble
-# Claims may ask for devices that others have: whoever runs this is the cluster's admin.
+# Claims may ask for devices that others have, since the user of this is the cluster's admin.
 ADMIN_ACCESS: Final = {ADMIN_LABEL: "true"}
 
 
 class SlowStartError(PeerError):
-    """The cluster is not ready in time."""
+    """The cluster was not ready in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterNode:
-    """A node: where its files are, its namespace, and its parts."""
+    """A node: the paths of its files, its namespace, and its parts."""
 
     place: NodePlace
     netns: Netns
@@ -61,8 +62,6 @@ class ClusterNode:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedCluster:
-    """A running cluster."""
-
     topology: Topology
     verbs: Verbs
     url: str
@@ -74,19 +73,27 @@ class EmbeddedCluster:
 
     @property
     def store(self) -> Store:
-        """The cluster's objects."""
         return self.verbs.store
 
     def netns_of(self, pod_uid: str) -> str:
-        """The path of a pod's network namespace; nothing if it has none."""
+        """Return the path of a pod's network namespace; empty if it has none."""
         found = (node.sandboxes.running.get(pod_uid) for node in self.nodes)
         return next((sandbox.netns or "" for sandbox in found if sandbox is not None), "")
 
     def add_namespace(self, name: str) -> None:
-        """Make a namespace that may do everything. Again: nothing."""
+        """Make a namespace that may do everything. A second call does nothing."""
         if self.store.get(NAMESPACE, name) is None:
             body: JsonObject = {"metadata": {"name": name, "labels": ADMIN_ACCESS}}
             self.verbs.create(NAMESPACE, {**_head(NAMESPACE.name), **body}, manager=ADMIN)
+
+    def has_networks(self) -> bool:
+        """Whether the controller has made what the PodNetworks there are need."""
+        found = map(PodNetwork.read, self.store.list(POD_NETWORK))
+        return all(
+            each.status.observed_generation == each.metadata.generation
+            for each in found
+            if each.is_ours
+        )
 
     async def wait_ready(self) -> None:
         """Return once every driver is registered and has published its node's devices."""
@@ -118,8 +125,8 @@ async def embedded_cluster(
 ) -> AsyncIterator[EmbeddedCluster]:
     """Lend a cluster that is ready. The calling process must be alone in its namespaces.
 
-    `programs` are the command lines of other drivers, by their names. `policy` is what the drivers'
-    flags, or their file, make of it.
+    `programs` are the command lines of other drivers, by their names. `policy` is the policy level
+    that results from the drivers' flags and file.
     """
     others = dict(programs or {})
     drivers: list[DriverOptions | ProgramOptions] = [
@@ -128,7 +135,7 @@ async def embedded_cluster(
     ]
     drivers += [ProgramOptions(name, KUBECONFIG, tuple(line)) for name, line in others.items()]
     host_pid = build_world()
-    verbs = Verbs(Store(), Review(CelExpressions()))
+    verbs = Verbs(Store())
     with ExitStack() as closing:
         nodes = [
             _node(topology, number, verbs, pace or Pace(), closing)
@@ -152,6 +159,8 @@ async def embedded_cluster(
             _write_kubeconfig(url)
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             running = [tasks.create_task(control(verbs))]
+            client = await stack.enter_async_context(connect(load_cluster(str(KUBECONFIG))))
+            running.append(tasks.create_task(_run_controller(client, driver_names)))
             for node in nodes:
                 listener = stack.enter_context(listening(node.place.nri_socket))
                 running.append(tasks.create_task(node.runtime.serve(listener)))
@@ -183,6 +192,12 @@ def _node(
     sandboxes = Sandboxes(runtime, netns, subnets)
     kubelet = Kubelet(name, verbs, drivers, sandboxes, pace=pace)
     return ClusterNode(place, netns, subnets, runtime, drivers, sandboxes, kubelet)
+
+
+async def _run_controller(client: Client, driver_names: Sequence[str]) -> None:
+    """Run the controller for the first of the drivers, for which the others are stand-ins."""
+    settings = ControllerSettings(next(iter(driver_names), DRIVER_NAME))
+    await (await Controller.of(client, settings)).run()
 
 
 async def _run_driver(

@@ -1,11 +1,11 @@
 """Find the embedded cluster that runs on this machine, and enter its network to talk to it.
 
-Promise: finds what `netclaim try --keep` and `netclaim demo --keep` run, of the same user or, as
-root, of any; changes nothing there. What a process has at that place may be somebody's trap: of its
-kubeconfig only the server counts, so that no program is run and no file sent for it; and of another
-user's user namespace root stays out, since who rules there can take over who enters.
-Limit: this process stays in that network until it ends. Must be called before a process has
-threads: the kernel moves no more than one into a user namespace.
+Promise: it finds what `netclaim try --keep` and `netclaim demo --keep` run, of the same user or, as
+root, of any; it changes nothing there. The files of such a process may be a trap: of its kubeconfig
+only the server counts, so that no program is run and no file sent for it; and root does not enter
+another user's user namespace, since its owner could take over a process that enters.
+Limit: this process stays in that network until it ends. It must be called before a process has
+threads: the kernel moves only single-threaded processes into a user namespace.
 """
 
 import os
@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from netclaim.errors import HostError, RequestError
+from netclaim.kernel.host.syscalls import CLONE_NEWNET, CLONE_NEWUSER, setns
 from netclaim.kube import Cluster, StoredSecrets, load_cluster
 from netclaim.local.cluster import KUBECONFIG
-from netclaim.local.machine.syscalls import CLONE_NEWNET, CLONE_NEWUSER, setns
-
-__all__ = ["enter_cluster"]
 
 PROC: Final = Path("/proc")
 NONE: Final = (
@@ -71,7 +69,7 @@ def _is_first(entry: Path) -> bool:
 
 
 def _uid(pid: int) -> int:
-    """Whose process it is; the owner of its directory may be another."""
+    """Return the user of a process; the owner of its directory may be another."""
     return int(_numbers((PROC / str(pid) / "status").read_text(), "Uid:")[0])
 
 
@@ -81,7 +79,7 @@ def _numbers(status: str, field: str) -> list[str]:
 
 
 def _is_here(entry: Path) -> bool:
-    """Whether its files are also ours: then the kubeconfig there is none of an embedded cluster."""
+    """Whether it shares our files; then the kubeconfig is not an embedded cluster's."""
     try:
         return (entry / "ns" / "mnt").readlink() == (PROC / "self" / "ns" / "mnt").readlink()
     except OSError:

@@ -1,20 +1,17 @@
-"""Events about objects, as components of a cluster leave them."""
+"""Events about objects, as components of a cluster record them."""
 
 from datetime import UTC, datetime
 
 from netclaim.local.api.verbs import STAMPS, Verbs
+from netclaim.model.api.limits import NOTE_MAX
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import EVENT
-
-__all__ = ["record"]
-
-NOTE_MAX = 1024  # bytes of a note that the API takes
 
 
 def record(
     verbs: Verbs, about: JsonObject, reason: str, note: str, *, by: str, warning: bool = False
 ) -> None:
-    """Leave an event at an object. Again: a second one."""
+    """Record an event about an object. A second call records a second one."""
     meta = about["metadata"]
     regarding = {
         "apiVersion": about["apiVersion"],

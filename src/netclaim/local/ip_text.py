@@ -1,15 +1,14 @@
-"""Links and addresses of a namespace in the words of `ip a` and `ip -br link`, without the program.
+"""Links and addresses of a namespace in the form of `ip a` and `ip -br link`, without the program.
 
-Limit: the lines that people read; no queueing disciplines, lifetimes or statistics.
+Limit: only the lines that people read; no queueing disciplines, lifetimes or statistics.
 """
 
 import socket
 from collections.abc import Iterable
 from typing import Final
 
-from netclaim.kernel import Address, Link, Netns, Rtnl, list_addresses, list_links, uapi
-
-__all__ = ["ip_addresses", "ip_links"]
+from netclaim.kernel import Address, Link, Netns, Rtnl, list_addresses, list_links
+from netclaim.kernel.netlink import uapi
 
 FLAGS: Final = {  # linux/if.h, in the order in which ip(8) writes them
     0x8: "LOOPBACK",
@@ -24,14 +23,14 @@ LINK_TYPES: Final = {uapi.ARPHRD_ETHER: "ether", 772: "loopback"}  # 772 is ARPH
 
 
 async def ip_addresses(netns: Netns) -> str:
-    """What `ip a` says in a namespace."""
+    """Return the output of `ip a` in a namespace."""
     with Rtnl.open(netns) as rtnl:
         links, addresses = await list_links(rtnl), await list_addresses(rtnl)
     return "\n".join(line for link in links for line in _lines(link, links, addresses))
 
 
 async def ip_links(netns: Netns) -> tuple[tuple[str, str, str, str], ...]:
-    """What `ip -br link` says in a namespace: name, state, MAC and flags of each link."""
+    """Return the fields of `ip -br link` in a namespace: name, state, MAC and flags."""
     with Rtnl.open(netns) as rtnl:
         links = await list_links(rtnl)
     return tuple(
@@ -51,7 +50,7 @@ def _lines(link: Link, links: Iterable[Link], addresses: Iterable[Address]) -> I
 
 
 def _name(link: Link, links: Iterable[Link]) -> str:
-    """A link's name, with what it stands on or is joined to behind an @."""
+    """Return a link's name, with its parent or peer behind an @."""
     if not link.parent_index:
         return link.name
     if link.parent_nsid is not None:

@@ -1,6 +1,6 @@
 """Ping from one pod to an address: ICMP echo, as bytes, and over a socket in the pod's namespace.
 
-Needs no program in the pod or on the machine. Limit: IPv4.
+It needs no program in the pod or on the machine. Limit: IPv4.
 """
 
 import asyncio
@@ -11,15 +11,13 @@ from typing import Final
 
 from netclaim.kernel import open_netns, socket_in
 
-__all__ = ["Pong", "checksum", "echo_request", "is_reply", "ping"]
-
 ECHO_REPLY, ECHO_REQUEST = 0, 8
 HEADER: Final = struct.Struct("!BBHHH")  # type, code, checksum, id, sequence
 IP_HEADER_MIN: Final = 20
 PAYLOAD: Final = bytes(56)  # as much as ping(8) sends
-BUFFER: Final = 2048  # above any answer to it
+BUFFER: Final = 2048  # more than any answer to it
 TIMEOUT_S: Final = 1.0  # within one machine it takes a tenth of a millisecond
-IDENTIFIER: Final = 0x6E63  # "nc": nobody else pings in the pod's namespace
+IDENTIFIER: Final = 0x6E63  # "nc"; nobody else pings in the pod's namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ class Pong:
 
 
 async def ping(netns: str, address: str, count: int = 3) -> tuple[Pong, ...]:
-    """Ask so many times; the answers that came."""
+    """Ping this many times; returns the answers that came."""
     loop = asyncio.get_running_loop()
     with open_netns(netns) as pod:
         sock = socket_in(
@@ -45,7 +43,7 @@ async def ping(netns: str, address: str, count: int = 3) -> tuple[Pong, ...]:
             try:
                 async with asyncio.timeout(TIMEOUT_S):
                     while not is_reply(await loop.sock_recv(sock, BUFFER), IDENTIFIER, sequence):
-                        pass  # another one's answer, or a late one
+                        pass  # the answer to another ping, or a late one
             except TimeoutError:
                 continue
             pongs.append(Pong(sequence, (loop.time() - started_s) * 1000))
@@ -53,7 +51,7 @@ async def ping(netns: str, address: str, count: int = 3) -> tuple[Pong, ...]:
 
 
 def echo_request(identifier: int, sequence: int) -> bytes:
-    """The message that asks for an echo."""
+    """Return the message that asks for an echo."""
     bare = HEADER.pack(ECHO_REQUEST, 0, 0, identifier, sequence) + PAYLOAD
     return HEADER.pack(ECHO_REQUEST, 0, checksum(bare), identifier, sequence) + PAYLOAD
 
@@ -62,7 +60,7 @@ def is_reply(packet: bytes, identifier: int, sequence: int) -> bool:
     """Whether an IP packet is the answer to a request."""
     if len(packet) < IP_HEADER_MIN:
         return False
-    message = packet[(packet[0] & 0x0F) * 4 :]  # the length of the IP header, in words
+    message = packet[(packet[0] & 0x0F) * 4 :]  # behind the IP header, whose length is in words
     if len(message) < HEADER.size:
         return False
     kind, _, _, found, number = HEADER.unpack_from(message)
@@ -70,7 +68,7 @@ def is_reply(packet: bytes, identifier: int, sequence: int) -> bool:
 
 
 def checksum(message: bytes) -> int:
-    """The Internet's checksum (RFC 1071)."""
+    """Return the Internet checksum (RFC 1071)."""
     padded = message + b"\0" * (len(message) % 2)
     total: int = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
     while total >> 16:

@@ -1,6 +1,6 @@
-"""What a cluster looks like: its nodes, its networks, and which node has which link on which.
+"""What a cluster looks like: its nodes, its networks, and each node's links on them.
 
-Values only; `topology_file` reads them from YAML.
+Values only; `input.topology_file` reads them from YAML.
 """
 
 import ipaddress
@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
-
-__all__ = ["DEFAULT_TOPOLOGY", "MAX_NODES", "Hardware", "Link", "Network", "Subnet", "Topology"]
 
 Subnet: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -19,7 +17,7 @@ MAX_NODES: Final = 50  # each has a /24 of 10.244.0.0/16 for its pods, and a dri
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What a link pretends to be a port of; see `machine.hardware`."""
+    """The hardware that a link pretends to be a port of; see `machine.hardware`."""
 
     speed_mbps: int | None = None
     numa_node: int | None = None
@@ -76,7 +74,7 @@ class Topology:
 
     @property
     def gateways(self) -> tuple[str, ...]:
-        """The first address of each subnet of the primary network: its bridge."""
+        """The first address of each subnet of the primary network, which its bridge has."""
         return tuple(str(subnet[1]) for subnet in self.primary.subnets)
 
     @property
@@ -85,16 +83,16 @@ class Topology:
         return self.gateways[0]
 
     def addresses(self, node: str) -> tuple[str, ...]:
-        """The node's own addresses, one of each family."""
+        """Return the node's own addresses, one of each family."""
         place = 2 + self.nodes.index(node)
         return tuple(str(subnet[place]) for subnet in self.primary.subnets)
 
     def address(self, node: str) -> str:
-        """The node's own address of the first family."""
+        """Return the node's own address of the first family."""
         return self.addresses(node)[0]
 
     def pod_subnets(self, node: str) -> tuple[str, ...]:
-        """The addresses of the node's pods, of the same families as the nodes' own."""
+        """Return the subnets of the node's pods, of the same families as the nodes' addresses."""
         number = self.nodes.index(node)
         return tuple(
             f"10.244.{number}.0/24" if subnet.version == 4 else f"fd00:10:244:{number:x}::/64"
@@ -102,18 +100,18 @@ class Topology:
         )
 
     def pod_subnet(self, node: str) -> str:
-        """The addresses of the node's pods, of the first family."""
+        """Return the subnet of the node's pods, of the first family."""
         return self.pod_subnets(node)[0]
 
     def uplink(self, node: str) -> str:
-        """The node's interface on the primary network."""
+        """Return the node's interface on the primary network."""
         return next(link.name for link in self.primary.links if link.node == node)
 
     def all_links(self, node: str) -> tuple[Link, ...]:
-        """The node's interfaces, network by network."""
+        """Return the node's interfaces, network by network."""
         links = (link for network in self.networks for link in network.links)
         return tuple(link for link in links if link.node == node)
 
     def links_of(self, node: str) -> tuple[str, ...]:
-        """The names of the node's interfaces, network by network."""
+        """Return the names of the node's interfaces, network by network."""
         return tuple(link.name for link in self.all_links(node))

@@ -1,14 +1,14 @@
 """`netclaim try`: a user's manifests on an embedded cluster, and what became of their pods.
 
-Promise: everything up to the outcome is done within the trial's time; what has not started by then
-is reported as still starting.
+Promise: everything up to the outcome is done within the trial's time; pods that have not started by
+then are reported as still starting.
 """
 
 import asyncio
 import logging
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -16,22 +16,24 @@ from typing import Final
 import structlog
 
 from netclaim.local.cluster import EmbeddedCluster, SlowStartError, embedded_cluster
-from netclaim.local.duplicates import with_duplicates
-from netclaim.local.expected import expected_pods, held_back
-from netclaim.local.hints import wait_for_user
-from netclaim.local.manifests import Manifests, create_all, unmade_namespaces
-from netclaim.local.outcome import PodOutcome, outcomes, settled
-from netclaim.local.show import Result, as_json, show_result, unschedulable
+from netclaim.local.input.manifests import Manifests, create_all, unmade_namespaces
+from netclaim.local.result.duplicates import with_duplicates
+from netclaim.local.result.expected import expected_pods, held_back
+from netclaim.local.result.outcome import PodOutcome, outcomes, settled
+from netclaim.local.result.show import Result, as_json, show_result, unschedulable
+from netclaim.local.staying_up import wait_for_user
 from netclaim.local.topology import Topology
-from netclaim.manifests.files import raise_faults
-from netclaim.network.policy import Level
+from netclaim.manifests.text.files import raise_faults
+from netclaim.network.policy.table import Level
+from netclaim.schema.kinds import NAMESPACE, POD_NETWORK
 from netclaim.screen import PlainScreen, Screen
-
-__all__ = ["Trial", "run_trial"]
 
 LOOK_S: Final = 0.02  # a look at hundreds of pods costs as much; changes come by the thousand
 ALL_WELL: Final = 0
 SOME_FAILED: Final = 1
+# What the controller makes classes and templates of. A pod that came before them would be reported
+# as one that cannot be scheduled.
+FIRST: Final = (NAMESPACE.name, POD_NETWORK.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Trial:
     json: bool = False
 
     def cluster(self) -> AbstractAsyncContextManager[EmbeddedCluster]:
-        """The cluster to try it on."""
+        """Return the cluster to try it on."""
         return embedded_cluster(
             self.topology,
             self.driver_names,
@@ -80,7 +82,7 @@ async def run_trial(trial: Trial, screen: Screen) -> int:
 
 
 def quiet_logs() -> None:
-    """Keep the parts' own words back: what a user needs is in the outcome and in events."""
+    """Silence the parts' logs: what a user needs is in the outcome and in events."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
 
 
@@ -99,7 +101,13 @@ async def start_pods(cluster: EmbeddedCluster, trial: Trial, until_s: float) -> 
     items = trial.manifests.items
     for namespace in sorted(unmade_namespaces(items)):
         cluster.add_namespace(namespace)
-    raise_faults([fault.as_error() for fault in create_all(cluster.verbs, items)])
+    first = [item for item in items if item.kind in FIRST]
+    raise_faults([fault.as_error() for fault in create_all(cluster.verbs, first)])
+    with suppress(TimeoutError):  # then the pods show what is missing
+        async with asyncio.timeout_at(until_s):
+            await cluster.store.wait_for(cluster.has_networks)
+    rest = [item for item in items if item.kind not in FIRST]
+    raise_faults([fault.as_error() for fault in create_all(cluster.verbs, rest)])
 
     found = _look(cluster)
     try:

@@ -11,11 +11,9 @@ from typing import Any
 from netclaim.errors import RequestError
 from netclaim.paths import Path
 
-__all__ = ["ShapeError", "edit", "find", "without"]
-
 
 class ShapeError(RequestError):
-    """A field that is not of the type, or does not have the content, that its kind asks for."""
+    """A field does not have the type or content that its kind requires."""
 
     def __init__(self, message: str, path: Path) -> None:
         super().__init__(message, path=path)
@@ -33,7 +31,7 @@ def find(value: Any, pattern: str) -> Iterator[Path]:
 
 def without(value: Any, paths: Iterable[Path]) -> Any:
     """Return `value` with everything at these paths left out."""
-    for path in sorted(paths, key=_last_first, reverse=True):  # an index must not shift
+    for path in sorted(paths, key=_last_first, reverse=True):  # so that no index shifts
         value = _without(value, path)
     return value
 
@@ -81,7 +79,7 @@ def _without(value: Any, path: Path) -> Any:
 
 
 def _last_first(path: Path) -> tuple[tuple[int, str], ...]:
-    """Order indices as numbers, beside keys."""
+    """Order indices as numbers, among keys."""
     return tuple((step, "") if isinstance(step, int) else (-1, step) for step in path)
 
 

@@ -1,6 +1,6 @@
-"""One thing that is wrong with a manifest: where it stands, and what to change.
+"""One thing that is wrong with a manifest: where it is, and what to change.
 
-Values only. Promise: as text a finding is one line, whatever the file's keys and names hold.
+Values only. Promise: as text a finding is one line, whatever the file's keys and names contain.
 """
 
 import enum
@@ -9,8 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from netclaim.errors import RequestError
-
-__all__ = ["Finding", "Severity", "count"]
+from netclaim.plain_text import one_line
 
 
 class Severity(enum.StrEnum):
@@ -21,7 +20,7 @@ class Severity(enum.StrEnum):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One mistake, or one thing that these files alone cannot answer."""
+    """One mistake, or one question that these files alone cannot answer."""
 
     severity: Severity
     file: str
@@ -35,11 +34,11 @@ class Finding(msgspec.Struct, frozen=True):
         return f"{self.file}:{self.line}" if self.line else self.file
 
     def __str__(self) -> str:
-        return _printable(f"{self.where}: {self.severity}: {self._told}")
+        return one_line(f"{self.where}: {self.severity}: {self._told}")
 
     def as_error(self) -> RequestError:
-        """Return it for a command that goes no further."""
-        return RequestError(_printable(f"{self.where}: {self._told}"))
+        """Return it as an error, for a command that goes no further."""
+        return RequestError(one_line(f"{self.where}: {self._told}"))
 
     @property
     def _told(self) -> str:
@@ -47,12 +46,4 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def count(findings: Iterable[Finding], severity: Severity) -> int:
-    """How many findings are of a severity."""
     return sum(finding.severity is severity for finding in findings)
-
-
-def _printable(text: str) -> str:
-    """Keep a line a line: a key may hold newlines, or what a terminal takes for an order."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,30 +1,23 @@
-"""The kinds that we read: their versions, where they hold claims and pods, who has no namespace.
+"""The kinds that we read: their versions, where they hold claims and pods, which have no namespace.
 
-Values, and one question: whether an apiVersion and a kind go together. Limit: of the groups that
-are not Kubernetes' own nothing is known, and so nothing is said.
+Values, and one question: whether an apiVersion and a kind go together. Limit: nothing is known, and
+therefore nothing reported, of groups that are not Kubernetes' own.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
 from netclaim.manifests.near import near
+from netclaim.model.api.pod_network import API_VERSION as NETWORK_API_VERSION
+from netclaim.model.api.pod_network import KIND as NETWORK_KIND
+from netclaim.model.api.pod_network import SEEDS_API_VERSION
 from netclaim.paths import Path
-
-__all__ = [
-    "API_VERSIONS",
-    "CLAIM_SPECS",
-    "CLUSTER_WIDE",
-    "CONFIGS",
-    "GROUP",
-    "KINDS",
-    "POD_SPECS",
-    "SCALED",
-    "kind_fault",
-]
 
 GROUP: Final = "resource.k8s.io"
 KINDS: Final = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
-CLUSTER_WIDE: Final = ("DeviceClass", "DeviceTaintRule", "Namespace", "Node", "ResourceSlice")
+CLUSTER_WIDE: Final = (
+    "DeviceClass", "DeviceTaintRule", "Namespace", "Node", "PodNetwork", "ResourceSlice",
+)  # fmt: skip
 SCALED: Final = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")  # by replicas
 
 CLAIM_SPECS: Final[Mapping[str, Path]] = {
@@ -42,7 +35,7 @@ POD_SPECS: Final[Mapping[str, Path]] = {
     **dict.fromkeys(("DaemonSet", "Job", *SCALED), _TEMPLATED),
 }
 
-# All kinds of the groups that have some of ours; a List is unfolded before anybody asks.
+# All kinds of the groups that have some of ours; a List is unfolded before this is used.
 _OF_VERSION: Final[Mapping[str, tuple[str, ...]]] = {
     "v1": (
         "Binding", "ComponentStatus", "ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace",
@@ -52,6 +45,7 @@ _OF_VERSION: Final[Mapping[str, tuple[str, ...]]] = {
     "apps/v1": ("ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"),
     "batch/v1": ("CronJob", "Job"),
     f"{GROUP}/v1": KINDS,
+    NETWORK_API_VERSION: ("PodNetwork",),
 }  # fmt: skip
 # The kinds that we read, and the version that we read them in.
 API_VERSIONS: Final[Mapping[str, str]] = {
@@ -60,11 +54,11 @@ API_VERSIONS: Final[Mapping[str, str]] = {
     for kind in kinds
     if kind in (*POD_SPECS, *CLUSTER_WIDE, *KINDS)
 }
-TYPO: Final = 0.85  # how alike a group must be to ours to be one: nobody has resources.k8s.io
+TYPO: Final = 0.85  # how alike a group must be to ours to be a typo; nobody uses resources.k8s.io
 
 
 def kind_fault(api_version: str, kind: str) -> tuple[Path, str] | None:
-    """Say what to write instead, and where, if Kubernetes has no such kind there.
+    """Return what to write instead, and where, if Kubernetes has no such kind there.
 
     Versions of our own group are not judged here: `migration` knows them all.
     """
@@ -73,6 +67,8 @@ def kind_fault(api_version: str, kind: str) -> tuple[Path, str] | None:
     almost_ours = kind in KINDS and bool(near(group, [GROUP], cutoff=TYPO))
     if group == GROUP or not (_is_kubernetes(group) or almost_ours):
         return None
+    if (api_version, kind) == (SEEDS_API_VERSION, NETWORK_KIND):
+        return None  # as talks about KEP-3698 spell it
     if right not in (None, api_version):
         return ("apiVersion",), f"there is no {kind} in {api_version}; write {right}"
     return _unknown_kind(api_version, kind)

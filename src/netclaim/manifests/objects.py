@@ -1,30 +1,28 @@
-"""One object of a file or of a cluster: what it is, and on which line each of its fields stands.
+"""One object of a file or of a cluster: what it is, and the line of each of its fields.
 
-An object is read in v1's form, whatever its file has. Promise: what is said of a field names the
-path and line of the file, so that a request of v1beta1 is not said to have an `exactly`. A
-cluster's object has no lines, and goes by its name.
+An object is read in v1's form, whatever its file has. Promise: a finding about a field names the
+path and line in the file, so that a request of v1beta1 is not said to have an `exactly`. An object
+of a cluster has no lines, and is called by its name.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from netclaim.manifests.conversion import FLAT_VERSIONS
-from netclaim.manifests.documents import Document
 from netclaim.manifests.finding import Finding, Severity
 from netclaim.manifests.kinds import API_VERSIONS, CLUSTER_WIDE
-from netclaim.manifests.legacy import DEAD_KINDS, DEAD_VERSIONS, written_path
-from netclaim.manifests.remark import Remark
+from netclaim.manifests.text.documents import Document
+from netclaim.manifests.versions.conversion import FLAT_VERSIONS
+from netclaim.manifests.versions.legacy import DEAD_KINDS, DEAD_VERSIONS, written_path
+from netclaim.manifests.versions.remark import Remark
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Path, show
 
-__all__ = ["Index", "Key", "Object", "inside"]
-
-DEFAULT: Final = "default"  # the namespace of what names none
+DEFAULT: Final = "default"  # the namespace of an object that names none
 
 
-class Key(NamedTuple):
-    """What tells an object from every other in a cluster."""
+class ObjectKey(NamedTuple):
+    """Identifies an object in a cluster."""
 
     kind: str
     namespace: str
@@ -37,29 +35,28 @@ class Object:
 
     written: JsonObject
     object: JsonObject  # in v1's form; empty if nothing takes the place of a kind that is gone
-    document: Document | None = None  # None: it is a cluster's
-    at: Path = ()  # where in its document it is: nowhere, or in the items of a List
-    remarks: tuple[Remark, ...] = ()  # what does not survive the way to v1
+    document: Document | None = None  # None: it is from a cluster
+    at: Path = ()  # its path in its document: empty, or in the items of a List
+    remarks: tuple[Remark, ...] = ()  # what does not survive the conversion to v1
 
     @property
     def kind(self) -> str:
-        """What it is, such as `Pod`."""
+        """The object's kind, for example `Pod`."""
         return str((self.object or self.written).get("kind"))
 
     @property
     def name(self) -> str:
-        """Its name; empty if the server is to make one up."""
+        """The object's name; empty if the server is to generate one."""
         return str(self._meta("name") or "")
 
     @property
     def namespace(self) -> str:
-        """Where it will be; empty for kinds that are in none."""
+        """The object's namespace; empty for kinds that have none."""
         return "" if self.kind in CLUSTER_WIDE else str(self._meta("namespace") or DEFAULT)
 
     @property
-    def key(self) -> Key:
-        """Its kind, namespace and name."""
-        return Key(self.kind, self.namespace, self.name)
+    def key(self) -> ObjectKey:
+        return ObjectKey(self.kind, self.namespace, self.name)
 
     @property
     def is_known(self) -> bool:
@@ -68,13 +65,13 @@ class Object:
 
     @property
     def source(self) -> str:
-        """The file that it is from, or how to call it without one."""
+        """The file that it is from, or what to call it without one."""
         if self.document is not None:
             return self.document.source
         return f"{self.kind} {self.namespace}/{self.name}".replace(" /", " ")
 
     def in_namespace(self, namespace: str) -> "Object":
-        """Return it in a namespace, unless it names one itself or is of a kind that has none."""
+        """Return it in a namespace, unless it names one itself or its kind has none."""
         meta = self.object.get("metadata") or {}
         if self.kind in CLUSTER_WIDE or not self.object or not isinstance(meta, dict):
             return self
@@ -83,11 +80,11 @@ class Object:
         return replace(self, object={**self.object, "metadata": {**meta, "namespace": namespace}})
 
     def error(self, path: Path, message: str) -> Finding:
-        """A mistake at a field, which is given in v1's form or in the file's."""
+        """Return a mistake at a field, which is given in v1's form or in the file's."""
         return self._finding(Severity.ERROR, path, message)
 
     def warning(self, path: Path, message: str) -> Finding:
-        """A doubt about a field, which is given in v1's form or in the file's."""
+        """Return a doubt about a field, which is given in v1's form or in the file's."""
         return self._finding(Severity.WARNING, path, message)
 
     def line_of(self, path: Path = ()) -> int:
@@ -95,7 +92,7 @@ class Object:
         return self.document.line_of(self._place(path)) if self.document is not None else 0
 
     def where(self, path: Path = ()) -> str:
-        """Return `FILE:LINE` of a field, or how to call the object without a file."""
+        """Return `FILE:LINE` of a field, or what to call the object without a file."""
         return f"{self.source}:{self.line_of(path)}" if self.document is not None else self.source
 
     def _finding(self, severity: Severity, path: Path, message: str) -> Finding:
@@ -106,7 +103,7 @@ class Object:
         return inside(self.object or self.written, ("metadata",)).get(key)
 
     def _place(self, path: Path) -> Path:
-        """The path in the document, in the file's own version."""
+        """Return the path in the document, in the file's own version."""
         version = str(self.written.get("apiVersion")).rpartition("/")[2]
         if version in DEAD_VERSIONS or self.written.get("kind") in DEAD_KINDS:
             path = written_path(path, self.kind)
@@ -114,7 +111,7 @@ class Object:
 
 
 def _flattened(written: JsonObject, path: Path) -> Path:
-    """A path of v1 in the older form: no `exactly`, and a device's fields under `basic`."""
+    """Convert a path of v1 to the older form: no `exactly`, and a device's fields under `basic`."""
     value: Any = written
     found: list[str | int] = []
     for step in path:
@@ -133,7 +130,7 @@ class Index:
     """Objects by kind, namespace and name."""
 
     def __init__(self, objects: Iterable[Object]) -> None:
-        self._found: dict[Key, list[Object]] = {}
+        self._found: dict[ObjectKey, list[Object]] = {}
         for one in objects:
             if one.name:
                 self._found.setdefault(one.key, []).append(one)
@@ -141,12 +138,12 @@ class Index:
     def find(self, kind: str, name: str, *, near: Object) -> Object | None:
         """Return the object that `near` means by a name; of several, the one in its own file."""
         namespace = "" if kind in CLUSTER_WIDE else near.namespace
-        found = self._found.get(Key(kind, namespace, name), ())
+        found = self._found.get(ObjectKey(kind, namespace, name), ())
         same_file = [one for one in found if one.source == near.source]
         return next(iter((*same_file, *found)), None)
 
     def names(self, kind: str, namespace: str) -> list[str]:
-        """The names of a kind that there are in a namespace."""
+        """Return the names of the objects of a kind in a namespace."""
         return [key.name for key in self._found if (key.kind, key.namespace) == (kind, namespace)]
 
     def repeated(self) -> Iterator[tuple[Object, Object]]:

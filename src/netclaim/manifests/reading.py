@@ -1,32 +1,30 @@
-"""Read files into objects: the one way in which every command takes manifests.
+"""Read files into objects, for all commands that take manifests.
 
 Promise: objects of any version of resource.k8s.io come out as v1, with what does not survive that.
 All faults are found before anything is refused: what is no YAML or no manifest at all is raised,
-in every file at once; what is wrong with one object is returned as a finding, with its line.
-Limit: which fields a kind has is not looked at; that is `schema`.
+for all files at once; what is wrong with one object is returned as a finding, with its line.
+Limit: which fields a kind has is not checked here but in `schema`.
 """
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from netclaim.manifests.documents import NO_MANIFEST, Document, ManifestError
 from netclaim.manifests.fields import ShapeError
-from netclaim.manifests.files import ManifestFile, raise_faults
 from netclaim.manifests.finding import Finding
-from netclaim.manifests.json_only import not_json
 from netclaim.manifests.kinds import kind_fault
-from netclaim.manifests.migration import migrate
 from netclaim.manifests.objects import Object
+from netclaim.manifests.text.documents import NO_MANIFEST, Document, ManifestError
+from netclaim.manifests.text.files import ManifestFile, raise_faults
+from netclaim.manifests.text.json_only import not_json
+from netclaim.manifests.versions.migration import migrate
 from netclaim.paths import Path
 
-__all__ = ["read_objects"]
-
-FAULTS_MAX: Final = 100  # of one object: who has more looks at the first anyway
+FAULTS_MAX: Final = 100  # per object; a user who has more looks at the first ones anyway
 
 
 def read_objects(files: Iterable[ManifestFile]) -> tuple[tuple[Object, ...], tuple[Finding, ...]]:
-    """Return the objects of files, and what is wrong with those that are not among them.
+    """Return the objects of files, and what is wrong with the others.
 
     What cannot be read is a ManifestError, or an ExceptionGroup of several.
     """

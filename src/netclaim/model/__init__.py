@@ -1,5 +1,15 @@
-"""Frozen values that travel between the stages: no I/O, no behaviour but reading and checking."""
+"""Frozen values that travel between the stages: no I/O, no behaviour but reading and checking.
 
+device, counter, device_name      what a driver offers
+claim, opaque_config              what a driver is given
+plan, attachment, pod, prepared   what becomes of it on the node
+leftover, node                    what garbage collection and discovery go by
+quantity                          amounts
+api                               the API's objects as JSON has them
+text                              text within a limit
+"""
+
+from netclaim.model.api.device_json import device_json
 from netclaim.model.attachment import Attachment, AttachmentKey, Interface
 from netclaim.model.claim import (
     AllocatedDevice,
@@ -66,5 +76,6 @@ __all__ = [
     "Taint",
     "ValidRange",
     "Version",
+    "device_json",
     "parse_claim",
 ]

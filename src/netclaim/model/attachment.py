@@ -12,8 +12,6 @@ from netclaim.model.claim import DeviceKey, JsonObject
 from netclaim.model.plan import Plan
 from netclaim.model.pod import PodSandbox
 
-__all__ = ["Attachment", "AttachmentKey", "Interface"]
-
 AttachmentKey: TypeAlias = tuple[str, str, DeviceKey]  # claim UID, sandbox id, device
 
 
@@ -38,5 +36,5 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def key(self) -> AttachmentKey:
-        """What tells this attachment from every other of the driver."""
+        """What distinguishes this attachment from every other of the driver."""
         return (self.plan.claim.uid, self.pod.id, self.plan.device.key)

@@ -1,21 +1,28 @@
 """A ResourceClaim as a driver needs it: what was allocated, with which configuration, for whom.
 
-Promise: reads the object of every served API version, since `status.allocation` has one JSON form
-in all of them, and tolerates what it does not know. Whose a claim is, is read from what the control
-plane wrote: metadata is whatever the claim's author put there, owners included. Limit: of the spec
-only names of requests are kept: all of them, and those that each configuration was written for.
-Everything else that a driver acts on is in the allocation.
+Promise: it reads the object of every served API version, since `status.allocation` has the same
+JSON form in all of them, and ignores what it does not know. The owner of a claim is read from what
+the control plane wrote: the claim's author can write anything into the metadata, including owners.
+Limit: of the spec it keeps only the names of requests: all of them, and those that each
+configuration was written for. Everything else that a driver acts on is in the allocation.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from netclaim.errors import RequestError
+from netclaim.model.api.base import JsonObject, Meta, ObjectError
+from netclaim.model.api.claim import (
+    AllocatedDevices,
+    Consumer,
+    DeviceResult,
+    DeviceStatus,
+    ResourceClaim,
+)
 from netclaim.model.device_name import is_dns_label
+from netclaim.model.opaque_config import OpaqueConfig, opaque_configs
 from netclaim.model.prepared import ClaimRef
-from netclaim.model.written import with_written_requests
 
 __all__ = [
     "AllocatedDevice",
@@ -26,15 +33,15 @@ __all__ = [
     "JsonObject",
     "OpaqueConfig",
     "ReportedDevice",
+    "claim_of",
     "parse_claim",
 ]
 
-JsonObject: TypeAlias = dict[str, Any]
 POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"  # at claims made from templates
 DeviceKey: TypeAlias = tuple[str, str, str]  # pool, device, share id or ""
 
 
-class ClaimError(RequestError):
+class ClaimError(ObjectError):
     """A claim object that cannot be what the API server sent."""
 
 
@@ -56,39 +63,8 @@ class AllocatedDevice(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def key(self) -> DeviceKey:
-        """What tells this device from every other of the same driver and claim."""
+        """What distinguishes this device from every other of the same driver and claim."""
         return (self.pool, self.device, self.share_id or "")
-
-
-class OpaqueConfig(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Parameters for a driver, from the device class (an admin) or from the claim (a user).
-
-    `requests` of a claim's are as in its spec, whatever the scheduler made of them.
-    """
-
-    source: Literal["FromClass", "FromClaim"]
-    driver: str
-    parameters: JsonObject
-    requests: tuple[str, ...] = ()
-
-    def applies_to(self, request: str) -> bool:
-        """Whether it is meant for a request; one that names no request is meant for all."""
-        base = request.partition("/")[0]
-        return not self.requests or request in self.requests or base in self.requests
-
-
-class Consumer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Whom the claim is reserved for; "pods" of the core group except for alpha features."""
-
-    resource: str
-    name: str
-    uid: str
-    api_group: str = ""
-
-    @property
-    def is_pod(self) -> bool:
-        """Whether it is a pod, and not something of another group that is called so."""
-        return self.resource == "pods" and not self.api_group
 
 
 class ReportedDevice(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -146,7 +122,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
     def configs_for(self, request: str) -> tuple[OpaqueConfig, ...]:
-        """What applies to a request: the class's first, so that a later one takes precedence."""
+        """What applies to a request, the class's first, so that a later one takes precedence."""
         mine = [config for config in self.configs if config.applies_to(request)]
         return tuple(sorted(mine, key=lambda config: config.source != "FromClass"))
 
@@ -154,99 +130,71 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
 def parse_claim(obj: Mapping[str, Any]) -> Claim:
     """Read a ResourceClaim object of any served version."""
     try:
-        return _parse(obj)
-    except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
-        raise ClaimError(f"not a ResourceClaim: {error!r}") from error
+        return claim_of(ResourceClaim.read(obj))
+    except ObjectError as error:
+        raise ClaimError("ResourceClaim", error.fault) from error
 
 
-def _parse(obj: Mapping[str, Any]) -> Claim:
-    meta = obj["metadata"]
-    status = obj.get("status") or {}
-    allocation = status.get("allocation")
-    devices = (allocation or {}).get("devices") or {}
-    consumers = tuple(map(_consumer, status.get("reservedFor") or ()))
-    spec_devices = (obj.get("spec") or {}).get("devices") or {}
+def claim_of(found: ResourceClaim) -> Claim:
+    """Return what a driver needs of a claim; an ObjectError says what is missing for that."""
+    meta, asked, status = found.metadata, found.spec.devices, found.status
+    if not meta.uid or not meta.namespace:
+        raise ObjectError("ResourceClaim", "metadata has no uid or no namespace")
+    given = status.allocation.devices if status.allocation is not None else AllocatedDevices()
     return Claim(
-        uid=meta["uid"],
-        namespace=meta["namespace"],
-        name=meta["name"],
-        allocated=allocation is not None,
-        requests=tuple(r["name"] for r in spec_devices.get("requests") or ()),
-        devices=tuple(_device(result) for result in devices.get("results") or ()),
-        configs=tuple(
-            _config(config)
-            for config in with_written_requests(devices, spec_devices)
-            if config.get("opaque")
-        ),
-        reserved_for=consumers,
-        owner_pod_uid=_owner_pod_uid(meta.get("ownerReferences") or (), consumers),
-        reported=tuple(r for r in map(_reported, status.get("devices") or ()) if r is not None),
-        pod_claim_name=_pod_claim_name(meta.get("annotations") or {}),
+        uid=meta.uid,
+        namespace=meta.namespace,
+        name=meta.name,
+        allocated=status.allocation is not None,
+        requests=tuple([request.name for request in asked.requests]),
+        devices=tuple(map(_device, given.results)),
+        configs=opaque_configs(given, asked.config),
+        reserved_for=status.reserved_for,
+        owner_pod_uid=_owner_pod_uid(meta, status.reserved_for),
+        reported=tuple([r for r in map(_reported, status.devices) if r is not None]),
+        pod_claim_name=_pod_claim_name(meta.annotations),
     )
 
 
-def _consumer(consumer: Mapping[str, Any]) -> Consumer:
-    return Consumer(
-        resource=consumer["resource"],
-        name=consumer["name"],
-        uid=consumer["uid"],
-        api_group=consumer.get("apiGroup") or "",
-    )
-
-
-def _owner_pod_uid(
-    owners: Sequence[Mapping[str, Any]], consumers: tuple[Consumer, ...]
-) -> str | None:
+def _owner_pod_uid(meta: Meta, consumers: tuple[Consumer, ...]) -> str | None:
     """The controlling pod, if the claim is reserved for that very pod and nobody else."""
-    named = {o["uid"] for o in owners if o.get("controller") and o["kind"] == "Pod"}
+    named = {one.uid for one in meta.owner_references if one.controller and one.kind == "Pod"}
     if len(consumers) != 1 or not consumers[0].is_pod or consumers[0].uid not in named:
         return None
     return consumers[0].uid
 
 
-def _pod_claim_name(annotations: Mapping[str, str]) -> str:
-    """What becomes part of a path; anything but a pod's own kind of name is nobody's."""
-    name = annotations.get(POD_CLAIM_NAME, "")
-    return name if is_dns_label(name) else ""
+def _pod_claim_name(annotations: Mapping[str, Any]) -> str:
+    """What becomes part of a path: only what may be the name of a pod's claim."""
+    name = annotations.get(POD_CLAIM_NAME)
+    return name if isinstance(name, str) and is_dns_label(name) else ""
 
 
-def _device(result: Mapping[str, Any]) -> AllocatedDevice:
+def _device(result: DeviceResult) -> AllocatedDevice:
+    consumed = result.consumed_capacity
     return AllocatedDevice(
-        request=result["request"],
-        driver=result["driver"],
-        pool=result["pool"],
-        device=result["device"],
-        share_id=result.get("shareID"),
-        admin_access=bool(result.get("adminAccess")),
-        consumed_capacity=dict(result.get("consumedCapacity") or {}),
+        request=result.request,
+        driver=result.driver,
+        pool=result.pool,
+        device=result.device,
+        share_id=result.share_id or None,
+        admin_access=result.admin_access,
+        consumed_capacity={name: str(amount) for name, amount in consumed.items()},
     )
 
 
-def _reported(device: Mapping[str, Any]) -> ReportedDevice | None:
-    ready = [c for c in device.get("conditions") or () if c["type"] == "Ready"]
-    if not ready or ready[0]["status"] != "True":
+def _reported(device: DeviceStatus) -> ReportedDevice | None:
+    ready = device.ready
+    if ready is None or ready.status != "True":
         return None
-    network = device.get("networkData") or {}
+    network = device.network_data
     return ReportedDevice(
-        driver=device["driver"],
-        key=(device["pool"], device["device"], device.get("shareID") or ""),
-        since=ready[0]["lastTransitionTime"],
-        message=ready[0].get("message", ""),
-        interface_name=network.get("interfaceName", ""),
-        hardware_address=network.get("hardwareAddress", ""),
-        ips=tuple(network.get("ips") or ()),
-        data=device.get("data") or {},
-    )
-
-
-def _config(config: Mapping[str, Any]) -> OpaqueConfig:
-    opaque = config["opaque"]
-    parameters = opaque.get("parameters")
-    if not isinstance(parameters, dict):
-        raise ClaimError("opaque parameters are not an object")
-    return OpaqueConfig(
-        source="FromClass" if config.get("source") == "FromClass" else "FromClaim",
-        driver=opaque["driver"],
-        parameters=parameters,
-        requests=tuple(config.get("requests") or ()),
+        driver=device.driver,
+        key=(device.pool, device.device, device.share_id),
+        since=ready.last_transition_time or "",
+        message=ready.message,
+        interface_name=network.interface_name,
+        hardware_address=network.hardware_address,
+        ips=network.ips,
+        data=device.data or {},
     )

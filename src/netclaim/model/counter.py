@@ -1,22 +1,17 @@
-"""Counters that devices share: what partitions of one piece of hardware draw from. No I/O.
+"""Counters that devices share, such as the partitions of one piece of hardware. No I/O.
 
 Promise: a set that exists can be published; what the API server would refuse is refused here.
-Limit: whether a device's counters exist is for whoever has the whole offer to say
-(`counters_fault`).
+Limit: whether a device's counters exist can be checked only in a whole offer (`counters_fault`).
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 import msgspec
 
+from netclaim.model.api.limits import COUNTERS_MAX
 from netclaim.model.device_name import DeviceError, is_dns_label
 from netclaim.model.quantity import Quantity
-
-__all__ = ["CounterSet", "CounterUse", "counters_fault"]
-
-COUNTERS_MAX: Final = 32  # in a set, and in what a device takes of one; the API's own limit
 
 
 class CounterSet(msgspec.Struct, frozen=True):
@@ -45,7 +40,7 @@ class CounterUse(msgspec.Struct, frozen=True):
 def counters_fault(
     sets: Iterable[CounterSet], uses: Iterable[tuple[str, Iterable[CounterUse]]]
 ) -> str:
-    """What is wrong between sets and the devices that use them, by name; empty if nothing is."""
+    """What is wrong between sets and the devices that use them; an empty text if nothing is."""
     named = list(sets)
     twice = [name for name, count in Counter(each.name for each in named).items() if count > 1]
     if twice:

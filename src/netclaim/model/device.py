@@ -11,6 +11,15 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from netclaim.model.api.limits import (
+    ATTRIBUTES_AND_CAPACITIES_MAX,
+    BINDING_CONDITIONS_MAX,
+    COUNTER_USES_MAX,
+    STRING_MAX,
+    TAINTS_MAX,
+    VALID_VALUES_MAX,
+)
+from netclaim.model.api.taint import Taint as ApiTaint
 from netclaim.model.counter import CounterUse
 from netclaim.model.device_name import (
     DeviceError,
@@ -19,7 +28,7 @@ from netclaim.model.device_name import (
     is_label_value,
     qualified_name_fault,
 )
-from netclaim.model.quantity import Quantity
+from netclaim.model.quantity import INT64_MAX, Quantity
 
 __all__ = [
     "AttributeValue",
@@ -33,14 +42,6 @@ __all__ = [
     "is_dns_label",
 ]
 
-# The API's own limits (resource.k8s.io validation).
-ATTRIBUTES_AND_CAPACITIES_MAX: Final = 32
-STRING_MAX: Final = 64
-VALID_VALUES_MAX: Final = 10
-TAINTS_MAX: Final = 16
-COUNTER_USES_MAX: Final = 2
-BINDING_CONDITIONS_MAX: Final = 4
-INT64_MAX: Final = 2**63 - 1
 
 SEMVER: Final = re.compile(
     r"(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?",
@@ -84,12 +85,10 @@ class Capacity(msgspec.Struct, frozen=True):
     policy: RequestPolicy | None = None
 
 
-class Taint(msgspec.Struct, frozen=True):
+class Taint(ApiTaint, frozen=True):
     """A reason to keep pods away from a device, or to evict them from it."""
 
-    key: str
     effect: Literal["None", "NoSchedule", "NoExecute"]
-    value: str = ""
 
 
 class Device(msgspec.Struct, frozen=True):
@@ -161,11 +160,11 @@ class Device(msgspec.Struct, frozen=True):
 def _taints_fault(taints: tuple[Taint, ...]) -> str:
     if len(taints) > TAINTS_MAX:
         return f"{len(taints)} taints; at most {TAINTS_MAX} are allowed"
-    for taint in taints:
-        if not is_label_key(taint.key):
-            return f"taint {taint.key!r} is not named as a label is"
-        if not is_label_value(taint.value):
-            return f"taint {taint.key}: {taint.value!r} is not the value of a label"
+    for one in taints:
+        if not is_label_key(one.key):
+            return f"taint {one.key!r} is not named as a label is"
+        if not is_label_value(one.value):
+            return f"taint {one.key}: {one.value!r} is not the value of a label"
     return ""
 
 

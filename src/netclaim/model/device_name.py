@@ -4,14 +4,7 @@ import re
 from typing import Final
 
 from netclaim.errors import NetclaimError
-
-__all__ = ["DeviceError", "is_dns_label", "is_label_key", "is_label_value", "qualified_name_fault"]
-
-# The API's own limits (resource.k8s.io validation).
-IDENTIFIER_MAX: Final = 32
-DOMAIN_MAX: Final = 63
-LABEL_NAME_MAX: Final = 63
-LABEL_PREFIX_MAX: Final = 253
+from netclaim.model.api.limits import DOMAIN_MAX, IDENTIFIER_MAX, LABEL_NAME_MAX, SUBDOMAIN_MAX
 
 DNS_LABEL: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 DNS_SUBDOMAIN: Final = re.compile(rf"{DNS_LABEL.pattern}(?:\.{DNS_LABEL.pattern})*", re.ASCII)
@@ -20,7 +13,7 @@ LABEL_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?", re
 
 
 class DeviceError(NetclaimError, ValueError):
-    """A device the API would refuse; the driver's author acts."""
+    """A device that the API would refuse; the driver's author must act."""
 
 
 def is_dns_label(text: str) -> bool:
@@ -31,7 +24,7 @@ def is_dns_label(text: str) -> bool:
 def is_label_key(text: str) -> bool:
     """Whether the text may be the key of a label, as taints and conditions are named."""
     prefix, slash, name = text.rpartition("/")
-    if slash and not (len(prefix) <= LABEL_PREFIX_MAX and DNS_SUBDOMAIN.fullmatch(prefix)):
+    if slash and not (len(prefix) <= SUBDOMAIN_MAX and DNS_SUBDOMAIN.fullmatch(prefix)):
         return False
     return len(name) <= LABEL_NAME_MAX and LABEL_NAME.fullmatch(name) is not None
 
@@ -42,7 +35,7 @@ def is_label_value(text: str) -> bool:
 
 
 def qualified_name_fault(text: str) -> str:
-    """What keeps the text from naming an attribute or a capacity; empty if nothing does."""
+    """Why the text cannot name an attribute or a capacity; an empty text if it can."""
     domain, slash, identifier = text.rpartition("/")
     if not IDENTIFIER.fullmatch(identifier) or len(identifier) > IDENTIFIER_MAX:
         return f"{identifier!r} is not a C identifier of at most {IDENTIFIER_MAX} bytes"

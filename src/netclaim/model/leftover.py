@@ -1,7 +1,7 @@
-"""What garbage collection goes by: what lives on the node, and what nobody explains any more.
+"""What garbage collection works with: what exists on the node, and what is left over.
 
-Promise: frozen and serialisable. A `Leftover` says in one line what it is, and holds all that its
-driver needs to remove it. No I/O.
+Promise: the values are frozen and serialisable. A `Leftover` says in one line what it is, and holds
+everything that its driver needs to remove it. No I/O.
 """
 
 import msgspec
@@ -9,16 +9,14 @@ import msgspec
 from netclaim.model.attachment import Attachment
 from netclaim.model.claim import JsonObject
 
-__all__ = ["Leftover", "Living"]
-
 
 class Living(msgspec.Struct, frozen=True):
-    """What may have something on the node: whatever belongs to it is no leftover.
+    """What may have something on the node; what belongs to any of it is not a leftover.
 
     `attachments` are those in the journal, also half made or half undone; `claims` the UIDs of
     claims that are prepared or being prepared. `sandboxes` are the ids of sandboxes that run or
-    have something in the journal; None if the runtime could not be asked, so that a sandbox which
-    is not in the journal may run all the same.
+    have something in the journal; None if the runtime could not be asked, so that a sandbox that
+    is not in the journal may run nevertheless.
     """
 
     attachments: tuple[Attachment, ...] = ()
@@ -35,8 +33,8 @@ class Living(msgspec.Struct, frozen=True):
 class Leftover(msgspec.Struct, frozen=True, omit_defaults=True):
     """Something that stayed behind.
 
-    `what` is one line for people. `claim_uid` or `sandbox_id` say whose it was: it is left alone
-    if that one turns out to live. `memo` is the driver's own.
+    `what` is one line for people. `claim_uid` or `sandbox_id` say whose it was: it is kept if that
+    one turns out to exist. `memo` is the driver's own.
     """
 
     kind: str

@@ -2,13 +2,11 @@
 
 import msgspec
 
-__all__ = ["NodeFacts"]
-
 
 class NodeFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     """Its labels, by which addresses it is reached, and by which it reaches the API server."""
 
     name: str = ""
     addresses: tuple[str, ...] = ()  # of the Node object's status, without host names
-    api_addresses: tuple[str, ...] = ()  # of the API server that the driver talks to
+    api_addresses: tuple[str, ...] = ()  # of the API servers, and of what leads to them
     labels: dict[str, str] | None = None  # of the Node object; None: not known

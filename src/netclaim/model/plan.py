@@ -1,8 +1,8 @@
 """What prepare decided about a claim: one plan for each allocated device.
 
-Promise: whole and serialisable. A plan read back from the journal after a restart or a reboot is
-equal to the one that was made, and everything later (attach, detach, unprepare) works from it
-alone, with the claim object gone.
+Promise: a plan is complete and serialisable. Read back from the journal after a restart or a
+reboot, it is equal to what was made, and everything later (attach, detach, unprepare) works from it
+alone, even if the claim object is gone.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,9 @@ import msgspec
 from netclaim.model.claim import AllocatedDevice, JsonObject
 from netclaim.model.prepared import ClaimRef
 
-__all__ = ["ContainerEdits", "DeviceNode", "Mount", "Plan", "Prepared"]
-
 
 class DeviceNode(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A device file of the host that a container gets; under the same path unless told."""
+    """A device file of the host that a container gets; without `host_path`, `path` is its path."""
 
     path: str
     host_path: str = ""
@@ -54,13 +52,13 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def where(self) -> str:
-        """For people: whose it is, and which of those that a request may have."""
+        """Whose it is, and which of the devices that a request may have, for people."""
         claim = f"claim {self.claim.namespace}/{self.claim.name}"
         return f"{claim}, request {self.device.request}, device {self.device.device}"
 
 
 class Prepared(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A claim's plans. Without plans: preparing it was begun and never finished."""
+    """A claim's plans. It has none if its preparation was begun and never finished."""
 
     claim: ClaimRef
     plans: tuple[Plan, ...] = ()

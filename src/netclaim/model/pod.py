@@ -6,11 +6,10 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["PodSandbox"]
-
-# How kubelet tells pods of its own disk, which cannot use claims, from those of the API server.
+# How kubelet marks pods of its own disk, which cannot use claims, and those of the API server.
 SOURCE: Final = "kubernetes.io/config.source"
 API: Final = "api"
+ENDED: Final = ("Succeeded", "Failed")  # phases of pods that need no devices any more
 STATIC_UID: Final = re.compile(r"[0-9a-f]{32}")
 
 
@@ -36,7 +35,7 @@ class PodSandbox(msgspec.Struct, frozen=True, omit_defaults=True):
     def may_claim(self) -> bool:
         """Whether the pod is one of the API server's; those of kubelet's own disk have no claims.
 
-        Kubelet says so by an annotation. A caller that knows no annotations is told by the UID:
-        kubelet makes up one of its own for a pod of its disk, a hash without dashes.
+        Kubelet says so by an annotation. Without annotations the UID shows it: kubelet makes up
+        one of its own for a pod of its disk, a hash without dashes.
         """
         return self.annotations.get(SOURCE, API) == API and not STATIC_UID.fullmatch(self.uid)

@@ -1,14 +1,14 @@
 """What kubelet names and what a driver answers: claims by reference, devices made ready.
 
-Frozen values, and nothing that needs I/O: a claim's contents are not here, since kubelet gives
-only its identity, and a claim that is being released may be gone from the API server.
+A claim's contents are not here, since kubelet gives only its identity, and a claim that is being
+released may be gone from the API server. No I/O.
 """
 
 import msgspec
 
 
 class ClaimRef(msgspec.Struct, frozen=True):
-    """Which ResourceClaim is meant. The UID is its identity; a name can come again."""
+    """Which ResourceClaim is meant. The UID is its identity; a name can be used again."""
 
     uid: str
     namespace: str
@@ -19,7 +19,7 @@ class PreparedDevice(msgspec.Struct, frozen=True):
     """One allocated device that is ready for the claim's pods.
 
     `request_names` are base names, without a subrequest; empty means every request of the claim.
-    `cdi_device_ids` may be empty: a device can reach the pod by another way than CDI.
+    `cdi_device_ids` may be empty: a device can reach the pod in another way than by CDI.
     """
 
     request_names: tuple[str, ...]

@@ -1,8 +1,8 @@
 """Kubernetes quantities: `100M`, `1.5Gi`, `250m`, `12e6`.
 
-Promise: exact arithmetic and comparison, and the same canonical text as the API server prints
-(no fraction, the largest suffix that keeps it whole). Limit: like Kubernetes, nothing finer than
-one billionth; a finer value is rounded away from zero.
+Promise: arithmetic and comparison are exact, and the text is the canonical one that the API server
+prints (no fraction, the largest suffix that keeps it whole). Limit: as in Kubernetes, a value finer
+than one billionth is rounded away from zero.
 """
 
 import re
@@ -12,9 +12,8 @@ from typing import Final, Literal, Self
 
 from netclaim.errors import RequestError
 
-__all__ = ["Quantity", "QuantityError"]
-
 NANO: Final = 10**9  # the finest step Kubernetes keeps
+INT64_MAX: Final = 2**63 - 1  # it counts in 64 bits
 
 DECIMAL_EXPONENTS: Final = {
     "n": -9,

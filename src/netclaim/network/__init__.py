@@ -1,9 +1,24 @@
-"""The network driver: links as devices, claim parameters, interfaces in pods by CNI."""
+"""The network driver: links as devices, claim parameters, interfaces in pods by CNI.
+
+    build, driver    the driver from its settings, and what the framework calls of it
+    attach, cleanup  what is done to a pod's interface beside CNI; what nobody uses any more
+    plan             what a device of a claim becomes
+    judge            what was asked, held against the policy
+    links, request   what the node has; what a claim asks for
+    metrics          what the driver counts
+    settings         what an admin can set
+    pod_network      what a PodNetwork becomes: a class and claim templates
+    policy, devices  what a claim may have; what a link is to the scheduler
+    plugin_files     where plugins keep files for claims
+    errors           what can go wrong
+
+A line imports only what stands below it.
+"""
 
 from netclaim.network.build import link_driver
 from netclaim.network.driver import LinkDriver
 from netclaim.network.errors import LinkGoneError, NameTakenError, ParametersError
-from netclaim.network.parameters import InterfaceRequest, read_claim
+from netclaim.network.request.parameters import InterfaceRequest, read_claim
 from netclaim.network.settings import DRIVER_NAME, LinkSettings
 
 __all__ = [

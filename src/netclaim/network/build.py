@@ -7,29 +7,27 @@ from concurrent.futures import ThreadPoolExecutor
 
 from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache
 from netclaim.kernel import is_live
-from netclaim.network.addresses import AddressCollector
-from netclaim.network.bandwidth import BandwidthLimits
+from netclaim.network.attach.bandwidth import BandwidthLimits
+from netclaim.network.cleanup.gate import NetworkGate
+from netclaim.network.cleanup.leftovers import Leftovers
+from netclaim.network.cleanup.plugin_gc import PluginGc, result_names
 from netclaim.network.driver import LinkDriver
-from netclaim.network.files import PluginFiles
-from netclaim.network.gate import NetworkGate
-from netclaim.network.guard import Guard
-from netclaim.network.leftovers import Leftovers
-from netclaim.network.lent import LentDevices
-from netclaim.network.link_choice import LinkChoice
-from netclaim.network.link_health import LinkHealth
-from netclaim.network.made_bridges import MadeBridges
-from netclaim.network.metrics import TimedPlugins
-from netclaim.network.node import NodeLinks
-from netclaim.network.offer import LinkOffer
-from netclaim.network.planner import Planner
-from netclaim.network.plugin_checks import PluginChecks
-from netclaim.network.plugin_gc import PluginGc, result_names
-from netclaim.network.pod_namespaces import PodNamespaces
+from netclaim.network.links.choice import LinkChoice
+from netclaim.network.links.health import LinkHealth
+from netclaim.network.links.lent import LentDevices
+from netclaim.network.links.made_bridges import MadeBridges
+from netclaim.network.links.node_links import NodeLinks
+from netclaim.network.links.offer import LinkOffer
+from netclaim.network.links.pod_namespaces import PodNamespaces
+from netclaim.network.metrics.addresses import AddressCollector
+from netclaim.network.metrics.timed_plugins import TimedPlugins
+from netclaim.network.plan.guard import Guard
+from netclaim.network.plan.planner import Planner
+from netclaim.network.plan.programs import ProgramChecks
+from netclaim.network.plugin_files import PluginFiles
 from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.plugins import PLUGIN_TYPES, in_process_plugins
 from netclaim.plugins.registry import lent_links
-
-__all__ = ["link_driver"]
 
 
 def link_driver(
@@ -95,8 +93,7 @@ def link_driver(
             offer=offer,
             files=files,
             guard=guard,
-            plugin_checks=PluginChecks(chain, in_process=frozenset(own)),
-            now=time.time,
+            program_checks=ProgramChecks(chain, in_process=frozenset(own)),
         ),
         chain=chain,
         gate=gate,
@@ -117,7 +114,7 @@ def link_driver(
             limits,
             limits.restored,
             offer.slot_devices,
+            offer.room,
             AddressCollector(settings.name, files, cache.entries, time.monotonic),
         ),
-        now=time.time,
     )

@@ -16,10 +16,11 @@ from typing import Final
 import structlog
 from prometheus_client.registry import Collector
 
-from netclaim.cni import Chain, Endpoint, Result, pod_args
+from netclaim.cni import Chain, CniArgs, Endpoint, Result, pod_args
 from netclaim.cni.errors import PluginBusyError
-from netclaim.errors import HostError, PeerError
-from netclaim.framework.contract import NetworkDriver
+from netclaim.errors import HostError, NetclaimError, PeerError
+from netclaim.framework import Hold, NetworkDriver, NotBegunError
+from netclaim.framework.telemetry import claim_fields, pod_fields
 from netclaim.kernel import Link, Monitor, NamespaceGoneError, open_netns
 from netclaim.model import (
     AllocatedDevice,
@@ -34,9 +35,14 @@ from netclaim.model import (
     Prepared,
 )
 from netclaim.model.node import NodeFacts
-from netclaim.network.bandwidth import BandwidthLimits, shown
-from netclaim.network.dad import DadHold
-from netclaim.network.discover import follow, list_devices
+from netclaim.network.attach.bandwidth import BandwidthLimits, shown
+from netclaim.network.attach.dad import DadHold
+from netclaim.network.attach.wish import wished_args
+from netclaim.network.cleanup.gate import NetworkGate
+from netclaim.network.cleanup.leftovers import Leftovers
+from netclaim.network.cleanup.plugin_gc import PluginGc
+from netclaim.network.devices.preflight import with_conditions
+from netclaim.network.devices.shares import has_alone, link_of
 from netclaim.network.errors import (
     LinkGoneError,
     NameTakenError,
@@ -45,31 +51,27 @@ from netclaim.network.errors import (
     UnfitNodeError,
     about,
 )
-from netclaim.network.files import PluginFiles
-from netclaim.network.gate import NetworkGate
-from netclaim.network.guard import Guard
-from netclaim.network.leftovers import Leftovers
-from netclaim.network.lent import LentDevices
-from netclaim.network.link_choice import LinkChoice
-from netclaim.network.link_health import LinkHealth
-from netclaim.network.link_keys import moves_link
-from netclaim.network.made_bridges import MadeBridges
-from netclaim.network.node import NodeLinks
-from netclaim.network.offer import LinkOffer
-from netclaim.network.parameters import read_claim
-from netclaim.network.plan import InterfacePlan, network_to_undo, planned_network, read_plan
-from netclaim.network.planner import Planner
-from netclaim.network.plugin_gc import PluginGc
-from netclaim.network.preflight import with_conditions
+from netclaim.network.links.choice import LinkChoice
+from netclaim.network.links.discover import follow, list_devices
+from netclaim.network.links.health import LinkHealth
+from netclaim.network.links.lent import LentDevices
+from netclaim.network.links.made_bridges import MadeBridges
+from netclaim.network.links.node_links import NOTHING_SEEN, NodeLinks
+from netclaim.network.links.offer import LinkOffer
+from netclaim.network.plan.guard import Guard
+from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
+from netclaim.network.plan.planner import Planner
+from netclaim.network.plugin_files import PluginFiles
+from netclaim.network.request.link_keys import moves_link
+from netclaim.network.request.parameters import read_claim
 from netclaim.network.settings import LinkSettings, LiveSettings
-from netclaim.network.shares import has_alone, is_same_link
-
-__all__ = ["LinkDriver"]
 
 log = structlog.get_logger(__name__)
 
 # A minute, as between two looks at what the kernel does not announce; a request each, of each node.
 LABELS_S: Final = 60.0
+# The addresses of the node and of the API servers, which change when an admin changes them.
+ADDRESSES_S: Final = 300.0
 
 
 class LinkDriver(NetworkDriver):
@@ -97,10 +99,7 @@ class LinkDriver(NetworkDriver):
         plugin_gc: PluginGc,
         limits: BandwidthLimits,
         collectors: Sequence[Collector],
-        now: Callable[[], float],
     ) -> None:
-        """`now` is the time of day, in seconds since 1970."""
-        self._now = now
         self.name = settings.now.name
         self._live = settings
         self._links = links
@@ -130,16 +129,15 @@ class LinkDriver(NetworkDriver):
 
     @property
     def device_metadata(self) -> bool:  # type: ignore[override]
-        """Whether containers can read about their interfaces; as it is set at the start."""
+        """Whether containers can read about their interfaces; fixed when the driver starts."""
         return self._settings.device_metadata
 
     @property
-    def node_age_s(self) -> float | None:  # type: ignore[override]
-        """Labels of the node are followed where they decide what is offered."""
-        return LABELS_S if self._choice.reads_labels else None
+    def node_age_s(self) -> float:  # type: ignore[override]
+        """How old the node's addresses may be, and its labels if they decide what is offered."""
+        return LABELS_S if self._choice.reads_labels else ADDRESSES_S
 
     def collectors(self) -> Sequence[Collector]:
-        """How long plugins take, and the addresses of networks."""
         return self._collectors
 
     async def discover(self) -> AsyncGenerator[tuple[Device, ...], None]:
@@ -148,7 +146,7 @@ class LinkDriver(NetworkDriver):
         self._nudge = partial(asyncio.get_running_loop().call_soon_threadsafe, nudged.set)
         try:
             with Monitor() as monitor:
-                async for devices in follow(monitor, self._list_devices, nudged):
+                async for devices in follow(monitor, self._tend_and_list, nudged):
                     yield devices
         finally:
             self._nudge = None
@@ -156,7 +154,7 @@ class LinkDriver(NetworkDriver):
                 self._due.cancel()
 
     def learn_node(self, node: NodeFacts) -> None:
-        """Know the node's addresses and labels. Again: those, and what is offered by them."""
+        """Replace what is known of the node, and offer links by it."""
         self._links.learn_node(node)
         self._choice.learn_node(node)
         self._list_again()
@@ -166,7 +164,7 @@ class LinkDriver(NetworkDriver):
         """Work by these settings from now on, as far as they can change under a running driver.
 
         May be called in any thread. A hook that runs meanwhile may see the old ones in one step and
-        the new ones in the next. Again: those.
+        the new ones in the next.
         """
         self._live.now = settings
         self._list_again()
@@ -178,7 +176,7 @@ class LinkDriver(NetworkDriver):
                 self._nudge()
 
     def _log_policy(self) -> None:
-        """Log it if it is another than was logged last."""
+        """Log the policy if it has changed since it was last logged."""
         now = self._settings
         policy = (now.policy, now.policy_ceiling, now.claim_plugins)
         if policy != self._policy:
@@ -191,30 +189,28 @@ class LinkDriver(NetworkDriver):
         self._policy = policy
 
     def learn_dropped(self, fields: frozenset[str]) -> None:
-        """Offer slots where the API server knows of no shares. Again: as it is now."""
+        """Offer slots if the API server drops shares, and shares if it does not."""
         self._offer.learn_dropped(fields)
         self._list_again()
 
-    def excludes(self, one: AllocatedDevice, other: AllocatedDevice) -> bool:
-        """Whether two claims cannot have these: one has the link of both alone. Again: the same.
+    def holds(self, device: AllocatedDevice) -> Sequence[Hold]:
+        """What a claim has of a link: by a share of it, as a whole, or by a slot.
 
-        A link may be held by a share of it, as a whole, or by a slot of when the API server was
-        another one.
+        A link may be held by all of these at a time, if the API server was another one before.
         """
-        if one.admin_access or other.admin_access or one.pool != other.pool:
-            return False
-        if super().excludes(one, other):
-            return True
-        return is_same_link(one, other) and (has_alone(one) or has_alone(other))
+        held = super().holds(device)
+        link = Hold((device.pool, "link", link_of(device)), whole=has_alone(device))
+        return (*held, link) if held else ()
 
     async def prepare(self, claim: Claim) -> Prepared:
-        """Decide what each device of the claim becomes. Again: decides the same."""
-        requests = read_claim(claim)
+        """Decide what each device of the claim becomes; the same claim gets the same plan again."""
+        requests = await asyncio.to_thread(read_claim, claim)  # milliseconds, if a tenant likes
         level = self._guard.level_of(claim)
         snapshot = await self._links.snapshot()
         plans = []
         leaving: list[Link] = []
         for request in requests:
+            await asyncio.sleep(0)  # other claims and attaches go on between two devices
             with about(request.device.key):
                 link, network, plan = await self._planner.decide(claim, request, snapshot, level)
             if not request.trusted:
@@ -228,10 +224,11 @@ class LinkDriver(NetworkDriver):
         return Prepared(claim=claim.ref, plans=tuple(plans))
 
     async def preflight(self, claim: Claim) -> None:
-        """See whether link, configuration and policy would do. Again: looks again."""
+        """See whether prepare would succeed now."""
         level = self._guard.level_of(claim)
         snapshot = await self._links.snapshot()
-        for request in read_claim(claim):
+        for request in await asyncio.to_thread(read_claim, claim):
+            await asyncio.sleep(0)
             with about(request.device.key):
                 try:
                     link, _, _ = await self._planner.decide(claim, request, snapshot, level)
@@ -243,19 +240,38 @@ class LinkDriver(NetworkDriver):
                     raise NoCarrierError(link.name)
 
     async def unprepare(self, prepared: Prepared) -> None:
-        """Let go of links that were lent. Again: does nothing."""
+        """Forget the links that the claim took into pods; may be repeated."""
         self._lent.drop(prepared.claim.uid)
 
     async def attach(self, plan: Plan, pod: PodSandbox) -> Attachment:
         """Run the plan's plugins for the pod, then limit what they made to its share.
 
-        Again: only after `detach`.
+        May be repeated only after `detach`.
         """
+        return await self._attach(plan, pod, ())
+
+    async def reattach(self, plan: Plan, pod: PodSandbox, had: Interface) -> Attachment:
+        """Attach with the addresses that the pod had; with others, if these are not to be had."""
+        wish = wished_args(read_plan(plan).network, had)
+        try:
+            return await self._attach(plan, pod, wish)
+        except NotBegunError:
+            raise
+        except NetclaimError as error:
+            if not wish:
+                raise
+            fields = claim_fields(plan.claim) | pod_fields(pod)
+            log.warning("attach.wish_refused", **fields, error=str(error))
+        await self.detach(Attachment(plan=plan, pod=pod))
+        return await self._attach(plan, pod, ())
+
+    async def _attach(self, plan: Plan, pod: PodSandbox, wish: CniArgs) -> Attachment:
         interface = read_plan(plan)
         assert pod.netns is not None, "the framework's promise"
-        if not self._guard.is_settled(plan, interface, self._now()):
-            self._guard.check_plan(plan, interface, await self._links.snapshot())
-        network = planned_network(interface)
+        looks = self._guard.looks_at_node(interface)
+        seen = await self._links.snapshot() if looks else NOTHING_SEEN
+        self._guard.check_plan(plan, interface, seen)
+        network = interface.network
         with self._only_one(pod.id, interface.if_name):
             if await self._links.pod_has(pod.netns, interface.if_name):
                 raise NameTakenError(interface.if_name)
@@ -265,7 +281,7 @@ class LinkDriver(NetworkDriver):
                 async with self._gate.using(network.name):
                     result = await self._chain.add(
                         network,
-                        _endpoint(interface, pod),
+                        _endpoint(interface, pod, wish),
                         add_s=self._settings.add_s,
                         undo_s=self._settings.undo_s,
                     )
@@ -279,9 +295,9 @@ class LinkDriver(NetworkDriver):
         return attachment
 
     async def detach(self, attachment: Attachment) -> None:
-        """Run the plugins backwards, which releases addresses too. Again: finds nothing to do."""
+        """Run the plugins backwards, which releases addresses too; may be repeated."""
         interface = read_plan(attachment.plan)
-        network = network_to_undo(interface)
+        network = interface.network_to_undo
         try:
             await self._chain.delete(network, _endpoint(interface, attachment.pod))
         except PluginBusyError as error:
@@ -292,25 +308,23 @@ class LinkDriver(NetworkDriver):
             await self._limits.tidy(attachment)
 
     async def is_attached(self, attachment: Attachment) -> bool:
-        """See whether the pod has its interface; with its link, most kinds of interface go too.
-
-        One that is there without its limit is limited again.
-        """
+        """See whether the pod has its interface; with its link, most kinds of interface go too."""
         netns = attachment.pod.netns
+        name = read_plan(attachment.plan).if_name
+        mac = attachment.interface.hardware_address if attachment.interface else ""
         try:
-            name = read_plan(attachment.plan).if_name
-            mac = attachment.interface.hardware_address if attachment.interface else ""
-            there = netns is not None and await self._links.pod_has(netns, name, mac)
-            if there:
-                await self._limits.mend(attachment)
+            return netns is not None and await self._links.pod_has(netns, name, mac)
         except NamespaceGoneError:
             return False
-        return there
+
+    async def mend(self, attachment: Attachment) -> None:
+        """Limit an interface again that is there without its limit."""
+        await self._limits.mend(attachment)
 
     async def recall(self, plan: Plan, pod: PodSandbox) -> Attachment | None:
-        """What the cached result of the plan's plugins says. Again: the same."""
+        """Return the attachment that the cached result of the plan's plugins describes."""
         interface = read_plan(plan)
-        network = network_to_undo(interface)
+        network = interface.network_to_undo
         cached = self._chain.cache.load(network.name, _endpoint(interface, pod).key)
         if cached is None:
             return None
@@ -329,7 +343,7 @@ class LinkDriver(NetworkDriver):
         if not await self.is_attached(attachment):
             raise PeerError(f"the pod lacks its interface on {attachment.plan.device.device}")
         interface = read_plan(attachment.plan)
-        network, endpoint = network_to_undo(interface), _endpoint(interface, attachment.pod)
+        network, endpoint = interface.network_to_undo, _endpoint(interface, attachment.pod)
         if self._chain.cache.load(network.name, endpoint.key) is not None:
             await self._chain.check(network, endpoint)
 
@@ -338,15 +352,18 @@ class LinkDriver(NetworkDriver):
         return await self._leftovers.find(living)
 
     async def collect(self, leftover: Leftover) -> None:
-        """Remove it. Again: finds nothing to do."""
         await self._leftovers.remove(leftover)
 
     async def tell_living(self, living: Living) -> None:
-        """Call CNI's GC. Again: the same."""
-        await self._plugin_gc.tell(living)
+        """Call CNI's GC, so that plugins let go of everything else."""
+        await self._plugin_gc.collect(living)
+
+    async def _tend_and_list(self) -> tuple[Device, ...]:
+        """Look after the limits, which is due whenever there may be something new; list devices."""
+        await self._limits.tend()
+        return await self._list_devices()
 
     async def _list_devices(self) -> tuple[Device, ...]:
-        await self._limits.tend()
         devices = await list_devices(
             self._links,
             self._lent.devices,
@@ -365,7 +382,7 @@ class LinkDriver(NetworkDriver):
 
     @contextmanager
     def _only_one(self, sandbox_id: str, ifname: str) -> Iterator[None]:
-        """Keep two claims of a pod from making one name at the same time."""
+        """Keep two claims of a pod from making the same interface at the same time."""
         key = (sandbox_id, ifname)
         if key in self._attaching:
             raise NameTakenError(ifname)
@@ -376,9 +393,9 @@ class LinkDriver(NetworkDriver):
             self._attaching.discard(key)
 
 
-def _endpoint(interface: InterfacePlan, pod: PodSandbox) -> Endpoint:
+def _endpoint(interface: InterfacePlan, pod: PodSandbox, wish: CniArgs = ()) -> Endpoint:
     args = pod_args(namespace=pod.namespace, name=pod.name, uid=pod.uid, sandbox_id=pod.id)
-    return Endpoint(pod.id, pod.netns or "", interface.if_name, args)
+    return Endpoint(pod.id, pod.netns or "", interface.if_name, (*args, *wish))
 
 
 def _interface(result: Result, ifname: str) -> Interface:

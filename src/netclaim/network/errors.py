@@ -26,21 +26,8 @@ from netclaim.errors import (
     RequestError,
     worst_reason,
 )
-from netclaim.framework.contract import LaterError, NotBegunError, UnfitError
+from netclaim.framework import LaterError, NotBegunError, UnfitError
 from netclaim.model.claim import DeviceKey
-
-__all__ = [
-    "LinkGoneError",
-    "NameTakenError",
-    "NoCarrierError",
-    "NotUndoneError",
-    "ParametersError",
-    "PlanRefusedError",
-    "PolicyError",
-    "UnfitNodeError",
-    "about",
-    "raise_all",
-]
 
 
 class ParametersError(RequestError):

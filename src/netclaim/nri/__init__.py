@@ -1,12 +1,12 @@
 """NRI, the container runtime's plugin interface: our plugin, and a runtime to try it against.
 
-    mux, ttrpc  the wire, as bytes          service    what the runtime calls of a plugin
-    endpoint    both directions of it       hooks      our answer before the runtime's deadline
-    connection  the wire on a socket        plugin     registers, serves, reconnects
-    tasks       what runs beside a block    admission  how a runtime takes a plugin on
-    values      what a hook is told         runtime    tells plugins of sandboxes and containers
+    wire       frames and calls on a socket     service    what the runtime calls of a plugin
+    proto      the messages, generated          deadlines  answers before the runtime's deadline
+    values     the messages as our own values   plugin     registers, serves, reconnects
+    errors     how a call can fail              admission  how a runtime admits a plugin
+    runtime    the runtime's side: reports sandboxes and containers to plugins
 
-Facts come from NRI 0.12; runtimes back to 0.8 (containerd 2.0) are served as well.
+The facts are those of NRI 0.12; runtimes back to 0.8 (containerd 2.0) are served as well.
 """
 
 from netclaim.nri.admission import RuntimeSettings

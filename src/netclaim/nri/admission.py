@@ -1,7 +1,7 @@
-"""How a runtime takes a plugin on: it registers, is configured, and is told what there is.
+"""How a runtime admits a plugin: it registers, is configured, and learns what exists.
 
-Promise: what comes out is a plugin that knows every sandbox and container, and the events it asked
-for. Limit: holds no state; the runtime sees to it that nothing happens during `synchronize`.
+Promise: an admitted plugin knows every sandbox and container, and gets the events it asked for.
+Limit: this keeps no state; the runtime makes sure that nothing happens during `synchronize`.
 """
 
 import asyncio
@@ -13,19 +13,10 @@ import msgspec
 
 from netclaim.errors import RequestError
 from netclaim.model.pod import PodSandbox
-from netclaim.nri import api_pb2 as pb
-from netclaim.nri.connection import Connection, Methods, unary
 from netclaim.nri.errors import ProtocolError
+from netclaim.nri.proto import api_pb2 as pb
 from netclaim.nri.values import Container, container_to_proto, pod_to_proto
-
-__all__ = [
-    "RegisteredPlugin",
-    "Registration",
-    "RuntimeSettings",
-    "admit",
-    "split_sync",
-    "synchronize",
-]
+from netclaim.nri.wire.connection import Connection, Methods, unary
 
 KNOWN_EVENTS = 0x3FFF  # the 14 events of NRI 0.12; a plugin that asks for others is refused
 FIELD_BYTES = 8  # at most what protobuf puts before an entry: a tag and a length
@@ -40,9 +31,10 @@ class RuntimeSettings(msgspec.Struct, frozen=True, kw_only=True):
     registration_timeout_s: float = 5.0
     request_timeout_s: float = 2.0
     pod_calls: bool = True
-    """False: tell of sandboxes through StateChange, as before NRI 0.12 (containerd 2.0 to 2.2)."""
+    """If false, sandboxes are reported through StateChange, as before NRI 0.12 (containerd 2.0 to
+    2.2)."""
     sync_bytes: int = 4_000_000
-    """How much goes into one Synchronize; leaves room below 4 MiB for the request around it."""
+    """How many bytes go into one Synchronize; below 4 MiB is room for the request around it."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -54,18 +46,17 @@ class RegisteredPlugin:
     connection: Connection
 
     def wants(self, event: pb.Event) -> bool:
-        """Whether it asked for this event."""
         return bool(self.events & 1 << (event - 1))
 
 
 class Registration:
-    """The call by which a plugin says its name, and the name once it has."""
+    """The call by which a plugin registers its name, and the name once it has."""
 
     def __init__(self) -> None:
         self.name: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     def methods(self) -> Methods:
-        """What a plugin can call."""
+        """Return what a plugin can call."""
         return {"RegisterPlugin": unary(pb.RegisterPluginRequest, self._register)}
 
     async def _register(
@@ -106,7 +97,10 @@ async def synchronize(
     containers: Iterable[Container],
     settings: RuntimeSettings,
 ) -> None:
-    """Tell a plugin what there is, in pieces if need be. One request timeout covers them all."""
+    """Send a plugin everything that exists, in pieces if necessary.
+
+    One request timeout covers all pieces.
+    """
     loop = asyncio.get_running_loop()
     deadline_s = loop.time() + settings.request_timeout_s
     for request in split_sync(pods, containers, settings.sync_bytes):
@@ -120,7 +114,7 @@ async def synchronize(
 def split_sync(
     pods: Iterable[PodSandbox], containers: Iterable[Container], limit: int
 ) -> list[pb.SynchronizeRequest]:
-    """Requests of at most `limit` bytes each, unless a single entry is larger; at least one."""
+    """Make requests of at most `limit` bytes each, unless an entry is larger; at least one."""
     requests = [pb.SynchronizeRequest()]
     size = 0
 

@@ -1,4 +1,4 @@
-"""What can go wrong between a plugin and a runtime. All of it is tried again on a new connection.
+"""What can go wrong between a plugin and a runtime; a new connection is the next try for all of it.
 
 PeerError
 ├── ProtocolError           bytes that break the wire's rules; the connection is useless now
@@ -10,15 +10,6 @@ PeerError
 """
 
 from netclaim.errors import PeerError
-
-__all__ = [
-    "CallTimeoutError",
-    "ConnectionLostError",
-    "HookTimeoutError",
-    "MessageTooBigError",
-    "ProtocolError",
-    "StatusError",
-]
 
 
 class ProtocolError(PeerError):

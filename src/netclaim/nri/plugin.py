@@ -1,7 +1,7 @@
 """The NRI plugin: finds the runtime, registers, serves it, and comes back when it is lost.
 
-Promise: as long as `run` runs, the plugin is either connected or on its way there; the runtime's
-socket may vanish and return. Limit: while disconnected the plugin hears of nothing, and pods start
+Promise: as long as `run` runs, the plugin is connected or tries to connect; the runtime's socket
+may vanish and return. Limit: while it is disconnected the plugin gets no events, and pods start
 without it. What happened meanwhile shows in the next `synchronize`.
 """
 
@@ -16,19 +16,17 @@ from typing import NoReturn
 import structlog
 
 from netclaim.errors import HostError, PeerError, RequestError
-from netclaim.nri import api_pb2 as pb
-from netclaim.nri.connection import Connection
-from netclaim.nri.endpoint import PLUGIN_SIDE
-from netclaim.nri.hooks import HookRunner
+from netclaim.nri.deadlines import HookRunner
+from netclaim.nri.proto import api_pb2 as pb
 from netclaim.nri.service import Handlers, PluginService
-from netclaim.nri.tasks import TaskScope
 from netclaim.nri.values import RuntimeInfo
-
-__all__ = ["Backoff", "Plugin"]
+from netclaim.nri.wire.connection import Connection
+from netclaim.nri.wire.endpoint import PLUGIN_SIDE
+from netclaim.tasks import TaskScope
+from netclaim.unix_socket import SOCKET_PATH_MAX
 
 SOCKET_PATH = Path("/var/run/nri/nri.sock")
-SOCKET_PATH_MAX = 107  # 108-byte sun_path; Python keeps one for the NUL
-NRI_VERSION = "0.12.0"  # whose calls we implement; older runtimes do not look at it
+NRI_VERSION = "0.12.0"  # the version whose calls we implement; older runtimes ignore it
 
 # The runtime wants the request within 5 s of accepting us, and it is sent at once. The answer can
 # take far longer: plugins are accepted one after another, and each may use up 5 s + 2 x 2 s.
@@ -41,14 +39,14 @@ log = structlog.get_logger()
 class Backoff:
     """Pauses between attempts: each twice the one before, up to `cap_s`, less up to half by chance.
 
-    Chance keeps the plugins of a node from all coming back at once to a runtime that takes one.
+    Chance keeps the plugins of a node from returning all at once to a runtime that accepts one.
     """
 
-    first_s: float = 0.1  # a runtime restarts in a second or so; an attempt costs nearly nothing
+    first_s: float = 0.1  # a runtime restarts in about a second; an attempt costs nearly nothing
     cap_s: float = 5.0  # pods that start meanwhile start without us
 
     def delays(self, chance: Callable[[], float]) -> Iterator[float]:
-        """The pauses, from the first on; `chance` gives numbers from 0 to 1."""
+        """Yield the pauses, from the first on; `chance` returns numbers from 0 to 1."""
         delay_s = self.first_s
         while True:
             yield delay_s * (1 - chance() / 2)
@@ -59,7 +57,7 @@ BACKOFF = Backoff()
 
 
 class Plugin:
-    """A plugin called `name`, at place `index` ("00" to "99") among the runtime's plugins."""
+    """A plugin called `name`, at position `index` ("00" to "99") among the runtime's plugins."""
 
     def __init__(
         self,
@@ -98,20 +96,19 @@ class Plugin:
         return self._runtime
 
     async def wait_connected(self) -> None:
-        """Wait until a runtime has synchronized the plugin: from then on events arrive."""
+        """Wait until a runtime has synchronized the plugin; from then on events arrive."""
         await self._connected.wait()
 
     async def wait_lost(self) -> None:
-        """Wait until no runtime is connected."""
         await self._lost.wait()
 
     async def wait_answered(self) -> None:
-        """Wait until every hook that has begun is answered: then is the moment to leave."""
+        """Wait until every hook that has begun is answered, which is the moment to leave."""
         if self._connection is not None:
             await self._connection.wait_answered()
 
     async def run(self) -> NoReturn:
-        """Serve for ever. Raises HostError where the socket is not ours to open."""
+        """Serve until cancelled. Raises HostError if this process may not open the socket."""
         try:
             async with TaskScope() as tasks:
                 await self._keep_connected(HookRunner(tasks))
@@ -132,7 +129,7 @@ class Plugin:
             await self._pause(next(delays))
 
     async def _session(self, hooks: HookRunner) -> str:
-        """One connection from dialling to its end; returns why it ended."""
+        """Serve one connection from dialling to its end; returns why it ended."""
         try:
             reader, writer = await asyncio.open_unix_connection(self._socket_path)
             service = PluginService(self._handlers, hooks, self._connect)
@@ -163,7 +160,7 @@ class Plugin:
         )
 
     def _disconnect(self) -> bool:
-        """Whether there was a runtime to lose."""
+        """Forget the runtime; returns whether there was one."""
         if self._runtime is None:
             return False
         self._runtime = None

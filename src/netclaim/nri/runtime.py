@@ -1,11 +1,11 @@
 """The runtime's side of NRI, for the embedded cluster and for tests.
 
-It does to plugins what containerd does, including what hurts: one event at a time on the whole
-node; an error status fails the sandbox or container; a plugin that is late, gone or breaks the
-protocol is closed, and everything goes on as if it had agreed.
+It treats plugins as containerd does, including what hurts: one event at a time on the whole node;
+an error status fails the sandbox or container; a plugin that is late, gone or breaks the protocol
+is closed, and everything goes on as if it had agreed.
 
-Limit: makes no sandbox or container, only tells of them; of adjustments it knows hooks, and leaves
-them to whoever makes the container; starts no plugins.
+Limit: it makes no sandbox or container and only reports them; of a container's adjustments it
+supports only hooks, and leaves running them to its caller; it starts no plugins.
 """
 
 import asyncio
@@ -21,7 +21,6 @@ from google.protobuf.message import Message as Proto
 
 from netclaim.errors import PeerError
 from netclaim.model.pod import PodSandbox
-from netclaim.nri import api_pb2 as pb
 from netclaim.nri.admission import (
     RegisteredPlugin,
     Registration,
@@ -29,9 +28,8 @@ from netclaim.nri.admission import (
     admit,
     synchronize,
 )
-from netclaim.nri.connection import Connection
-from netclaim.nri.endpoint import RUNTIME_SIDE
 from netclaim.nri.errors import MessageTooBigError, StatusError
+from netclaim.nri.proto import api_pb2 as pb
 from netclaim.nri.values import (
     Container,
     ContainerHook,
@@ -39,8 +37,8 @@ from netclaim.nri.values import (
     container_to_proto,
     pod_to_proto,
 )
-
-__all__ = ["Runtime", "listening"]
+from netclaim.nri.wire.connection import Connection
+from netclaim.nri.wire.endpoint import RUNTIME_SIDE
 
 _POD_CALLS = {
     pb.RUN_POD_SANDBOX: "RunPodSandbox",
@@ -55,7 +53,7 @@ log = structlog.get_logger()
 
 @contextmanager
 def listening(path: Path) -> Iterator[socket.socket]:
-    """The socket that plugins dial, in place of one that an earlier runtime may have left."""
+    """Listen on the socket that plugins dial, replacing one that an earlier runtime left."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
@@ -69,9 +67,9 @@ def listening(path: Path) -> Iterator[socket.socket]:
 
 
 class Runtime:
-    """Sandboxes, containers, and the plugins that are told of them.
+    """Sandboxes, containers, and the plugins that are notified of them.
 
-    `pods` and `containers` are what there is already, as after a restart.
+    `pods` and `containers` are those that exist from the start, as after a runtime's restart.
     """
 
     def __init__(
@@ -89,7 +87,7 @@ class Runtime:
 
     @property
     def plugins(self) -> tuple[str, ...]:
-        """The plugins that are told of events, in the order in which they are told."""
+        """The plugins that are notified of events, in the order in which that happens."""
         return tuple(plugin.name for plugin in self._plugins)
 
     async def wait_plugins(self, *names: str) -> None:
@@ -98,7 +96,7 @@ class Runtime:
             await self._turn.wait_for(lambda: self.plugins == names)
 
     async def serve(self, listener: socket.socket) -> NoReturn:
-        """Take plugins on for ever, one after the other, and serve them side by side."""
+        """Admit plugins until cancelled, one after the other, and serve them side by side."""
         loop = asyncio.get_running_loop()
         async with asyncio.TaskGroup() as tasks:
             while True:
@@ -108,7 +106,7 @@ class Runtime:
                 await settled.wait()
 
     async def run_pod_sandbox(self, pod: PodSandbox) -> None:
-        """Tell of a new sandbox. StatusError: a plugin refused it, and it was taken back again."""
+        """Report a new sandbox. StatusError: a plugin refused it, and it was taken back."""
         async with self._turn:
             try:
                 await self._relay_pod(pb.RUN_POD_SANDBOX, pod)
@@ -119,13 +117,13 @@ class Runtime:
             self._pods[pod.id] = pod
 
     async def stop_pod_sandbox(self, pod: PodSandbox) -> None:
-        """Tell that a sandbox is going. A plugin's error is logged, and later plugins not told."""
+        """Report that a sandbox is stopping; a plugin's error is logged and ends the round."""
         async with self._turn:
             await self._tell_pod(pb.STOP_POD_SANDBOX, pod)
             self._pods[pod.id] = msgspec.structs.replace(pod, netns=None)
 
     async def remove_pod_sandbox(self, pod: PodSandbox) -> None:
-        """Tell that a sandbox is gone. A plugin's error is logged, and later plugins not told."""
+        """Report that a sandbox is gone; a plugin's error is logged and ends the round."""
         async with self._turn:
             await self._tell_pod(pb.REMOVE_POD_SANDBOX, pod)
             self._pods.pop(pod.id, None)
@@ -136,9 +134,9 @@ class Runtime:
     async def create_container(
         self, pod: PodSandbox, container: Container
     ) -> tuple[ContainerHook, ...]:
-        """Tell of a container that is about to be made. StatusError: a plugin refused it.
+        """Report a container that is about to be made. StatusError: a plugin refused it.
 
-        The hooks that plugins ask for, in their order, have to succeed before it starts.
+        Returns the hooks that plugins ask for, in their order; all must succeed before it starts.
         """
         request = pb.CreateContainerRequest(
             pod=pod_to_proto(pod), container=container_to_proto(container)
@@ -168,7 +166,7 @@ class Runtime:
     async def _relay(
         self, event: pb.Event, method: str, request: Proto, answer_type: type[AnswerT]
     ) -> list[AnswerT]:
-        """Tell the plugins in turn. An error status ends it; a plugin that fails is closed."""
+        """Call the plugins in turn. An error status ends it; a plugin that fails is closed."""
         answers = []
         for plugin in tuple(self._plugins):
             if not plugin.wants(event):
@@ -188,7 +186,7 @@ class Runtime:
         return answers
 
     async def _attend(self, client: socket.socket, settled: asyncio.Event) -> None:
-        """One plugin from its connection to its end; `settled` lets the next one be accepted."""
+        """Serve one plugin from its connection to its end; `settled` lets the next be accepted."""
         registration = Registration()
         try:
             reader, writer = await asyncio.open_unix_connection(sock=client)
@@ -206,7 +204,7 @@ class Runtime:
                 self._forget_closed()
 
     async def _take_on(self, connection: Connection, registration: Registration) -> None:
-        """Nothing happens between what a plugin is told in Synchronize and its first event."""
+        """Admit a plugin; nothing happens between its Synchronize and its first event."""
         plugin = await admit(connection, registration, self._settings)
         async with self._turn:
             await synchronize(

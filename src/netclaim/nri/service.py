@@ -1,8 +1,8 @@
 """The plugin's side of one connection: the runtime's calls, turned into calls of our handlers.
 
-Promise: the runtime has an answer before its deadline, be it an error (see hooks). Runtimes before
-NRI 0.12 tell of sandboxes through StateChange; a handler cannot see which it was.
-Limit: of the ways to adjust a container, asks for a hook alone. One object serves one connection.
+Promise: the runtime gets an answer before its deadline, even if it is an error (see `hooks`).
+Runtimes before NRI 0.12 report sandboxes through StateChange; a handler cannot see the difference.
+Limit: of the ways to adjust a container, only hooks are used. One object serves one connection.
 """
 
 import asyncio
@@ -13,9 +13,8 @@ from typing import Protocol
 import structlog
 
 from netclaim.model.pod import PodSandbox
-from netclaim.nri import api_pb2 as pb
-from netclaim.nri.connection import Methods, unary
-from netclaim.nri.hooks import HookRunner
+from netclaim.nri.deadlines import HookRunner
+from netclaim.nri.proto import api_pb2 as pb
 from netclaim.nri.values import (
     Container,
     ContainerHook,
@@ -25,8 +24,7 @@ from netclaim.nri.values import (
     pod_from_proto,
     runtime_from_proto,
 )
-
-__all__ = ["Handlers", "PluginService"]
+from netclaim.nri.wire.connection import Methods, unary
 
 # Run, Stop, RemovePodSandbox and CreateContainer, the lowest bits. A runtime refuses a plugin that
 # asks for an event it does not know, and the events from 12 on are not known to all of them.
@@ -40,48 +38,50 @@ class Handlers(Protocol):
 
     An error is the hook's answer, and its message reaches the user: in `run_pod_sandbox` and
     `create_container` it fails the pod, in the others the runtime logs it. `deadline_s` is on the
-    event loop's clock (`asyncio.timeout_at`); past it the handler is cancelled and the hook
-    answered with an error. It is cancelled too when the connection is lost.
+    event loop's clock (`asyncio.timeout_at`); past it the handler is cancelled and the hook is
+    answered with an error. A handler is also cancelled when the connection is lost.
 
-    Calls overlap, even with what a cancelled one still does, and come again after a reconnect: a
+    Calls overlap, even with the rest of a cancelled one, and come again after a reconnect: a
     sandbox may be in `synchronize` and then be stopped, or be stopped twice, or never.
     """
 
     async def configure(self, runtime: RuntimeInfo) -> None:
-        """A runtime took the plugin on. Comes first on each connection."""
+        """Learn of a runtime that admitted the plugin; the first call on each connection."""
 
     async def synchronize(
         self, pods: Sequence[PodSandbox], containers: Sequence[Container], *, deadline_s: float
     ) -> None:
-        """All sandboxes, stopped ones too. The whole node waits: note them, answer, act later."""
+        """Learn of all sandboxes, also stopped ones.
+
+        The whole node waits for the answer, so note them, answer, and act later.
+        """
 
     async def run_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
-        """A sandbox has its namespace and primary network; its containers do not exist yet."""
+        """Act on a sandbox that has its namespace and primary network, but no containers yet."""
 
     async def stop_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
-        """A sandbox is going; its namespace is still there."""
+        """Act on a sandbox that is stopping; its namespace still exists."""
 
     async def remove_pod_sandbox(self, pod: PodSandbox, *, deadline_s: float) -> None:
-        """A sandbox is gone, and its namespace with it."""
+        """Act on a sandbox that is gone, together with its namespace."""
 
     async def create_container(
         self, pod: PodSandbox, container: Container, *, deadline_s: float
     ) -> ContainerHook | None:
-        """A container is about to be made in the sandbox; an error keeps it from being made.
+        """Act on a container that is about to be made in the sandbox; an error prevents it.
 
         A hook that is returned runs before the container starts, without holding up other pods.
         """
 
 
 class PodHook(Protocol):
-    """A handler of a sandbox event."""
+    """A handler of a sandbox event, as `Handlers` describes them."""
 
-    async def __call__(self, pod: PodSandbox, *, deadline_s: float) -> None:
-        """See Handlers."""
+    async def __call__(self, pod: PodSandbox, *, deadline_s: float) -> None: ...
 
 
 class PluginService:
-    """Answers one runtime. `synchronized` is called when a Synchronize has gone well."""
+    """Answers one runtime. `synchronized` is called when a Synchronize has succeeded."""
 
     def __init__(
         self, handlers: Handlers, hooks: HookRunner, synchronized: Callable[[RuntimeInfo], None]
@@ -99,7 +99,7 @@ class PluginService:
         }
 
     def methods(self) -> Methods:
-        """What the runtime can call."""
+        """Return what the runtime can call."""
         pod_methods = {
             name: unary(pb.PodSandboxRequest, partial(self._pod_event, name, hook))
             for name, hook in self._pod_hooks.values()
@@ -124,7 +124,7 @@ class PluginService:
     async def _synchronize(
         self, request: pb.SynchronizeRequest, deadline_s: float | None
     ) -> pb.SynchronizeResponse:
-        """Collect the pieces; hand them on with the last one."""
+        """Collect the pieces; pass them on with the last one."""
         self._pods += map(pod_from_proto, request.pods)
         self._containers += map(container_from_proto, request.containers)
         if request.more:
@@ -153,7 +153,7 @@ class PluginService:
         return answer
 
     async def _state_change(self, event: pb.StateChangeEvent, deadline_s: float | None) -> pb.Empty:
-        """What an older runtime sends; events that we did not ask for are none of our business."""
+        """Handle an older runtime's event; events that we did not ask for are ignored."""
         if event.event not in self._pod_hooks:
             return pb.Empty()
         name, hook = self._pod_hooks[event.event]
@@ -173,7 +173,7 @@ class PluginService:
     async def _in_time(
         self, name: str, deadline_s: float | None, hook: Callable[[float], Awaitable[None]]
     ) -> None:
-        """Without a deadline of the request's own, what the runtime said in Configure holds."""
+        """Run a hook within the request's deadline, or within the timeout of Configure."""
         now_s = asyncio.get_running_loop().time()
         budget_s = self._runtime.request_timeout_s if deadline_s is None else deadline_s - now_s
         await self._hooks.run(name, budget_s, hook)

@@ -1,6 +1,6 @@
 """NRI's messages as our own frozen values, and back: protobuf ends here.
 
-Limit: carries what netclaim reads; what else a runtime says of a pod or container is dropped.
+Limit: only what netclaim reads is carried; everything else about a pod or container is dropped.
 """
 
 import enum
@@ -9,23 +9,9 @@ from collections.abc import Mapping
 import msgspec
 
 from netclaim.model.pod import PodSandbox
-from netclaim.nri import api_pb2 as pb
+from netclaim.nri.proto import api_pb2 as pb
 
-__all__ = [
-    "Container",
-    "ContainerHook",
-    "ContainerState",
-    "RuntimeInfo",
-    "container_from_proto",
-    "container_hooks",
-    "container_to_proto",
-    "hooked",
-    "pod_from_proto",
-    "pod_to_proto",
-    "runtime_from_proto",
-]
-
-REQUEST_TIMEOUT_S = 2.0  # what containerd ships with; for a runtime that does not tell its own
+REQUEST_TIMEOUT_S = 2.0  # containerd's default; for a runtime that does not report its own
 
 
 class ContainerState(enum.IntEnum):
@@ -39,11 +25,11 @@ class ContainerState(enum.IntEnum):
 
     @classmethod
     def _missing_(cls, _value: object) -> "ContainerState":
-        return cls.UNKNOWN  # one of a later NRI version
+        return cls.UNKNOWN  # a state of a later NRI version
 
 
 class Container(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A container of the sandbox `pod_sandbox_id`. Before it is created it has no state."""
+    """A container of the sandbox `pod_sandbox_id`; until it is created its state is unknown."""
 
     id: str
     pod_sandbox_id: str
@@ -54,9 +40,9 @@ class Container(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ContainerHook(msgspec.Struct, frozen=True):
-    """A program that runs on the node before a container's own; if it fails, so does the container.
+    """A program that runs on the node before a container's own; if it fails, the container fails.
 
-    An OCI hook of `createRuntime`; `args` begins with the program's own name.
+    It is an OCI hook of `createRuntime`; `args` begins with the program's own name.
     """
 
     path: str
@@ -65,7 +51,7 @@ class ContainerHook(msgspec.Struct, frozen=True):
 
 
 class RuntimeInfo(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Who the runtime is, and how long it waits for the answer to one request.
+    """The runtime's name and version, and how long it waits for the answer to one request.
 
     `config` is what the node's owner put in the runtime's directory for this plugin.
     """
@@ -78,7 +64,7 @@ class RuntimeInfo(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def runtime_from_proto(message: pb.ConfigureRequest) -> RuntimeInfo:
-    """The runtime that sent this Configure."""
+    """Return the runtime that sent this Configure."""
     return RuntimeInfo(
         name=message.runtime_name,
         version=message.runtime_version,
@@ -91,7 +77,10 @@ def runtime_from_proto(message: pb.ConfigureRequest) -> RuntimeInfo:
 
 
 def pod_from_proto(message: pb.PodSandbox) -> PodSandbox:
-    """The network namespace is the entry of type "network"; on the host's network there is none."""
+    """Read a sandbox; its network namespace is the entry of type "network".
+
+    A pod on the host's network has no such entry.
+    """
     paths = [entry.path for entry in message.linux.namespaces if entry.type == "network"]
     return PodSandbox(
         id=message.id,
@@ -108,7 +97,10 @@ def pod_from_proto(message: pb.PodSandbox) -> PodSandbox:
 
 
 def pod_to_proto(pod: PodSandbox) -> pb.PodSandbox:
-    """Without a network namespace there is no entry for one, as containerd does it."""
+    """Make the message of a sandbox; without a network namespace it has no entry for one.
+
+    That is how containerd does it.
+    """
     message = pb.PodSandbox(
         id=pod.id,
         uid=pod.uid,
@@ -126,7 +118,6 @@ def pod_to_proto(pod: PodSandbox) -> pb.PodSandbox:
 
 
 def container_from_proto(message: pb.Container) -> Container:
-    """The container that a message describes."""
     return Container(
         id=message.id,
         pod_sandbox_id=message.pod_sandbox_id,
@@ -138,7 +129,7 @@ def container_from_proto(message: pb.Container) -> Container:
 
 
 def hooked(hook: ContainerHook | None) -> pb.CreateContainerResponse:
-    """The answer that lets a container be made, with a hook or without."""
+    """Make the answer that allows a container, with a hook or without."""
     answer = pb.CreateContainerResponse()
     if hook is not None:
         timeout = pb.OptionalInt(value=hook.timeout_s)
@@ -147,7 +138,7 @@ def hooked(hook: ContainerHook | None) -> pb.CreateContainerResponse:
 
 
 def container_hooks(message: pb.CreateContainerResponse) -> tuple[ContainerHook, ...]:
-    """The hooks that a plugin's answer asks for."""
+    """Return the hooks that a plugin's answer asks for."""
     return tuple(
         ContainerHook(each.path, tuple(each.args), each.timeout.value)
         for each in message.adjust.hooks.create_runtime
@@ -155,7 +146,6 @@ def container_hooks(message: pb.CreateContainerResponse) -> tuple[ContainerHook,
 
 
 def container_to_proto(container: Container) -> pb.Container:
-    """The same container as a message."""
     return pb.Container(
         id=container.id,
         pod_sandbox_id=container.pod_sandbox_id,

@@ -1,4 +1,4 @@
-"""Be a CNI plugin: `python -m netclaim.plugins TYPE`, told what to do as the specification says.
+"""Our plugins as programs: `python -m netclaim.plugins TYPE`, called as the specification says.
 
 Promise: for a runtime it is the reference program of that type: environment, standard input and
 output, exit status, error codes.
@@ -14,11 +14,18 @@ from typing import Any
 import msgspec
 import structlog
 
-from netclaim.cni import CniArgs, CniCall, CniError, Command, Endpoint, ExecPlugins
-from netclaim.cni.version import SPEC_VERSIONS
+from netclaim.cni import CniArgs, CniCall, CniError, Command, Endpoint, ExecPlugins, Result
+from netclaim.cni.frozen_json import FrozenObject, decode_json
+from netclaim.cni.version import LATEST, SPEC_VERSIONS
 from netclaim.errors import NetclaimError, RequestError
-from netclaim.plugins.errors import BAD_ENVIRONMENT, INTERNAL, PluginError
-from netclaim.plugins.registry import PLUGIN_TYPES, in_process_plugins
+from netclaim.plugins.engine.engine import spoken_versions
+from netclaim.plugins.engine.errors import BAD_ENVIRONMENT, INTERNAL, UNDECODABLE, PluginError
+from netclaim.plugins.registry import (
+    IPAM_CLASSES,
+    PLUGIN_CLASSES,
+    PLUGIN_TYPES,
+    in_process_plugins,
+)
 
 ENDPOINT = ("CNI_CONTAINERID", "CNI_NETNS", "CNI_IFNAME")
 ATTACHING = frozenset({Command.ADD, Command.CHECK, Command.DEL})
@@ -37,7 +44,7 @@ def main(arguments: list[str], environment: Mapping[str, str]) -> int:
         sys.stderr.write(f"netclaim's CNI plugin {arguments[0]}; speaks CNI {versions}\n")
         return 0
     try:
-        output = asyncio.run(_serve(arguments[0], environment))
+        output = _serve(arguments[0], environment)
     except NetclaimError as error:
         sys.stdout.buffer.write(_error(error))
         return 1
@@ -45,21 +52,28 @@ def main(arguments: list[str], environment: Mapping[str, str]) -> int:
     return 0
 
 
-async def _serve(plugin: str, environment: Mapping[str, str]) -> bytes:
-    call = read_environment(plugin, environment)
-    override = environment.get("CNI_NETNS_OVERRIDE", "").upper() in {"1", "TRUE"}
-    programs = ExecPlugins(inherited=environment, deadline_s=PLUGIN_S)
-    return await in_process_plugins(programs, in_host_netns=override)[plugin].run(call)
-
-
-def read_environment(plugin: str, environment: Mapping[str, str]) -> CniCall:
-    """Read the call that the environment and standard input describe."""
+def _serve(plugin: str, environment: Mapping[str, str]) -> bytes:
+    """Serve the call and return what to print."""
     said = environment["CNI_COMMAND"]
     if said not in set(Command):
         raise PluginError(f"unknown CNI_COMMAND: {said}", code=BAD_ENVIRONMENT)
     command = Command(said)
     if command is Command.VERSION:
-        return CniCall(command, plugin, (), b"")
+        spoken = spoken_versions({**PLUGIN_CLASSES, **IPAM_CLASSES}[plugin].oldest)
+        return msgspec.json.encode({"cniVersion": LATEST, "supportedVersions": spoken})
+    call = _call(command, plugin, environment)
+    result = asyncio.run(_run(call, environment))
+    return result.printed(call.version) if result is not None else b""
+
+
+async def _run(call: CniCall, environment: Mapping[str, str]) -> Result | None:
+    override = environment.get("CNI_NETNS_OVERRIDE", "").upper() in {"1", "TRUE"}
+    programs = ExecPlugins(inherited=environment, deadline_s=PLUGIN_S)
+    return await in_process_plugins(programs, in_host_netns=override)[call.plugin].run(call)
+
+
+def _call(command: Command, plugin: str, environment: Mapping[str, str]) -> CniCall:
+    """Read the call that the environment and standard input describe."""
     needed = ["CNI_PATH", *(ENDPOINT if command in ATTACHING else ())]
     missing = [
         name
@@ -72,7 +86,18 @@ def read_environment(plugin: str, environment: Mapping[str, str]) -> CniCall:
         )
     endpoint = _endpoint(environment) if command in ATTACHING else None
     path = tuple(environment["CNI_PATH"].split(os.pathsep))
-    return CniCall(command, plugin, path, sys.stdin.buffer.read(), endpoint)
+    return CniCall(command, plugin, path, read_config(sys.stdin.buffer.read()), endpoint)
+
+
+def read_config(text: bytes) -> FrozenObject:
+    """Read a configuration from its JSON text."""
+    try:
+        config = decode_json(text)
+    except (ValueError, RecursionError) as error:
+        raise PluginError(f"the configuration is not JSON: {error}", code=UNDECODABLE) from error
+    if not isinstance(config, FrozenObject):
+        raise PluginError("the configuration is not a network configuration", code=UNDECODABLE)
+    return config
 
 
 def _endpoint(environment: Mapping[str, str]) -> Endpoint:

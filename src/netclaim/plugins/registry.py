@@ -12,35 +12,27 @@ from typing import Final
 
 from netclaim.cni import Plugins
 from netclaim.errors import RequestError
-from netclaim.plugins.bandwidth import Bandwidth
-from netclaim.plugins.bridge import Bridge
-from netclaim.plugins.dummy import Dummy
-from netclaim.plugins.engine import InProcess
-from netclaim.plugins.host_device import HostDevice
-from netclaim.plugins.host_local import HostLocal
-from netclaim.plugins.ipam import Ipam
-from netclaim.plugins.ipvlan import Ipvlan
-from netclaim.plugins.lent_links import LentLinks
-from netclaim.plugins.macvlan import Macvlan
-from netclaim.plugins.main_plugin import MainPlugin
-from netclaim.plugins.plugin import Plugin
-from netclaim.plugins.program import Program
-from netclaim.plugins.ptp import Ptp
-from netclaim.plugins.sbr import Sbr
-from netclaim.plugins.static import Static
-from netclaim.plugins.tap import Tap
-from netclaim.plugins.tuning import Tuning
-from netclaim.plugins.vlan import Vlan
-from netclaim.plugins.vrf import Vrf
-
-__all__ = [
-    "IPAM_CLASSES",
-    "PLUGIN_CLASSES",
-    "PLUGIN_TYPES",
-    "STATE_DIR",
-    "in_process_plugins",
-    "lent_links",
-]
+from netclaim.plugins.bridge.bridge import Bridge
+from netclaim.plugins.engine.engine import InProcess
+from netclaim.plugins.engine.plugin import Plugin
+from netclaim.plugins.engine.program import Program
+from netclaim.plugins.host_device.host_device import HostDevice
+from netclaim.plugins.host_device.lent_links import LentLinks
+from netclaim.plugins.host_local.host_local import HostLocal
+from netclaim.plugins.shared.gateway_plugin import GatewayPlugin
+from netclaim.plugins.shared.ipam import Ipam
+from netclaim.plugins.shared.main_plugin import MainPlugin
+from netclaim.plugins.tuning.tuning import Tuning
+from netclaim.plugins.types.bandwidth import Bandwidth
+from netclaim.plugins.types.dummy import Dummy
+from netclaim.plugins.types.ipvlan import Ipvlan
+from netclaim.plugins.types.macvlan import Macvlan
+from netclaim.plugins.types.ptp import Ptp
+from netclaim.plugins.types.sbr import Sbr
+from netclaim.plugins.types.static import Static
+from netclaim.plugins.types.tap import Tap
+from netclaim.plugins.types.vlan import Vlan
+from netclaim.plugins.types.vrf import Vrf
 
 STATE_DIR: Final = Path("/run/netclaim/plugins")  # which links are lent; nobody asks after a reboot
 
@@ -49,7 +41,7 @@ STATE_DIR: Final = Path("/run/netclaim/plugins")  # which links are lent; nobody
 class Parts:
     """What plugins are made of."""
 
-    ipam: Ipam  # whoever manages addresses
+    ipam: Ipam  # what manages addresses
     programs: Plugins  # for what only a program can do
     state_dir: Path
 
@@ -71,14 +63,16 @@ PLUGIN_CLASSES: Final[Mapping[str, type[Plugin]]] = {
 }
 
 PLUGIN_TYPES: Final = frozenset({*IPAM_CLASSES, *PLUGIN_CLASSES})
+# How alike a type must be to have been meant by an unknown one: portmap is not tap.
+ALIKE_TYPES: Final = 0.8
 
 
 def _make(name: str, parts: Parts) -> Plugin:
-    """Put a plugin together: most take whoever manages addresses, some a program too."""
+    """Put a plugin together: most take what manages addresses, some a program too."""
     kind = PLUGIN_CLASSES[name]
     if issubclass(kind, HostDevice):
         return kind(parts.ipam, lent_links(parts.state_dir))
-    if issubclass(kind, Bridge | Ptp | Tap):
+    if issubclass(kind, GatewayPlugin | Tap):
         return kind(parts.ipam, Program(name, parts.programs))
     return kind(parts.ipam) if issubclass(kind, MainPlugin) else kind()
 

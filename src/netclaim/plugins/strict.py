@@ -5,7 +5,7 @@ none. Here a key has to be known, and its value of the type and within the bound
 configuration class states.
 Promise: each mistake has the path of its key. What CNI itself defines is known to every plugin,
 also where the plugin makes nothing of it; keys with a domain name are somebody else's.
-Limit: no I/O, so it cannot know what is on the machine. Never asked for a DEL.
+Limit: no I/O, so it cannot know what is on the machine. Not applied to a DEL.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,19 +13,17 @@ from itertools import chain, islice
 from typing import Annotated, Any, Final
 
 from netclaim.cni import DNS
-from netclaim.cni.folding import fold
+from netclaim.cni.key_case import fold
 from netclaim.errors import RequestError
 from netclaim.paths import Path
-from netclaim.plugins.conf import Conf, lowered, read_conf
-from netclaim.plugins.errors import ConfError
-from netclaim.plugins.key_rules import Declared, KeyRule, declared, known_keys
-from netclaim.plugins.plugin import Asked, Plugin
+from netclaim.plugins.engine.conf import Conf, read_conf
+from netclaim.plugins.engine.errors import ConfError
+from netclaim.plugins.engine.key_rules import DeclaredKey, KeyRule, declared, known_keys
+from netclaim.plugins.engine.plugin import Asked, Plugin, folded
+from netclaim.plugins.engine.strict_values import object_faults
 from netclaim.plugins.registry import IPAM_CLASSES, PLUGIN_CLASSES
-from netclaim.plugins.strict_values import object_faults
 
-__all__ = ["CommonConf", "ipam_keys", "own_keys", "strict_faults"]
-
-FAULTS_MAX: Final = 20  # of one plugin: whoever makes more does not need them all to begin with
+FAULTS_MAX: Final = 20  # of one plugin; nobody mends more at a time
 
 JsonObject = dict[str, Any]
 
@@ -77,16 +75,16 @@ def strict_faults(
         yield from _refusals([plugin, *([manager] if manager else [])], config, path, asked)
 
 
-def own_keys(plugin: type[Plugin]) -> Mapping[str, Declared]:
+def own_keys(plugin: type[Plugin]) -> Mapping[str, DeclaredKey]:
     """Return the keys of a plugin beside those of every plugin."""
     common = declared(CommonConf).keys() - OWN_TO_SOME
-    found: dict[str, Declared] = {}
+    found: dict[str, DeclaredKey] = {}
     for conf in plugin.confs:
         found |= declared(conf)
     return {key: each for key, each in found.items() if key not in common}
 
 
-def ipam_keys(manager: type[Plugin]) -> Mapping[str, Declared]:
+def ipam_keys(manager: type[Plugin]) -> Mapping[str, DeclaredKey]:
     """Return the keys that a plugin has under `ipam`, beside its `type`."""
     return declared(manager.ipam_conf) if manager.ipam_conf is not None else {}
 
@@ -113,7 +111,7 @@ def _ipam_faults(
         message = "type is missing; for example host-local"
         yield RequestError(message, path=(*path, "type"))
     elif manager is not None and manager.ipam_conf is not None:
-        kind = {"type": Declared("type", str, KeyRule("the plugin that manages addresses"))}
+        kind = {"type": DeclaredKey("type", str, KeyRule("the plugin that manages addresses"))}
         unlisted = {fold(name) for name in manager.ipam_conf.unused}
         known = {**kind, **known_keys(manager.ipam_conf)}
         yield from object_faults(known, ipam, path, unlisted=unlisted)
@@ -129,7 +127,7 @@ def _refusals(
         yield RequestError(message, path=(*path, "type"))
     for plugin in plugins:
         try:
-            raw = lowered({key: value for key, value in config.items() if key != "prevResult"})
+            raw = folded(config)
             for conf in plugin.confs:
                 read_conf(raw, conf).refuse()
             plugin.refuse(raw, asked)

@@ -1,9 +1,13 @@
-"""What an API server accepts: the shapes of objects, the rules for them, and how it refuses.
+"""What an API server checks of an object before it stores it, and how it refuses.
 
-    kinds          what there is, and where      shape, shapes_*   the fields of each kind
-    names          names and labels              *_rules           what objects may hold
-    review         the rules, kind by kind       refusal           faults and answers
-    metadata       what all objects have         expressions       CEL in selectors
+    kinds      which kinds there are, and under which paths
+    shapes     the fields of each kind
+    defaults   what the server writes into objects itself
+    review     all rules for an object, by its kind
+    rules      the rules themselves
+    refusal    faults, and the answers that refuse a request
+    selector   label and field selectors
 
-Held to the real server by `tests/cluster/test_local_api.py`. No I/O; the server is `local.api`.
+`tests/cluster/test_local_api.py` compares all this with a real server. No I/O: the server that uses
+it is `local.api`.
 """

@@ -1,35 +1,16 @@
 """The kinds of objects that the embedded API server knows, and under which paths it serves them.
 
-Values only. An object is stored once, in the form of its kind's first address; the others are the
-same object in another form.
+An object is stored once, in the form of its kind's first address. The other addresses serve the
+same object in other forms.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
 from netclaim.manifests.kinds import CLUSTER_WIDE, GROUP
+from netclaim.model.api.pod_network import GROUP as NETWORK_GROUP
+from netclaim.model.api.pod_network import KIND, PLURAL, VERSION
 from netclaim.model.claim import JsonObject
-
-__all__ = [
-    "CLAIM",
-    "CLASS",
-    "DAEMON_SET",
-    "DEPLOYMENT",
-    "EVENT",
-    "JOB",
-    "KINDS",
-    "NAMESPACE",
-    "NODE",
-    "POD",
-    "REPLICA_SET",
-    "RULE",
-    "SLICE",
-    "STATEFUL_SET",
-    "TEMPLATE",
-    "Address",
-    "Kind",
-    "kind_of",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +22,11 @@ class Address:
 
     @property
     def api_version(self) -> str:
-        """As objects write it."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of object."""
-
     name: str
     plural: str
     addresses: tuple[Address, ...]
@@ -58,17 +36,15 @@ class Kind:
 
     @property
     def namespaced(self) -> bool:
-        """Whether its objects are in namespaces."""
         return self.name not in CLUSTER_WIDE
 
     @property
     def group(self) -> str:
-        """The group that it is stored in."""
         return self.addresses[0].group
 
     @property
     def full_plural(self) -> str:
-        """As messages name it: `resourceclaims.resource.k8s.io`."""
+        """The plural as messages have it: `resourceclaims.resource.k8s.io`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
@@ -107,6 +83,10 @@ RULE: Final = Kind(
     tuple(Address(GROUP, version) for version in ("v1", "v1beta2", "v1alpha3")),
     has_status=True,
 )
+POD_NETWORK: Final = Kind(
+    KIND, PLURAL, (Address(NETWORK_GROUP, VERSION),), has_status=True, short="podnet"
+)
+LEASE: Final = Kind("Lease", "leases", (Address("coordination.k8s.io", "v1"),))
 EVENT: Final = Kind(
     "Event",
     "events",
@@ -124,12 +104,12 @@ EVENT: Final = Kind(
 
 KINDS: Final = (
     NAMESPACE, NODE, POD, DEPLOYMENT, REPLICA_SET, STATEFUL_SET, DAEMON_SET, JOB, CLASS, CLAIM,
-    TEMPLATE, SLICE, RULE, EVENT,
+    TEMPLATE, SLICE, RULE, POD_NETWORK, LEASE, EVENT,
 )  # fmt: skip
 
 
 def kind_of(found: JsonObject) -> Kind | None:
-    """The kind of an object by its own words; None for one that is not served."""
+    """The kind that an object says it is of; None if that is not served."""
     for kind in KINDS:
         served = [address.api_version for address in kind.addresses]
         if found.get("kind") == kind.name and str(found.get("apiVersion")) in served:

@@ -1,6 +1,6 @@
-"""Label and field selectors: read from a query's text, or from an object, and held against objects.
+"""Label and field selectors, read from the text of a query or from an object.
 
-Limit: of fields, those that a kind offers; as in the real server, others are refused.
+Only the fields that a kind offers can be selected by; as in the real server, others are refused.
 """
 
 import re
@@ -11,8 +11,6 @@ from typing import Any, Final, Literal
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import Kind
 from netclaim.schema.refusal import bad_request
-
-__all__ = ["Selector", "matches_labels", "parse_selector"]
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
 LABEL_TERM: Final = re.compile(
@@ -32,7 +30,7 @@ class Term:
     values: tuple[str, ...] = ()
 
     def holds(self, found: Mapping[str, Any]) -> bool:
-        """Whether it holds for labels, or for fields by their path."""
+        """Whether it holds for labels, or for fields by their paths."""
         match self.operator:
             case "In":
                 return found.get(self.key) in self.values
@@ -52,7 +50,7 @@ class Selector:
     fields: tuple[Term, ...] = ()
 
     def selects(self, found: JsonObject) -> bool:
-        """Whether an object, in the form in which it is served, is among them."""
+        """Whether an object is among them; `found` has the form in which it is served."""
         labels = found["metadata"].get("labels", {})
         if not all(term.holds(labels) for term in self.labels):
             return False
@@ -60,12 +58,11 @@ class Selector:
 
 
 def parse_selector(labels: str, fields: str, kind: Kind) -> Selector:
-    """Read the two parameters of a query."""
     return Selector(_label_terms(labels), _field_terms(fields, kind))
 
 
 def matches_labels(selector: JsonObject, labels: Mapping[str, str]) -> bool:
-    """Hold a selector object, as Deployments have it, against labels."""
+    """Whether labels match a selector object, such as a Deployment's."""
     wanted = selector.get("matchLabels", {}).items()
     terms = [Term(key, "In", (value,)) for key, value in wanted]
     for expression in selector.get("matchExpressions", ()):
@@ -109,7 +106,7 @@ def _field_terms(text: str, kind: Kind) -> tuple[Term, ...]:
 
 
 def _field(found: JsonObject, path: str) -> str:
-    """A field's value as text; nothing for one that is absent, as the API has it."""
+    """A field's value as text; empty if the field is absent, as in the API."""
     value: Any = found
     for step in path.split("."):
         value = value.get(step, "") if isinstance(value, dict) else ""

@@ -16,8 +16,6 @@ from rich.console import Console
 from netclaim.screen.rich_screen import RichScreen
 from netclaim.screen.screen import Screen
 
-__all__ = ["Canvas"]
-
 # Control sequences of xterm, which every terminal of this century has.
 OTHER_PAGE: Final = "\x1b[?1049h\x1b[?25l"
 FIRST_PAGE: Final = "\x1b[?1049l\x1b[?25h"
@@ -53,7 +51,7 @@ class Canvas:
         self.again()
 
     def again(self) -> None:
-        """Paint the same again, for a terminal that has another size now."""
+        """Paint the same picture again, because the terminal has another size."""
         if self._draw is None:
             return
         columns, height = os.get_terminal_size(self._stream.fileno())

@@ -13,9 +13,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from netclaim.screen.printable import one_line, printable
-
-__all__ = ["RichScreen"]
+from netclaim.plain_text import one_line, printable
 
 COLOURS = {None: "", True: "green", False: "red"}
 STATES = {
@@ -40,23 +38,19 @@ class RichScreen:
         self._console = console or Console(file=stream, highlight=False)
 
     def title(self, text: str) -> None:
-        """A rule with the title in it."""
         self._console.print()
-        self._console.rule(Text(printable(text), style="bold cyan"), align="left", style="cyan")
+        self._console.rule(Text(one_line(text), style="bold cyan"), align="left", style="cyan")
 
     def command(self, text: str) -> None:
-        """As one would type it."""
         self._console.print(Text(f"$ {printable(text)}", style="bold"))
 
     @property
     def width(self) -> int:
-        """The terminal's."""
         return self._console.width
 
     def table(
         self, header: Sequence[str], rows: Sequence[Sequence[str]], *, wraps: Collection[str] = ()
     ) -> None:
-        """Columns under a header; states in their colour."""
         table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
         for name in header:
             table.add_column(name, overflow="fold", no_wrap=bool(wraps) and name not in wraps)
@@ -65,7 +59,6 @@ class RichScreen:
         self._console.print(table)
 
     def block(self, text: str, language: str = "") -> None:
-        """Highlighted, and a little further in."""
         text = printable(text)
         shown: Syntax | Text = (
             Syntax(text, language, background_color="default", word_wrap=True)
@@ -75,13 +68,12 @@ class RichScreen:
         self._console.print(Padding(shown, (0, 0, 0, 2)))
 
     def line(self, text: str, *, good: bool | None = None) -> None:
-        """Green for good news, red for bad."""
-        self._console.print(Text(printable(text), style=COLOURS[good]))
+        self._console.print(Text(one_line(text), style=COLOURS[good]))
 
     @contextmanager
     def working(self, text: str) -> Iterator[None]:
-        """A line, gone when it is done; no spinner, since its thread and forks do not mix."""
-        self._console.print(Text(f"{printable(text)} …", style="dim"), end="\r")
+        """Show a line until it is done; no spinner, because its thread and forks do not mix."""
+        self._console.print(Text(f"{one_line(text)} …", style="dim"), end="\r")
         try:
             yield
         finally:

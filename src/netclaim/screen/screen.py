@@ -1,7 +1,7 @@
-"""What people see of an embedded cluster: tables and colour on a terminal, plain text in a pipe.
+"""Where commands show what they do: tables and colour on a terminal, plain text in a pipe.
 
-Promise: the same words in both; in a pipe no wrapped lines. What is shown controls no terminal, be
-it somebody else's text (see `printable`).
+Promise: the words are the same in both, and lines in a pipe are not wrapped. Text of others cannot
+control the terminal (see `plain_text`).
 """
 
 import sys
@@ -9,9 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TextIO
 
-from netclaim.screen.printable import one_line, printable
-
-__all__ = ["PlainScreen", "Screen", "screen_for"]
+from netclaim.plain_text import one_line, printable
 
 
 class Screen(Protocol):
@@ -23,37 +21,38 @@ class Screen(Protocol):
         ...
 
     def title(self, text: str) -> None:
-        """A new part begins."""
+        """Begin a new part."""
         ...
 
     def command(self, text: str) -> None:
-        """What one would type on a real cluster to see what follows."""
+        """Show what one would type on a real cluster to see what follows."""
         ...
 
     def table(
         self, header: Sequence[str], rows: Sequence[Sequence[str]], *, wraps: Collection[str] = ()
     ) -> None:
-        """Rows under a header; where there is no room, only the columns in `wraps` are folded.
+        """Show rows under a header.
 
-        With none in it, all of them are.
+        Where there is no room, only the columns in `wraps` are folded, or all of them if it is
+        empty.
         """
         ...
 
     def block(self, text: str, language: str = "") -> None:
-        """Text as it is: YAML, or what a program prints."""
+        """Show a text as it is: YAML, or what a program prints."""
         ...
 
     def line(self, text: str, *, good: bool | None = None) -> None:
-        """A sentence; good or bad news, or neither."""
+        """Show a sentence, on one line: good news, bad news, or neither."""
         ...
 
     def working(self, text: str) -> AbstractContextManager[None]:
-        """Something takes a moment."""
+        """Show that something takes a moment."""
         ...
 
 
 def screen_for(stream: TextIO) -> Screen:
-    """The screen that suits where output goes."""
+    """Return the screen that suits where output goes."""
     if not stream.isatty():
         return PlainScreen(stream)
     # Rich takes a fifth of a second to import: only for those who see it.
@@ -63,7 +62,7 @@ def screen_for(stream: TextIO) -> Screen:
 
 
 class PlainScreen:
-    """Plain text."""
+    """A screen in a pipe or a file."""
 
     width = None
 
@@ -71,11 +70,9 @@ class PlainScreen:
         self._stream = stream
 
     def title(self, text: str) -> None:
-        """A line of its own, after an empty one."""
-        self._write("", f"# {text}")
+        self._write("", f"# {one_line(text)}")
 
     def command(self, text: str) -> None:
-        """After a dollar, as in a transcript."""
         self._write("", f"$ {text}")
 
     def table(
@@ -85,7 +82,7 @@ class PlainScreen:
         *,
         wraps: Collection[str] = (),  # noqa: ARG002 - nothing is folded
     ) -> None:
-        """Columns as wide as their widest cell, as kubectl prints them."""
+        """Show columns as wide as their widest cell, as kubectl prints them."""
         lines = [tuple(header), *(tuple(map(one_line, row)) for row in rows)]
         widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
         for line in lines:
@@ -93,16 +90,13 @@ class PlainScreen:
             self._write("   ".join(cells).rstrip())
 
     def block(self, text: str, language: str = "") -> None:  # noqa: ARG002 - plain in any language
-        """The text."""
         self._write(text.rstrip("\n"))
 
     def line(self, text: str, *, good: bool | None = None) -> None:  # noqa: ARG002 - no colour
-        """The sentence."""
-        self._write(text)
+        self._write(one_line(text))
 
     @contextmanager
     def working(self, text: str) -> Iterator[None]:  # noqa: ARG002 - nobody watches
-        """Nothing: a pipe has no patience to lose."""
         yield
 
     def _write(self, *lines: str) -> None:

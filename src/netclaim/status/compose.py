@@ -1,25 +1,29 @@
 """A status put together from objects.
 
-Promise: of the drivers that were asked for, everything; a claim that has no devices yet counts if
-one of its classes is theirs, or may be. No I/O. Limit: whose a class is, is read from what its
-selectors compare `device.driver` with.
+Promise: everything of the drivers that were asked for; a claim without devices counts if one of its
+classes is theirs, or may be. No I/O. Limit: the driver of a class is read from what its selectors
+compare `device.driver` with.
 """
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from netclaim.status.claims import claim_statuses
-from netclaim.status.devices import DeviceId, devices_of, pool_states, uses_of
-from netclaim.status.dra_objects import Claim, Class
-from netclaim.status.driver_pods import idle_drivers
-from netclaim.status.nodes import driver_views, node_views
-from netclaim.status.objects import Objects, Pod, read_objects
-from netclaim.status.pods import claim_names, pod_views
-from netclaim.status.problems import find_problems
-from netclaim.status.values import Device, Driver, Status
+import msgspec
 
-__all__ = ["compose"]
+from netclaim.model.api.claim import ResourceClaim
+from netclaim.model.api.device_class import DeviceClass
+from netclaim.model.api.ids import DeviceId
+from netclaim.status.objects import Objects, Pod, read_objects
+from netclaim.status.parts.claims import claim_statuses
+from netclaim.status.parts.devices import devices_of, uses_of
+from netclaim.status.parts.idle_drivers import idle_drivers
+from netclaim.status.parts.nodes import driver_views, node_views
+from netclaim.status.parts.pods import claim_names, pod_views
+from netclaim.status.parts.problems import find_problems
+from netclaim.status.values import Device, Driver, Status
+from netclaim.survey.duplicates import duplicate_addresses
+from netclaim.survey.pools import pools_of
 
 DRIVER: Final = re.compile(r"""device\.driver\s*==\s*["']([^"']+)["']""")
 
@@ -33,7 +37,8 @@ def compose(
 ) -> Status:
     """Put a status together from objects of v1.
 
-    `drivers` report what became of each device; with `every_driver`, others are shown too.
+    `drivers` were asked for, and report what became of each device; with `every_driver`, the others
+    are shown too.
     """
     every = list(found)
     there = read_objects(every)
@@ -44,8 +49,8 @@ def compose(
         for one in there.claims
         if every_driver or _concerns(one, drivers, classes)
     }
-    pools = pool_states(slices)
-    devices = devices_of(pools, uses_of(raw.values()))
+    pools = pools_of(slices)
+    devices = devices_of(pools, uses_of(raw.values()), there.rules)
     nodes = {DeviceId(one.driver, one.pool, one.name): one.node for one in devices}
     claims = claim_statuses(raw.values(), nodes)
     reporting = drivers | {
@@ -55,27 +60,21 @@ def compose(
     there_names = {(one.metadata.namespace, one.metadata.name) for one in there.claims}
     concerned = [pod for pod in there.pods if _uses(pod, raw.keys(), there_names)]
     pods = pod_views(concerned, by_name, raw, reporting)
-    names = {one.driver for one in devices} | (drivers - _absent(drivers, classes, devices))
+    selected = frozenset[str]().union(*classes.values())
+    names = {one.driver for one in devices} | (drivers & selected)
     views = driver_views(names, devices, claims, _by_driver(classes))
-    node_list = node_views(there.nodes, devices, claims, pods)
-    return Status(
-        problems=find_problems(
-            drivers=views,
-            nodes=node_list,
-            pools=pools,
-            devices=devices,
-            claims=claims,
-            pods=pods,
-            reporting=reporting,
-            idle=idle_drivers(every, _publishing(devices)),
-        ),
+    status = Status(
         notes=(*notes, *_strangers(there, drivers, views), *there.unread),
         drivers=views,
-        nodes=node_list,
+        nodes=node_views(there.nodes, devices, claims, pods),
         devices=devices,
         claims=claims,
         pods=pods,
     )
+    idle = idle_drivers(every, _publishing(devices))
+    duplicates = duplicate_addresses(raw.values())
+    problems = find_problems(status, pools, duplicates, reporting=reporting, idle=idle)
+    return msgspec.structs.replace(status, problems=problems)
 
 
 def _publishing(devices: Iterable[Device]) -> Mapping[str, frozenset[str]]:
@@ -87,7 +86,7 @@ def _publishing(devices: Iterable[Device]) -> Mapping[str, frozenset[str]]:
 
 
 def _strangers(there: Objects, drivers: frozenset[str], views: Sequence[Driver]) -> tuple[str, ...]:
-    """Say that a cluster has nothing of the drivers that were asked for, and whose it has."""
+    """Report that nothing is there of the drivers that were asked for, and whose devices are."""
     if views or not there.nodes:
         return ()
     others = sorted({one.spec.driver for one in there.slices})
@@ -95,7 +94,7 @@ def _strangers(there: Objects, drivers: frozenset[str], views: Sequence[Driver])
     return (f"there are no devices of {', '.join(sorted(drivers))}{more}",)
 
 
-def _classes(classes: Iterable[Class]) -> Mapping[str, frozenset[str]]:
+def _classes(classes: Iterable[DeviceClass]) -> Mapping[str, frozenset[str]]:
     """Return the drivers that each class names."""
     return {
         one.metadata.name: frozenset(
@@ -113,22 +112,16 @@ def _by_driver(classes: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
     return found
 
 
-def _absent(
-    drivers: frozenset[str], classes: Mapping[str, frozenset[str]], devices: Iterable[Any]
-) -> frozenset[str]:
-    """Return the drivers of which the cluster has nothing at all."""
-    known = {name for names in classes.values() for name in names}
-    return drivers - known - {one.driver for one in devices}
-
-
-def _concerns(claim: Claim, drivers: frozenset[str], classes: Mapping[str, frozenset[str]]) -> bool:
+def _concerns(
+    claim: ResourceClaim, drivers: frozenset[str], classes: Mapping[str, frozenset[str]]
+) -> bool:
     if claim.status.allocation is not None:
-        return any(one.driver in drivers for one in claim.status.allocation.devices.results)
+        return any(one.driver in drivers for one in claim.status.results)
     asked = [classes.get(name, frozenset()) for name in claim.classes]
     return not asked or any(not names or names & drivers for names in asked)
 
 
 def _uses(pod: Pod, ours: Collection[tuple[str, str]], there: Collection[tuple[str, str]]) -> bool:
-    """Whether a pod uses a claim of ours, or one that is not there and may become one."""
+    """Whether a pod uses a claim of ours, or one that does not exist yet and may become ours."""
     keys = [(pod.metadata.namespace, name) for _, name, _ in claim_names(pod)]
     return any(key in ours or key not in there for key in keys)

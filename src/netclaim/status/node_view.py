@@ -1,9 +1,9 @@
-"""One node as three see it: kubelet, the API server, and the driver's journal.
+"""One node as kubelet, the API server and the driver's journal see it.
 
-Promise: a row for each claim that one of them knows, and a line for each thing on which they do not
-agree. Whoever could not be asked is named, and nothing is concluded from its silence. No I/O.
-Limit: kubelet lists a claim only under containers that name it, so that one which no container
-names is not missed there.
+Promise: there is a row for each claim that one of them knows, and a line for each thing on which
+they disagree. A source that could not be asked is named, and nothing is concluded from its silence.
+No I/O. Limit: kubelet lists a claim only under containers that name it, so a claim that no
+container names is not missed there.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,17 +11,16 @@ from typing import Any
 
 import msgspec
 
-from netclaim.framework.peek import Glimpse
+from netclaim.framework.journal.read_only import Glimpse
 from netclaim.kubelet.pod_resources import HeldDevice, KubeletPod
-from netclaim.status.fit import Column
+from netclaim.model.pod import ENDED
 from netclaim.status.objects import Objects, Pod
-from netclaim.status.pods import ENDED, claim_names
-
-__all__ = ["ClaimRow", "NodeView", "Said", "known_claims", "node_view", "row_columns"]
+from netclaim.status.parts.pods import claim_names
+from netclaim.status.showing.fit import Column
 
 
 class ClaimRow(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """A claim: what each says of it; empty if it says nothing."""
+    """A claim, and what each of the three says of it; empty if it says nothing."""
 
     namespace: str
     claim: str
@@ -44,7 +43,7 @@ class NodeView(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What the API server says: the node's pods, their claims, and which it does not show us."""
+    """What the API server says: the pods of a node, their claims, and which it does not show us."""
 
     objects: Objects
     hidden: frozenset[tuple[str, str]] = frozenset()
@@ -68,7 +67,7 @@ def node_view(
     node: str,
     notes: Sequence[str] = (),
 ) -> NodeView:
-    """Compare; None for whoever could not be asked."""
+    """Compare the three; None stands for a source that could not be asked."""
     sight = _Sight(kubelet, said, journal, drivers)
     rows = tuple(sight.row(key) for key in sight.known())
     return NodeView(
@@ -117,7 +116,6 @@ class _Sight:
         self.drivers = drivers
 
     def known(self) -> list[tuple[str, str]]:
-        """Everything that somebody knows."""
         return sorted(self.kubelet.keys() | self.users.keys() | self.bookings.keys())
 
     def row(self, key: tuple[str, str]) -> ClaimRow:
@@ -142,7 +140,7 @@ class _Sight:
         )
 
     def differences(self, row: ClaimRow) -> Iterable[str]:
-        """Say on what the three do not agree about a claim."""
+        """Yield what the three disagree on about a claim."""
         key = (row.namespace, row.claim)
         name = f"claim {row.namespace}/{row.claim}"
         gone = self.asked_api and key not in self.all_claims and key not in self.hidden
@@ -168,9 +166,7 @@ class _Sight:
 
     def _api_devices(self, key: tuple[str, str]) -> tuple[str, ...]:
         claim = self.all_claims.get(key)
-        if claim is None or claim.status.allocation is None:
-            return ()
-        given = claim.status.allocation.devices.results
+        given = claim.status.results if claim is not None else ()
         return tuple(sorted({f"{one.pool}/{one.device}" for one in given}))
 
     def _missed(self, key: tuple[str, str]) -> list[str]:
@@ -186,7 +182,7 @@ class _Sight:
 
 
 def _users(pods: Iterable[Pod]) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the pods of each claim, with each pod's word for it."""
+    """Return the pods of each claim, with the name by which each pod refers to it."""
     users: dict[tuple[str, str], dict[str, str]] = {}
     for pod in pods:
         for entry, name, _ in claim_names(pod):
@@ -209,7 +205,6 @@ def _interface(lease: Any) -> str:
 
 
 def row_columns() -> Sequence[Column[ClaimRow]]:
-    """A claim in a row."""
     return [
         Column("NAMESPACE", lambda one: one.namespace, rank=2),
         Column("CLAIM", lambda one: one.claim, folds_to=20),

@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from netclaim.status.dra_objects import Base, Claim, Class, Condition, Meta, Slice
+from netclaim.model.api.base import Base, Condition, Meta, ObjectError
+from netclaim.model.api.claim import ResourceClaim
+from netclaim.model.api.device_class import DeviceClass
+from netclaim.model.api.slice import ResourceSlice
+from netclaim.model.api.taint import DeviceTaintRule
 
-__all__ = ["Node", "Objects", "Pod", "read_objects"]
-
-T = TypeVar("T")
+T = TypeVar("T", bound=Base)
 
 
 class PodClaim(Base, frozen=True):
@@ -92,10 +94,11 @@ class Objects(msgspec.Struct, frozen=True):
     """All objects by kind, and lines about those that could not be read."""
 
     nodes: tuple[Node, ...] = ()
-    slices: tuple[Slice, ...] = ()
-    classes: tuple[Class, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    slices: tuple[ResourceSlice, ...] = ()
+    classes: tuple[DeviceClass, ...] = ()
+    claims: tuple[ResourceClaim, ...] = ()
     pods: tuple[Pod, ...] = ()
+    rules: tuple[DeviceTaintRule, ...] = ()
     unread: tuple[str, ...] = ()
 
 
@@ -106,37 +109,26 @@ def read_objects(found: Iterable[Mapping[str, Any]]) -> Objects:
         by_kind.setdefault(str(one.get("kind")), []).append(one)
     unread: list[str] = []
 
-    def read(kind: str, form: type[T]) -> tuple[T, ...]:
-        return tuple(_read(by_kind.get(kind, ()), kind, form, unread))
+    def read(form: type[T]) -> tuple[T, ...]:
+        return tuple(_read(by_kind.get(form.__name__, ()), form, unread))
 
     return Objects(
-        nodes=read("Node", Node),
-        slices=read("ResourceSlice", Slice),
-        classes=read("DeviceClass", Class),
-        claims=read("ResourceClaim", Claim),
-        pods=read("Pod", Pod),
+        nodes=read(Node),
+        slices=read(ResourceSlice),
+        classes=read(DeviceClass),
+        claims=read(ResourceClaim),
+        pods=read(Pod),
+        rules=read(DeviceTaintRule),
         unread=tuple(unread),
     )
 
 
-def _read(
-    found: Iterable[Mapping[str, Any]], kind: str, form: type[T], unread: list[str]
-) -> Iterable[T]:
+def _read(found: Iterable[Mapping[str, Any]], form: type[T], unread: list[str]) -> Iterable[T]:
     for one in found:
         try:
-            yield msgspec.convert(one, form)
-        except msgspec.ValidationError:
-            try:
-                yield msgspec.convert(_without_nulls(one), form)
-            except msgspec.ValidationError as error:
-                unread.append(f"{kind} {_name(one)} cannot be read: {error}")
-
-
-def _without_nulls(value: Any) -> Any:
-    """Leave out keys whose value is null, which means the same."""
-    if isinstance(value, Mapping):
-        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
-    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+            yield form.read(one)
+        except ObjectError as error:
+            unread.append(f"{form.__name__} {_name(one)} cannot be read: {error.fault}")
 
 
 def _name(found: Mapping[str, Any]) -> str:

@@ -4,17 +4,15 @@ Promise: a name brings everything around it: a node its links, claims and pods; 
 and pods. A name that nothing has is a RequestError that says what there is. No I/O.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 
 from netclaim.errors import RequestError
-from netclaim.manifests.near import near
+from netclaim.manifests.near import existing, near
 from netclaim.status.values import Device, Problem, Status
-
-__all__ = ["VIEWS", "Scope", "View", "narrow", "scope_of"]
 
 View: TypeAlias = Literal["overview", "nodes", "links", "claims", "pods"]
 VIEWS: Final[tuple[View, ...]] = get_args(View)[1:]
@@ -38,12 +36,11 @@ ABOUT: Final[dict[View, tuple[str, ...]]] = {
     "claims": ("ResourceClaim", "Pod"),
     "pods": ("Pod", "ResourceClaim"),
 }
-LISTED_MAX: Final = 10  # names in an error; more than that nobody reads
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What was asked for; no names: everything of the view. No namespace: all of them."""
+    """What was asked for: everything of a view without names, in all namespaces without one."""
 
     view: View = "overview"
     names: tuple[str, ...] = ()
@@ -86,16 +83,16 @@ def narrow(status: Status, scope: Scope, *, strict: bool = True) -> Status:
         return status
     if scope.names:
         return _around(status, scope, strict=strict)
-    kept = "devices" if scope.view == "links" else scope.view
+    kept = ("nodes", "devices") if scope.view == "nodes" else (_list_of(scope.view),)
     return Status(
         problems=_problems_of(status, scope.view),
         notes=status.notes,
-        **{kept: getattr(status, kept)},
+        **{name: getattr(status, name) for name in kept},
     )
 
 
 def _in_namespace(status: Status, namespace: str) -> Status:
-    """Leave out the claims and pods of other namespaces; devices say who uses them all the same."""
+    """Leave out the claims and pods of other namespaces; devices still list all users."""
     return msgspec.structs.replace(
         status,
         claims=tuple(one for one in status.claims if one.namespace == namespace),
@@ -117,7 +114,7 @@ def _around(status: Status, scope: Scope, *, strict: bool) -> Status:
             every = [one.name for one in getattr(status, _list_of(scope.view))]
             where = f" in namespace {scope.namespace}" if scope.namespace else ""
             word = scope.view.removesuffix("s")
-            raise RequestError(f'no {word} "{name}"{where}; {_existing(name, every)}')
+            raise RequestError(f'no {word} "{name}"{where}; {existing(name, every)}')
     return msgspec.structs.replace(
         found,
         problems=tuple(one for one in status.problems if _is_about(one, found)),
@@ -127,15 +124,6 @@ def _around(status: Status, scope: Scope, *, strict: bool) -> Status:
 
 def _list_of(view: View) -> str:
     return "devices" if view == "links" else view
-
-
-def _existing(wanted: str, every: Iterable[str]) -> str:
-    names = sorted(set(every))
-    close = near(wanted, names)
-    if close:
-        return f'did you mean "{close}"?'
-    more = f" and {len(names) - LISTED_MAX} more" if len(names) > LISTED_MAX else ""
-    return f"existing ones: {', '.join(names[:LISTED_MAX])}{more}" if names else "there are none"
 
 
 def _is_about(problem: Problem, found: Status) -> bool:

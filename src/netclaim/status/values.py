@@ -9,27 +9,6 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-__all__ = [
-    "Capacity",
-    "ClaimDevice",
-    "ClaimState",
-    "ClaimStatus",
-    "ClaimUse",
-    "Device",
-    "DeviceState",
-    "Driver",
-    "Interface",
-    "Node",
-    "Pod",
-    "PodClaim",
-    "PodInterface",
-    "PodState",
-    "Problem",
-    "Severity",
-    "Status",
-    "Taint",
-]
-
 DeviceState: TypeAlias = Literal["free", "used", "shared", "tainted", "unavailable"]
 ClaimState: TypeAlias = Literal["Pending", "Allocated", "Reserved", "Ready", "NotReady"]
 PodState: TypeAlias = Literal["Ready", "Waiting", "NotReady", "Ended"]
@@ -78,6 +57,11 @@ class Taint(_Value, frozen=True, kw_only=True):
     key: str
     value: str
     effect: str
+    rule: str = ""
+
+    def __str__(self) -> str:
+        by = f" by DeviceTaintRule {self.rule}" if self.rule else ""
+        return f"{self.key}{f'={self.value}' if self.value else ''}:{self.effect}{by}"
 
 
 class Capacity(_Value, frozen=True, kw_only=True):
@@ -153,6 +137,7 @@ class ClaimDevice(_Value, frozen=True, kw_only=True):
     reason: str = ""
     message: str = ""
     since: str = ""
+    unhealthy: str = ""
     interface: str = ""
     mac: str = ""
     ips: tuple[str, ...] = ()
@@ -161,8 +146,6 @@ class ClaimDevice(_Value, frozen=True, kw_only=True):
 
 
 class ClaimStatus(_Value, frozen=True, kw_only=True):
-    """A claim."""
-
     namespace: str
     name: str
     state: ClaimState
@@ -201,16 +184,19 @@ class Problem(_Value, frozen=True, kw_only=True):
 
     severity: Severity
     kind: str
-    namespace: str
+    namespace: str = ""
     name: str
     message: str
     hint: str = ""
 
     @property
     def about(self) -> str:
-        """What it is about, such as `claim default/nic`."""
+        """What has the problem, such as `claim default/nic`."""
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name
         return f"{self.kind.removeprefix('Resource').lower()} {name}"
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.about}: {self.message}"
 
 
 class Status(_Value, frozen=True, kw_only=True):

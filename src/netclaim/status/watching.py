@@ -8,6 +8,7 @@ and ends with Ctrl-C. Limit: what could not be listed at first is not shown late
 import asyncio
 import logging
 import signal
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,14 +16,12 @@ import structlog
 
 from netclaim.kube import Client, Cluster, connect, negotiate
 from netclaim.status.compose import compose
-from netclaim.status.displays import Display
-from netclaim.status.driver_pods import DRIVER_PODS
 from netclaim.status.scope import Scope, View, narrow
+from netclaim.status.showing.displays import Display
 from netclaim.status.values import Status
-from netclaim.survey.cluster import Found, Wanted, look
+from netclaim.survey.cluster import RULE, Found, Wanted, look
+from netclaim.survey.driver_pods import DRIVER_PODS
 from netclaim.survey.follow import Moment, follow
-
-__all__ = ["Question", "ask", "watch"]
 
 NEEDED: Final[dict[View, tuple[str, ...]]] = {
     "overview": ("Node", "ResourceSlice", "DeviceClass", "ResourceClaim", "Pod"),
@@ -45,21 +44,22 @@ class Question:
 
     @property
     def wanted(self) -> tuple[Wanted, ...]:
-        """What has to be listed: claims of all namespaces, since they say who uses what.
+        """What has to be listed: claims of all namespaces, because they say who uses what.
 
-        Of the pods, those of drivers at least: whether a link can be used depends on them.
+        At least the pods of drivers are listed, because whether a link can be used depends on them.
         """
         space = self.scope.namespace
         needed = tuple(
             Wanted(kind, space if kind == "Pod" else "", space or self.usual_namespace)
             for kind in NEEDED[self.scope.view]
         )
+        rules = Wanted(RULE, optional=True)
         if "Pod" in NEEDED[self.scope.view]:
-            return needed
-        return (*needed, Wanted("Pod", labels=DRIVER_PODS, optional=True))
+            return (*needed, rules)
+        return (*needed, Wanted("Pod", labels=DRIVER_PODS, optional=True), rules)
 
     def answer(self, moment: Moment, notes: tuple[str, ...] = (), *, strict: bool = True) -> Status:
-        """Put the answer together."""
+        """Put the answer together; unless `strict`, names that were asked for may be missing."""
         lost = (f"the API server does not answer, so this may be old: {moment.fault}",)
         whole = compose(
             moment.objects,
@@ -71,19 +71,18 @@ class Question:
 
 
 async def ask(cluster: Cluster, question: Question) -> Status:
-    """Ask once."""
     async with connect(cluster) as client:
         found = await look(client, question.wanted, await negotiate(client))
     return question.answer(_moment(found), found.refused)
 
 
-async def watch(cluster: Cluster, question: Question, display: Display) -> int:
-    """Show it again and again, until it is interrupted; returns the exit code."""
+async def watch(cluster: Cluster, question: Question, lent: AbstractContextManager[Display]) -> int:
+    """Show the answer on a display again and again until interrupted; return the exit code."""
     # What interrupts a watch is in the status; a log would end up in the middle of it.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     loop = asyncio.get_running_loop()
     async with connect(cluster) as client:
-        with display:
+        with lent as display:
             watching = asyncio.create_task(_watch(client, question, display))
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, watching.cancel)

@@ -1,8 +1,9 @@
-"""List objects of a cluster: whatever version it serves, in v1's form.
+"""List objects of a cluster in v1's form, whatever version it serves.
 
-Promise: only looks. `look` goes on without the kinds that the user may not list, and says which
-they are; of a kind that may be listed in one namespace only, it lists that. `read_cluster` needs
-all that decides about claims, and raises. Limit: each list is of one moment, not all of the same.
+Promise: nothing is changed. `look` goes on without the kinds that the user may not list, and
+reports which they are; of a kind that may be listed in one namespace only, it lists that namespace.
+`read_cluster` needs everything that decides about claims, and raises without it. Limit: each list
+is of one moment, but not all are of the same.
 """
 
 import asyncio
@@ -23,10 +24,8 @@ from netclaim.kube import (
     dra_resource,
     negotiate,
 )
-from netclaim.manifests.conversion import Version, to_v1
 from netclaim.manifests.objects import Object
-
-__all__ = ["Found", "Wanted", "in_v1", "look", "read_cluster", "selection_of"]
+from netclaim.manifests.versions.conversion import Version, to_v1
 
 RULE: Final = "DeviceTaintRule"
 RULE_VERSIONS: Final[tuple[Version, ...]] = ("v1", "v1beta2")  # since 1.37, and 1.36
@@ -34,9 +33,9 @@ RULE_VERSIONS: Final[tuple[Version, ...]] = ("v1", "v1beta2")  # since 1.37, and
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A kind to list, in one namespace or in all; if all are refused, `at_least` in this one.
+    """A kind to list, in one namespace or in all; if all are refused, in `at_least`.
 
-    What is `optional` can be done without, and nothing is said if it is refused.
+    What is `optional` is left out silently if it is refused.
     """
 
     kind: str
@@ -68,6 +67,8 @@ async def look(client: Client, wanted: Sequence[Wanted], version: Version) -> Fo
 
 
 async def _look(client: Client, wanted: Wanted, version: Version) -> Found:
+    if wanted.kind == RULE:
+        return await _rules(client)
     selection = selection_of(wanted.kind, version, wanted.namespace, wanted.labels)
     try:
         return Found(tuple(await _list(client, selection, version)), (selection,))
@@ -86,8 +87,8 @@ async def _look(client: Client, wanted: Wanted, version: Version) -> Found:
 async def read_cluster(cluster: Cluster, namespace: str) -> tuple[Object, ...]:
     """List everything that decides about the claims of a namespace.
 
-    Claims are listed in all namespaces, since they say which devices are taken; pods and templates
-    only in the one that was asked about.
+    Claims are listed in all namespaces, because they say which devices are taken; pods and
+    templates only in that namespace.
     """
     async with connect(cluster) as client:
         version = await negotiate(client)
@@ -100,20 +101,21 @@ async def read_cluster(cluster: Cluster, namespace: str) -> tuple[Object, ...]:
         ]
         async with asyncio.TaskGroup() as group:
             lists = [group.create_task(_list(client, one, version)) for one in wanted]
-            lists.append(group.create_task(_rules(client)))
-    return tuple(found for task in lists for found in task.result())
+            rules = group.create_task(_rules(client))
+    return (*(found for task in lists for found in task.result()), *rules.result().objects)
 
 
-async def _rules(client: Client) -> list[Object]:
-    """List the DeviceTaintRules; none where the cluster has no such kind, or the user no say."""
+async def _rules(client: Client) -> Found:
+    """List the DeviceTaintRules; none if there is no such kind, or the user may not list it."""
     for version in RULE_VERSIONS:
+        selection = Selection(dra_resource(RULE, version))
         try:
-            return await _list(client, Selection(dra_resource(RULE, version)), version)
+            return Found(tuple(await _list(client, selection, version)), (selection,))
         except NotFoundError:
             continue
         except ForbiddenError:
             break
-    return []
+    return Found((), ())
 
 
 def selection_of(kind: str, version: Version, namespace: str = "", labels: str = "") -> Selection:

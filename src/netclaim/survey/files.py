@@ -13,14 +13,12 @@ from typing import Any, Final
 import msgspec
 
 from netclaim.errors import RequestError
-from netclaim.manifests.documents import SIZE_MAX
 from netclaim.manifests.fields import ShapeError
-from netclaim.manifests.files import STDIN, ManifestFile, parse_file, raise_faults, read_files
-from netclaim.manifests.migration import migrate
 from netclaim.manifests.objects import Object
 from netclaim.manifests.reading import read_objects
-
-__all__ = ["read_dump", "read_own"]
+from netclaim.manifests.text.documents import SIZE_MAX
+from netclaim.manifests.text.files import STDIN, ManifestFile, parse_file, raise_faults, read_files
+from netclaim.manifests.versions.migration import migrate
 
 DUMP_MAX: Final = 512 << 20  # bytes: 100,000 pods as kubectl prints them
 
@@ -68,7 +66,7 @@ def _nameless(one: Object) -> RequestError:
 
 
 def _content(source: str) -> bytes | None:
-    """Return what a file holds, if it is one; who cannot be read is reported elsewhere."""
+    """Return standard input, or a file that begins like JSON; None for what is read elsewhere."""
     if source == STDIN:
         return sys.stdin.buffer.read(DUMP_MAX)
     path = Path(source)
@@ -82,7 +80,7 @@ def _content(source: str) -> bytes | None:
 
 
 def _check_size(source: str, content: bytes | None) -> None:
-    """Refuse YAML that takes too long to read, and say what is read quickly."""
+    """Refuse YAML that would take too long to read, and say what is read quickly."""
     path = Path(source)
     size = len(content) if content is not None else path.stat().st_size if path.is_file() else 0
     if size > SIZE_MAX:
@@ -93,7 +91,7 @@ def _check_size(source: str, content: bytes | None) -> None:
 
 
 def _decoded(content: bytes) -> list[dict[str, Any]] | None:
-    """Return the objects of a JSON document; None if it is not one, for others to say why."""
+    """Return the objects of a JSON document; None if it is not one, which is reported elsewhere."""
     try:
         return list(_unfolded(msgspec.json.decode(content, type=dict[str, Any])))
     except msgspec.DecodeError:

@@ -1,8 +1,8 @@
 """Follow several selections at once, for a view that is drawn again when anything changes.
 
-Promise: everything there is, is shown whenever something has changed, several changes within a
-moment as one; an API server that is away is waited for, and `fault` says so meanwhile. Limit:
-nothing is shown until every selection was listed once.
+Promise: everything is shown whenever something has changed, several changes within a moment at
+once. An API server that is away is waited for, and `fault` says so meanwhile. Limit: nothing is
+shown until every selection was listed once.
 """
 
 import asyncio
@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from netclaim.kube import Client, Pace, Reflector, Selection
-from netclaim.manifests.conversion import Version
+from netclaim.manifests.versions.conversion import Version
 from netclaim.survey.cluster import in_v1
-
-__all__ = ["Moment", "follow"]
 
 SETTLE_S: Final = 0.2  # a pod that starts changes half a dozen objects within this
 PAUSE_S: Final = 4.0  # somebody is looking: no reason to be as patient as a driver
@@ -24,7 +22,7 @@ LOOK_S: Final = 2.0  # how soon a connection that was lost, or is back, is notic
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Everything as it is now; `fault` says why it may be behind, if it may."""
+    """Everything as it is now; `fault` says why it may be out of date, and is empty otherwise."""
 
     objects: tuple[dict[str, Any], ...]
     fault: str = ""
@@ -36,7 +34,7 @@ async def follow(
     version: Version,
     show: Callable[[Moment], None],
 ) -> None:
-    """Call `show` with everything at each change, and never return. Cancel to hang up."""
+    """Call `show` with everything at each change, until it is cancelled."""
     changed, loop = asyncio.Event(), asyncio.get_running_loop()
     reflectors = [_reflector(client, one, version) for one in selections]
     synced: set[Reflector] = set()
@@ -50,13 +48,13 @@ async def follow(
     async with asyncio.TaskGroup() as group:
         for reflector in reflectors:
             group.create_task(pursue(reflector))
-        told = ""
+        last_fault = ""
         while True:
             news = await _wait(changed)
             fault = _fault(reflectors)
             began_s = loop.time()
-            if len(synced) == len(reflectors) and (news or fault != told):
-                told = fault
+            if len(synced) == len(reflectors) and (news or fault != last_fault):
+                last_fault = fault
                 show(Moment(_all(reflectors), fault))
             if news:  # of a large cluster, which takes its time to show, at most half of ours
                 await asyncio.sleep(max(SETTLE_S, loop.time() - began_s))
@@ -70,7 +68,7 @@ def _reflector(client: Client, selection: Selection, version: Version) -> Reflec
 
 
 async def _wait(changed: asyncio.Event) -> bool:
-    """Wait for a change, and say whether there was one before it was time to look around."""
+    """Wait for a change; return whether there was one before it was time to look around."""
     try:
         async with asyncio.timeout(LOOK_S):
             await changed.wait()

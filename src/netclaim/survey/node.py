@@ -1,7 +1,8 @@
 """What the API server says of one node: its pods, and claims by their names.
 
-Promise: asks for no more than a node's own credentials may have: the pods of that node, and single
-claims. A claim that does not exist is left out; one that may not be seen is named. Only looks.
+Promise: nothing is asked for that a node's own credentials may not have: only the pods of that
+node, and single claims. A claim that does not exist is left out; one that may not be seen is named.
+Nothing is changed.
 """
 
 import asyncio
@@ -18,10 +19,8 @@ from netclaim.kube import (
     Selection,
     dra_resource,
 )
-from netclaim.manifests.conversion import Version
+from netclaim.manifests.versions.conversion import Version
 from netclaim.survey.cluster import in_v1
-
-__all__ = ["NodeObjects", "claims_named", "pods_on"]
 
 
 class NodeObjects(msgspec.Struct, frozen=True):
@@ -32,7 +31,6 @@ class NodeObjects(msgspec.Struct, frozen=True):
 
 
 async def pods_on(client: Client, node: str, version: Version) -> tuple[dict[str, Any], ...]:
-    """List the pods of a node."""
     listing = await client.list(Selection(PODS, fields=f"spec.nodeName={node}"))
     return tuple(in_v1(PODS, item, version) for item in listing.items)
 

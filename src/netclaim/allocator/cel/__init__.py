@@ -1,13 +1,16 @@
-"""CEL for device selectors, with Kubernetes' types and kube-scheduler's semantics.
+"""CEL (Common Expression Language) for device selectors, as kube-scheduler evaluates it.
 
-    lexer, literals, parser, macros    text into a tree (ast)
-    types, environment, check          which parts go together; constants that cannot be
-    function, library                  what can be called
-    values, amount, semver, regex      what it works on
-    operators, fold, compile           the tree into closures
-    selector, device                   asked for one device after the other
-    on_node                            a driver's own expressions, which know their node too
-    trace                              clause by clause, with the values that were read
+    selector   an expression, compiled once and asked about one device after the other
+    device     a device as an expression sees it
+    on_node    a driver's own expressions, which know their node too
+    trace      clause by clause, with the values that were read
+
+    syntax     text into a tree
+    check      the types of its parts
+    run        the tree into closures
+    library    what can be called
+    values     what it works on
+    errors     what is wrong with an expression, or with evaluating it
 
 Own rather than a library: `netclaim explain` has to say which clause was false with which values,
 and no library gives the scheduler's answers (see docs/decisions/0010-own-cel.md).

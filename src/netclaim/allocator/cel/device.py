@@ -1,34 +1,31 @@
 """A device as a selector sees it: the variable `device`.
 
-Promise: attributes and capacities by domain and name, as the scheduler lays them out: a name
+Promise: attributes and capacities are laid out by domain and name, as in the scheduler; a name
 without a domain is in the driver's own. A version is a semantic version, a capacity a quantity.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from netclaim.allocator.cel.amount import Amount
 from netclaim.allocator.cel.errors import EvaluationError
-from netclaim.allocator.cel.semver import Semver
-from netclaim.allocator.cel.values import DomainMap, Value
-
-__all__ = ["DeviceView", "device_view"]
+from netclaim.allocator.cel.values.amount import Amount
+from netclaim.allocator.cel.values.semver import Semver
+from netclaim.allocator.cel.values.value import DomainMap, Value
+from netclaim.model.api.slice import DeviceAttribute, PublishedDevice
 
 DeviceView: TypeAlias = Mapping[str, Value]
 
 
-def device_view(driver: str, device: Mapping[str, Any]) -> DeviceView:
-    """Lay out a device of a v1 ResourceSlice; an EvaluationError names what no selector can see."""
-    attributes = device.get("attributes") or {}
-    capacity = device.get("capacity") or {}
+def device_view(driver: str, device: PublishedDevice) -> DeviceView:
+    """Lay out a device of a slice; an EvaluationError names what no selector can see."""
     return {
         "driver": driver,
-        "allowMultipleAllocations": bool(device.get("allowMultipleAllocations")),
+        "allowMultipleAllocations": device.allow_multiple_allocations,
         "attributes": _by_domain(
-            driver, ((name, _attribute(name, value)) for name, value in attributes.items())
+            driver, ((name, _attribute(name, one)) for name, one in device.attributes.items())
         ),
         "capacity": _by_domain(
-            driver, ((name, Amount.parse(value["value"])) for name, value in capacity.items())
+            driver, ((name, Amount.parse(one.value)) for name, one in device.capacity.items())
         ),
     }
 
@@ -42,14 +39,15 @@ def _by_domain(driver: str, entries: Iterator[tuple[str, Value]]) -> DomainMap:
     return DomainMap(found)
 
 
-def _attribute(name: str, value: Mapping[str, Any]) -> Value:
-    for kind in ("int", "bool", "string"):
-        if value.get(kind) is not None:
-            return value[kind]
-    text = value.get("version")
-    if text is None:
+def _attribute(name: str, attribute: DeviceAttribute) -> Value:
+    if attribute.version is not None:
+        version = Semver.parse(attribute.version)
+        if version is None:
+            raise EvaluationError(
+                f"attribute {name}: {attribute.version!r} is not a semantic version"
+            )
+        return version
+    kind, value = attribute.typed
+    if not kind:
         raise EvaluationError(f"attribute {name}: unsupported attribute value")
-    version = Semver.parse(text)
-    if version is None:
-        raise EvaluationError(f"attribute {name}: {text!r} is not a semantic version")
-    return version
+    return value

@@ -1,24 +1,22 @@
-"""What can be wrong with a selector; whoever wrote it acts.
+"""What can be wrong with a selector; its author must act.
 
 RequestError
 └── CelError
-    ├── CompileError          no selector: the place in the text, and why
-    │   ├── UndefinedFieldError
-    │   └── UnsupportedError  the scheduler would take it; we do not evaluate it
-    └── EvaluationError       it has no value for a device, such as a missing attribute
+    ├── CompileError             the text is not a selector; where, and why
+    │   ├── UndefinedFieldError  devices do not have such a field
+    │   └── UnsupportedError     kube-scheduler accepts it, and netclaim does not evaluate it
+    └── EvaluationError          it has no value for a device, which may lack an attribute
 """
 
 from netclaim.errors import RequestError
 
-__all__ = ["CelError", "CompileError", "EvaluationError", "UndefinedFieldError", "UnsupportedError"]
-
 
 class CelError(RequestError):
-    """Something is wrong with a CEL expression."""
+    """Something is wrong with an expression."""
 
 
 class CompileError(CelError):
-    """A text that is no selector; `line` and `column` count from 1 and say where."""
+    """A text that is not a selector; `line` and `column` count from 1 and say where."""
 
     def __init__(self, reason: str, expression: str, offset: int) -> None:
         before = expression[:offset]
@@ -30,16 +28,14 @@ class CompileError(CelError):
 
 
 class UndefinedFieldError(CompileError):
-    """A field that devices do not have."""
-
     def __init__(self, field: str, expression: str, offset: int) -> None:
         self.field = field
         super().__init__(f"undefined field '{field}'", expression, offset)
 
 
 class UnsupportedError(CompileError):
-    """CEL that kube-scheduler takes and that we do not evaluate."""
+    """An expression that kube-scheduler accepts and that netclaim does not evaluate."""
 
 
 class EvaluationError(CelError):
-    """An expression without a value; the scheduler then fails the pod, not only the device."""
+    """An expression has no value; the scheduler then fails the pod, and not only the device."""

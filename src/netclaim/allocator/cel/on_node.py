@@ -1,23 +1,18 @@
-"""A selector that knows the node too: for a driver's own settings, never for the scheduler.
+"""A selector that also knows the node: for a driver's own settings, never for the scheduler.
 
-Promise: what is a selector is such an expression and means the same; beyond it there is `node`,
-with its name and its labels. Limit: the node is fixed when `on` is called.
+Promise: every selector is such an expression and means the same; in addition there is `node`, with
+its name and its labels. Limit: the node is fixed when `on` is called.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
-from netclaim.allocator.cel import ast
-from netclaim.allocator.cel.check import Checked, check
-from netclaim.allocator.cel.compile import compile_node, device_keys
-from netclaim.allocator.cel.environment import NODE, VARIABLES_ON_NODE
-from netclaim.allocator.cel.parser import parse
+from netclaim.allocator.cel.check.checker import Checked, check
+from netclaim.allocator.cel.check.environment import NODE, VARIABLES_ON_NODE, path_of
+from netclaim.allocator.cel.run.compiler import compile_node
 from netclaim.allocator.cel.selector import Selector, bounded
-
-__all__ = ["AttributeRead", "NodeSelector", "compile_on_node"]
-
-ATTRIBUTE_PATH: Final = 3  # keys: `attributes`, the domain, the name
+from netclaim.allocator.cel.syntax import ast
+from netclaim.allocator.cel.syntax.parser import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +34,7 @@ class NodeSelector:
     reads: tuple[AttributeRead, ...]  # by constant names, and without asking whether it is there
 
     def on(self, name: str, labels: Mapping[str, str]) -> Selector:
-        """The selector that it is on this node."""
+        """Return the selector that it is on a node."""
         node = {"name": name, "labels": dict(labels)}
         program = compile_node(self.checked, self.checked.root, {NODE: node})
         return Selector(self.expression, self.checked, program)
@@ -61,9 +56,9 @@ def _all(node: ast.Node) -> Iterator[ast.Node]:
 
 def _reads(nodes: Iterable[ast.Node]) -> Iterator[AttributeRead]:
     for node in nodes:
-        keys = device_keys(node) or ()
-        if len(keys) == ATTRIBUTE_PATH and keys[0] == "attributes":
-            yield AttributeRead(keys[1], keys[2], node.at)
+        path = path_of(node)
+        if path is not None and path.kind == "attributes":
+            yield AttributeRead(path.domain, path.name, node.at)
 
 
 def _is_labels(node: ast.Node) -> bool:

@@ -1,21 +1,19 @@
-"""A device selector: compiled once, asked for many devices.
+"""A device selector: compiled once, and asked about many devices.
 
-Promise: for each device the answer of kube-scheduler's selector: true, false, or an error, which
-fails the pod. Limit: the scheduler also bounds an expression's cost; nothing is bounded here.
+Promise: for each device it gives kube-scheduler's answer: true, false, or an error, which fails the
+pod. Limit: the scheduler also limits what an expression may cost; nothing is limited here.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from netclaim.allocator.cel.check import Checked, check
-from netclaim.allocator.cel.compile import Program, compile_node
+from netclaim.allocator.cel.check.checker import Checked, check
 from netclaim.allocator.cel.device import DeviceView
 from netclaim.allocator.cel.errors import CompileError, EvaluationError
-from netclaim.allocator.cel.parser import parse
-from netclaim.allocator.cel.values import type_name
-
-__all__ = ["Selector", "bounded", "compile_selector"]
+from netclaim.allocator.cel.run.compiler import Program, compile_node
+from netclaim.allocator.cel.syntax.parser import parse
+from netclaim.allocator.cel.values.value import type_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ def compile_selector(expression: str) -> Selector:
 
 @contextmanager
 def bounded(expression: str) -> Iterator[None]:
-    """Make what is nested too deeply for us a CompileError."""
+    """Turn a RecursionError, for an expression that is nested too deeply, into a CompileError."""
     try:
         yield
     except RecursionError as error:

@@ -1,9 +1,9 @@
 """Why a selector is or is not true of a device: clause by clause, with the values it read.
 
-A pass of its own beside the evaluation that the allocator uses, which pays nothing for it.
-Promise: a clause that is false or has no value is named in the author's own words, with the value
-of everything it reads from the device. Limit: clauses are what `&&` joins at the top, also inside
-cel.bind(); what a macro's own variable takes on is not shown.
+This is a pass of its own, so that allocation pays nothing for it. Promise: a clause that is false
+or has no value is named in the author's own words, with the value of everything that it reads from
+the device. Limit: clauses are what `&&` joins at the top, also inside cel.bind(); the values of a
+macro's own variable are not shown.
 """
 
 import json
@@ -11,15 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from netclaim.allocator.cel import ast
-from netclaim.allocator.cel.compile import compile_node, device_keys
+from netclaim.allocator.cel.check.environment import DEVICE, path_of
 from netclaim.allocator.cel.device import DeviceView
-from netclaim.allocator.cel.environment import DEVICE
 from netclaim.allocator.cel.errors import EvaluationError
+from netclaim.allocator.cel.run.compiler import compile_node
 from netclaim.allocator.cel.selector import Selector
-from netclaim.allocator.cel.values import Optional, Value, from_key, type_name
-
-__all__ = ["Clause", "Reading", "render", "trace"]
+from netclaim.allocator.cel.syntax import ast
+from netclaim.allocator.cel.values.value import Optional, Value, from_key, type_name
 
 Outcome: TypeAlias = Literal["true", "false", "error"]
 
@@ -131,10 +129,10 @@ class _Clause:
 
     def _missing(self, node: ast.Node) -> str:
         """Say what the device lacks, where the path says what was looked for."""
-        keys = device_keys(node)
-        if keys is None or len(keys) != 3:
+        path = path_of(node)
+        if path is None:
             return ""
-        kind, domain, name = keys
+        kind, domain, name = path
         what = "attribute" if kind == "attributes" else "capacity"
         domains = self.device[kind]
         if domain in domains:

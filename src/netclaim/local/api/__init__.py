@@ -1,16 +1,24 @@
 """The embedded API server: the part of the Kubernetes API that drivers and tools use, in memory.
 
-    target     where a request points             bodies           bytes into objects
-    forms      one object, several versions       managers         server-side apply
-    listing    pages and watches                  verbs            look, write, delete
-    server     all of it over HTTP                store            the objects themselves
+    server     all of it over HTTP
+    target     where a request points
+    bodies     bytes into objects
+    forms      one object, several versions
+    verbs      look, create, change, apply, delete
+    patches    merge patches and JSON patches
+    managers   server-side apply: whose a field is
+    fieldset   sets of fields, as server-side apply counts them
+    lifecycle  how an object begins, changes and ends
+    listing    pages and watches
+    discovery  groups, versions and kinds
+    store      the objects themselves
 
-What objects may hold is `schema`'s. Held to the real server by `tests/cluster/test_local_api.py`,
-which asks both the same.
+`schema` decides what objects may contain. `tests/cluster/test_local_api.py` compares this with the
+real server by asking both the same.
 """
 
 from netclaim.local.api.server import serve_api
-from netclaim.local.api.store import Change, Store
-from netclaim.local.api.verbs import STAMPS, Verbs
+from netclaim.local.api.store import Store
+from netclaim.local.api.verbs import Verbs
 
-__all__ = ["STAMPS", "Change", "Store", "Verbs", "serve_api"]
+__all__ = ["Store", "Verbs", "serve_api"]

@@ -1,7 +1,7 @@
-"""Request bodies into objects of the stored form, and back into answers.
+"""Decode request bodies into objects of the stored form, and encode answers.
 
-Promise: what gets through has the types and only the fields of its kind. Fields that the kind does
-not have are left out, or refused where the client asks for strictness, as kubectl does.
+Promise: an object that gets through has the types and only the fields of its kind. Fields that the
+kind does not have are left out, or refused if the client asks for strictness, as kubectl does.
 """
 
 from typing import Any, Final
@@ -10,23 +10,21 @@ import msgspec
 
 from netclaim.local.api.forms import served, stored
 from netclaim.local.api.target import Target
-from netclaim.manifests.yaml_dialect import load_value
+from netclaim.manifests.text.yaml_dialect import load_value
 from netclaim.model.claim import JsonObject
 from netclaim.paths import show
 from netclaim.schema.kinds import Kind
 from netclaim.schema.refusal import RefusedError, bad_request
-from netclaim.schema.shape import fit
-from netclaim.schema.shapes import shape_of
-
-__all__ = ["as_served", "parse", "read_object"]
+from netclaim.schema.shapes.read import shape_of
+from netclaim.schema.shapes.shape import fit
 
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"
 
 
-def parse(content: bytes, media_type: str, *, yaml_too: bool = False) -> Any:
-    """Decode a body that says of itself what it is."""
-    if media_type in (YAML, "application/apply-patch+yaml") or yaml_too:
+def parse(content: bytes, media_type: str) -> Any:
+    """Decode a body by its media type."""
+    if media_type in (YAML, "application/apply-patch+yaml"):
         try:
             return load_value(content)
         except ValueError as error:
@@ -45,7 +43,7 @@ def parse(content: bytes, media_type: str, *, yaml_too: bool = False) -> Any:
 
 
 def read_object(found: Any, target: Target, *, strict: bool = False) -> JsonObject:
-    """Check that an object is of the kind that the path says, and bring it to the stored form."""
+    """Check that an object is of the path's kind, and convert it to the stored form."""
     kind, address = target.kind, target.address
     if not isinstance(found, dict):
         raise bad_request(f"the object provided is unrecognized (must be of type {kind.name})")
@@ -56,7 +54,7 @@ def read_object(found: Any, target: Target, *, strict: bool = False) -> JsonObje
             f"the API version in the data ({found['apiVersion']}) does not match the expected API"
             f" version ({address.api_version})"
         )
-    fitting, unknown = fit(found, shape_of(kind, address))
+    fitting, unknown = fit(found, shape_of(kind.name, address.version))
     if unknown and strict:
         told = ", ".join(f'unknown field "{show(path)}"' for path in unknown)
         raise _mismatch(kind, f"strict decoding error: {told}")
@@ -74,7 +72,7 @@ def read_object(found: Any, target: Target, *, strict: bool = False) -> JsonObje
 
 
 def as_served(obj: JsonObject, target: Target) -> JsonObject:
-    """A stored object as the path's address has it."""
+    """Return a stored object in the form of the path's address."""
     return served(obj, target.kind, target.address)
 
 

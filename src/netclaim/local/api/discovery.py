@@ -1,4 +1,4 @@
-"""What the server says of itself: its groups, their versions, the kinds in each."""
+"""What the server serves: its groups, their versions, the kinds in each."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -7,14 +7,12 @@ from netclaim import __version__
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import KINDS, Address
 
-__all__ = ["discover"]
-
 VERBS: Final = ["create", "delete", "get", "list", "patch", "update", "watch"]
 _ADDRESSES: Final = tuple(dict.fromkeys(a for kind in KINDS for a in kind.addresses))
 
 
 def discover(path: str) -> JsonObject | None:
-    """The document at a path; None if the path is not one of discovery."""
+    """Return the document at a path; None if the path is not one of discovery."""
     return _DOCUMENTS.get(path.rstrip("/"))
 
 

@@ -1,8 +1,8 @@
 """Sets of an object's fields, as server-side apply counts them: listed, merged, taken away.
 
 A field is a path of steps as `fieldsV1` writes them: `f:NAME`, `k:{KEYS}` for the entry of a list
-with these keys, `v:VALUE` for an entry of a set, and `.` for the entry itself. Pure. Limit: lists
-that are neither below nor in `LISTS` count as one field, which for the kinds here is what they are.
+with these keys, `v:VALUE` for an entry of a set, and `.` for the entry itself. No I/O. Limit: lists
+that are neither below nor in `LISTS` count as one field, which is right for the kinds here.
 """
 
 import json
@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from netclaim.model.claim import JsonObject
-
-__all__ = ["FieldPath", "decode_fields", "encode_fields", "fields_of", "merged", "without_fields"]
 
 FieldPath: TypeAlias = tuple[str, ...]
 _Place: TypeAlias = tuple[str, ...]  # plain names, `*` for the entries of a list
@@ -46,7 +44,7 @@ ATOMIC: Final[frozenset[_Place]] = frozenset(
 
 
 def fields_of(value: JsonObject) -> dict[FieldPath, Any]:
-    """Every field of an object, with its value."""
+    """Return every field of an object, with its value."""
     return dict(_walk(value, (), ()))
 
 
@@ -72,7 +70,7 @@ def _step(item: Any, keys: tuple[str, ...]) -> str:
 
 
 def merged(live: Any, applied: Any, place: _Place = ()) -> Any:
-    """Lay what is applied over what is there, entry by entry where lists have keys."""
+    """Merge what is applied into what exists, entry by entry if lists have keys."""
     if isinstance(live, dict) and isinstance(applied, dict) and place not in ATOMIC:
         laid = {
             key: merged(live[key], value, (*place, key)) if key in live else value
@@ -90,7 +88,7 @@ def merged(live: Any, applied: Any, place: _Place = ()) -> Any:
 
 
 def without_fields(value: JsonObject, paths: Iterable[FieldPath]) -> JsonObject:
-    """Take fields away, and with them objects and entries that this leaves empty."""
+    """Remove fields, and with them objects and entries that this leaves empty."""
     result: Any = value
     # Entries of lists first: without their keys they could not be found any more.
     for path in sorted(paths, key=lambda path: path[-1] != SELF):
@@ -120,7 +118,7 @@ def _without(value: Any, path: FieldPath, place: _Place) -> Any:
 
 
 def encode_fields(paths: Iterable[FieldPath]) -> JsonObject:
-    """The paths as one nested object, as `managedFields` holds it."""
+    """Encode the paths as one nested object, as `managedFields` holds it."""
     tree: JsonObject = {}
     for path in sorted(paths):
         node = tree
@@ -130,7 +128,7 @@ def encode_fields(paths: Iterable[FieldPath]) -> JsonObject:
 
 
 def decode_fields(tree: JsonObject, path: FieldPath = ()) -> frozenset[FieldPath]:
-    """The paths that a nested object stands for."""
+    """Return the paths that a nested object encodes."""
     if not tree:
         return frozenset({path} if path else ())
     return frozenset().union(*(decode_fields(node, (*path, step)) for step, node in tree.items()))

@@ -1,16 +1,15 @@
-"""Objects between the form in which they are stored and the forms in which they are served.
+"""Convert objects between the form in which they are stored and the forms that are served.
 
-resource.k8s.io is stored as v1. An event is stored as events.k8s.io/v1 has it; the core group's
-older words for the same are what `kubectl get events` reads.
+resource.k8s.io is stored as v1. An event is stored in the form of events.k8s.io/v1; `kubectl get
+events` reads it under the core group's older names.
 """
 
-from typing import Final, TypeGuard
+from typing import Final
 
-from netclaim.manifests.conversion import GROUP, VERSIONS, Version, from_v1, to_v1
+from netclaim.manifests.kinds import GROUP
+from netclaim.manifests.versions.conversion import Version, from_v1, is_version, to_v1
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import EVENT, Address, Kind
-
-__all__ = ["served", "stored"]
 
 # events.k8s.io and the core group: the same fields under other names.
 EVENT_FIELDS: Final = {
@@ -25,7 +24,7 @@ EVENT_FIELDS: Final = {
 
 
 def stored(found: JsonObject, kind: Kind, address: Address) -> JsonObject:
-    """An object as it came in at an address, in the form to store."""
+    """Convert an object that came in at an address to the stored form."""
     if kind.group == GROUP:
         return to_v1(found, kind.name, _version(address))
     if kind is EVENT and not address.group:
@@ -34,7 +33,7 @@ def stored(found: JsonObject, kind: Kind, address: Address) -> JsonObject:
 
 
 def served(found: JsonObject, kind: Kind, address: Address) -> JsonObject:
-    """A stored object in the form of an address."""
+    """Convert a stored object to the form of an address."""
     if kind.group == GROUP:
         return from_v1(found, kind.name, _version(address))
     if kind is EVENT and not address.group:
@@ -47,9 +46,5 @@ def _renamed(found: JsonObject, names: dict[str, str]) -> JsonObject:
 
 
 def _version(address: Address) -> Version:
-    assert _is_version(address.version)
+    assert is_version(address.version)
     return address.version
-
-
-def _is_version(text: str) -> TypeGuard[Version]:
-    return text in VERSIONS

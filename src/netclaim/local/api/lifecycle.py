@@ -1,7 +1,4 @@
-"""An object's life as the server sees it: how it begins, what counts as a change, how it ends.
-
-Pure.
-"""
+"""An object's life in the server: how it begins, what counts as a change, how it ends. No I/O."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -9,15 +6,13 @@ from typing import Any, Final
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, EVENT, NAMESPACE, NODE, POD, TEMPLATE, Kind
 
-__all__ = ["SYSTEM_META", "born", "content", "grace_s", "is_over", "through_door"]
-
 # Metadata that a write never changes.
 SYSTEM_META: Final = (
     "name", "generateName", "namespace", "uid", "resourceVersion", "generation",
     "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields",
 )  # fmt: skip
-UNGENERATED: Final = (CLAIM, TEMPLATE, EVENT, NAMESPACE, NODE)  # have no metadata.generation
-POD_GRACE_S: Final = 30  # what a pod has to end, unless it says otherwise
+UNGENERATED: Final = (CLAIM, TEMPLATE, EVENT, NAMESPACE, NODE)  # these have no metadata.generation
+POD_GRACE_S: Final = 30  # how long a pod may take to end, unless it says otherwise
 FIRST_STATUS: Final[Mapping[str, Mapping[str, Any]]] = {
     "Pod": {"phase": "Pending"},
     "Namespace": {"phase": "Active"},
@@ -25,24 +20,24 @@ FIRST_STATUS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def born(obj: JsonObject, kind: Kind) -> JsonObject:
-    """The object with the metadata and status it begins with, whatever its maker says."""
+    """Return the object with its initial metadata and status, whatever the request has there."""
     meta = obj["metadata"]
     if kind in UNGENERATED:
         meta = {key: value for key, value in meta.items() if key != "generation"}
-    if not kind.has_status or kind is NODE:  # kubelet says of its node how it is
+    if not kind.has_status or kind is NODE:  # kubelet reports its node's state
         return {**obj, "metadata": meta}
     return {**obj, "metadata": meta, "status": dict(FIRST_STATUS.get(kind.name, {}))}
 
 
 def through_door(config: JsonObject, subresource: str) -> JsonObject:
-    """What of an intent counts: only the status by its own path, all but the status elsewhere."""
+    """Return the part of an intent that counts: the status on its own path, the rest elsewhere."""
     if subresource:
         return {key: config[key] for key in ("apiVersion", "kind", "status") if key in config}
     return {key: value for key, value in config.items() if key != "status"}
 
 
 def content(obj: JsonObject) -> JsonObject:
-    """What makes two objects the same: everything but versions and the times of ownership."""
+    """Return what makes two objects equal: all but versions and the times of ownership."""
     meta = {key: obj["metadata"][key] for key in obj["metadata"] if key != "resourceVersion"}
     owners = [
         {key: value for key, value in entry.items() if key != "time"}
@@ -52,7 +47,7 @@ def content(obj: JsonObject) -> JsonObject:
 
 
 def grace_s(kind: Kind, obj: JsonObject, asked: int | None) -> int:
-    """How long an object may take to end: a pod on a node has its time, others none."""
+    """Return how long an object may take to end: a pod on a node has its time, others none."""
     if kind is not POD or not obj["spec"].get("nodeName"):
         return 0
     usual: int = obj["spec"].get("terminationGracePeriodSeconds", POD_GRACE_S)

@@ -1,7 +1,8 @@
 """Lists in pages, and watches: what a client needs to follow a selection of objects.
 
-Promise: the pages of a list are one state of the cluster, or the list ends with 410; a watch tells
-every later change once, and now and then only its version, so that a quiet one can be resumed.
+Promise: the pages of a list are one state of the cluster, or the list ends with 410; a watch
+reports every later change once, and from time to time only its version, so that a quiet one can be
+resumed.
 """
 
 import asyncio
@@ -20,15 +21,13 @@ from netclaim.model.claim import JsonObject
 from netclaim.schema.refusal import RefusedError, bad_request, expired
 from netclaim.schema.selector import Selector, parse_selector
 
-__all__ = ["Query", "list_objects", "read_query", "watch_lines"]
-
 BOOKMARK_S: Final = 60.0  # as often as the real server
-WATCH_S: Final = 1800.0  # of a watch that does not say how long; the real one takes 30 to 60 min
+WATCH_S: Final = 1800.0  # for a watch without a timeout; the real server takes 30 to 60 minutes
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a request for a list or watch asks, beside its path."""
+    """The parameters of a request for a list or watch."""
 
     selector: Selector
     limit: int = 0
@@ -40,14 +39,13 @@ class Query:
 
 
 class _Page(msgspec.Struct, frozen=True, array_like=True):
-    """What a continue token holds."""
+    """The content of a continue token."""
 
     revision: int
     after: tuple[str, str]
 
 
 def read_query(query: Mapping[str, str], target: Target) -> Query:
-    """Read the parameters of a request."""
     fields = query.get("fieldSelector", "")
     if target.name:  # one object is watched as the collection with its name
         fields = f"metadata.name={target.name}"
@@ -74,10 +72,10 @@ def _number(text: str) -> int:
 
 
 def list_objects(store: Store, target: Target, query: Query) -> JsonObject:
-    """One page, or everything."""
+    """Return one page, or everything."""
     page = _read_token(query.continue_at) if query.continue_at else _Page(store.revision, ("", ""))
     if page.revision != store.revision and query.continue_at:
-        # Only the present state is kept: a list that was overtaken has to begin anew.
+        # Only the present state is kept: a list that was overtaken has to begin again.
         raise expired("the provided continue parameter is too old to display a consistent list")
     items: list[JsonObject] = []
     more = ""
@@ -99,7 +97,7 @@ def list_objects(store: Store, target: Target, query: Query) -> JsonObject:
 
 
 async def watch_lines(store: Store, target: Target, query: Query) -> AsyncIterator[bytes]:
-    """The lines of a watch, until its time is over."""
+    """Yield the lines of a watch, until its time is over."""
     loop = asyncio.get_running_loop()
     end_s = loop.time() + query.timeout_s
     revision = int(query.resource_version or 0)
@@ -122,7 +120,7 @@ async def watch_lines(store: Store, target: Target, query: Query) -> AsyncIterat
 
 
 def _change_line(change: Change, target: Target, selector: Selector) -> bytes:
-    """A change as the selection's followers see it: an object may enter or leave the selection."""
+    """Return a change from the selection's view: an object may enter or leave the selection."""
     if change.kind is not target.kind:
         return b""
     if target.namespace and change.object["metadata"].get("namespace") != target.namespace:

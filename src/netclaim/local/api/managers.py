@@ -1,8 +1,8 @@
-"""Server-side apply: who owns which fields of an object, and what follows when somebody writes.
+"""Server-side apply: who owns which fields of an object, and what a write changes in that.
 
-Promise: an apply replaces all that its manager applied before, and takes away what it left out
-unless another owns it too; fields of others are a conflict, or taken over by force. Every other
-write makes its writer the owner of what it changed. Pure.
+Promise: an apply replaces all that its manager applied before, and removes what it left out unless
+another manager owns it too; fields of others are a conflict, or taken over by force. Every other
+write makes its writer the owner of what it changed. No I/O.
 """
 
 import json
@@ -22,9 +22,7 @@ from netclaim.model.claim import JsonObject
 from netclaim.paths import Key, Path
 from netclaim.schema.refusal import Fault
 
-__all__ = ["Writer", "applied", "conflicts", "written"]
-
-# What every writer has to name, or only the server writes: nobody's.
+# What every writer has to name, or only the server writes, is owned by nobody.
 UNOWNED: Final = ("apiVersion", "kind")
 UNOWNED_META: Final = (
     "name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp",
@@ -34,7 +32,7 @@ UNOWNED_META: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes, how, through which door, and when."""
+    """Who writes, how, on which subresource, and when."""
 
     manager: str
     operation: str  # Apply or Update
@@ -57,7 +55,7 @@ class _Owner:
 
 
 def conflicts(live: JsonObject, config: JsonObject, writer: Writer) -> tuple[Fault, ...]:
-    """The fields that an apply would change although others own them."""
+    """Return the fields that an apply would change although others own them."""
     wanted, there = _ownable(config), _ownable(live)
     faults = []
     for owner in _owners(live):
@@ -71,7 +69,7 @@ def conflicts(live: JsonObject, config: JsonObject, writer: Writer) -> tuple[Fau
 
 
 def applied(live: JsonObject, config: JsonObject, writer: Writer) -> JsonObject:
-    """The object with a manager's new intent; what others own and the intent changes, is taken."""
+    """Return the object with a manager's new intent, which takes fields over that it changes."""
     wanted, there = _ownable(config), _ownable(live)
     owners = _owners(live)
     before = next((owner.fields for owner in owners if writer.is_owner(owner)), frozenset())
@@ -90,7 +88,7 @@ def applied(live: JsonObject, config: JsonObject, writer: Writer) -> JsonObject:
 
 
 def written(new: JsonObject, old: JsonObject, writer: Writer) -> JsonObject:
-    """The object after a plain write, with the writer as owner of what it changed."""
+    """Return the object after a plain write; the writer owns what it changed."""
     fields, before = _ownable(new), _ownable(old)
     changed = frozenset(path for path in fields if before.get(path, _NOTHING) != fields[path])
     owners = []
@@ -114,7 +112,7 @@ def _ownable(found: Mapping[str, Any]) -> dict[FieldPath, Any]:
 
 
 def _bare(found: Mapping[str, Any]) -> JsonObject:
-    """The object without what nobody owns."""
+    """Return the object without what nobody owns."""
     meta = {k: v for k, v in found.get("metadata", {}).items() if k not in UNOWNED_META}
     rest = {key: value for key, value in found.items() if key not in (*UNOWNED, "metadata")}
     return {**({"metadata": meta} if meta else {}), **rest}
@@ -157,7 +155,7 @@ def _with_owners(found: JsonObject, owners: Iterable[_Owner]) -> JsonObject:
 
 
 def _path(path: FieldPath) -> Path:
-    """A path that shows as apply writes it, from the root: `.status.devices[device="e"].data`."""
+    """Return a path that is shown as apply writes it: `.status.devices[device="e"].data`."""
     return ("", *(_step(step) for step in path if step != "."))
 
 

@@ -1,6 +1,6 @@
 """Changes to an object: RFC 7386 merge patches and RFC 6902 JSON patches.
 
-Pure: the original stays as it is. A patch that cannot be carried out is refused.
+No I/O; the original stays as it is. A patch that cannot be carried out is refused.
 """
 
 import copy
@@ -10,11 +10,9 @@ from typing import Any
 from netclaim.model.claim import JsonObject
 from netclaim.schema.refusal import RefusedError
 
-__all__ = ["json_patch", "merge_patch"]
-
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """Lay a patch over a value: null takes away, objects merge, everything else replaces."""
+    """Merge a patch into a value: null removes, objects merge, everything else replaces."""
     if not isinstance(patch, dict):
         return patch
     merged = dict(target) if isinstance(target, dict) else {}

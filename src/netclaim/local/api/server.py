@@ -1,7 +1,7 @@
-"""The API over HTTP: requests into verbs, objects and refusals into answers.
+"""The API over HTTP: from requests to verbs, and from objects and refusals to answers.
 
 Promise: the codes and bodies are those that clients of the real server expect. Limit: plain HTTP
-and no users; made to be reached from the embedded cluster alone.
+and no users, because only the embedded cluster can reach it.
 """
 
 from collections.abc import AsyncIterator
@@ -20,9 +20,7 @@ from netclaim.local.api.verbs import Verbs
 from netclaim.model.claim import JsonObject
 from netclaim.schema.refusal import RefusedError, bad_request, missing, no_such_path
 
-__all__ = ["serve_api"]
-
-BODY_MAX: Final = 3 << 20  # bytes, as the real server takes
+BODY_MAX: Final = 3 << 20  # bytes, as for the real server
 APPLY: Final = ("application/apply-patch+yaml", "application/apply-patch+cbor")
 MERGE: Final = "application/merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
@@ -31,10 +29,10 @@ NO_METHOD: Final = "the server does not allow this method on the requested resou
 
 @asynccontextmanager
 async def serve_api(verbs: Verbs, host: str, port: int = 0) -> AsyncIterator[str]:
-    """Serve at an address; gives the URL. Port 0 takes a free one."""
+    """Serve at an address; yields the URL. Port 0 takes a free one."""
     app = web.Application(client_max_size=BODY_MAX)
     app.router.add_route("*", "/{path:.*}", _Handler(verbs).handle)
-    # Watches never end by themselves: they are cut when the server stops.
+    # Watches never end by themselves, so they are cut when the server stops.
     runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     try:
@@ -50,7 +48,6 @@ class _Handler:
         self._verbs = verbs
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer one request."""
         try:
             return await self._answer(request)
         except RefusedError as refusal:
@@ -179,7 +176,7 @@ class _Handler:
         try:
             async for line in watch_lines(self._verbs.store, target, query):
                 await response.write(line)
-        except RefusedError as refusal:  # the version is too old: said within the stream
+        except RefusedError as refusal:  # a version that is too old is reported in the stream
             event = {"type": "ERROR", "object": refusal.status()}
             await response.write(msgspec.json.encode(event) + b"\n")
         return response
@@ -190,7 +187,7 @@ def _strict(request: web.Request) -> bool:
 
 
 def _manager(request: web.Request) -> str:
-    """Who writes: by its own word, else by the program's name, as the real server has it."""
+    """Return who writes: the request's field manager, else the program's name."""
     given = request.query.get("fieldManager", "")
     return given or request.headers.get("User-Agent", "unknown").partition("/")[0]
 

@@ -1,8 +1,8 @@
-"""The cluster's objects in memory: each change has a number, and the latest changes are remembered.
+"""The cluster's objects in memory: each change has a number, and recent changes are remembered.
 
-Promise: an object that was handed out never changes; a change is a new object. Whoever waits sees
-every change once, in order. Limit: changes older than the memory are gone, and whoever asks for
-them has to list anew, as with etcd after a compaction.
+Promise: an object that was returned never changes; a change is a new object. A waiting caller sees
+every change once, in order. Limit: older changes are forgotten, and a caller that asks for them has
+to list again, as with etcd after a compaction.
 """
 
 import asyncio
@@ -16,14 +16,12 @@ from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import Kind
 from netclaim.schema.refusal import expired
 
-__all__ = ["Change", "Store"]
-
 REMEMBERED: Final = 10_000  # changes: some minutes of a busy cluster, a few MiB
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of one object: made (`old` is None), altered, or taken away (`new` is None)."""
+    """One change of one object: created (`old` is None), changed, or deleted (`new` is None)."""
 
     revision: int
     kind: Kind
@@ -32,7 +30,7 @@ class Change:
 
     @property
     def object(self) -> JsonObject:
-        """The object as it is now, or as it was last."""
+        """The object as it is now, or its last state."""
         found = self.new if self.new is not None else self.old
         assert found is not None
         return found
@@ -53,18 +51,18 @@ class Store:
         return self._revision
 
     def get(self, kind: Kind, name: str, namespace: str = "") -> JsonObject | None:
-        """One object; None if there is none of the name."""
+        """Return an object; None if it does not exist."""
         return self._objects.get(kind.name, {}).get((namespace, name))
 
     def list(self, kind: Kind, namespace: str = "") -> Iterator[JsonObject]:
-        """All objects of a kind, in the order of namespace and name."""
+        """Yield all objects of a kind, in the order of namespace and name."""
         found = self._objects.get(kind.name, {})
         for key in sorted(found):
             if not namespace or key[0] == namespace:
                 yield found[key]
 
     def put(self, kind: Kind, obj: JsonObject) -> JsonObject:
-        """Store an object, new or in place of the one of its name; returns it with its version."""
+        """Store an object, new or replacing the one of its name; returns it with its version."""
         self._revision += 1
         meta = obj["metadata"]
         stored = {**obj, "metadata": {**meta, "resourceVersion": str(self._revision)}}
@@ -75,7 +73,7 @@ class Store:
         return stored
 
     def remove(self, kind: Kind, obj: JsonObject) -> JsonObject:
-        """Take an object away; returns it as it was, with the version of its end."""
+        """Delete an object; returns its last state, with the version of its deletion."""
         self._revision += 1
         meta = obj["metadata"]
         last = {**obj, "metadata": {**meta, "resourceVersion": str(self._revision)}}
@@ -84,7 +82,7 @@ class Store:
         return last
 
     def since(self, revision: int) -> tuple[Change, ...]:
-        """The changes after a revision."""
+        """Return the changes after a revision."""
         if revision < self._revision - len(self._changes):
             raise expired(f"too old resource version: {revision}")
         newer = takewhile(lambda change: change.revision > revision, reversed(self._changes))

@@ -1,12 +1,10 @@
-"""Where a request points: a kind in one of its forms, a namespace, an object, one of its parts."""
+"""What a request is about: a kind in one of its forms, a namespace, an object, a subresource."""
 
 from dataclasses import dataclass
 from typing import Final
 
 from netclaim.schema.kinds import KINDS, NAMESPACE, Address, Kind
 from netclaim.schema.refusal import no_such_path
-
-__all__ = ["Target", "parse_target"]
 
 _SERVED: Final = {
     (address.group, address.version, kind.plural): (kind, address)
@@ -17,7 +15,7 @@ _SERVED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a path means; without a name it is the collection."""
+    """The meaning of a path; without a name it is the collection."""
 
     kind: Kind
     address: Address
@@ -27,7 +25,6 @@ class Target:
 
 
 def parse_target(path: str) -> Target:
-    """Read a path of the API."""
     match path.strip("/").split("/"):
         case ["api", version, *rest]:
             return _within("", version, rest)

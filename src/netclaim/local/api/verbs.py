@@ -1,8 +1,8 @@
-"""The API's verbs on the stored objects: look, create, change, apply, delete.
+"""The API's verbs on the stored objects: get, list, create, update, apply, delete.
 
-Promise: a write is judged, stamped and stored in one go, or refused and nothing has changed; one
-that changes nothing leaves the version as it is. Bodies are in the stored form, with no fields that
-their kind does not have. Limit: knows no users, and so refuses nobody.
+Promise: a write is validated, stamped and stored in one step, or refused and nothing has changed;
+one that changes nothing leaves the version as it is. Bodies are in the stored form, with no fields
+that their kind does not have. Limit: there are no users, and so nobody is refused for their rights.
 """
 
 import secrets
@@ -22,8 +22,14 @@ from netclaim.local.api.lifecycle import (
 from netclaim.local.api.managers import Writer, applied, conflicts, written
 from netclaim.local.api.store import Store
 from netclaim.model.claim import JsonObject
+from netclaim.schema.defaults import (
+    Stamps,
+    restamped,
+    stamp_new,
+    with_defaults,
+    without_stale_devices,
+)
 from netclaim.schema.kinds import CLAIM, NAMESPACE, POD, Kind
-from netclaim.schema.metadata import Stamps, stamp_new
 from netclaim.schema.refusal import (
     Fault,
     RefusedError,
@@ -33,12 +39,9 @@ from netclaim.schema.refusal import (
     not_found,
     refuse_invalid,
 )
-from netclaim.schema.review import Review, restamped, with_defaults
-from netclaim.schema.status_rules import without_stale_devices
+from netclaim.schema.review import check_changed, check_changed_status, check_new
 
-__all__ = ["STAMPS", "Verbs"]
-
-LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"  # of generated names: no vowels, no words by chance
+LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"  # of generated names; without vowels, no words arise
 MODIFIED: Final = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )
@@ -50,22 +53,17 @@ STAMPS: Final = Stamps(
 
 
 class Verbs:
-    """What can be done to the objects."""
-
-    def __init__(self, store: Store, review: Review, stamps: Stamps = STAMPS) -> None:
+    def __init__(self, store: Store, stamps: Stamps = STAMPS) -> None:
         self.store = store
-        self._review = review
         self._stamps = stamps
 
     def get(self, kind: Kind, name: str, namespace: str = "") -> JsonObject:
-        """One object."""
         found = self.store.get(kind, name, namespace)
         if found is None:
             raise not_found(kind, name)
         return found
 
     def list(self, kind: Kind, namespace: str = "") -> Iterator[JsonObject]:
-        """All objects of a kind."""
         return self.store.list(kind, namespace)
 
     def create(
@@ -78,9 +76,9 @@ class Verbs:
         core: bool = False,
         dry_run: bool = False,
     ) -> JsonObject:
-        """Make an object; `core` says that an event came by the older group.
+        """Create an object; `core` means that an event came by the older group.
 
-        A dry run does all but store it.
+        A dry run does everything except storing it.
         """
         made = self._made(kind, body, namespace, core=core)
         complete = written(made, {}, self._writer(kind, manager, "Update"))
@@ -89,7 +87,7 @@ class Verbs:
     def update(
         self, kind: Kind, body: JsonObject, *, manager: str, subresource: str = ""
     ) -> JsonObject:
-        """Replace an object, or its status; versions and UIDs that are given must be right."""
+        """Replace an object, or its status; a version or UID that is given must match."""
         meta = body["metadata"]
         old = self.get(kind, meta["name"], meta.get("namespace", ""))
         if meta.get("uid", old["metadata"]["uid"]) != old["metadata"]["uid"]:
@@ -99,10 +97,17 @@ class Verbs:
     def replace(
         self, kind: Kind, body: JsonObject, old: JsonObject, *, manager: str, subresource: str = ""
     ) -> JsonObject:
-        """Put a changed object in the place of the old one."""
+        """Store a changed object in place of the old one."""
         new = self._changed(kind, body, old, subresource)
         writer = self._writer(kind, manager, "Update", subresource)
         return self._put(kind, written(new, old, writer), old)
+
+    def set_status(
+        self, kind: Kind, old: JsonObject, status: JsonObject, *, manager: str
+    ) -> JsonObject:
+        """Store an object with another status."""
+        changed = {**old, "status": status}
+        return self.replace(kind, changed, old, manager=manager, subresource="status")
 
     def apply(
         self,
@@ -114,7 +119,7 @@ class Verbs:
         namespace: str = "",
         subresource: str = "",
     ) -> tuple[JsonObject, bool]:
-        """Make what a manager wants true; returns the object, and whether it is new."""
+        """Make an object as a manager wants it; returns it, and whether it is new."""
         meta = config["metadata"]
         name = meta.get("name", "")
         namespace = meta.get("namespace") or (namespace if kind.namespaced else "")
@@ -147,7 +152,7 @@ class Verbs:
         resource_version: str = "",
         asked_grace_s: int | None = None,
     ) -> JsonObject:
-        """Take an object away, or mark it where somebody has to finish with it first."""
+        """Delete an object, or mark it if something has to be finished first."""
         old = self.get(kind, name, namespace)
         meta = old["metadata"]
         if uid and uid != meta["uid"]:
@@ -167,7 +172,7 @@ class Verbs:
         return self.store.put(POD, {**pod, "spec": {**pod["spec"], "nodeName": node}})
 
     def _made(self, kind: Kind, body: JsonObject, namespace: str, *, core: bool) -> JsonObject:
-        """A new object, complete and judged."""
+        """Return a new object, complete and validated."""
         namespace = self._namespace(kind, body["metadata"], namespace)
         if body["metadata"].get("resourceVersion"):
             message = "resourceVersion should not be set on objects to be created"
@@ -175,14 +180,14 @@ class Verbs:
         meta = stamp_new(body["metadata"], kind, namespace, self._stamps)
         obj = with_defaults(born({**body, "metadata": meta}, kind), kind, self._stamps.now())
         name, labels = meta.get("name", ""), self._namespace_labels(namespace)
-        refuse_invalid(kind, name, self._review.new(obj, kind, labels, core=core))
+        refuse_invalid(kind, name, check_new(obj, kind, labels, core=core))
         if self.store.get(kind, name, namespace) is not None:
             raise already_exists(kind, name)
         return obj
 
     def _namespace(self, kind: Kind, meta: JsonObject, asked: str) -> str:
         given = meta.get("namespace", "")
-        if not kind.namespaced:  # what the object says of one is dropped
+        if not kind.namespaced:  # a namespace in the object is dropped
             return ""
         if given and asked and given != asked:
             raise bad_request(
@@ -202,7 +207,7 @@ class Verbs:
     def _changed(
         self, kind: Kind, body: JsonObject, old: JsonObject, subresource: str
     ) -> JsonObject:
-        """An object with a change, complete and judged."""
+        """Return an object with a change, complete and validated."""
         meta, before = body["metadata"], old["metadata"]
         version = meta.get("resourceVersion")
         if version and version != before["resourceVersion"]:
@@ -214,7 +219,7 @@ class Verbs:
                 status = without_stale_devices(status, old.get("status", {}))
             new = _with_meta({**old, "status": status}, **given_uid)
             labels = self._namespace_labels(before.get("namespace", ""))
-            faults = self._review.changed_status(new, old, kind, labels)
+            faults = check_changed_status(new, old, kind, labels)
         else:
             system = {key: before[key] for key in SYSTEM_META if key in before}
             users = {key: value for key, value in meta.items() if key not in SYSTEM_META and value}
@@ -222,12 +227,12 @@ class Verbs:
             kept = {"status": old["status"]} if "status" in old else {}
             new = {**rest, **kept, "metadata": {**system, **users, **given_uid}}
             new = with_defaults(restamped(new, old, kind), kind, self._stamps.now())
-            faults = self._review.changed(new, old, kind)
+            faults = check_changed(new, old, kind)
         refuse_invalid(kind, before["name"], faults)
         return new
 
     def _put(self, kind: Kind, new: JsonObject, old: JsonObject) -> JsonObject:
-        """Store what differs; let go of what was only waiting for its last finalizer."""
+        """Store what differs; delete what was only waiting for its last finalizer."""
         if content(new) == content(old):
             return old
         meta, before = new["metadata"], old["metadata"]

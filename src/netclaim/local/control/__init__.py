@@ -1,7 +1,19 @@
 """The embedded control plane: a few controllers and a scheduler, over the stored objects.
 
-Every part looks at all there is and does what is missing; after each change all of them look again,
+Every part looks at all objects and does what is missing; after each change all of them look again,
 until none has anything to do.
+
+    schedule            the scheduler: claims allocated, pods bound to nodes
+    node_fit            which nodes accept a pod, before devices are considered
+    binding             conditions that devices have to meet before a pod is bound
+    why_not             why a pod is not scheduled, in words
+    claims              claims from templates, released after their pods
+    replicas            Deployments and ReplicaSets
+    workloads           StatefulSets, DaemonSets and Jobs
+    owned_pods          the pods that one of these makes and counts
+    extended_resources  claims for pods that name a resource of a class
+    evict, rule_status  pods whose devices got a taint, and how far their rule is
+    garbage             what belongs to objects that are gone
 """
 
 import asyncio
@@ -13,16 +25,16 @@ from netclaim.local.api.verbs import Verbs
 from netclaim.local.control.binding import paused_until
 from netclaim.local.control.claims import make_claims, release_claims
 from netclaim.local.control.evict import Evictions
-from netclaim.local.control.extended import make_extended_claims
+from netclaim.local.control.extended_resources import make_extended_claims
 from netclaim.local.control.garbage import collect_garbage
 from netclaim.local.control.replicas import scale_deployments, scale_replica_sets
 from netclaim.local.control.schedule import UNSCHEDULABLE, schedule
-from netclaim.local.control.sets import keep_daemon_sets, scale_stateful_sets, start_jobs
+from netclaim.local.control.workloads import keep_daemon_sets, scale_stateful_sets, start_jobs
 from netclaim.schema.kinds import POD
 
 __all__ = ["UNSCHEDULABLE", "control"]
 
-GATHER_S: Final = 0.005  # a burst of changes is one round; nobody notices so short a pause
+GATHER_S: Final = 0.005  # a burst of changes is one round; so short a pause goes unnoticed
 PARTS: Final = (
     scale_deployments,
     scale_replica_sets,
@@ -52,7 +64,7 @@ async def control(verbs: Verbs) -> None:
 
 
 def _left_s(verbs: Verbs, eviction: datetime | None) -> float | None:
-    """How long nothing is due; None for ever."""
+    """Return how long nothing is due; None if nothing is ever due."""
     pauses = (paused_until(pod) for pod in verbs.list(POD) if not pod["spec"].get("nodeName"))
     times = [time for time in (eviction, *pauses) if time is not None]
     return max(0.0, (min(times) - datetime.now(UTC)).total_seconds()) if times else None

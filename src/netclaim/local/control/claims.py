@@ -1,4 +1,4 @@
-"""Claims of pods: made from templates, given back when their pods are gone.
+"""Claims of pods: made from templates, released when their pods are gone.
 
 Each call does what there is to do and writes nothing else. A claim that nobody has reserved any
 more loses its allocation, and with it the protection from deletion.
@@ -8,23 +8,20 @@ from collections.abc import Iterable
 from typing import Final
 
 from netclaim.local.api.verbs import Verbs
-from netclaim.local.control.owned import MANAGER, owner_reference
+from netclaim.local.control.owned_pods import MANAGER, owner_reference
 from netclaim.local.events import record
 from netclaim.manifests.near import near
-from netclaim.model.claim import JsonObject
+from netclaim.model.claim import POD_CLAIM_NAME, JsonObject
+from netclaim.model.pod import ENDED
 from netclaim.schema.kinds import CLAIM, POD, TEMPLATE
 from netclaim.schema.refusal import RefusedError
 
-__all__ = ["FINALIZER", "make_claims", "meant", "refuse_pod", "release_claims"]
-
 FINALIZER: Final = "resource.kubernetes.io/delete-protection"
-POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 NOT_MADE: Final = "FailedResourceClaimCreation"
-OVER: Final = ("Succeeded", "Failed")
 
 
 def make_claims(verbs: Verbs) -> None:
-    """Make the claims that pods ask for by a template."""
+    """Make the claims that pods request by a template."""
     for pod in list(verbs.list(POD)):
         if "deletionTimestamp" in pod["metadata"]:
             continue
@@ -66,29 +63,31 @@ def _make(verbs: Verbs, pod: JsonObject, wanted: JsonObject) -> None:
     entry = {"name": wanted["name"], "resourceClaimName": claim["metadata"]["name"]}
     entries = [*status.get("resourceClaimStatuses", ()), entry]
     kept = {key: value for key, value in status.items() if key not in ("reason", "message")}
-    _set_status(verbs, now, {**kept, "resourceClaimStatuses": entries})
+    verbs.set_status(POD, now, {**kept, "resourceClaimStatuses": entries}, manager=MANAGER)
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """The question whether another name was meant, if one is like it."""
+    """Ask whether another name was meant, if one is like it."""
     guess = near(name, known)
     return f'; did you mean "{guess}"?' if guess else ""
 
 
 def refuse_pod(verbs: Verbs, pod: JsonObject, message: str) -> None:
-    """Say, once, why a pod's claim cannot be made."""
+    """Report, once, why a pod's claim cannot be made."""
     status = pod.get("status", {})
     if status.get("message") != message:
         record(verbs, pod, NOT_MADE, message, by=MANAGER, warning=True)
-        _set_status(verbs, pod, {**status, "reason": NOT_MADE, "message": message})
+        verbs.set_status(
+            POD, pod, {**status, "reason": NOT_MADE, "message": message}, manager=MANAGER
+        )
 
 
 def release_claims(verbs: Verbs) -> None:
-    """Take back what pods that are gone or over had reserved."""
+    """Remove the reservations of pods that are gone or have ended."""
     pods = {
         pod["metadata"]["uid"]
         for pod in verbs.list(POD)
-        if pod.get("status", {}).get("phase") not in OVER
+        if pod.get("status", {}).get("phase") not in ENDED
     }
     for claim in list(verbs.list(CLAIM)):
         left = _without_users(verbs, claim, pods)
@@ -97,15 +96,14 @@ def release_claims(verbs: Verbs) -> None:
 
 
 def _without_users(verbs: Verbs, claim: JsonObject, pods: set[str]) -> JsonObject:
-    """The claim with reservations of these pods only; with none left it has no allocation."""
+    """Return the claim with reservations of these pods only; without any it has no allocation."""
     status = claim.get("status", {})
     reserved = status.get("reservedFor", [])
     kept = [user for user in reserved if user["uid"] in pods]
     if kept == reserved:
         return claim
     freed = {**status, "reservedFor": kept} if kept else {}
-    changed = {**claim, "status": freed}
-    return verbs.replace(CLAIM, changed, claim, manager=MANAGER, subresource="status")
+    return verbs.set_status(CLAIM, claim, freed, manager=MANAGER)
 
 
 def _unprotect(verbs: Verbs, claim: JsonObject) -> None:
@@ -114,7 +112,3 @@ def _unprotect(verbs: Verbs, claim: JsonObject) -> None:
         kept = [finalizer for finalizer in finalizers if finalizer != FINALIZER]
         changed = {**claim, "metadata": {**claim["metadata"], "finalizers": kept}}
         verbs.replace(CLAIM, changed, claim, manager=MANAGER)
-
-
-def _set_status(verbs: Verbs, pod: JsonObject, status: JsonObject) -> None:
-    verbs.replace(POD, {**pod, "status": status}, pod, manager=MANAGER, subresource="status")

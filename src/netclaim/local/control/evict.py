@@ -1,29 +1,30 @@
-"""Delete pods whose devices got a taint that they do not put up with.
+"""Delete pods whose devices got a taint that they do not tolerate.
 
-As the device taint eviction controller of Kubernetes 1.37: NoExecute taints count, of slices and of
-DeviceTaintRules; only a toleration with that very effect helps, for its tolerationSeconds from the
-time the taint was added, or for ever. Each rule's status says how far its evictions are. Each call
-does what is due; a call that finds nothing to do writes nothing. Limit: devices that a pod has as
-extended resources do not count, as in Kubernetes.
+This works as the device taint eviction controller of Kubernetes 1.37: NoExecute taints count, of
+slices and of DeviceTaintRules; only a toleration with that very effect helps, for its
+tolerationSeconds from the time the taint was added, or for ever. Each rule's status shows the
+progress of its evictions. Each call does what is due; a call that finds nothing to do writes
+nothing. Limit: devices that a pod has as extended resources do not count, as in Kubernetes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
-from netclaim.allocator import DeviceId, TaintRule, Toleration
+import msgspec
+
 from netclaim.local.api.verbs import Verbs
-from netclaim.local.control.rule_status import Progress, write_progress
+from netclaim.local.control.rule_status import MANAGER, Progress, write_progress
 from netclaim.local.events import record
 from netclaim.local.node.claims import ClaimNotReadyError, claim_names
-from netclaim.model.claim import JsonObject
-from netclaim.model.device import Taint
+from netclaim.model.api.base import JsonObject
+from netclaim.model.api.claim import ResourceClaim
+from netclaim.model.api.ids import DeviceId, PoolId
+from netclaim.model.api.slice import ResourceSlice
+from netclaim.model.api.taint import DeviceTaint, DeviceTaintRule, Toleration
 from netclaim.schema.kinds import CLAIM, POD, RULE, SLICE
 
-__all__ = ["Evictions"]
-
-MANAGER: Final = "device-taint-eviction"
 NO_EXECUTE: Final = "NoExecute"
 CONDITION: Final = {
     "type": "DisruptionTarget",
@@ -35,7 +36,7 @@ CONDITION: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """When a pod has to go, and the rules that want it."""
+    """When a pod has to be deleted, and the rules that demand it."""
 
     when: datetime
     rules: frozenset[str] = frozenset()
@@ -48,7 +49,7 @@ class Evictions:
         self._evicted: dict[str, int] = {}  # by the rule's UID
 
     def evict(self, verbs: Verbs, now: datetime | None = None) -> datetime | None:
-        """Delete the pods that are due; return when the next one is."""
+        """Delete the pods that are due; returns when the next one is."""
         moment = now or datetime.now(UTC)
         world = _World(verbs)
         if not world.may_evict and not world.rules:
@@ -82,27 +83,29 @@ class Evictions:
 
 
 class _World:
-    """Which taints devices have, from where; `as_if` is a rule to be read as NoExecute."""
+    """The taints of devices, and where they come from; `as_if` is a rule to read as NoExecute."""
 
     def __init__(self, verbs: Verbs, as_if: JsonObject | None = None) -> None:
+        claims = map(ResourceClaim.read, verbs.list(CLAIM))
         self._claims = {
-            (claim["metadata"]["namespace"], claim["metadata"]["name"]): claim
-            for claim in verbs.list(CLAIM)
-            if "allocation" in claim.get("status", {})
+            (claim.metadata.namespace, claim.metadata.name): claim
+            for claim in claims
+            if claim.status.allocation is not None
         }
-        self._devices = _devices(verbs.list(SLICE))
+        self._devices = _devices(map(ResourceSlice.read, verbs.list(SLICE)))
         self.rules = list(verbs.list(RULE))
-        evicting = [rule for rule in self.rules if rule["spec"]["taint"]["effect"] == NO_EXECUTE]
-        self._evicting = [*evicting, *([as_if] if as_if is not None else ())]
+        read = map(DeviceTaintRule.read, self.rules)
+        self._evicting = [rule for rule in read if rule.spec.taint.effect == NO_EXECUTE]
+        if as_if is not None:
+            self._evicting.append(DeviceTaintRule.read(as_if))
 
     @property
     def may_evict(self) -> bool:
-        """Whether any taint evicts."""
         published = (taint for taints in self._devices.values() for taint in taints)
-        return bool(self._evicting) or any(t["effect"] == NO_EXECUTE for t in published)
+        return bool(self._evicting) or any(t.effect == NO_EXECUTE for t in published)
 
     def due(self, pod: JsonObject) -> _Due | None:
-        """Return when a pod has to go; None if it may stay."""
+        """Return when a pod has to be deleted; None if it may stay."""
         if not pod["spec"].get("nodeName"):
             return None
         found = [due for claim in self._claims_of(pod) for due in self._claim_due(claim)]
@@ -113,17 +116,16 @@ class _World:
 
     def published(self, rule: JsonObject) -> int:
         """Return how many devices a rule selects."""
-        read = TaintRule.read(rule)
+        read = DeviceTaintRule.read(rule)
         return sum(read.concerns(device) for device in self._devices)
 
     def allocated(self, rule: JsonObject) -> int:
         """Return how many times claims have a device that a rule selects."""
-        read = TaintRule.read(rule)
-        return sum(
-            read.concerns(_id(one)) for claim in self._claims.values() for one in _results(claim)
-        )
+        read = DeviceTaintRule.read(rule)
+        claims = self._claims.values()
+        return sum(read.concerns(one.id) for claim in claims for one in claim.status.results)
 
-    def _claims_of(self, pod: JsonObject) -> Iterator[JsonObject]:
+    def _claims_of(self, pod: JsonObject) -> Iterator[ResourceClaim]:
         meta = pod["metadata"]
         listed = {one["name"] for one in pod["spec"].get("resourceClaims", ())}
         try:
@@ -131,66 +133,53 @@ class _World:
         except ClaimNotReadyError:
             return
         for name in names:
-            claim = self._claims.get((meta["namespace"], name), {})
-            users = claim.get("status", {}).get("reservedFor", ())
-            if any(user["uid"] == meta["uid"] for user in users):
+            claim = self._claims.get((meta["namespace"], name))
+            if claim is not None and claim.status.is_reserved_for(meta["uid"]):
                 yield claim
 
-    def _claim_due(self, claim: JsonObject) -> Iterator[_Due]:
-        for result in _results(claim):
-            for taint, rule in self._taints(_id(result)):
-                when = _until(taint, result.get("tolerations", ()))
+    def _claim_due(self, claim: ResourceClaim) -> Iterator[_Due]:
+        for result in claim.status.results:
+            for taint, rule in self._taints(result.id):
+                when = _until(taint, result.tolerations)
                 if when is not None:
                     yield _Due(when, frozenset((rule,) if rule else ()))
 
-    def _taints(self, device: DeviceId) -> Iterator[tuple[JsonObject, str]]:
+    def _taints(self, device: DeviceId) -> Iterator[tuple[DeviceTaint, str]]:
         """Yield the taints of a device that evict, each with the UID of its rule."""
         for taint in self._devices.get(device, ()):
-            if taint["effect"] == NO_EXECUTE:
+            if taint.effect == NO_EXECUTE:
                 yield taint, ""
         for rule in self._evicting:
-            if TaintRule.read(rule).concerns(device):
-                yield {**rule["spec"]["taint"], "effect": NO_EXECUTE}, rule["metadata"]["uid"]
+            if rule.concerns(device):
+                evicting = msgspec.structs.replace(rule.spec.taint, effect=NO_EXECUTE)
+                yield evicting, rule.metadata.uid
 
 
-def _devices(slices: Iterable[JsonObject]) -> dict[DeviceId, list[JsonObject]]:
+def _devices(slices: Iterable[ResourceSlice]) -> dict[DeviceId, tuple[DeviceTaint, ...]]:
     """Return the taints of each device in the newest generation of its pool."""
-    found = list(slices)
-    newest: dict[tuple[str, str], int] = {}
-    for one in found:
-        pool = (one["spec"]["driver"], one["spec"]["pool"]["name"])
-        newest[pool] = max(newest.get(pool, 0), one["spec"]["pool"].get("generation", 0))
+    specs = [one.spec for one in slices]
+    newest: dict[PoolId, int] = {}
+    for spec in specs:
+        newest[spec.pool_id] = max(newest.get(spec.pool_id, 0), spec.pool.generation)
     return {
-        DeviceId(driver, pool["name"], device["name"]): device.get("taints", [])
-        for one in found
-        for driver, pool in [(one["spec"]["driver"], one["spec"]["pool"])]
-        if pool.get("generation", 0) == newest[driver, pool["name"]]
-        for device in one["spec"].get("devices", ())
+        DeviceId(spec.driver, spec.pool.name, device.name): device.taints
+        for spec in specs
+        if spec.pool.generation == newest[spec.pool_id]
+        for device in spec.devices
     }
 
 
-def _until(taint: JsonObject, tolerations: Iterable[Mapping[str, Any]]) -> datetime | None:
-    """Return until when a taint is tolerated; None for ever."""
-    added = datetime.fromisoformat(taint["timeAdded"])
-    read = Taint(taint["key"], taint["effect"], taint.get("value", ""))
+def _until(taint: DeviceTaint, tolerations: Iterable[Toleration]) -> datetime | None:
+    """Return until when a taint is tolerated; None means for ever."""
     helpful = [
-        one
+        one.toleration_seconds
         for one in tolerations
-        if one.get("effect") == NO_EXECUTE and Toleration.read(one).tolerates(read)
+        if one.effect == NO_EXECUTE and one.tolerates(taint)
     ]
-    if any(one.get("tolerationSeconds") is None for one in helpful):
+    seconds = [max(0, one) for one in helpful if one is not None]
+    if len(seconds) < len(helpful):
         return None
-    seconds = [max(0, one["tolerationSeconds"]) for one in helpful]
-    return added + timedelta(seconds=min(seconds, default=0))
-
-
-def _results(claim: JsonObject) -> list[JsonObject]:
-    found: list[JsonObject] = claim["status"]["allocation"].get("devices", {}).get("results", [])
-    return found
-
-
-def _id(result: Mapping[str, Any]) -> DeviceId:
-    return DeviceId(result["driver"], result["pool"], result["device"])
+    return datetime.fromisoformat(taint.time_added) + timedelta(seconds=min(seconds, default=0))
 
 
 def _namespaces(pods: Iterable[JsonObject]) -> tuple[str, ...]:
@@ -202,6 +191,6 @@ def _delete(verbs: Verbs, pod: JsonObject) -> None:
     record(verbs, pod, "DeviceTaintManagerEviction", "Marking for deletion", by=MANAGER)
     status = pod.get("status", {})
     others = [one for one in status.get("conditions", ()) if one["type"] != CONDITION["type"]]
-    changed = {**pod, "status": {**status, "conditions": [*others, dict(CONDITION)]}}
-    verbs.replace(POD, changed, pod, manager=MANAGER, subresource="status")
+    conditions = [*others, dict(CONDITION)]
+    verbs.set_status(POD, pod, {**status, "conditions": conditions}, manager=MANAGER)
     verbs.delete(POD, meta["name"], meta["namespace"], uid=meta["uid"])

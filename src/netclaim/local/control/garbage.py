@@ -1,9 +1,7 @@
-"""Take along what belongs to objects that are gone: claims of pods, pods of sets, slices."""
+"""Delete what belongs to objects that are gone: claims of pods, pods of sets, slices."""
 
 from netclaim.local.api.verbs import Verbs
 from netclaim.schema.kinds import CLAIM, KINDS, POD, REPLICA_SET, SLICE
-
-__all__ = ["collect_garbage"]
 
 
 def collect_garbage(verbs: Verbs) -> None:

@@ -1,30 +1,25 @@
-"""Which nodes take a pod, before anybody asks for devices: labels, affinity, taints.
+"""Which nodes accept a pod, before devices are considered: labels, affinity, taints.
 
 Promise: required terms mean what they mean to kube-scheduler. Limit: preferences, and affinity
-between pods, are not looked at. No I/O.
+between pods, are ignored. No I/O.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
-from netclaim.allocator import AllocationError, Node, Toleration
-from netclaim.allocator.node import selector_matches
+from netclaim.allocator import AllocationError, Node
+from netclaim.allocator.objects.node import required_affinity, selector_matches
+from netclaim.model.api.taint import KEEPS_AWAY, Taint, Toleration
 from netclaim.model.claim import JsonObject
-from netclaim.model.device import Taint
-
-__all__ = ["node_takes", "why_no_node"]
-
-REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-KEEPS_AWAY: Final = ("NoSchedule", "NoExecute")
 
 
 def node_takes(spec: JsonObject, node: JsonObject) -> bool:
-    """Whether a node takes pods with this spec."""
+    """Whether a node accepts pods with this spec."""
     return not _obstacle(spec, node)
 
 
 def why_no_node(spec: JsonObject, nodes: Sequence[JsonObject]) -> str:
-    """Say why none of the nodes takes a pod, each reason once with the nodes it holds for."""
+    """Return why none of the nodes accepts a pod: each reason once, with its nodes."""
     found: dict[str, list[str]] = {}
     for node in nodes:
         found.setdefault(_obstacle(spec, node), []).append(node["metadata"]["name"])
@@ -33,14 +28,14 @@ def why_no_node(spec: JsonObject, nodes: Sequence[JsonObject]) -> str:
 
 
 def _obstacle(spec: JsonObject, node: JsonObject) -> str:
-    """What keeps pods with this spec off a node; nothing if nothing does."""
+    """Return what keeps pods with this spec off a node; empty if nothing does."""
     wanted = spec.get("nodeSelector") or {}
     labels = node["metadata"].get("labels") or {}
     wrong = [key for key, value in wanted.items() if labels.get(key) != value]
     if wrong:
         told = ", ".join(_label(key, wanted[key], labels) for key in wrong)
         return f"nodeSelector does not match: {told}"
-    required = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED)
+    required = required_affinity(spec)
     if required is not None:
         try:
             if not selector_matches(required, Node.read(node)):
@@ -48,8 +43,7 @@ def _obstacle(spec: JsonObject, node: JsonObject) -> str:
         except (AllocationError, KeyError) as error:
             return f"required node affinity is invalid: {error}"
     tolerations = [Toleration.read(one) for one in spec.get("tolerations") or ()]
-    for one in node.get("spec", {}).get("taints", ()):
-        taint = Taint(one["key"], one["effect"], one.get("value", ""))
+    for taint in map(Taint.read, node.get("spec", {}).get("taints", ())):
         if taint.effect in KEEPS_AWAY and not any(t.tolerates(taint) for t in tolerations):
             return f"taint {taint.key}:{taint.effect} is not tolerated"
     return ""
@@ -60,7 +54,7 @@ def _label(key: str, value: str, labels: Mapping[str, str]) -> str:
 
 
 def _terms(required: Mapping[str, Any]) -> str:
-    """The terms of a node selector as one would say them."""
+    """Describe the terms of a node selector."""
     terms = []
     for term in required.get("nodeSelectorTerms") or ():
         parts = [*(term.get("matchExpressions") or ()), *(term.get("matchFields") or ())]

@@ -1,4 +1,4 @@
-"""Deployments into ReplicaSets, and those into pods: as many as are wanted, of the latest template.
+"""ReplicaSets of Deployments, and pods of ReplicaSets: as many as wanted, of the latest template.
 
 Each call brings the cluster one step nearer; a call that finds nothing to do writes nothing. Limit:
 a new template replaces all pods at once.
@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from netclaim.local.api.verbs import LETTERS, Verbs
-from netclaim.local.control.owned import (
+from netclaim.local.control.owned_pods import (
     MANAGER,
     add_pod,
     count_pods,
@@ -22,14 +22,12 @@ from netclaim.local.control.owned import (
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import DEPLOYMENT, POD, REPLICA_SET
 
-__all__ = ["scale_deployments", "scale_replica_sets"]
-
 HASH_LABEL: Final = "pod-template-hash"
 HASH_LETTERS: Final = 9  # as the real controller's names mostly have
 
 
 def scale_deployments(verbs: Verbs) -> None:
-    """Give each Deployment the ReplicaSet of its template, and its older ones no pods."""
+    """Give each Deployment the ReplicaSet of its template, and scale older ones down to zero."""
     for deployment in list(verbs.list(DEPLOYMENT)):
         owned = owned_by(verbs, REPLICA_SET, deployment)
         digest = _digest(deployment["spec"].get("template", {}))
@@ -86,6 +84,6 @@ def _replica_set(deployment: JsonObject, name: str, digest: str) -> JsonObject:
 
 
 def _digest(template: JsonObject) -> str:
-    """A short name for a template: the same for the same, made of the letters of names."""
+    """Return a short name for a template: the same for the same, of letters allowed in names."""
     digest = hashlib.sha256(msgspec.json.encode(template, order="sorted")).digest()
     return "".join(LETTERS[byte % len(LETTERS)] for byte in digest[:HASH_LETTERS])

@@ -1,7 +1,7 @@
-"""How far the evictions of a DeviceTaintRule are, as a condition in its status.
+"""The progress of a DeviceTaintRule's evictions, as a condition in its status.
 
 The type and the reasons are those of Kubernetes 1.37. A rule with the effect None is a rehearsal:
-its condition says what NoExecute would do. Again: writes nothing that is there already.
+its condition describes what NoExecute would do. What is there already is not written again.
 """
 
 from dataclasses import dataclass
@@ -11,15 +11,13 @@ from netclaim.local.api.verbs import STAMPS, Verbs
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import RULE
 
-__all__ = ["Progress", "write_progress"]
-
 MANAGER: Final = "device-taint-eviction"
 IN_PROGRESS: Final = "EvictionInProgress"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The namespaces of pods that wait, how many were evicted; devices, for a rehearsal."""
+    """The namespaces of pods that wait, how many were evicted, and for a rehearsal the devices."""
 
     waiting: tuple[str, ...] = ()
     evicted: int = 0
@@ -28,7 +26,7 @@ class Progress:
 
 
 def write_progress(verbs: Verbs, rule: JsonObject, progress: Progress) -> None:
-    """Write the condition of a rule, unless it is there."""
+    """Write the condition of a rule, unless it is there already."""
     status, reason, message = _said(rule["spec"]["taint"]["effect"], progress)
     condition = {
         "type": IN_PROGRESS,
@@ -40,8 +38,7 @@ def write_progress(verbs: Verbs, rule: JsonObject, progress: Progress) -> None:
     before: JsonObject = next(iter(rule.get("status", {}).get("conditions", ())), {})
     if {**before, **condition} != before:
         stamped = {**condition, "lastTransitionTime": STAMPS.now()}
-        changed = {**rule, "status": {"conditions": [stamped]}}
-        verbs.replace(RULE, changed, rule, manager=MANAGER, subresource="status")
+        verbs.set_status(RULE, rule, {"conditions": [stamped]}, manager=MANAGER)
 
 
 def _said(effect: str, progress: Progress) -> tuple[str, str, str]:

@@ -1,9 +1,9 @@
 """The embedded scheduler: a node for each pod, devices for its claims, by netclaim's allocator.
 
 Promise: a pod's claims are allocated and reserved before it gets its node, as in a real cluster;
-what stands in its way is written into its status and reported once in an event. A pod whose devices
-have binding conditions waits for them. Limit: of a pod it sees claims, nodeSelector, required node
-affinity and tolerations; among nodes that fit, the one with the fewest pods is taken.
+what prevents that is written into its status and reported once in an event. A pod whose devices
+have binding conditions waits for them. Limit: of a pod it considers claims, nodeSelector, required
+node affinity and tolerations; among nodes that fit, the one with the fewest pods is chosen.
 """
 
 from collections import Counter
@@ -17,11 +17,9 @@ from netclaim.allocator import (
     AllocationError,
     Allocator,
     Claim,
-    DeviceClass,
     Holders,
     Node,
     Slice,
-    TaintRule,
     explain,
     with_rules,
 )
@@ -34,21 +32,21 @@ from netclaim.local.control.binding import (
     waits_on,
 )
 from netclaim.local.control.claims import FINALIZER, meant
+from netclaim.local.control.extended_resources import MANAGER
 from netclaim.local.control.node_fit import node_takes, why_no_node
 from netclaim.local.control.why_not import why_not
 from netclaim.local.events import record
-from netclaim.local.node.claims import ClaimNotReadyError, claim_names
+from netclaim.local.node.claims import ClaimNotMadeError, ClaimNotReadyError, claim_names
+from netclaim.model.api.device_class import DeviceClass
+from netclaim.model.api.taint import DeviceTaintRule
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, CLASS, NODE, POD, RULE, SLICE
 
-__all__ = ["UNSCHEDULABLE", "schedule"]
-
-MANAGER: Final = "kube-scheduler"
 UNSCHEDULABLE: Final = "Unschedulable"
 
 
 class _NoNodeError(Exception):
-    """A pod that cannot have a node now; the text says why."""
+    """A pod cannot have a node now; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +76,8 @@ def schedule(verbs: Verbs) -> None:
                 _bind(verbs, pod, claims, node)
                 continue
             placement = offers.place(pod, claims)
+        except ClaimNotMadeError:  # the pod came after this round's claims were made
+            continue
         except (_NoNodeError, ClaimNotReadyError) as error:
             _refuse(verbs, pod, str(error))
             continue
@@ -100,33 +100,31 @@ def _bind(verbs: Verbs, pod: JsonObject, claims: Sequence[JsonObject], node: str
 
 
 def _forget_failure(verbs: Verbs, pod: JsonObject) -> None:
-    """Take away what a pod's condition says about devices that failed to bind."""
+    """Remove a pod's condition about devices that failed to bind."""
     status = pod["status"]
     others = [one for one in status["conditions"] if one.get("reason") != FAILED]
-    changed = {**pod, "status": {**status, "conditions": others}}
-    verbs.replace(POD, changed, pod, manager=MANAGER, subresource="status")
+    verbs.set_status(POD, pod, {**status, "conditions": others}, manager=MANAGER)
 
 
 def _nominate(verbs: Verbs, pod: JsonObject, node: str) -> None:
-    """Note for which node the pod's devices are being made ready."""
+    """Record for which node the pod's devices are being made ready."""
     now = verbs.get(POD, pod["metadata"]["name"], pod["metadata"]["namespace"])
     status = {**now.get("status", {}), "nominatedNodeName": node}
-    verbs.replace(POD, {**now, "status": status}, now, manager=MANAGER, subresource="status")
+    verbs.set_status(POD, now, status, manager=MANAGER)
     text = f"waiting for binding conditions for device on node {node}"
     record(verbs, pod, "BindingConditionsPending", text, by=MANAGER)
 
 
 def _take_back(verbs: Verbs, pod: JsonObject, claim: JsonObject) -> None:
-    """Take a claim's reservation from a pod, and its devices if nobody else has it."""
+    """Remove a pod's reservation from a claim, and its devices if no other pod has it."""
     status = claim["status"]
     kept = [one for one in status.get("reservedFor", ()) if one["uid"] != pod["metadata"]["uid"]]
     left = {**status, "reservedFor": kept} if kept else {}
-    changed = {**claim, "status": left}
-    verbs.replace(CLAIM, changed, claim, manager=MANAGER, subresource="status")
+    verbs.set_status(CLAIM, claim, left, manager=MANAGER)
 
 
 def _claims(verbs: Verbs, pod: JsonObject) -> list[JsonObject]:
-    """The pod's claims; all of them have to be there, and for this pod."""
+    """Return the pod's claims; all of them have to exist, and be for this pod."""
     meta = pod["metadata"]
     found = []
     for name in claim_names(pod).values():
@@ -144,7 +142,7 @@ def _claims(verbs: Verbs, pod: JsonObject) -> list[JsonObject]:
 
 
 class _Offers:
-    """The nodes and devices of one round, and what is taken of them."""
+    """The nodes and devices of one round, and what is already taken."""
 
     def __init__(self, verbs: Verbs) -> None:
         self._nodes = [(found, Node.read(found)) for found in verbs.list(NODE)]
@@ -152,14 +150,14 @@ class _Offers:
         self._allocator = Allocator(
             with_rules(
                 [Slice.read(found) for found in verbs.list(SLICE)],
-                [TaintRule.read(found) for found in verbs.list(RULE)],
+                [DeviceTaintRule.read(found) for found in verbs.list(RULE)],
             ),
             [DeviceClass.read(found) for found in verbs.list(CLASS)],
             Holders(Claim.read(found) for found in verbs.list(CLAIM)),
         )
 
     def place(self, pod: JsonObject, claims: Sequence[JsonObject]) -> _Placement:
-        """Choose a node, and take what the claims get there."""
+        """Choose a node, and mark what the claims get there as taken."""
         nodes = [read for node, read in self._nodes if node_takes(pod["spec"], node)]
         if not nodes:
             raise _NoNodeError(why_no_node(pod["spec"], [node for node, _ in self._nodes]))
@@ -170,17 +168,17 @@ class _Offers:
             raise _NoNodeError(str(error)) from error
         if not decision.schedulable:
             raise _NoNodeError(why_not([explain(self._allocator, read, node) for node in nodes]))
-        failed = pod.get("status", {}).get("nominatedNodeName", "")  # if any, others come first
+        failed = pod.get("status", {}).get("nominatedNodeName", "")  # other nodes come first
         node = min(decision.placements, key=lambda name: (name == failed, self._load[name]))
         self._load[node] += 1
         allocations = decision.placements[node].allocations()
         for allocation in allocations:
-            self._allocator.holders.hold(allocation.claim, allocation.object)
+            self._allocator.holders.hold(allocation.claim, allocation.result)
         return _Placement(node, allocations)
 
 
 def _give(verbs: Verbs, pod: JsonObject, claim: JsonObject, placement: _Placement) -> JsonObject:
-    """Write a claim's allocation and the pod's reservation; return the claim."""
+    """Write a claim's allocation and the pod's reservation; returns the claim."""
     meta = claim["metadata"]
     mine = [one for one in placement.allocations if one.claim.uid == meta["uid"]]
     if FINALIZER not in meta.get("finalizers", ()):
@@ -197,8 +195,7 @@ def _give(verbs: Verbs, pod: JsonObject, claim: JsonObject, placement: _Placemen
     }
     if user not in status.get("reservedFor", ()):
         status = {**status, "reservedFor": [*status.get("reservedFor", ()), user]}
-    changed = {**claim, "status": status}
-    return verbs.replace(CLAIM, changed, claim, manager=MANAGER, subresource="status")
+    return verbs.set_status(CLAIM, claim, status, manager=MANAGER)
 
 
 def _refuse(verbs: Verbs, pod: JsonObject, message: str, *, reason: str = UNSCHEDULABLE) -> None:
@@ -214,6 +211,6 @@ def _refuse(verbs: Verbs, pod: JsonObject, message: str, *, reason: str = UNSCHE
     }
     if condition in status.get("conditions", ()):
         return
-    changed = {**now, "status": {**status, "conditions": [*others, condition]}}
-    verbs.replace(POD, changed, now, manager=MANAGER, subresource="status")
+    conditions = [*others, condition]
+    verbs.set_status(POD, now, {**status, "conditions": conditions}, manager=MANAGER)
     record(verbs, pod, "FailedScheduling", message, by=MANAGER, warning=True)

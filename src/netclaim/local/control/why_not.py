@@ -1,30 +1,27 @@
 """Why no node can have a pod, in one line: each obstacle once, with the devices it is true of.
 
-Promise: the words are the allocator's; beside what a selector wants stands what it found on each
-device. Devices of other classes are left out where there are devices of the right one.
+Promise: the words are the allocator's; for a selector, the value that it found on each device is
+added. Devices of other classes are left out if there are devices of the right one.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from netclaim.allocator import (
-    CounterShort,
     DeviceReport,
     NodeReport,
     NotSelected,
     Reason,
     RequestReport,
-    UsedUp,
+    Shortage,
 )
 from netclaim.allocator.cel.trace import Reading
 
-__all__ = ["why_not"]
-
-PARTS_MAX: Final = 3  # claims that have the rest of a device, whoever has most first
+PARTS_MAX: Final = 3  # claims that have the rest of a device, the largest first
 
 
 def why_not(reports: Sequence[NodeReport]) -> str:
-    """Say what the reports of all nodes come to."""
+    """Summarize the reports of all nodes."""
     nodes_by_obstacle: dict[str, dict[str, list[str]]] = {}
     for report in reports:
         for obstacle, device in _obstacles(report):
@@ -37,7 +34,7 @@ def why_not(reports: Sequence[NodeReport]) -> str:
 
 
 def _obstacles(report: NodeReport) -> Iterator[tuple[str, str]]:
-    """What stands in the way on a node, and of which device it is true, if of one."""
+    """Yield the obstacles on a node, each with the device it is true of, if it is one's."""
     short = [request for request in report.requests if not request.enough]
     if report.error:
         yield report.error, ""
@@ -74,8 +71,8 @@ def _is_of_another_class(device: DeviceReport) -> bool:
 
 
 def _texts(reason: Reason) -> Iterator[tuple[str, str]]:
-    """A reason in words that are the same for all devices it is true of, and what it found."""
-    if isinstance(reason, UsedUp | CounterShort):
+    """Yield a reason in words that are the same for all its devices, and what it found."""
+    if isinstance(reason, Shortage):
         parts = sorted(reason.parts, key=lambda part: part.amount, reverse=True)
         more = [f"{len(parts) - PARTS_MAX} more claims"] if len(parts) > PARTS_MAX else []
         yield reason.need, "; ".join([reason.left, *map(str, parts[:PARTS_MAX]), *more])
@@ -89,7 +86,7 @@ def _texts(reason: Reason) -> Iterator[tuple[str, str]]:
 
 
 def _found(readings: Sequence[Reading]) -> str:
-    """What a clause read: its only value, or each by its name."""
+    """Return what a clause read: its only value, or each with its name."""
     if len(readings) == 1 and not readings[0].missing:
         return readings[0].value
     return "; ".join(map(str, readings))

@@ -1,9 +1,16 @@
-"""The machine under an embedded cluster: namespaces that end with it, file systems, cables."""
+"""The machine under an embedded cluster.
+
+containment   namespaces that end with what runs in them
+file_system   the files that it sees
+netns         its network namespaces
+wiring        bridges and cables between the nodes
+hardware      links that look like ports of cards
+"""
 
 from netclaim.local.machine.containment import contained
+from netclaim.local.machine.file_system import NETNS, NodePlace, build_world, enter_node
 from netclaim.local.machine.netns import add_netns, remove_netns
 from netclaim.local.machine.wiring import POD_BRIDGE, wire_cluster
-from netclaim.local.machine.world import NETNS, NodePlace, build_world, enter_node
 
 __all__ = [
     "NETNS",

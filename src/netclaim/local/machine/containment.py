@@ -5,8 +5,8 @@
       └ process 1     does the work; when it ends, the kernel ends all it has started
 
 Promise: nothing is left behind, not even after SIGKILL: namespaces, links and mounts are gone with
-their last process. What netclaim raises on purpose inside is raised again outside. Limit: forks, so
-the caller must not have threads at work.
+their last process. What netclaim raises on purpose inside is raised again outside. Limit: this
+forks, so the caller must not have running threads.
 """
 
 import errno
@@ -22,7 +22,7 @@ from typing import Final, NoReturn
 import msgspec
 
 from netclaim.errors import HostError, NetclaimError, PeerError, RequestError
-from netclaim.local.machine.syscalls import (
+from netclaim.kernel.host.syscalls import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
     CLONE_NEWNS,
@@ -32,10 +32,8 @@ from netclaim.local.machine.syscalls import (
     unshare,
 )
 
-__all__ = ["contained"]
-
 OWN: Final = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC
-INTERRUPTED: Final = 130  # as shells have it: 128 and SIGINT
+INTERRUPTED: Final = 130  # as in shells: 128 and SIGINT
 FAILED: Final = 1
 ERRORS: Final[dict[str, type[NetclaimError]]] = {
     kind.__name__: kind for kind in (RequestError, PeerError, HostError, NetclaimError)
@@ -44,7 +42,7 @@ APPARMOR: Final = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 
 
 class _Told(msgspec.Struct, frozen=True):
-    """An error on its way out."""
+    """An error on its way to the caller."""
 
     kind: str
     text: str
@@ -56,7 +54,7 @@ def contained(action: Callable[[], int]) -> int:
     An error of ours comes out as the RequestError, PeerError or HostError it was, with its text.
     """
     told, tells = os.pipe()
-    alive, lives = os.pipe()  # the far end is ours alone: its end says that we are gone
+    alive, lives = os.pipe()  # only we hold the other end, so its closing means that we are gone
     sys.stdout.flush()
     sys.stderr.flush()
     keeper = os.fork()
@@ -84,14 +82,14 @@ def contained(action: Callable[[], int]) -> int:
 
 
 def _keep(action: Callable[[], int], alive: int) -> int:
-    """Take the namespaces and wait for process 1 in them."""
+    """Create the namespaces and wait for process 1 in them."""
     die_with_parent()
     _take_namespaces()
     first = os.fork()
     if first == 0:
         die_with_parent()
         os.set_blocking(alive, False)
-        if _is_over(alive):  # the caller went before we could ask to go with it
+        if _is_over(alive):  # the caller ended before we could ask to end with it
             return FAILED
         os.close(alive)
         return action()
@@ -101,7 +99,7 @@ def _keep(action: Callable[[], int], alive: int) -> int:
 
 
 def _take_namespaces() -> None:
-    """As root directly; otherwise, or where root may not, as root of a user namespace."""
+    """Create namespaces as root, or as root of a new user namespace where that is not allowed."""
     uid, gid = os.geteuid(), os.getegid()
     try:
         if uid == 0:

@@ -1,27 +1,25 @@
-"""Links that look like ports of cards: a directory over each link's own in the node's sysfs.
+"""Links that look like ports of cards: a directory mounted over each link's own in sysfs.
 
-For trying out how devices are aligned, on a machine without the cards. The driver is the real one
-and is not told: it reads sysfs as anywhere. Limit: a link that was moved into a pod and came back
-is a plain link again, because the kernel drops a mount together with the directory under it.
+This is for trying out the alignment of devices on a machine without the cards. The driver is the
+real one and does not know: it reads sysfs as anywhere. Limit: a link that was moved into a pod and
+came back is a plain link again, because the kernel drops a mount together with its directory.
 """
 
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from netclaim.local.machine.syscalls import MS_BIND, mount
+from netclaim.kernel.host.syscalls import MS_BIND, mount
 from netclaim.local.topology import Hardware, Link
 
-__all__ = ["show_cards"]
-
 LINKS: Final = Path("/sys/class/net")
-ROOT: Final = "pci0000:00"  # of cards that name none; every machine has it
+ROOT: Final = "pci0000:00"  # for cards that name none; every machine has it
 
 
 def show_cards(links: Iterable[Link], directory: Path) -> None:
-    """Let the links of a node look like what the topology says; the files go into a directory.
+    """Make the links of a node look as the topology says; the files go into a directory.
 
-    To be called in the node's own namespaces, with its sysfs mounted. Again: the same files.
+    To be called in the node's own namespaces, with its sysfs mounted. May be called twice.
     """
     for number, link in enumerate(links, start=1):
         if link.hardware is not None:
@@ -31,7 +29,7 @@ def show_cards(links: Iterable[Link], directory: Path) -> None:
 
 
 def _make_entry(directory: Path, link: Link, hardware: Hardware, number: int, entry: Path) -> Path:
-    """Make what stands in a link's place in sysfs, as far as anybody reads it."""
+    """Make the directory that replaces a link's own in sysfs, with the files that are read."""
     made = directory / "net" / link.name
     made.mkdir(parents=True, exist_ok=True)
     for name in ("ifindex", "address", "mtu", "type"):
@@ -45,7 +43,7 @@ def _make_entry(directory: Path, link: Link, hardware: Hardware, number: int, en
 
 
 def _make_card(directory: Path, hardware: Hardware, number: int) -> Path:
-    """Make a PCI function below its root; the number makes its address the only one."""
+    """Make a PCI function below its root; the number makes its address unique."""
     root = hardware.pcie_root or ROOT
     card = directory / "devices" / root / f"{root.removeprefix('pci')}:{number:02x}.0"
     card.mkdir(parents=True, exist_ok=True)

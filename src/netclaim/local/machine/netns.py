@@ -1,4 +1,4 @@
-"""Make network namespaces that have a path, as runtimes do for pods, and take them away again.
+"""Make network namespaces that have a path, as runtimes do for pods, and remove them.
 
 Promise: the calling thread is back in its own namespace at once, or the process is dead.
 """
@@ -8,10 +8,8 @@ from pathlib import Path
 
 from netclaim.errors import HostError
 from netclaim.kernel import Netns, open_netns
-from netclaim.kernel.netns import OWN_NETNS
-from netclaim.local.machine.syscalls import CLONE_NEWNET, MS_BIND, mount, setns, umount, unshare
-
-__all__ = ["add_netns", "remove_netns"]
+from netclaim.kernel.host.netns import OWN_NETNS
+from netclaim.kernel.host.syscalls import CLONE_NEWNET, MS_BIND, mount, setns, umount, unshare
 
 
 def add_netns(path: Path) -> Netns:
@@ -32,7 +30,7 @@ def add_netns(path: Path) -> Netns:
 
 
 def remove_netns(path: Path) -> None:
-    """Take a namespace away; the kernel ends it when nobody uses it any more. Again: nothing."""
+    """Remove a namespace; the kernel ends it when nothing uses it any more. May be called twice."""
     if path.exists():
         umount(path)
         path.unlink()

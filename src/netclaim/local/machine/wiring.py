@@ -1,4 +1,4 @@
-"""The cables of an embedded cluster: bridges between the nodes, a veth to each of their links.
+"""The cables of an embedded cluster: bridges between the nodes, and a veth to each of their links.
 
 The bridges are in the cluster's own namespace, beside the API server, which is reached at the
 gateway's address of the primary network. Each node has one more bridge for its pods.
@@ -9,25 +9,17 @@ from collections.abc import Mapping
 from typing import Final
 
 from netclaim.errors import HostError
-from netclaim.kernel import Netns, Rtnl, call_in, find_link, uapi
-from netclaim.kernel.ip_requests import IpAddress, add_address, add_route
-from netclaim.kernel.link_requests import bridge, create_link, set_link, veth
-from netclaim.kernel.netlink import Request
-from netclaim.kernel.sysctl import try_sysctl
+from netclaim.kernel import Netns, Rtnl, call_in, find_link
+from netclaim.kernel.host.sysctl import try_sysctl
+from netclaim.kernel.netlink import uapi
+from netclaim.kernel.netlink.codec import Request
+from netclaim.kernel.requests.ip import IpAddress, add_address, add_route
+from netclaim.kernel.requests.links import bridge, create_link, set_link, veth
 from netclaim.local.topology import Subnet, Topology
-
-__all__ = [
-    "POD_BRIDGE",
-    "enable_ipv6",
-    "everywhere",
-    "find_index",
-    "give_address",
-    "wire_cluster",
-]
+from netclaim.plugins.shared.masquerade import FORWARDING
 
 POD_BRIDGE: Final = "cni0"  # as flannel and others call it; the driver does not offer it to pods
-FORWARD: Final = {4: "net/ipv4/ip_forward", 6: "net/ipv6/conf/all/forwarding"}
-# Machines without IPv6 may have it switched off for new namespaces too.
+# On machines without IPv6 it may be off for new namespaces too.
 NO_IPV6: Final = ("net/ipv6/conf/all/disable_ipv6", "net/ipv6/conf/default/disable_ipv6")
 
 
@@ -55,7 +47,7 @@ async def wire_cluster(topology: Topology, nodes: Mapping[str, Netns]) -> None:
 
 
 async def _wire_node(topology: Topology, node: str, netns: Netns) -> None:
-    """Switch the node's links on, and give it its addresses and the ways to the others' pods."""
+    """Switch the node's links on; add its addresses and the routes to other nodes' pods."""
     call_in(netns, lambda: _allow(topology))
     with Rtnl.open(netns) as rtnl:
         for link in ("lo", *topology.links_of(node)):
@@ -85,15 +77,15 @@ async def _wire_node(topology: Topology, node: str, netns: Netns) -> None:
 
 
 def _allow(topology: Topology) -> None:
-    """Let the primary network's families be used in our namespace, and others' pods pass."""
+    """Enable the primary network's families in our namespace, and forwarding for pods."""
     for subnet in topology.primary.subnets:
         if subnet.version == 6:
             enable_ipv6()
-        try_sysctl(FORWARD[subnet.version], "1")
+        try_sysctl(FORWARDING[subnet.version], "1")
 
 
 def enable_ipv6() -> None:
-    """Let our namespace have IPv6, as far as the machine has it."""
+    """Enable IPv6 in our namespace, if the machine has it."""
     for name in NO_IPV6:
         try_sysctl(name, "0")
 
@@ -106,12 +98,12 @@ def give_address(index: int, subnet: Subnet, address: IpAddress) -> Request:
 
 
 def everywhere(subnet: Subnet) -> Subnet:
-    """The network that holds all addresses of a subnet's family."""
+    """Return the network that holds all addresses of a subnet's family."""
     return ipaddress.ip_network("0.0.0.0/0" if subnet.version == 4 else "::/0")
 
 
 async def find_index(rtnl: Rtnl, name: str) -> int:
-    """The index of a link that must be there."""
+    """Return the index of a link that must exist."""
     link = await find_link(rtnl, name)
     if link is None:
         raise HostError(f"the link {name} is gone")

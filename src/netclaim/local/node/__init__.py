@@ -5,4 +5,5 @@ drivers          registration: kubelet finds drivers by their sockets
 claims           what kubelet has drivers prepare and release, and when
 sandboxes        the runtime: pods' namespaces, and NRI
 kubelet          pods up and down
+pod_status       what kubelet writes about a pod
 """

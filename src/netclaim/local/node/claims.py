@@ -1,35 +1,26 @@
-"""Kubelet's part in claims: have drivers prepare them for a pod, and release them after the last.
+"""Kubelet's part in claims: drivers prepare them for a pod, and release them after the last.
 
-Promise: the order, the checks and the rules are kubelet's: everything is looked at before anything
-is noted; a claim is noted before a driver is called; a driver is called once with all claims of the
+Promise: the order, the checks and the rules are kubelet's: everything is checked before anything is
+noted; a claim is noted before a driver is called; a driver is called once with all claims of the
 pod that it does not have yet; a claim is released when no pod of the node needs it, and stays noted
-until that worked. After a restart claims are noted but not known to be prepared.
+until that succeeded. After a restart claims are noted but not known to be prepared.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from netclaim.errors import PeerError
+from netclaim.kubelet import ClaimService
 from netclaim.local.api.store import Store
+from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.claim import JsonObject
-from netclaim.model.prepared import ClaimRef, PrepareAnswer
+from netclaim.model.prepared import ClaimRef
 from netclaim.schema.kinds import CLAIM
-
-__all__ = [
-    "ClaimNotReadyError",
-    "ClaimNote",
-    "DriverCalls",
-    "NodeClaims",
-    "PrepareError",
-    "RegisteredDrivers",
-    "claim_names",
-]
-
 
 EXTENDED: Final = "extended resources"  # with a blank, which the name of a claim cannot have
 
-# The scheduler reserves claims before it chooses a node, so somebody else must have chosen it.
+# The scheduler reserves claims before it chooses a node, so something else must have chosen it.
 UNRESERVED: Final = (
     "not reserved; a pod with nodeName bypasses the scheduler, which reserves claims;"
     " use nodeSelector or node affinity instead"
@@ -37,36 +28,28 @@ UNRESERVED: Final = (
 
 
 class ClaimNotReadyError(PeerError):
-    """A claim is not yet what a pod needs it to be."""
+    """A claim is not yet in the state that a pod needs."""
+
+
+class ClaimNotMadeError(ClaimNotReadyError):
+    """A claim that is still to be made from its template; who makes it reports why it cannot."""
 
 
 class PrepareError(PeerError):
     """A driver could not prepare or release a claim; the text is its own."""
 
 
-class DriverCalls(Protocol):
-    """What kubelet asks of a driver."""
-
-    async def prepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, PrepareAnswer]:
-        """The answer for each of the claims, by UID."""
-        ...
-
-    async def unprepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, str | None]:
-        """None, or an error, for each of the claims, by UID."""
-        ...
-
-
 class RegisteredDrivers(Protocol):
-    """Where to find the drivers."""
+    """The drivers that can be called."""
 
-    def client(self, driver: str) -> DriverCalls:
-        """The way to call a driver; an error if it is not registered."""
+    def client(self, driver: str) -> ClaimService:
+        """Return the client of a driver; raises if it is not registered."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimNote:
-    """What kubelet keeps of a claim, across restarts too."""
+    """What kubelet keeps of a claim, also across restarts."""
 
     ref: ClaimRef
     drivers: frozenset[str]
@@ -87,11 +70,11 @@ class NodeClaims:
 
     @property
     def notes(self) -> tuple[ClaimNote, ...]:
-        """What a next kubelet has to know."""
+        """Return what the next kubelet has to know."""
         return tuple(self._notes.values())
 
     async def prepare(self, pod: JsonObject) -> None:
-        """Have everything prepared that a pod claims. Again: only what is not prepared yet."""
+        """Have everything prepared that a pod claims and that is not prepared yet."""
         uid = pod["metadata"]["uid"]
         wanted = [self._looked_at(pod, name) for name in claim_names(pod).values()]
         for note in wanted:
@@ -107,7 +90,7 @@ class NodeClaims:
         self._prepared |= {note.ref.uid for note in todo}
 
     async def unprepare(self, pod_uid: str) -> None:
-        """Release what only this pod used. Again: only what is left."""
+        """Release what only this pod used and what is not released yet."""
         for uid, note in list(self._notes.items()):
             if pod_uid not in note.pods:
                 continue
@@ -122,22 +105,21 @@ class NodeClaims:
             del self._notes[uid]
 
     def _looked_at(self, pod: JsonObject, name: str) -> ClaimNote:
-        """A claim, if it is what the pod needs."""
+        """Return a claim, if it is what the pod needs."""
         meta = pod["metadata"]
-        claim = self._store.get(CLAIM, name, meta["namespace"])
-        if claim is None:
+        found = self._store.get(CLAIM, name, meta["namespace"])
+        if found is None:
             raise ClaimNotReadyError(f"claim {name} does not exist")
-        status = claim.get("status", {})
-        if not any(user.get("uid") == meta["uid"] for user in status.get("reservedFor", ())):
+        claim = ResourceClaim.read(found)
+        if not claim.status.is_reserved_for(meta["uid"]):
             raise ClaimNotReadyError(f"pod {meta['name']} may not use claim {name}: {UNRESERVED}")
-        if "allocation" not in status:
+        if claim.status.allocation is None:
             raise ClaimNotReadyError(f"claim {name} is not allocated")
-        ref = ClaimRef(claim["metadata"]["uid"], meta["namespace"], name)
+        ref = ClaimRef(claim.metadata.uid, meta["namespace"], name)
         self._check_replaced(ref)
-        results = status["allocation"].get("devices", {}).get("results", ())
-        drivers = frozenset(result["driver"] for result in results)
+        drivers = frozenset(result.driver for result in claim.status.results)
         for driver in drivers:
-            self._drivers.client(driver)  # one that is not there is told before anything is noted
+            self._drivers.client(driver)  # a missing driver is reported before anything is noted
         return ClaimNote(ref, drivers, frozenset())
 
     def _check_replaced(self, ref: ClaimRef) -> None:
@@ -148,7 +130,7 @@ class NodeClaims:
 
 
 def claim_names(pod: JsonObject) -> Mapping[str, str]:
-    """The names of a pod's claims in the pod, and their real names.
+    """Return the names of a pod's claims in the pod, and their real names.
 
     The claim behind extended resources has no name in the pod, and gets one that no other can have.
     """
@@ -160,7 +142,7 @@ def claim_names(pod: JsonObject) -> Mapping[str, str]:
     for claim in pod["spec"].get("resourceClaims", ()):
         name = claim.get("resourceClaimName") or made.get(claim["name"])
         if not name:
-            raise ClaimNotReadyError(f"the claim for {claim['name']} is not created yet")
+            raise ClaimNotMadeError(f"the claim for {claim['name']} is not created yet")
         names[claim["name"]] = name
     extended = pod.get("status", {}).get("extendedResourceClaimStatus")
     if extended:

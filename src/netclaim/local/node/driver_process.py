@@ -1,6 +1,6 @@
 """The driver of one node: the real program, in the node's namespaces, with its log in a file.
 
-Promise: ends with the block that lends it, without a word, as a node that loses its power; and with
+Promise: it ends with the block that lends it, abruptly, like a node that loses its power; and with
 the cluster, whatever happens. An end that nobody asked for is an error that quotes its log.
 """
 
@@ -17,14 +17,12 @@ from netclaim.errors import PeerError
 from netclaim.local.machine import NodePlace, enter_node
 from netclaim.local.topology import Link
 
-__all__ = ["DriverEndedError", "DriverOptions", "ProgramOptions", "driver_process"]
-
-TAIL_LINES: Final = 5  # enough for a program's last words, little enough to be read
+TAIL_LINES: Final = 5  # enough to see why a program ended, and few enough to be read
 FOREIGN: Final = ("NETCLAIM_", "KUBE", "NODE_NAME")  # variables that mean another cluster
 
 
 class DriverEndedError(PeerError):
-    """A driver's process is gone although nobody stopped it."""
+    """A driver's process ended although nobody stopped it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +32,10 @@ class DriverOptions:
     name: str
     kubeconfig: Path
     cni_bin_dirs: tuple[Path, ...] = ()
-    flags: tuple[str, ...] = ()  # further ones
+    flags: tuple[str, ...] = ()  # additional ones
 
     def command(self, place: NodePlace, pod_subnets: Sequence[str]) -> list[str]:
-        """The driver's command line on a node."""
+        """Return the driver's command line on a node."""
         return [
             sys.executable, "-m", "netclaim", "driver",
             f"--driver-name={self.name}",
@@ -57,12 +55,12 @@ class ProgramOptions:
     command_line: tuple[str, ...]  # the program and its own options
 
     def command(self, place: NodePlace, _: Sequence[str]) -> list[str]:
-        """The program's command line on a node."""
+        """Return the program's command line on a node."""
         return [sys.executable, *self.command_line, *_common(place, self.kubeconfig)]
 
 
 def _common(place: NodePlace, kubeconfig: Path) -> list[str]:
-    """What every driver that is built on the framework is told of its node."""
+    """Return the options about the node that every driver on the framework gets."""
     directory = place.directory
     return [
         f"--node-name={place.name}",
@@ -91,7 +89,7 @@ async def driver_process(
             stdout=stream,
             stderr=stream,
             env=environment,
-            start_new_session=True,  # a Ctrl-C is ours to handle
+            start_new_session=True,  # so that we alone handle a Ctrl-C
             preexec_fn=enter_node(place, links),
         )
     try:

@@ -1,7 +1,7 @@
-"""Kubelet's drivers: found by their sockets in a directory, registered, and let go when they leave.
+"""Kubelet's drivers: found by their sockets in a directory, registered, dropped when they leave.
 
 Promise: a driver can be called as soon as it is `registered`; one whose socket is gone cannot.
-Limit: the directory is looked at now and then, where kubelet is told of changes.
+Limit: the directory is polled, while the real kubelet is notified of changes.
 """
 
 import asyncio
@@ -14,16 +14,14 @@ import structlog
 from netclaim.errors import PeerError
 from netclaim.kubelet import DraClient, register
 
-__all__ = ["Drivers", "NotRegisteredError"]
-
-LOOK_S: Final = 0.05  # a driver takes a second to start; nobody notices a twentieth of that
+LOOK_S: Final = 0.05  # a driver takes a second to start, so a twentieth of that goes unnoticed
 AGAIN_S: Final = 0.5  # kubelet's first pause after a registration that failed
 
 log = structlog.get_logger()
 
 
 class NotRegisteredError(PeerError):
-    """A claim has a device of a driver that is not there."""
+    """A claim has a device of a driver that is not registered."""
 
     def __init__(self, driver: str) -> None:
         super().__init__(f"DRA driver {driver} is not registered")
@@ -39,7 +37,7 @@ class Drivers:
         self._changed = asyncio.Condition()
 
     def client(self, driver: str) -> DraClient:
-        """The way to call a driver."""
+        """Return the client of a driver."""
         if driver not in self._clients:
             raise NotRegisteredError(driver)
         return self._clients[driver]
@@ -50,7 +48,7 @@ class Drivers:
             await self._changed.wait_for(lambda: driver in self._clients)
 
     async def run(self) -> None:
-        """Look after the directory until cancelled."""
+        """Watch the directory until cancelled."""
         async with asyncio.TaskGroup() as group:
             attended: dict[Path, asyncio.Task[None]] = {}
             while True:
@@ -62,7 +60,7 @@ class Drivers:
                 await asyncio.sleep(LOOK_S)
 
     async def _attend(self, socket: Path) -> None:
-        """One driver, from its first word until its socket goes."""
+        """Serve one driver, from its registration until its socket is gone."""
         async with AsyncExitStack() as stack:
             while True:
                 try:

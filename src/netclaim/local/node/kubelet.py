@@ -1,11 +1,11 @@
-"""The embedded kubelet: brings a node's pods up and takes them down, as the real one orders it.
+"""The embedded kubelet: starts and stops a node's pods, in the real kubelet's order.
 
     up      claims prepared, sandbox run, containers created, status written
-    down    containers and sandbox stopped, claims released, the pod let go
+    down    containers and sandbox stopped, claims released, the pod object deleted
 
-Promise: a step that fails is told in an event and tried again until the pod is deleted; a call that
-is under way when that happens is not cut off; a pod is let go only when its claims are released.
-Limit: pauses are shorter than kubelet's minute, so that people see an outcome.
+Promise: a step that fails is reported in an event and tried again until the pod is deleted; a call
+that is under way when that happens is not cut off; a pod object is deleted only when its claims are
+released. Limit: pauses are shorter than kubelet's minute, so that people see an outcome.
 """
 
 import asyncio
@@ -27,8 +27,6 @@ from netclaim.nri import Container
 from netclaim.schema.kinds import POD, SLICE
 from netclaim.schema.refusal import RefusedError
 
-__all__ = ["Kubelet", "Pace"]
-
 log = structlog.get_logger()
 MANAGER: Final = "kubelet"
 
@@ -44,7 +42,7 @@ class Pace:
 
 
 class _StageError(Exception):
-    """A step of a pod's start that failed: what to call it, and how long to wait."""
+    """A step of a pod's start failed: its reason in the event, and how long to wait."""
 
     def __init__(self, reason: str, pause_s: float, error: NetclaimError) -> None:
         super().__init__(str(error))
@@ -56,29 +54,19 @@ class Registry(RegisteredDrivers, Protocol):
     """The drivers of the node, as they come and go."""
 
     async def run(self) -> None:
-        """Look after them until cancelled."""
+        """Watch them until cancelled."""
         ...
 
 
 class PodSandboxes(Protocol):
-    """The node's runtime."""
+    async def run(self, pod: JsonObject) -> PodSandbox: ...
 
-    async def run(self, pod: JsonObject) -> PodSandbox:
-        """Make a pod's sandbox."""
-        ...
+    async def create_container(self, sandbox: PodSandbox, name: str) -> Container: ...
 
-    async def create_container(self, sandbox: PodSandbox, name: str) -> Container:
-        """Make one of its containers."""
-        ...
-
-    async def stop(self, sandbox: PodSandbox) -> None:
-        """End it."""
-        ...
+    async def stop(self, sandbox: PodSandbox) -> None: ...
 
 
 class Kubelet:
-    """One node's kubelet."""
-
     def __init__(
         self,
         node: str,
@@ -100,7 +88,7 @@ class Kubelet:
         self.claims = NodeClaims(verbs.store, drivers, noted)
 
     async def run(self) -> None:
-        """Look after the node's pods until cancelled."""
+        """Handle the node's pods until cancelled."""
         for found in list(self._verbs.list(SLICE)):  # of drivers that may be gone, as kubelet does
             if found["spec"].get("nodeName") == self._node:
                 self._verbs.delete(SLICE, found["metadata"]["name"])
@@ -117,13 +105,13 @@ class Kubelet:
                 await self._verbs.store.wait_after(revision)
 
     async def _attend(self, pod: JsonObject) -> None:
-        """One pod, from its coming to its going."""
+        """Handle one pod, from its creation to its deletion."""
         sandbox = await self._bring_up(pod)
         await self._verbs.store.wait_for(lambda: self._is_ending(pod))
         await self._take_down(pod, sandbox)
 
     async def _bring_up(self, pod: JsonObject) -> PodSandbox | None:
-        """Start a pod, as often as it takes; None if it was deleted before that worked."""
+        """Start a pod, as often as it takes; None if it was deleted before that succeeded."""
         if (known := self._running.get(pod["metadata"]["uid"])) is not None:
             return known
         while not self._is_ending(pod):
@@ -189,7 +177,7 @@ class Kubelet:
         await self._pace.sleep(pause_s)
 
     def _now(self, pod: JsonObject) -> JsonObject:
-        """The pod as it is now, or was last."""
+        """Return the pod as it is now, or its last state."""
         meta = pod["metadata"]
         found = self._verbs.store.get(POD, meta["name"], meta["namespace"])
         return found if found is not None and found["metadata"]["uid"] == meta["uid"] else pod
@@ -205,6 +193,4 @@ class Kubelet:
         if not self._is_ending(pod):
             now = self._now(pod)
             status = {**now.get("status", {}), **changes}
-            self._verbs.replace(
-                POD, {**now, "status": status}, now, manager=MANAGER, subresource="status"
-            )
+            self._verbs.set_status(POD, now, status, manager=MANAGER)

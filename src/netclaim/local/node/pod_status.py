@@ -1,15 +1,13 @@
-"""What kubelet writes about a pod: that it runs, or what it waits for. Pure."""
+"""What kubelet writes about a pod: that it runs, or what it waits for. No I/O."""
 
 from datetime import datetime
 
 from netclaim.model.claim import JsonObject
 from netclaim.model.pod import PodSandbox
 
-__all__ = ["is_running", "running", "waiting"]
-
 
 def running(pod: JsonObject, sandbox: PodSandbox, now: datetime) -> JsonObject:
-    """The status of a pod whose containers were all created."""
+    """Return the status of a pod whose containers were all created."""
     since = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     statuses = [
         {
@@ -39,10 +37,9 @@ def running(pod: JsonObject, sandbox: PodSandbox, now: datetime) -> JsonObject:
 
 
 def waiting(reason: str, message: str) -> JsonObject:
-    """The status of a pod that is on its node but does not start."""
+    """Return the status of a pod that is on its node but does not start."""
     return {"phase": "Pending", "reason": reason, "message": message}
 
 
 def is_running(pod: JsonObject) -> bool:
-    """Whether a pod has started."""
     return bool(pod.get("status", {}).get("phase") == "Running")

@@ -1,8 +1,8 @@
-"""The embedded runtime: a pod's sandbox is a network namespace, and plugins are told of it by NRI.
+"""The embedded runtime: a pod's sandbox is a network namespace, reported to plugins by NRI.
 
 Promise: the order is containerd's. To run: namespace, primary network, plugins; if one of these
-refuses, all of it is taken back. To stop: plugins while the namespace is still there, then the
-namespace, then plugins again. Limit: no processes run in a pod; it is its network that is real.
+refuses, everything is undone. To stop: plugins while the namespace still exists, then the
+namespace, then plugins again. Limit: no processes run in a pod; only its network is real.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from typing import Final
 
 from netclaim.errors import HostError, PeerError
 from netclaim.kernel import Netns, Rtnl, call_in
-from netclaim.kernel.ip_requests import IpAddress, add_route
-from netclaim.kernel.link_requests import create_link, set_link, veth
+from netclaim.kernel.requests.ip import IpAddress, add_route
+from netclaim.kernel.requests.links import create_link, set_link, veth
 from netclaim.local.machine import NETNS, POD_BRIDGE, add_netns, remove_netns
 from netclaim.local.machine.wiring import (
     enable_ipv6,
@@ -28,8 +28,6 @@ from netclaim.local.machine.wiring import (
 from netclaim.model.claim import JsonObject
 from netclaim.model.pod import PodSandbox
 from netclaim.nri import Container, ContainerHook, ContainerState, Runtime, StatusError
-
-__all__ = ["SandboxError", "Sandboxes"]
 
 POD_LINK: Final = "eth0"
 
@@ -42,7 +40,7 @@ class Sandboxes:
     """The sandboxes of one node."""
 
     def __init__(self, runtime: Runtime, node: Netns, pod_subnets: Sequence[str]) -> None:
-        """Pods get an address of each subnet."""
+        """`pod_subnets` are the subnets of which each pod gets an address."""
         self._runtime = runtime
         self._node = node
         self._subnets = tuple(map(ipaddress.ip_network, pod_subnets))
@@ -51,11 +49,11 @@ class Sandboxes:
 
     @property
     def running(self) -> Mapping[str, PodSandbox]:
-        """The sandboxes that there are, by the UID of their pod."""
+        """Return the existing sandboxes, by the UID of their pod."""
         return MappingProxyType(self._by_pod)
 
     async def run(self, pod: JsonObject) -> PodSandbox:
-        """Make a pod's sandbox and tell the plugins; SandboxError: one of them refused it."""
+        """Make a pod's sandbox and report it to the plugins; SandboxError if one refused it."""
         meta = pod["metadata"]
         on_host = bool(pod["spec"].get("hostNetwork"))
         path = NETNS / f"cni-{secrets.token_hex(8)}"
@@ -84,7 +82,7 @@ class Sandboxes:
         return sandbox
 
     async def create_container(self, sandbox: PodSandbox, name: str) -> Container:
-        """Tell the plugins of a container; SandboxError: one of them, or a hook, refused it."""
+        """Report a container to the plugins; SandboxError if one of them, or a hook, refused it."""
         container = Container(
             id=secrets.token_hex(32),
             pod_sandbox_id=sandbox.id,
@@ -100,16 +98,16 @@ class Sandboxes:
         return container
 
     async def stop(self, sandbox: PodSandbox) -> None:
-        """End a sandbox: tell the plugins, take its namespace away, tell them again."""
+        """End a sandbox: notify the plugins, remove its namespace, notify them again."""
         await self._runtime.stop_pod_sandbox(sandbox)
         self._take_back(sandbox)
         await self._runtime.remove_pod_sandbox(sandbox)
 
     def _take_addresses(self) -> tuple[IpAddress, ...]:
-        """An address of each subnet that no other pod has."""
+        """Return an address of each subnet that no other pod has."""
         found: list[IpAddress] = []
         for subnet in self._subnets:
-            # The first one is the bridge's own.
+            # The first one belongs to the bridge.
             hosts: Iterator[IpAddress] = islice(subnet.hosts(), 1, None)
             address = next((one for one in hosts if one not in self._taken), None)
             if address is None:
@@ -119,7 +117,7 @@ class Sandboxes:
         return tuple(found)
 
     def _take_back(self, sandbox: PodSandbox) -> None:
-        """The links in the namespace, and their ends on the node, go with it."""
+        """Remove the namespace, and with it its links and their ends on the node."""
         if self._by_pod.get(sandbox.uid) is sandbox:
             del self._by_pod[sandbox.uid]
         if sandbox.netns is not None:
@@ -127,7 +125,7 @@ class Sandboxes:
         self._taken -= {ipaddress.ip_address(ip) for ip in sandbox.ips}
 
     async def _make_network(self, path: Path, addresses: Sequence[IpAddress]) -> None:
-        """The namespace with its loopback and its primary interface."""
+        """Make the namespace with its loopback and its primary interface."""
         port = f"veth{path.name[-8:]}"
         with add_netns(path) as netns:
             with Rtnl.open(self._node) as rtnl:
@@ -151,7 +149,7 @@ class Sandboxes:
 
 
 async def _run_hook(hook: ContainerHook) -> None:
-    """Do what an OCI runtime does before a container's process; its standard input is not used."""
+    """Run a hook as an OCI runtime does before a container's process, without standard input."""
     process = await asyncio.create_subprocess_exec(
         hook.path,
         *hook.args[1:],

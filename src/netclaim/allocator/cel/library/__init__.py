@@ -1,9 +1,14 @@
-"""The functions that selectors can call: CEL's own, cel-go's extensions, Kubernetes' libraries."""
+"""The functions that selectors can call: CEL's own, cel-go's extensions, Kubernetes' libraries.
+
+function                   how a function is declared, found by its types, and called
+arithmetic, conversions    operators, and CEL's own functions
+lists, strings, optionals  cel-go's extensions
+net, quantities, regexes, versions   Kubernetes' libraries
+"""
 
 from collections.abc import Mapping
 from typing import Final
 
-from netclaim.allocator.cel.function import Function, group
 from netclaim.allocator.cel.library import (
     arithmetic,
     conversions,
@@ -15,6 +20,7 @@ from netclaim.allocator.cel.library import (
     strings,
     versions,
 )
+from netclaim.allocator.cel.library.function import Function, group
 
 __all__ = ["FUNCTIONS", "UNSUPPORTED"]
 

@@ -1,7 +1,7 @@
 """Operators: arithmetic within 64 bits, order, indexing, membership.
 
-Comparisons, `&&`, `||`, `?:` and indexing are declared for the types they take; the compiler
-evaluates them itself, since they treat errors or types in their own way, or are asked most.
+Comparisons, `&&`, `||`, `?:` and indexing are only declared here, for the types that they take. The
+compiler evaluates them itself: they treat errors or types in their own way, or are the most common.
 """
 
 import math
@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Final
 
 from netclaim.allocator.cel.errors import EvaluationError
-from netclaim.allocator.cel.function import Overload, evaluated_by_the_compiler, overload
-from netclaim.allocator.cel.values import (
+from netclaim.allocator.cel.library.function import Overload, evaluated_by_the_compiler, overload
+from netclaim.allocator.cel.values.value import (
     NONE,
     Optional,
     Uint,
@@ -20,9 +20,6 @@ from netclaim.allocator.cel.values import (
     to_key,
     uint_value,
 )
-
-__all__ = ["OVERLOADS", "contains", "find", "index"]
-
 
 KEYS: Final = frozenset({bool, int, Uint, float, str})
 
@@ -60,7 +57,7 @@ def find(container: Value, key: Value) -> Optional:
 
 
 def contains(element: Value, container: Value) -> bool:
-    """Whether a list has an element; what cannot be compared with it is another."""
+    """Whether a list has an element; one that cannot be compared with it is a different one."""
     for other in container:
         try:
             if equal(element, other):
@@ -71,7 +68,6 @@ def contains(element: Value, container: Value) -> bool:
 
 
 def has_key(key: Value, container: Value) -> bool:
-    """Whether a map has a key."""
     try:
         return to_key(key) in container
     except TypeError:  # a list or a map is no key

@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Final
 
 from netclaim.allocator.cel.errors import EvaluationError
-from netclaim.allocator.cel.function import overload
-from netclaim.allocator.cel.types import Type
-from netclaim.allocator.cel.values import (
+from netclaim.allocator.cel.library.function import overload
+from netclaim.allocator.cel.values.types import Type
+from netclaim.allocator.cel.values.value import (
     INT64_MAX,
     INT64_MIN,
     UINT64_MAX,
@@ -19,8 +19,6 @@ from netclaim.allocator.cel.values import (
     type_name,
     uint_value,
 )
-
-__all__ = ["CONVERSIONS", "OVERLOADS"]
 
 SIGNED: Final = re.compile(r"[+-]?[0-9]+")
 UNSIGNED: Final = re.compile(r"[0-9]+")
@@ -54,7 +52,7 @@ def _failed(value: Value, target: str) -> EvaluationError:
 
 
 def _int_of_double(number: float) -> int:
-    """Cut to an integer; the ends of the range are out of reach, as upstream."""
+    """Cut to an integer; the ends of the range are refused, as upstream does."""
     if not INT64_MIN < number < INT64_MAX + 1:
         raise EvaluationError("integer overflow")
     return int(number)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from netclaim.allocator.cel.errors import EvaluationError
-from netclaim.allocator.cel.function import Overload, overload
 from netclaim.allocator.cel.library.arithmetic import contains
-from netclaim.allocator.cel.values import (
+from netclaim.allocator.cel.library.function import Overload, overload
+from netclaim.allocator.cel.values.value import (
     Uint,
     Value,
     compare,
@@ -18,13 +18,11 @@ from netclaim.allocator.cel.values import (
     uint_value,
 )
 
-__all__ = ["OVERLOADS"]
-
 COMPARABLE: Final = ("int", "uint", "double", "bool", "string", "bytes")
 
 
 def _comparison(one: Value, other: Value) -> int | None:
-    """Order two values; what has no order gives None, which upstream takes for no finding."""
+    """Order two values; None if they have no order, which decides nothing, as upstream."""
     try:
         return compare(one, other)
     except EvaluationError:

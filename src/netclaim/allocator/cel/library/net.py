@@ -15,9 +15,7 @@ from ipaddress import (
 from typing import Final, TypeAlias
 
 from netclaim.allocator.cel.errors import EvaluationError
-from netclaim.allocator.cel.function import overload
-
-__all__ = ["OVERLOADS"]
+from netclaim.allocator.cel.library.function import overload
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Interface | IPv6Interface

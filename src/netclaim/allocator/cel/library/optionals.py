@@ -1,16 +1,14 @@
 """Functions on optional values.
 
-`or` and `orValue` are evaluated by the compiler, since they leave their argument alone when they
-do not need it.
+The compiler evaluates `or` and `orValue`, since they do not evaluate an argument that they do not
+need.
 """
 
 from typing import Final
 
 from netclaim.allocator.cel.errors import EvaluationError
-from netclaim.allocator.cel.function import evaluated_by_the_compiler, overload
-from netclaim.allocator.cel.values import NONE, Optional, Value
-
-__all__ = ["OVERLOADS"]
+from netclaim.allocator.cel.library.function import evaluated_by_the_compiler, overload
+from netclaim.allocator.cel.values.value import NONE, Optional, Value
 
 ZEROS: Final = (bool, int, float, str, bytes, list, dict, type(None))  # types with a zero value
 

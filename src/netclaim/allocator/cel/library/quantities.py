@@ -3,12 +3,10 @@
 from collections.abc import Callable
 from typing import Final
 
-from netclaim.allocator.cel.amount import Amount
 from netclaim.allocator.cel.errors import EvaluationError
-from netclaim.allocator.cel.function import overload
+from netclaim.allocator.cel.library.function import overload
+from netclaim.allocator.cel.values.amount import Amount
 from netclaim.model.quantity import NANO, QuantityError
-
-__all__ = ["OVERLOADS"]
 
 
 def _parse(text: str) -> Amount:

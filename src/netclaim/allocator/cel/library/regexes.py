@@ -3,10 +3,8 @@
 from typing import Final
 
 from netclaim.allocator.cel.errors import EvaluationError
-from netclaim.allocator.cel.function import overload
-from netclaim.allocator.cel.regex import RegexError, compile_regex
-
-__all__ = ["OVERLOADS", "PATTERN_ARGUMENT"]
+from netclaim.allocator.cel.library.function import overload
+from netclaim.allocator.cel.values.regex import RegexError, compile_regex
 
 PATTERN_ARGUMENT: Final = frozenset({"matches", "find", "findAll"})  # a literal one is checked
 

@@ -1,6 +1,6 @@
 """Functions on strings: CEL's own and cel-go's extension in the version Kubernetes has (2).
 
-Positions count characters. Limit: `format` is not there.
+Positions count characters. Limit: `format` is missing.
 """
 
 import string
@@ -8,9 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from netclaim.allocator.cel.errors import EvaluationError
-from netclaim.allocator.cel.function import overload
-
-__all__ = ["OVERLOADS"]
+from netclaim.allocator.cel.library.function import overload
 
 LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 UPPER: Final = str.maketrans(string.ascii_lowercase, string.ascii_uppercase)

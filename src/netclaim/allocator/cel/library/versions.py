@@ -3,10 +3,8 @@
 from typing import Final
 
 from netclaim.allocator.cel.errors import EvaluationError
-from netclaim.allocator.cel.function import overload
-from netclaim.allocator.cel.semver import Semver
-
-__all__ = ["OVERLOADS"]
+from netclaim.allocator.cel.library.function import overload
+from netclaim.allocator.cel.values.semver import Semver
 
 
 def _find(text: str, normalize: bool = False) -> Semver | None:

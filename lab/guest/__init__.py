@@ -1,0 +1,1 @@
+"""Another kernel than that of the machine, in a virtual machine."""

@@ -1,0 +1,79 @@
+"""`netclaim controller`: the cluster's side of netclaim, until SIGTERM.
+
+Promise: a bad value is refused before anything starts. Limit: this only puts the parts together.
+"""
+
+import asyncio
+import os
+import socket
+from typing import Annotated, Literal
+
+import typer
+
+from netclaim.cli.options.cluster import Context, Kubeconfig
+from netclaim.controller.serve import serve_controller
+from netclaim.controller.settings import DRIVER_PODS, HTTP_ADDRESS, ControllerSettings
+from netclaim.framework.telemetry.logs import configure_logs
+from netclaim.kube import load_cluster
+from netclaim.network import DRIVER_NAME
+
+
+def command(
+    *,
+    driver_name: Annotated[
+        str,
+        typer.Option(envvar="NETCLAIM_DRIVER_NAME", help="The name of the drivers on the nodes."),
+    ] = DRIVER_NAME,
+    namespace: Annotated[
+        str,
+        typer.Option(
+            envvar="NETCLAIM_NAMESPACE",
+            help="The namespace that netclaim is installed in: of the lease by which replicas take "
+            "turns, of the drivers' pods, and of the templates that are copied. Without it, this "
+            "must be the only replica.",
+        ),
+    ] = "",
+    driver_pods: Annotated[
+        str,
+        typer.Option(
+            envvar="NETCLAIM_DRIVER_PODS", help="The labels of the drivers' pods, as a selector."
+        ),
+    ] = DRIVER_PODS,
+    identity: Annotated[
+        str,
+        typer.Option(
+            envvar="NETCLAIM_IDENTITY",
+            help="This replica's name in the lease. Default: the host's name.",
+        ),
+    ] = "",
+    http_address: Annotated[
+        str,
+        typer.Option(
+            envvar="NETCLAIM_HTTP_ADDRESS",
+            help="Where /healthz, /readyz and /metrics are served; empty for nowhere.",
+        ),
+    ] = HTTP_ADDRESS,
+    log_format: Annotated[
+        str, typer.Option(envvar="NETCLAIM_LOG_FORMAT", help="The form of the log: json or text.")
+    ] = "json",
+    kubeconfig: Kubeconfig = "",
+    context: Context = "",
+) -> None:
+    """Make networks available to pods, for the whole cluster.
+
+    Keeps a DeviceClass and claim templates for each PodNetwork, copies the claim templates that an
+    admin annotated, and has kubelet ask again for pods whose claims can be prepared now; runs until
+    SIGTERM. Several replicas take turns.
+    """
+    form: Literal["json", "text"] = "text" if log_format == "text" else "json"
+    configure_logs(form)
+    settings = ControllerSettings(
+        driver_name=driver_name,
+        identity=identity or f"{socket.gethostname()}-{os.getpid()}",
+        lease_namespace=namespace,
+        driver_namespace=namespace,
+        driver_pods=driver_pods,
+        template_namespace=namespace,
+    )
+    cluster = load_cluster(kubeconfig, context)
+    asyncio.run(serve_controller(cluster, settings, http_address=http_address))

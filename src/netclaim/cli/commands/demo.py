@@ -1,0 +1,38 @@
+"""`netclaim demo`: the demo of the KubeCon talk in seconds, on one machine, without a cluster."""
+
+import asyncio
+import sys
+
+import typer
+
+from netclaim.cli.options.trial import CniBinDirs, Keep
+from netclaim.local.demo import DEMO, tell
+from netclaim.local.input.manifests import read_manifests
+from netclaim.local.input.topology_file import load_topology
+from netclaim.local.machine import contained
+from netclaim.local.topology import DEFAULT_TOPOLOGY
+from netclaim.local.trial import Trial
+from netclaim.network.settings import DRIVER_NAME
+from netclaim.screen import screen_for
+
+
+def command(
+    *,
+    keep: Keep = False,
+    cni_bin_dir: CniBinDirs = None,
+) -> None:
+    """Show the KubeCon demo: three nodes, real links, no cluster.
+
+    Starts three nodes made of namespaces, each with the real driver, and 15 pods that claim a
+    macvlan on a link that only one of the nodes has. Works as root, or as any user who may create
+    user namespaces. Nothing is left behind, even after Ctrl-C.
+    """
+    trial = Trial(
+        topology=load_topology(DEFAULT_TOPOLOGY),
+        manifests=read_manifests([str(DEMO)]),
+        driver_names=(DRIVER_NAME,),
+        cni_bin_dirs=tuple(path.absolute() for path in cni_bin_dir or ()),
+        keep=keep,
+    )
+    screen = screen_for(sys.stdout)
+    raise typer.Exit(contained(lambda: asyncio.run(tell(trial, screen))))

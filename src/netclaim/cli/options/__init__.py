@@ -1,0 +1,9 @@
+"""Options that several commands have, declared once.
+
+files      which manifests a command reads
+cluster    which cluster it asks
+policy     the driver's policy
+settings   the driver's settings
+trial      of `try` and `demo`
+formats    of `--output`
+"""

@@ -1,0 +1,18 @@
+"""The cluster's side of netclaim: what a driver on a node may not do, or cannot see.
+
+    serve      the process: signals, probes and metrics, and taking turns with other replicas
+    lease      which of several replicas works
+    run        the parts put together: watches, a queue, and one worker
+    watches    what there is in the cluster, followed; only what is needed of it is kept
+    queue      what has to be looked at, each thing once
+    networks   PodNetworks: their classes, templates, finalizers and status
+    wanted     what of a network there should be, and what its status should say
+    stamp      an admin's template, copied into the namespaces that it names
+    nudge      kubelet asks again for a pod whose claim can be prepared now
+    refused    pods that wait for refused claims, evicted so that others get the devices
+    objects    the API's kinds, in the version that the cluster serves
+    settings   what an admin can set
+
+Every part is level-triggered: it compares what there is with what there should be, and a second
+look changes nothing. What was not made by the controller is never changed or deleted.
+"""

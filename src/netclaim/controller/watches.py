@@ -1,0 +1,166 @@
+"""Follow what there is in the cluster, and keep only what is needed of it.
+
+Promise: `wait_synced` returns once everything was listed; later changes are passed on one by one,
+with what was known before. Memory grows with the number of claims, namespaces and nodes, not with
+their size. If a kind is not served, NotFoundError ends it: the PodNetwork's definition is missing,
+for example.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from typing import Any, Final, TypeAlias
+
+from netclaim.controller.objects import POD_NETWORKS, Objects
+from netclaim.controller.settings import ControllerSettings
+from netclaim.kube import NAMESPACES, NODES, PODS, Pace, Reflector, Resource, Selection
+from netclaim.kube.watch import Deleted, Key, Synced
+from netclaim.model.claim import JsonObject
+from netclaim.network.pod_network import LABEL
+
+COPY_TO: Final = "cni.networking.x-k8s.io/copy-to"  # at a template that is copied; see `stamp`
+COPY_OF: Final = "cni.networking.x-k8s.io/copy-of"  # at a copy: namespace/name of its original
+Changed: TypeAlias = Callable[[str, JsonObject | None, JsonObject | None], None]
+"""Called with the kind, the object as it was known, if it was, and as it is, unless it is gone."""
+
+CHECKED_PAUSE_S: Final = 5.0  # at most between two attempts; templates are waited for by people
+META: Final = (
+    *("name", "namespace", "uid", "resourceVersion", "labels", "annotations"),
+    *("ownerReferences", "deletionTimestamp"),
+)
+COPIED: Final = frozenset({COPY_TO, COPY_OF})
+REQUEST: Final = ("name", "exactly", "firstAvailable")
+
+
+class Watches:
+    """The stores of all kinds, by kind."""
+
+    def __init__(self, objects: Objects, settings: ControllerSettings, changed: Changed) -> None:
+        self._changed = changed
+        client, pace = objects.client, Pace(longest_pause_s=CHECKED_PAUSE_S)
+
+        def dra(kind: str, keep: Callable[[JsonObject], JsonObject], **select: str) -> Reflector:
+            return Reflector(
+                client,
+                Selection(objects.resource(kind), **select),
+                convert=lambda found: keep(objects.in_v1(kind, found)),
+                pace=pace,
+            )
+
+        def plain(
+            resource: Resource, keep: Callable[[JsonObject], JsonObject], **select: str
+        ) -> Reflector:
+            return Reflector(client, Selection(resource, **select), convert=keep, pace=pace)
+
+        self._reflectors: dict[str, Reflector] = {
+            "PodNetwork": plain(POD_NETWORKS, _whole),
+            "Namespace": plain(NAMESPACES, _meta_only),
+            "Node": plain(NODES, _meta_only),
+            "DeviceClass": dra("DeviceClass", _whole, labels=LABEL),
+            "ResourceClaimTemplate": dra("ResourceClaimTemplate", _slim_template),
+            "ResourceClaim": dra("ResourceClaim", _slim_claim),
+            "ResourceSlice": dra(
+                "ResourceSlice", _whole, fields=f"spec.driver={settings.driver_name}"
+            ),
+        }
+        if settings.driver_namespace:
+            self._reflectors["Pod"] = plain(
+                PODS, _slim_pod, namespace=settings.driver_namespace, labels=settings.driver_pods
+            )
+        self._synced: set[str] = set()
+        self._all = asyncio.Event()
+
+    def store(self, kind: str) -> Mapping[Key, JsonObject]:
+        """The objects of a kind, by namespace and name."""
+        return self._reflectors[kind].store
+
+    def faults(self) -> list[str]:
+        """Why some kinds may be behind, in words."""
+        return [f"{kind}: {r.fault}" for kind, r in self._reflectors.items() if r.fault is not None]
+
+    async def wait_synced(self) -> None:
+        """Return once every kind was listed."""
+        await self._all.wait()
+
+    async def run(self) -> None:
+        """Follow everything until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for kind in self._reflectors:
+                group.create_task(self._follow(kind))
+
+    async def _follow(self, kind: str) -> None:
+        known: dict[Key, JsonObject] = {}
+        async with aclosing(self._reflectors[kind].changes()) as changes:
+            async for change in changes:
+                if isinstance(change, Synced):
+                    now = dict(self._reflectors[kind].store)
+                    for key in known.keys() | now.keys():
+                        self._changed(kind, known.get(key), now.get(key))
+                    known = now
+                    self._synced.add(kind)
+                    if len(self._synced) == len(self._reflectors):
+                        self._all.set()
+                    continue
+                key = _key(change.object)
+                before = known.pop(key, None)
+                if isinstance(change, Deleted):
+                    self._changed(kind, before, None)
+                else:
+                    known[key] = change.object
+                    self._changed(kind, before, change.object)
+
+
+def _key(found: JsonObject) -> Key:
+    meta = found["metadata"]
+    return meta.get("namespace", ""), meta["name"]
+
+
+def _whole(found: JsonObject) -> JsonObject:
+    meta = {key: value for key, value in found["metadata"].items() if key != "managedFields"}
+    return {**found, "metadata": meta}
+
+
+def _meta_only(found: JsonObject) -> JsonObject:
+    return {"metadata": _kept(found["metadata"], META[:5])}
+
+
+def _slim_claim(found: JsonObject) -> JsonObject:
+    """Of a claim: its classes, its devices, whom it is reserved for, and what its drivers say."""
+    devices = found.get("spec", {}).get("devices", {})
+    status: dict[str, Any] = found.get("status", {})
+    allocation = status.get("allocation")
+    slim = _kept(status, ("reservedFor",))
+    if allocation is not None:
+        results = allocation.get("devices", {}).get("results", ())
+        slim["allocation"] = {"devices": {"results": list(results)}}
+    reports = [
+        _kept(each, ("driver", "pool", "device", "shareID", "conditions", "networkData"))
+        for each in status.get("devices", ())
+    ]
+    return {
+        "metadata": _kept(found["metadata"], ("name", "namespace", "uid", "resourceVersion")),
+        "spec": {"devices": {"requests": [_slim(one) for one in devices.get("requests", ())]}},
+        "status": {**slim, "devices": reports},
+    }
+
+
+def _slim_template(found: JsonObject) -> JsonObject:
+    """Of a template that nobody here made or copies: only that it is there."""
+    meta = _kept(found["metadata"], META)
+    kept = LABEL in meta.get("labels", {}) or COPIED & meta.get("annotations", {}).keys()
+    return {"metadata": meta, "spec": found["spec"] if kept else {}}
+
+
+def _slim(request: JsonObject) -> JsonObject:
+    return _kept(request, REQUEST)
+
+
+def _slim_pod(found: JsonObject) -> JsonObject:
+    conditions = found.get("status", {}).get("conditions", ())
+    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    node = found.get("spec", {}).get("nodeName", "")
+    return {"metadata": _kept(found["metadata"], META[:4]), "node": node, "ready": ready}
+
+
+def _kept(found: JsonObject, keys: tuple[str, ...]) -> JsonObject:
+    return {key: found[key] for key in keys if key in found}

@@ -1,0 +1,53 @@
+"""Read from a cluster what Multus reads: networks, and the workloads that ask for them.
+
+Promise: nothing is changed. Pods and other objects that a controller made are left out, because
+their owner is converted instead. All namespaces are read, because a network stays for everybody who
+uses it, whichever namespace is converted first.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any, Final
+
+from netclaim.convert.annotation import NETWORK
+from netclaim.errors import RequestError
+from netclaim.kube import PODS, Client, Cluster, NotFoundError, Resource, Selection, connect
+from netclaim.manifests.objects import Object
+
+DEFINITIONS: Final = Resource(
+    "k8s.cni.cncf.io", "v1", "network-attachment-definitions", NETWORK, namespaced=True
+)
+WORKLOADS: Final = (
+    Resource("apps", "v1", "deployments", "Deployment", namespaced=True),
+    Resource("apps", "v1", "statefulsets", "StatefulSet", namespaced=True),
+    Resource("apps", "v1", "daemonsets", "DaemonSet", namespaced=True),
+    Resource("apps", "v1", "replicasets", "ReplicaSet", namespaced=True),
+    Resource("batch", "v1", "cronjobs", "CronJob", namespaced=True),
+    Resource("batch", "v1", "jobs", "Job", namespaced=True),
+    PODS,
+)
+
+
+async def read_cluster(cluster: Cluster) -> tuple[Object, ...]:
+    """List all networks, and all workloads."""
+    async with connect(cluster) as client, asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_list(client, one)) for one in (DEFINITIONS, *WORKLOADS)]
+    return tuple(found for task in tasks for found in task.result())
+
+
+async def _list(client: Client, resource: Resource) -> list[Object]:
+    try:
+        listing = await client.list(Selection(resource))
+    except NotFoundError as error:
+        if resource is DEFINITIONS:
+            message = f"the cluster has no {NETWORK}s; is Multus installed?"
+            raise RequestError(message) from error
+        return []  # an embedded cluster has no CronJobs, for example
+    return list(_objects(resource, listing.items))
+
+
+def _objects(resource: Resource, items: tuple[dict[str, Any], ...]) -> Iterator[Object]:
+    for item in items:
+        if not (item.get("metadata") or {}).get("ownerReferences"):
+            found = {"apiVersion": resource.api_version, "kind": resource.kind, **item}
+            yield Object(found, found)

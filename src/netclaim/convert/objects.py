@@ -1,0 +1,200 @@
+"""Convert objects that Multus reads into networks and claims, all of them as one set.
+
+Promise: a NetworkAttachmentDefinition gives one PodNetwork, however many pods use it, with the name
+that any other set of files gives it: its own in the namespace `default`, elsewhere with the
+namespace in front. It is for its own namespace and for those whose pods use it here. A pod has one
+claim for each network. What cannot be converted stays as it is, for Multus, with a remark. No I/O.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from netclaim.convert.choices import choose, ifname_fault
+from netclaim.convert.definition import (
+    RESOURCE_NAME,
+    Definition,
+    UnconvertedError,
+    is_definition,
+    read_definition,
+)
+from netclaim.convert.documents import Replacement
+from netclaim.convert.network import Network, network_spec
+from netclaim.convert.places import TextField
+from netclaim.convert.plugins import cleaned
+from netclaim.convert.remarks import Remark, about, within
+from netclaim.convert.strangers import remarks_on
+from netclaim.convert.templates import claim_entries
+from netclaim.convert.workloads import Wanted, annotations_of, read_wanted, with_claims
+from netclaim.errors import RequestError
+from netclaim.manifests.kinds import POD_SPECS
+from netclaim.manifests.objects import DEFAULT, Object, inside
+from netclaim.model.api.pod_network import ALLOWABLE, NAME_MAX
+from netclaim.paths import Key
+
+NetworkKey = tuple[str, str]  # namespace and name of a NetworkAttachmentDefinition
+FIRST_IFNAME: Final = "net1"  # as Multus calls a pod's first
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What takes the place of objects, and what to say about it."""
+
+    replacements: Mapping[Object, Replacement]
+    remarks: tuple[Remark, ...]
+    networks: int = 0
+    workloads: int = 0
+
+
+def convert_objects(objects: Sequence[Object], namespace: str = "") -> Conversion:
+    """Convert everything that Multus reads.
+
+    With a namespace, only what is in it or used from it is converted. The others still count as
+    users of a network, so that it stays theirs too.
+    """
+    here = dict.fromkeys(one for one in objects if namespace in ("", one.namespace))
+    remarks: list[Remark] = []
+    wanted = list(_wanted(here, remarks))
+    others = [] if len(here) == len(objects) else list(_wanted(objects, []))
+    used = {key for one in wanted for key in one.networks}
+    definitions = dict(
+        _definitions((one for one in objects if one in here or _key(one) in used), remarks)
+    )
+    networks = _networks(definitions, others or wanted)
+    replacements = {
+        definitions[key].one: Replacement(network.to_dict()) for key, network in networks.items()
+    }
+    converted = 0
+    for one in wanted:
+        replacement = _converted(one, networks, remarks)
+        if replacement is not None:
+            replacements[one.one] = replacement
+            converted += 1
+    return Conversion(replacements, tuple(remarks), len(networks), converted)
+
+
+def _key(one: Object) -> NetworkKey:
+    return one.namespace, one.name
+
+
+def network_name(key: NetworkKey) -> str:
+    """Return the name of the PodNetwork, which has no namespace."""
+    namespace, name = key
+    return name if namespace == DEFAULT else f"{namespace}-{name}"
+
+
+def _definitions(
+    objects: Iterable[Object], remarks: list[Remark]
+) -> Iterator[tuple[NetworkKey, Definition]]:
+    """Yield the definitions that can be converted."""
+    names: dict[str, NetworkKey] = {}
+    for one in objects:
+        if not is_definition(one):
+            continue
+        text = TextField(one, ("spec", "config"))
+        try:
+            found = read_definition(one)
+            text = found.text
+            _check_name(found, names)
+            found, said = cleaned(found)
+            network_spec(found)
+        except UnconvertedError as error:
+            remarks.append(within(text, error.path, error.message, lost=True))
+            continue
+        remarks += [*said, *_device_plugin(one)]
+        yield found.key, found
+
+
+def _check_name(found: Definition, names: dict[str, NetworkKey]) -> None:
+    name = network_name(found.key)
+    if not found.one.name:
+        raise UnconvertedError("has no name; write metadata.name")
+    if "." in name or len(name) > NAME_MAX:
+        raise UnconvertedError(
+            f'would have the name "{name}", but the name of a PodNetwork is a DNS label of at most'
+            f" {NAME_MAX} characters; rename it"
+        )
+    if name in names:
+        raise UnconvertedError(
+            f'{"/".join(names[name])} has the name "{name}" as a PodNetwork too; rename one of them'
+        )
+    names[name] = found.key
+
+
+def _device_plugin(one: Object) -> Iterator[Remark]:
+    path = ("metadata", "annotations")
+    if RESOURCE_NAME in inside(one.object, path):
+        yield about(
+            one,
+            (*path, Key(RESOURCE_NAME)),
+            "has no effect: the scheduler allocates the network's link; remove this resource from"
+            " the requests of its pods",
+        )
+
+
+def _wanted(objects: Iterable[Object], remarks: list[Remark]) -> Iterator[Wanted]:
+    """Yield the workloads whose pods want networks."""
+    for one in objects:
+        if one.kind not in POD_SPECS or not one.is_known:
+            remarks += [] if is_definition(one) else remarks_on(one)
+            continue
+        try:
+            found = read_wanted(one)
+        except RequestError as error:
+            text = TextField(one, (*annotations_of(one), Key("k8s.v1.cni.cncf.io/networks")))
+            remarks.append(within(text, error.path, error.message, lost=True))
+            continue
+        remarks += remarks_on(one)
+        if found is not None:
+            yield found
+
+
+def _networks(
+    definitions: Mapping[NetworkKey, Definition], wanted: Sequence[Wanted]
+) -> dict[NetworkKey, Network]:
+    """Return the networks, for those who use them."""
+    ifnames: dict[NetworkKey, Counter[str]] = {key: Counter() for key in definitions}
+    namespaces: dict[NetworkKey, set[str]] = {key: {key[0]} for key in definitions}
+    chosen: dict[NetworkKey, set[str]] = {key: set() for key in definitions}
+    for one in wanted:
+        for key, selection, ifname in zip(one.networks, one.selections, one.ifnames, strict=True):
+            if key in definitions:
+                ifnames[key][ifname] += 1
+                namespaces[key].add(one.one.namespace)
+                chosen[key] |= selection.choices.keys()
+    return {
+        key: Network(
+            definition,
+            network_name(key),
+            min(ifnames[key], key=lambda name: (-ifnames[key][name], name), default=FIRST_IFNAME),
+            tuple(name for name in ALLOWABLE if name in chosen[key] | definition.capabilities),
+            tuple(sorted(namespaces[key])),
+        )
+        for key, definition in definitions.items()
+    }
+
+
+def _converted(
+    wanted: Wanted, networks: Mapping[NetworkKey, Network], remarks: list[Remark]
+) -> Replacement | None:
+    """Return a workload with claims; None if all its networks are left to Multus."""
+    taken: dict[int, Network] = {}
+    left: list[int] = []
+    for index, selection in enumerate(wanted.selections):
+        key = wanted.networks[index]
+        fault = ifname_fault(wanted, index)
+        if key in networks and not fault:
+            taken[index] = networks[key]
+            continue
+        left.append(index)
+        missing = f"{'/'.join(key)} is not a NetworkAttachmentDefinition that is converted here"
+        place = (*selection.at, "interface" if key in networks else "name") if selection.at else ()
+        remarks.append(within(wanted.text, place, fault or missing, lost=True))
+    if not taken:
+        return None
+    choices = {index: choose(wanted, index, network) for index, network in taken.items()}
+    for choice in choices.values():
+        remarks += choice.remarks
+    entries, templates = claim_entries(wanted, taken, choices)
+    return Replacement(with_claims(wanted, entries, left), templates)

@@ -1,0 +1,80 @@
+"""Who follows what sandboxes have: their claims, their containers, the disk, the metrics.
+
+The journal knows first; these are what others can see of it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+
+from netclaim.errors import HostError
+from netclaim.framework.journal.journal import Journal
+from netclaim.framework.telemetry.metrics import Metrics
+from netclaim.model.claim import DeviceKey
+from netclaim.model.pod import PodSandbox
+from netclaim.model.prepared import ClaimRef
+
+log = structlog.get_logger()
+
+
+class Reports(Protocol):
+    """What claims say of their devices, as the journal has them now.
+
+    `touch` also says which devices failed, where `look_again` leaves that as it was; `give_up`
+    leaves an event that something could not be undone and is not tried again, and `note_changed`
+    one that a running pod has something else than before.
+    """
+
+    def touch(
+        self, claim_uid: str, failures: Mapping[DeviceKey, str], *, refused: bool = False
+    ) -> None: ...
+    def look_again(self, claim_uid: str) -> None: ...
+    def give_up(self, claim: ClaimRef, text: str) -> None: ...
+    def note_changed(self, claim: ClaimRef, text: str) -> None: ...
+
+
+class SandboxMarks(Protocol):
+    """What is on the disk of sandboxes, for when the driver is away.
+
+    One that has begun may have something of ours, a complete one everything that its pod claims.
+    """
+
+    def begin(self, journal: Journal, is_complete: Callable[[PodSandbox], bool]) -> None: ...
+    def note_begun(self, sandbox_id: str) -> None: ...
+    def note_complete(self, sandbox_id: str) -> None: ...
+    def note_incomplete(self, sandbox_id: str) -> None: ...
+    def note_ended(self, sandbox_id: str) -> None: ...
+
+
+class ContainerFacts(Protocol):
+    """What containers can read about their pod's devices, as the journal has them now."""
+
+    def refresh(self, claim_uid: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Followers:
+    """All of them."""
+
+    journal: Journal
+    reports: Reports
+    marks: SandboxMarks
+    facts: ContainerFacts
+    metrics: Metrics
+
+    def count(self) -> None:
+        """Bring the metrics in line with the journal."""
+        leased = self.journal.leased
+        self.metrics.attachments.set(leased.size("state", "attached"))
+        self.metrics.pending_detaches.set(leased.size("state", "detaching"))
+
+    def note_undone(self, claim_uid: str) -> None:
+        """Something of the claim was undone; other pods may still use it."""
+        if any(lease.done for lease in self.journal.leases_of_claim(claim_uid)):
+            self.reports.look_again(claim_uid)
+        try:
+            self.facts.refresh(claim_uid)
+        except HostError as error:  # what is said of the others was true, and is put right some day
+            log.warning("metadata.failed", error=str(error))

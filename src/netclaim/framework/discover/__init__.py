@@ -1,0 +1,1 @@
+"""Discover: the driver's devices as they change, and how healthy they are."""

@@ -1,0 +1,293 @@
+"""What must survive: the bookings, leases and reports of one driver, on disk and in memory.
+
+Promise: a write is on the disk when its call returns, and is seen by readers from then on; SIGKILL
+or a power cut at any instruction loses nothing that returned. Reading never waits, since everything
+is held in memory too. A write goes on when its caller is cancelled, and memory follows the disk
+either way. Writes that come while the disk is busy go to it together: many pods at once cost little
+more than one. After a write that failed, as on a full disk, others are tried until one succeeds.
+Limit: one process at a time; a second one is refused until the first has ended.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from netclaim.framework.journal.records import (
+    Booking,
+    KnownNode,
+    Lease,
+    Report,
+    read_booking,
+    write_booking,
+)
+from netclaim.framework.journal.store import JournalError, Statement, Store
+from netclaim.framework.journal.table import booking_table, lease_table
+from netclaim.model.attachment import AttachmentKey
+
+INSERT_META: Final = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+INSERT_LEASE: Final = "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)"
+INSERT_REPORT: Final = (
+    "INSERT OR REPLACE INTO reports"
+    " SELECT ?, ? WHERE EXISTS (SELECT 1 FROM bookings WHERE claim_uid = ?)"
+)
+DELETE_LEASE: Final = (
+    "DELETE FROM leases WHERE (claim_uid, sandbox_id, pool, device, share_id) = (?, ?, ?, ?, ?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """What one caller wants written, how memory follows, and the future that the caller awaits."""
+
+    statements: list[Statement]
+    remember: Callable[[], object]
+    done: asyncio.Future[None]
+
+
+class Journal:
+    """The driver's memory. Made by `open_journal`."""
+
+    def __init__(self, store: Store, worker: ThreadPoolExecutor) -> None:
+        self._store = store
+        self._worker = worker
+        self.booked: Final = booking_table()
+        self.leased: Final = lease_table()
+        self._reports: dict[str, Report] = {}
+        self.complete = False  # whether all that runs on the node is in here; not so in a new file
+        self.node: KnownNode | None = None  # as the API server last described it
+        self._waiting: list[_Write] = []
+        self._committing: asyncio.Task[None] | None = None
+        self._failed = asyncio.Event()  # and not succeeded since
+
+    @property
+    def bookings(self) -> Mapping[str, Booking]:
+        """Claims that hold devices, by UID."""
+        return self.booked.rows
+
+    @property
+    def leases(self) -> Mapping[AttachmentKey, Lease]:
+        """The attachments that are still to be undone at some time."""
+        return self.leased.rows
+
+    @property
+    def reports(self) -> Mapping[str, Report]:
+        """What claims' statuses say, by UID."""
+        return MappingProxyType(self._reports)
+
+    def leases_of_sandbox(self, sandbox_id: str) -> tuple[Lease, ...]:
+        return self.leased.group("sandbox", sandbox_id)
+
+    def leases_of_claim(self, claim_uid: str) -> tuple[Lease, ...]:
+        return self.leased.group("claim", claim_uid)
+
+    @property
+    def half_done(self) -> tuple[Lease, ...]:
+        """The leases that were begun, or are to be undone."""
+        return self.leased.group("state", "attaching") + self.leased.group("state", "detaching")
+
+    @property
+    def released(self) -> tuple[Booking, ...]:
+        """The bookings that kubelet has released, and that are still to be undone."""
+        return self.booked.group("state", "ending") + self.booked.group("state", "ended")
+
+    async def mark_complete(self) -> None:
+        """Note that everything on the node is in the journal."""
+
+        def remember() -> None:
+            self.complete = True
+
+        await self._write([(INSERT_META, ("complete", "yes"))], remember)
+
+    async def put_node(self, node: KnownNode) -> None:
+        def remember() -> None:
+            self.node = node
+
+        row = ("node", msgspec.json.encode(node).decode())
+        await self._write([(INSERT_META, row)], remember)
+
+    async def put_booking(self, booking: Booking) -> None:
+        """Write a booking, in place of an earlier one of the claim."""
+        await self._write(
+            [_booking_row(booking)], lambda: self.booked.put(booking.claim.uid, booking)
+        )
+
+    async def drop_booking(self, claim_uid: str) -> None:
+        """Forget a claim and what was reported of it."""
+
+        def forget() -> None:
+            self.booked.drop(claim_uid)
+            self._reports.pop(claim_uid, None)
+
+        await self._write(
+            [
+                ("DELETE FROM bookings WHERE claim_uid = ?", (claim_uid,)),
+                ("DELETE FROM reports WHERE claim_uid = ?", (claim_uid,)),
+            ],
+            forget,
+        )
+
+    async def put_leases(
+        self, leases: Iterable[Lease], *, dropped: Iterable[AttachmentKey] = ()
+    ) -> None:
+        """Write leases and drop others, all of it or nothing."""
+        batch = {lease.attachment.key: lease for lease in leases}
+        forgotten = tuple(dropped)
+
+        def remember() -> None:
+            for key, lease in batch.items():
+                self.leased.put(key, lease)
+            for key in forgotten:
+                self.leased.drop(key)
+
+        drops = [(DELETE_LEASE, _columns(key)) for key in forgotten]
+        await self._write([*_lease_rows(batch), *drops], remember)
+
+    async def drop_lease(self, key: AttachmentKey) -> None:
+        await self.put_leases((), dropped=[key])
+
+    async def put_report(self, report: Report) -> None:
+        """Write what a claim's status says or will say, unless the claim was dropped."""
+        uid = report.claim.uid
+
+        def remember() -> None:
+            if uid in self.bookings:
+                self._reports[uid] = report
+
+        row = (uid, msgspec.json.encode(report), uid)
+        await self._write([(INSERT_REPORT, row)], remember)
+
+    async def run(self) -> None:
+        """Wait for a write that fails, and try another; raises JournalError while that fails too.
+
+        A second call tries at once if the last write failed.
+        """
+        while True:
+            await self._failed.wait()
+            await self._write([(INSERT_META, ("written", "yes"))], lambda: None)
+
+    async def _write(self, statements: list[Statement], remember: Callable[[], object]) -> None:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        self._waiting.append(_Write(statements, remember, done))
+        if self._committing is None:  # a task of nobody's: the write outlives its caller
+            self._committing = loop.create_task(self._commit_waiting())
+        await done
+
+    async def _commit_waiting(self) -> None:
+        """Commit all writes that wait, in order, until none does."""
+        while self._waiting:
+            writes, self._waiting = self._waiting, []
+            fault = await self._commit([line for write in writes for line in write.statements])
+            for write in writes:
+                if fault is None:
+                    write.remember()
+                if write.done.done():
+                    continue  # its caller was cancelled
+                if fault is None:
+                    write.done.set_result(None)
+                else:
+                    write.done.set_exception(fault)
+        self._committing = None
+
+    async def _commit(self, statements: list[Statement]) -> Exception | None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(self._worker, self._store.commit, statements)
+        except Exception as error:  # noqa: BLE001 (all who wait must get it)
+            self._failed.set()
+            return error
+        self._failed.clear()
+        return None
+
+    async def settle(self) -> None:
+        """Return when everything that was to be written is on the disk, or has failed.
+
+        Also if the caller is cancelled, and be it twice: the writes are not, as others wait, too.
+        """
+        committing, cut_off = self._committing, None
+        while committing is not None and not committing.done():
+            try:
+                await asyncio.wait([committing])
+            except asyncio.CancelledError as error:
+                cut_off = error
+        if cut_off is not None:
+            raise cut_off
+
+    def load(self, boot_id: str) -> None:
+        """Read everything, and take over what an earlier process or boot left half done."""
+        store = self._store
+        try:
+            bookings = [read_booking(v) for v in store.rows("SELECT value FROM bookings")]
+            leases = [_LEASE.decode(v) for v in store.rows("SELECT value FROM leases")]
+            reports = [_REPORT.decode(v) for v in store.rows("SELECT value FROM reports")]
+        except msgspec.DecodeError as error:
+            raise JournalError(f"the journal has an entry that cannot be read: {error}") from error
+        nodes = store.rows("SELECT value FROM meta WHERE key = 'node'")
+        self.node = _NODE.decode(nodes[0]) if nodes else None
+        boots = store.rows("SELECT value FROM meta WHERE key = 'boot_id'")
+        rebooted = boots != [boot_id]
+        bookings = [booking.inherited(rebooted=rebooted) for booking in bookings]
+        inherited = [lease.inherited(rebooted=rebooted) for lease in leases]
+        for booking in bookings:
+            self.booked.put(booking.claim.uid, booking)
+        for lease in inherited:
+            self.leased.put(lease.attachment.key, lease)
+        self._reports = {report.claim.uid: report for report in reports}
+        complete = store.rows("SELECT value FROM meta WHERE key = 'complete'")
+        # A file from before there was this entry has seen all that runs; only a new one has not.
+        self.complete = complete == ["yes"] or (not complete and bool(boots))
+        remembered: list[Statement] = [
+            (INSERT_META, ("boot_id", boot_id)),
+            (INSERT_META, ("complete", "yes" if self.complete else "no")),
+        ]
+        store.commit([*map(_booking_row, bookings), *_lease_rows(self.leases), *remembered])
+
+
+@asynccontextmanager
+async def open_journal(path: Path, boot_id: str) -> AsyncIterator[Journal]:
+    """Open the journal, making it if it is not there; close it after the last write.
+
+    Raises JournalBusyError while another process has it.
+    """
+    loop = asyncio.get_running_loop()
+    # One thread: SQLite's calls stay in order, and none of them holds up the loop.
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal") as worker:
+        store = await loop.run_in_executor(worker, Store, path)
+        try:
+            journal = Journal(store, worker)
+            await loop.run_in_executor(worker, journal.load, boot_id)
+            try:
+                yield journal
+            finally:
+                await journal.settle()
+        finally:
+            worker.submit(store.close)
+
+
+_LEASE = msgspec.json.Decoder(Lease)
+_REPORT = msgspec.json.Decoder(Report)
+_NODE = msgspec.json.Decoder(KnownNode)
+
+
+def _booking_row(booking: Booking) -> Statement:
+    row = (booking.claim.uid, write_booking(booking))
+    return ("INSERT OR REPLACE INTO bookings VALUES (?, ?)", row)
+
+
+def _columns(key: AttachmentKey) -> tuple[str, str, str, str, str]:
+    claim_uid, sandbox_id, device = key
+    return (claim_uid, sandbox_id, *device)
+
+
+def _lease_rows(leases: Mapping[AttachmentKey, Lease]) -> list[Statement]:
+    return [
+        (INSERT_LEASE, (*_columns(key), msgspec.json.encode(lease)))
+        for key, lease in leases.items()
+    ]

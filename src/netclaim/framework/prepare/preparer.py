@@ -1,0 +1,386 @@
+"""Prepare: a claim into plans, and its release.
+
+Promise: the plan is in the journal before anybody hears of success; a second call returns the saved
+plan and disturbs nothing; a device that another claim holds is not given away, nor more than a pod
+or a namespace may have; of a claim that is refused for that nothing is written. A claim that may be
+planned later is answered as prepared, and owed: planned before its pod gets a sandbox. Releasing
+detaches first, works without the claim object, and succeeds for a claim that was never prepared;
+under a pod that still runs it is put off until the pod has ended. Limit: one attempt a call;
+`kubelet_calls` retries.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import structlog
+
+from netclaim.errors import NetclaimError, PeerError, Reason, RequestError
+from netclaim.framework.contract import Driver, LaterError, NetworkDriver
+from netclaim.framework.journal.journal import Journal
+from netclaim.framework.journal.pod_plans import ReleasedLately
+from netclaim.framework.journal.records import PLANNED, Booking
+from netclaim.framework.prepare.claim_source import ClaimSource
+from netclaim.framework.prepare.holders import Holders
+from netclaim.framework.prepare.limits import Limits, NamespaceFullError
+from netclaim.framework.telemetry.metrics import Metrics
+from netclaim.framework.telemetry.subject import claim_fields, concerning
+from netclaim.framework.tools.fair_slots import Places
+from netclaim.framework.tools.locks import KeyedLock
+from netclaim.model.claim import AllocatedDevice, Claim, DeviceKey
+from netclaim.model.plan import Plan, Prepared
+from netclaim.model.pod import PodSandbox
+from netclaim.model.prepared import ClaimRef, PrepareAnswer, PreparedDevice
+
+log = structlog.get_logger()
+
+# Claims of a full namespace that are looked up at each refusal, for some that kubelet forgot: a few
+# requests each time kubelet comes back, and all of them within an hour.
+LOOKED_UP: Final = 8
+
+
+# Claims that the driver plans at a time, in all and of one namespace. It works with a processor, on
+# what tenants wrote; the attaches of others have their turn in between.
+PLANNED_AT_A_TIME: Final = 8
+OF_A_NAMESPACE: Final = 2
+
+
+class Attachments(Protocol):
+    """What is attached on behalf of claims: the running sandboxes, and how they are released."""
+
+    def users(self, claim_uid: str) -> Sequence[PodSandbox]: ...
+    async def release_claim(self, claim_uid: str) -> None: ...
+
+
+class Reports(Protocol):
+    """What claims say: they are as the journal has them now, and these devices failed.
+
+    `refused`: because of what the claim says.
+    """
+
+    def touch(
+        self, claim_uid: str, failures: Mapping[DeviceKey, str], *, refused: bool = False
+    ) -> None: ...
+
+
+class PlanMarks(Protocol):
+    """What is on the disk of pods with plans, for when the driver is away."""
+
+    def note_plans(self, journal: Journal) -> None: ...
+
+
+class ContainerFiles(Protocol):
+    """How containers get a plan's edits: by ids that they are written under.
+
+    `pod_claim_name` is the claim's name in the pod that it was made for, if it was.
+    """
+
+    async def write(self, prepared: Prepared, pod_claim_name: str) -> Mapping[DeviceKey, str]: ...
+    async def remove(self, claim_uid: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """When claims may be prepared."""
+
+    hooked: Callable[[], Awaitable[None]]  # waits until a pod that starts would not go unnoticed
+    refusal: Callable[[], str]  # why no new claim is prepared; nothing if one is
+
+    async def wait(self, *, new: bool) -> None:
+        if new and (why := self.refusal()):
+            raise RequestError(why)
+        await self.hooked()
+
+
+class DeviceBusyError(PeerError):
+    """Another claim holds the device; it may be about to be released."""
+
+    why: Reason = "device"
+
+
+class DriverError(NetclaimError):
+    """The driver broke its contract; its author acts."""
+
+
+@dataclass(slots=True)
+class Preparer:
+    """Turns claims into plans and releases them."""
+
+    driver: Driver
+    journal: Journal
+    source: ClaimSource
+    admission: Admission
+    attachments: Attachments
+    files: ContainerFiles
+    reports: Reports
+    marks: PlanMarks
+    released: ReleasedLately
+    limits: Limits
+    metrics: Metrics
+    _locks: KeyedLock = field(default_factory=KeyedLock)
+    _planning: Places = field(
+        default_factory=lambda: Places(total=PLANNED_AT_A_TIME, each=OF_A_NAMESPACE)
+    )
+    _booking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _looked_up: int = 0
+    _holders: Holders = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._holders = Holders(self.driver.holds)
+        self.journal.booked.follow(self._holders.note)
+
+    async def prepare(self, ref: ClaimRef) -> PrepareAnswer:
+        """Plan the claim, write the plan down, answer; a second call gets the saved plan."""
+        await self.admission.wait(new=ref.uid not in self.journal.bookings)
+        async with self._working_on(ref):
+            try:
+                return await self._prepare(ref, released=False)
+            except LaterError as error:
+                if not isinstance(self.driver, NetworkDriver):
+                    raise
+                return await self._owe(ref, error)
+
+    async def adopt(self, ref: ClaimRef, *, released: bool) -> None:
+        """Plan a claim that was prepared before, as far as one knows; or leave no trace of it.
+
+        `released`: unless it is known, kubelet has released it already, and will not again.
+        """
+        async with self._working_on(ref):
+            known = self.journal.bookings.get(ref.uid)
+            try:
+                await self._prepare(ref, released=known.is_released if known else released)
+            except NetclaimError:
+                booking = self.journal.bookings.get(ref.uid)
+                if booking is not None and known is None:
+                    await self._release(booking)
+                raise
+
+    async def recall(self, on_record: Collection[ClaimRef] | None) -> None:
+        """Plan what kubelet has on record, and the journal lost; None: that cannot be known.
+
+        Kubelet does not ask for these claims again. One that cannot be planned stays booked if it
+        is there, so that its pods are refused. Raises what may pass, after all others had their
+        turn. A second call plans those that are not planned yet.
+        """
+        if on_record is None:
+            log.warning("recall.unknown")
+        passing: list[NetclaimError] = []
+        for ref in on_record or ():
+            async with self._working_on(ref):
+                booking = self.journal.bookings.get(ref.uid)
+                if booking is None or not (booking.is_planned or booking.state == "owed"):
+                    try:
+                        await self._recall(ref)
+                    except NetclaimError as error:
+                        passing.append(error)
+        if passing:
+            raise passing[0]
+
+    async def _recall(self, ref: ClaimRef) -> None:
+        try:
+            await self._prepare(ref, released=False)
+            log.info("recall.done")
+        except LaterError as error:
+            await self._owe(ref, error)
+        except RequestError as error:
+            self.report_failure(ref, str(error), error.device)
+            log.warning("recall.failed", error=str(error))
+
+    async def settle(self, ref: ClaimRef) -> None:
+        """Plan a claim that is owed, or raise why it cannot be."""
+        async with self._working_on(ref):
+            booking = self.journal.bookings.get(ref.uid)
+            if booking is None or booking.state != "owed":
+                return
+            try:
+                await self._prepare(ref, released=False)
+            except NetclaimError as error:
+                self.report_failure(ref, str(error), error.device)
+                raise
+
+    async def unprepare(self, ref: ClaimRef, *, only: Booking | None = None) -> None:
+        """Undo everything of the claim; of an unknown one there is nothing to undo.
+
+        Kubelet asks for it once a pod has ended, also when the claim is another pod's by then: one
+        that named the same claim and took the ended pod's place. That one keeps its interface.
+        `only`: not if the claim was prepared anew since it was this.
+        """
+        async with self._working_on(ref):
+            booking = self.journal.bookings.get(ref.uid)
+            if booking is None or (only is not None and only != booking):
+                return
+            users = self.attachments.users(ref.uid)
+            if users and booking.is_released:
+                return
+            if users:
+                names = [pod.name for pod in users]
+                log.warning("unprepare.postponed", pods=names)
+                await self.journal.put_booking(booking.put_off())
+                return
+            if booking.sole_pod_uid is None:
+                self.released.note(ref.namespace, ref.uid)
+            await self._release(booking)
+            log.info("unprepare.done")
+
+    async def release_ended(self, ref: ClaimRef) -> None:
+        """Undo a claim whose release was put off, if that is still wanted."""
+        async with self._working_on(ref):
+            booking = self.journal.bookings.get(ref.uid)
+            if booking and booking.is_released and not self.attachments.users(ref.uid):
+                await self._release(booking)
+                log.info("unprepare.done")
+
+    async def is_stale(self, ref: ClaimRef) -> bool:
+        """Whether a claim is gone, replaced or without its devices, and kubelet forgot it."""
+        return await self.source.is_stale(ref, self.journal.bookings.get(ref.uid))
+
+    async def release_if_stale(self, ref: ClaimRef) -> bool:
+        """Undo a claim that kubelet forgot; whether it was."""
+        booking = self.journal.bookings.get(ref.uid)
+        if not await self.is_stale(ref):
+            return False
+        log.warning("unprepare.stale", **claim_fields(ref))
+        await self.unprepare(ref, only=booking)
+        return True
+
+    async def unless_booked(self, uid: str, work: Callable[[], Awaitable[object]]) -> bool:
+        """Do something about a claim that is neither prepared nor being prepared; whether it is."""
+        async with self._locks.hold(uid):
+            if uid in self.journal.bookings:
+                return False
+            await work()
+            return True
+
+    def report_failure(
+        self, ref: ClaimRef, message: str, device: DeviceKey | None, *, refused: bool = False
+    ) -> None:
+        """Show on the claim why it is not prepared; one that was prepared before stays ready.
+
+        If it was one device that failed, it is `device`, and the others only wait for it.
+        `refused`: because of what the claim says.
+        """
+        booking = self.journal.bookings.get(ref.uid)
+        if booking is None or booking.is_planned:
+            return
+        keys = [each.key for each in booking.devices]
+        others = f"waiting for device {device[1]} of the same claim" if device in keys else message
+        texts = {key: message if key == device else others for key in keys}
+        self.reports.touch(ref.uid, texts, refused=refused)
+
+    @asynccontextmanager
+    async def _working_on(self, ref: ClaimRef) -> AsyncIterator[None]:
+        """Be alone with a claim, which what is logged names."""
+        with concerning(ref):
+            async with self._locks.hold(ref.uid):
+                yield
+
+    async def _prepare(self, ref: ClaimRef, *, released: bool) -> PrepareAnswer:
+        claim = await self.source.read(ref)
+        saved = self.journal.bookings.get(claim.uid)
+        if saved is not None and saved.devices != claim.devices:
+            await self._release(saved)  # deallocated and allocated anew, which nobody said
+            saved = None
+        booking = saved or await self._book(claim)
+        prepared = booking.prepared if booking.is_planned else None
+        if prepared is None:
+            async with self._planning.hold(claim.namespace):
+                prepared = await self.driver.prepare(claim)
+            _check_plans(claim, prepared)
+        ids = await self.files.write(prepared, claim.pod_claim_name)
+        done = booking.planned(claim, prepared, released=released)
+        if done != booking:
+            await self.journal.put_booking(done)
+        self.marks.note_plans(self.journal)  # before kubelet hears of it
+        self.count()
+        self.reports.touch(claim.uid, {})
+        pods = [f"{claim.namespace}/{pod.name}" for pod in claim.reserved_for if pod.is_pod]
+        log.info("prepare.done", pods=pods, devices=len(prepared.plans))
+        return _answer(prepared, ids)
+
+    async def _owe(self, ref: ClaimRef, error: LaterError) -> PrepareAnswer:
+        """Answer for a claim whose plans cannot be made yet: they are due before its sandbox."""
+        booking = self.journal.bookings[ref.uid]
+        bare = Prepared(booking.claim, tuple(Plan(booking.claim, d) for d in booking.devices))
+        ids = await self.files.write(bare, booking.pod_claim_name)
+        if booking.owing() != booking:
+            await self.journal.put_booking(booking.owing())
+        self.marks.note_plans(self.journal)
+        self.report_failure(ref, str(error), error.device)
+        log.warning("prepare.owed", error=str(error))
+        return _answer(bare, ids)
+
+    async def _book(self, claim: Claim) -> Booking:
+        """Write down that the claim takes its devices, unless another claim has one of them.
+
+        One that lost its devices, and that kubelet has not released yet, is released for it.
+        """
+        booking = Booking.of(claim)
+        other = await self._put_unless_held(claim, booking)
+        if other is not None and await self.release_if_stale(other):
+            other = await self._put_unless_held(claim, booking)
+        if other is not None:
+            raise DeviceBusyError(f"a device is still held by claim {other.namespace}/{other.name}")
+        return booking
+
+    async def _put_unless_held(self, claim: Claim, booking: Booking) -> ClaimRef | None:
+        """Put a claim's booking; or return another claim that has one of its devices."""
+        try:
+            async with self._booking:
+                other = self._holders.blocking(claim)
+                if other is None:
+                    self.limits.check_claim(claim, self.journal.booked)
+                    await self.journal.put_booking(booking)
+                return other
+        except NamespaceFullError:
+            await self._release_some_stale(claim.namespace)
+            raise
+
+    async def _release_some_stale(self, namespace: str) -> None:
+        """Look a few claims of a full namespace up, and at the next call the next ones."""
+        refs = [each.claim for each in self.journal.booked.group("namespace", namespace)]
+        first = self._looked_up % len(refs)
+        self._looked_up += LOOKED_UP
+        for ref in (refs[first:] + refs[:first])[:LOOKED_UP]:
+            await self.release_if_stale(ref)
+
+    async def _release(self, booking: Booking) -> None:
+        uid = booking.claim.uid
+        await self.attachments.release_claim(uid)
+        lapsed = booking.lapsed()
+        if lapsed != booking:  # from here on the plans are not valid, even if the process dies
+            await self.journal.put_booking(lapsed)
+        await self.driver.unprepare(booking.prepared or Prepared(claim=booking.claim))
+        await self.files.remove(uid)
+        await self.journal.drop_booking(lapsed.dropped())
+        self.marks.note_plans(self.journal)
+        self.reports.touch(uid, {})  # what was kept of it is not needed any more
+        self.count()
+
+    def count(self) -> None:
+        """Bring the metrics in line with the journal."""
+        planned = sum(self.journal.booked.size("state", each) for each in PLANNED)
+        self.metrics.prepared_claims.set(planned)
+
+
+def _check_plans(claim: Claim, prepared: Prepared) -> None:
+    planned = sorted(plan.device.key for plan in prepared.plans)
+    if prepared.claim != claim.ref or planned != sorted(d.key for d in claim.devices):
+        raise DriverError("the driver did not return one plan for each device of the claim")
+
+
+def _answer(prepared: Prepared, ids: Mapping[DeviceKey, str]) -> PrepareAnswer:
+    return PrepareAnswer(
+        devices=tuple(_prepared(plan.device, ids.get(plan.device.key)) for plan in prepared.plans)
+    )
+
+
+def _prepared(device: AllocatedDevice, cdi_id: str | None = None) -> PreparedDevice:
+    return PreparedDevice(
+        request_names=(device.base_request,),
+        pool_name=device.pool,
+        device_name=device.device,
+        cdi_device_ids=() if cdi_id is None else (cdi_id,),
+        share_id=device.share_id,
+    )

@@ -1,0 +1,11 @@
+"""What is not netlink.
+
+netns               network namespaces
+sysfs               a link's hardware
+sysctl, proc_sys    the kernel's settings, and making them writable
+nftables            packet rules
+tun                 tap links
+syscalls            what Python does not offer of the kernel
+threads, closing    blocking work in a thread; `close` by `with`
+boot                which boot of the machine this is
+"""

@@ -1,0 +1,57 @@
+"""The kernel's settings under /proc/sys, as they are in one network namespace.
+
+Promise: a name is a path with slashes, so that a link's name may hold dots. It leads to nothing
+outside of /proc/sys.
+Limit: what `net/` leads to is decided by the calling thread's namespace when a file is opened; for
+another namespace call these inside `call_in`.
+"""
+
+import errno
+import os
+from pathlib import Path
+
+from netclaim.errors import HostError
+
+ROOT = "/proc/sys"
+
+
+class SysctlError(HostError):
+    """A setting cannot be read or written."""
+
+    def __init__(self, name: str, error: OSError) -> None:
+        super().__init__(f"sysctl {name}: {error.strerror}")
+        self.name = name
+        self.errno = error.errno
+
+
+def read_sysctl(name: str) -> str:
+    try:
+        return Path(_path(name)).read_text(errors="replace").strip()
+    except OSError as error:
+        raise SysctlError(name, error) from error
+
+
+def write_sysctl(name: str, value: str) -> None:
+    try:
+        fd = os.open(_path(name), os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.write(fd, value.encode())
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise SysctlError(name, error) from error
+
+
+def try_sysctl(name: str, value: str) -> bool:
+    """Change a setting that is only nice to have; returns whether that succeeded."""
+    try:
+        write_sysctl(name, value)
+    except SysctlError:
+        return False
+    return True
+
+
+def _path(name: str) -> str:
+    if ".." in name.split("/") or "\0" in name:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), name)
+    return f"{ROOT}/{name}"

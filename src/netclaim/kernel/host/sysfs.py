@@ -1,0 +1,141 @@
+"""A link's hardware according to sysfs, as a frozen value.
+
+Promise: this never fails; a file that is missing, unreadable or odd leaves its fact empty. Facts
+are only taken from an entry that has the link's own index: sysfs shows the namespace it was mounted
+in, where another link may have the same name.
+Limit: it reads files and blocks, about a dozen for a card and two for a virtual link.
+"""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+SYS: Final = Path("/sys")
+PCI_ADDRESS: Final = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+PCI_ROOT: Final = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
+SPEED_UNKNOWN: Final = 0xFFFF_FFFF  # some drivers print -1 as an unsigned number
+
+
+class SysfsFacts(msgspec.Struct, frozen=True):
+    """Facts of a link's device; None or empty if there is none, or sysfs does not say."""
+
+    virtual: bool = False
+    driver: str = ""
+    speed_mbps: int | None = None
+    numa_node: int | None = None
+    pci_address: str = ""
+    pcie_root: str = ""
+    pci_vendor: str = ""
+    pci_device: str = ""
+    sriov_total_vfs: int = 0
+    sriov_num_vfs: int = 0
+    is_vf: bool = False
+    pf_name: str = ""
+    rdma_devices: tuple[str, ...] = ()
+
+
+def read_facts(name: str, index: int, root: Path = SYS) -> SysfsFacts:
+    """Read the facts of one link of the namespace that `root` was mounted in."""
+    entry = root / "class" / "net" / name
+    if _number(entry / "ifindex") != index:
+        return SysfsFacts()
+    device = _resolved(entry / "device")
+    if device is None:
+        return SysfsFacts(
+            virtual=_is_virtual(entry),
+            speed_mbps=_speed(entry),
+            rdma_devices=_rdma_over(name, root),
+        )
+    function = _pci_function(device)
+    facts = SysfsFacts(
+        driver=_name_behind(device / "driver"),
+        speed_mbps=_speed(entry),
+        rdma_devices=_children(device / "infiniband") or _rdma_over(name, root),
+    )
+    return facts if function is None else _with_pci(facts, function)
+
+
+def vf_count(name: str, root: Path = SYS) -> int:
+    """Count the virtual functions of a card that are in use; 0 for anything else."""
+    return _at_least_0(root / "class" / "net" / name / "device" / "sriov_numvfs") or 0
+
+
+def _with_pci(facts: SysfsFacts, function: Path) -> SysfsFacts:
+    physical = _resolved(function / "physfn")
+    return msgspec.structs.replace(
+        facts,
+        numa_node=_at_least_0(function / "numa_node"),
+        pci_address=function.name,
+        pcie_root=next((part for part in function.parts if PCI_ROOT.fullmatch(part)), ""),
+        pci_vendor=_text(function / "vendor"),
+        pci_device=_text(function / "device"),
+        sriov_total_vfs=_at_least_0(function / "sriov_totalvfs") or 0,
+        sriov_num_vfs=_at_least_0(function / "sriov_numvfs") or 0,
+        is_vf=physical is not None,
+        pf_name=next(iter(_children(physical / "net")), "") if physical else "",
+    )
+
+
+def _pci_function(device: Path) -> Path | None:
+    """Find the PCI function: the device itself, or its parent (for a virtio device)."""
+    for path in (device, *device.parents):
+        if PCI_ADDRESS.fullmatch(path.name):
+            return path
+    return None
+
+
+def _rdma_over(name: str, root: Path) -> tuple[str, ...]:
+    """Find RDMA devices by the link that their ports use, as those made in software do."""
+    pattern = "*/ports/*/gid_attrs/ndevs/0"
+    found = (root / "class" / "infiniband").glob(pattern)
+    return tuple(sorted({path.parents[4].name for path in found if _text(path) == name}))
+
+
+def _is_virtual(entry: Path) -> bool:
+    target = _resolved(entry)
+    return target is not None and target.parts[-3:-1] == ("virtual", "net")
+
+
+def _speed(entry: Path) -> int | None:
+    speed = _number(entry / "speed")  # a link that is down answers EINVAL
+    return speed if speed is not None and 0 < speed < SPEED_UNKNOWN else None
+
+
+def _at_least_0(path: Path) -> int | None:
+    value = _number(path)
+    return value if value is not None and value >= 0 else None
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(_text(path))
+    except ValueError:
+        return None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii", errors="replace").strip()
+    except (OSError, ValueError):  # ValueError: a name with a NUL in it
+        return ""
+
+
+def _name_behind(link: Path) -> str:
+    target = _resolved(link)
+    return target.name if target is not None else ""
+
+
+def _resolved(link: Path) -> Path | None:
+    try:
+        return link.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):  # RuntimeError: links that lead in a circle
+        return None
+
+
+def _children(directory: Path) -> tuple[str, ...]:
+    try:
+        return tuple(sorted(path.name for path in directory.iterdir()))
+    except OSError:
+        return ()

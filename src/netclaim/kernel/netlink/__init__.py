@@ -1,0 +1,1 @@
+"""Netlink: bytes, a client of rtnetlink, and the kernel's numbers."""

@@ -1,0 +1,9 @@
+"""What became of the pods of a trial, and how it is shown.
+
+outcome       each pod: running, or why not
+expected      which pods the manifests are going to have
+interfaces    what a pod got through its claims
+duplicates    the same address twice on a network
+multus        what a pod asks of Multus, which nobody answers here
+show          all of it as text
+"""

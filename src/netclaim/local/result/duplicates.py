@@ -1,0 +1,124 @@
+"""Pods that have the same address on one network: an error that no single node can see. No I/O.
+
+Promise: each address that several pods on one segment have is reported for all of them. Limit: only
+plugins that put a pod on the segment of its link count; a bridge on the node belongs to the node.
+"""
+
+import ipaddress
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from netclaim.cni.conflist import PluginConf
+from netclaim.errors import NetclaimError
+from netclaim.local.api.store import Store
+from netclaim.local.result.interfaces import Interface
+from netclaim.local.result.outcome import PodOutcome
+from netclaim.local.topology import Topology
+from netclaim.model.claim import parse_claim
+from netclaim.network.devices.device import device_name
+from netclaim.network.links.discover import GENERIC
+from netclaim.network.request.parameters import read_claim
+from netclaim.schema.kinds import CLAIM
+
+ON_SEGMENT: Final = ("macvlan", "ipvlan", "vlan", "host-device")
+HOST_LOCAL: Final = "host-local"
+PER_NODE: Final = (
+    "host-local knows only the addresses of its own node; give each node a range of its own, with a"
+    " class for each (docs/tenant-network.md), or use an IPAM plugin for the whole cluster"
+)
+ON_ONE_NODE: Final = "give each network on this link a range of its own"
+
+
+class _Use(NamedTuple):
+    """An address on a segment, and the pod that has it."""
+
+    segment: str
+    address: str
+    pod: PodOutcome
+    ipam: str
+
+
+def with_duplicates(
+    found: Sequence[PodOutcome], store: Store, topology: Topology, drivers: Collection[str]
+) -> tuple[PodOutcome, ...]:
+    """Return the outcomes, with an error for pods whose address another pod has too."""
+    users: dict[tuple[str, str], list[_Use]] = {}
+    for pod in found:
+        if pod.state == "ready":
+            for use in _uses(pod, store, topology, drivers):
+                users.setdefault((use.segment, use.address), []).append(use)
+    reasons = {
+        use.pod.uid: _reason(uses)
+        for uses in users.values()
+        if len({use.pod.uid for use in uses}) > 1
+        for use in uses
+    }
+    return tuple(
+        replace(pod, state="stopped", stage="address", reason=reasons[pod.uid])
+        if pod.uid in reasons
+        else pod
+        for pod in found
+    )
+
+
+def _reason(uses: Sequence[_Use]) -> str:
+    pods = {use.pod.uid: use.pod for use in uses}.values()
+    named = ", ".join(f"{pod.namespace}/{pod.name} ({pod.node})" for pod in pods)
+    across = len({pod.node for pod in pods}) > 1
+    told = f"{uses[0].address} on {uses[0].segment} is used by {named}"
+    if across and all(use.ipam == HOST_LOCAL for use in uses):
+        return f"{told}; {PER_NODE}"
+    return told if across else f"{told}; {ON_ONE_NODE}"
+
+
+def _uses(
+    pod: PodOutcome, store: Store, topology: Topology, drivers: Collection[str]
+) -> Iterator[_Use]:
+    for interface in pod.interfaces:
+        plugin = _plugin(pod, interface, store, drivers)
+        if plugin is None or plugin.type not in ON_SEGMENT:
+            continue
+        network = _network(topology, pod.node, interface.device, plugin)
+        if not network:
+            continue
+        tag = plugin.config.get("vlanId", 0) if plugin.type == "vlan" else 0
+        segment = f"network {network}, VLAN {tag}" if tag else f"network {network}"
+        for ip in interface.ips:
+            yield _Use(segment, str(ipaddress.ip_interface(ip).ip), pod, plugin.ipam_type)
+
+
+def _plugin(
+    pod: PodOutcome, interface: Interface, store: Store, drivers: Collection[str]
+) -> PluginConf | None:
+    """Return the plugin that made an interface; None if the claim does not say any more."""
+    claim = store.get(CLAIM, interface.claim, pod.namespace)
+    if claim is None:
+        return None
+    for driver in drivers:
+        try:
+            requests = read_claim(parse_claim(claim).of_driver(driver))
+        except NetclaimError:
+            continue
+        for request in requests:
+            if request.device.device == interface.device and request.ifname == interface.name:
+                return request.network.plugins[0]
+    return None
+
+
+def _network(topology: Topology, node: str, device: str, plugin: PluginConf) -> str:
+    """Return the topology's network that a device is on; empty if it was made later.
+
+    The device that stands for no link is where the plugin's master is: on the primary network,
+    which has the default route, if none is named.
+    """
+    if device == GENERIC:
+        master = str(plugin.config.get("master") or "")
+        if not master:
+            return topology.networks[0].name
+        device = device_name(master)
+    for network in topology.networks:
+        for link in network.links:
+            if link.node == node and device_name(link.name) == device:
+                return network.name
+    return ""

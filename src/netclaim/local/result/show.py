@@ -1,0 +1,158 @@
+"""The outcome of a trial, for people and for programs.
+
+Promise: equal failures of the pods of one owner are one line; both forms have the same content.
+Only the screen is written to.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from netclaim.local.result.outcome import PodOutcome
+from netclaim.screen import Screen
+from netclaim.screen.words import counted
+
+STAGES: Final = {
+    "claim": "the claim could not be created",
+    "schedule": "no node fits",
+    "prepare": "the driver could not prepare the claim",
+    "attach": "the interface could not be attached",
+    "report": "the interface was not reported",
+    "order": "not created",
+    "network": "a network was not attached",
+    "address": "the address is not unique",
+    "": "still starting",
+}
+EXPLAIN: Final = (
+    "to see why for each device, run this again with --keep: it shows the `netclaim explain`"
+    " command to run"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of the pods, in the time that they had."""
+
+    pods: tuple[PodOutcome, ...]
+    uncreated: int = 0  # pods that were not created by then
+    timeout_s: float = 60.0
+
+    @property
+    def is_well(self) -> bool:
+        """Whether all pods got what they claim."""
+        return not self.uncreated and all(pod.state == "ready" for pod in self.pods)
+
+    @property
+    def starting(self) -> int:
+        """The number of pods that were still starting."""
+        return self.uncreated + sum(pod.state == "starting" for pod in self.pods)
+
+    @property
+    def count(self) -> int:
+        """The number of pods, including those that are yet to be created."""
+        return len(self.pods) + self.uncreated
+
+
+def unschedulable(result: Result) -> PodOutcome | None:
+    """Return the first pod without a node, if there is one."""
+    return next((pod for pod in result.pods if pod.stage == "schedule"), None)
+
+
+def show_result(result: Result, screen: Screen, *, keep: bool = False) -> None:
+    """Show the pods with their interfaces, then what stopped those that have none."""
+    screen.table(
+        ("NAMESPACE", "POD", "NODE", "STATUS", "INTERFACES"),
+        [
+            (pod.namespace, pod.name, pod.node or "-", _status(pod), _interfaces(pod))
+            for pod in result.pods
+        ],
+    )
+    for group in _groups(result.pods):
+        first = group[0]
+        why = f": {first.reason}" if first.reason else ""
+        screen.line(f"{_who(group)}: {STAGES[first.stage]}{why}", good=False)
+    if not keep and unschedulable(result) is not None:
+        screen.line(EXPLAIN)
+    if result.starting:
+        verb = "was" if result.starting == 1 else "were"
+        pods = f"{counted(result.starting, 'pod')} {verb}"
+        screen.line(f"{pods} still starting after {result.timeout_s:g} s (--timeout)", good=False)
+    screen.line(_summary(result), good=result.is_well)
+
+
+def as_json(result: Result) -> str:
+    """Return the same as JSON."""
+    ready = sum(pod.state == "ready" for pod in result.pods)
+    summary = {
+        "pods": result.count,
+        "ready": ready,
+        "starting": result.starting,
+        "stopped": result.count - ready - result.starting,
+        "interfaces": sum(len(pod.interfaces) for pod in result.pods),
+    }
+    listed = {"pods": [_as_object(pod) for pod in result.pods], "summary": summary}
+    return msgspec.json.format(msgspec.json.encode(listed), indent=2).decode()
+
+
+def _as_object(pod: PodOutcome) -> dict[str, Any]:
+    return {
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "owner": pod.owner,
+        "node": pod.node,
+        "ready": pod.state == "ready",
+        "state": pod.state,
+        "interfaces": [msgspec.to_builtins(one) for one in pod.interfaces],
+        "stage": pod.stage,
+        "reason": pod.reason,
+    }
+
+
+def _groups(found: Sequence[PodOutcome]) -> list[list[PodOutcome]]:
+    """Group the pods that did not get what they claim by equal failures."""
+    groups: dict[tuple[str, ...], list[PodOutcome]] = {}
+    for pod in found:
+        if pod.state != "ready":
+            groups.setdefault(_failure(pod), []).append(pod)
+    return list(groups.values())
+
+
+def _failure(pod: PodOutcome) -> tuple[str, ...]:
+    """Return what is equal for pods that fail in the same way."""
+    if pod.stage == "address":  # it names all pods that have the address
+        return (pod.stage, pod.reason)
+    owner = pod.owner or pod.name
+    own_names = re.compile(rf"\b{re.escape(pod.name)}(?:-[a-z0-9-]+)?\b")  # and its claims' names
+    return (pod.namespace, owner, pod.stage, own_names.sub("", pod.reason))
+
+
+def _who(group: Sequence[PodOutcome]) -> str:
+    first = group[0]
+    if len(group) == 1:
+        return f"{first.namespace}/{first.name}"
+    if len({(pod.namespace, pod.owner) for pod in group}) == 1 and first.owner:
+        return f"{len(group)} pods of {first.owner} in namespace {first.namespace}"
+    return f"{len(group)} pods"
+
+
+def _summary(result: Result) -> str:
+    failed = result.count - sum(pod.state == "ready" for pod in result.pods)
+    if failed:
+        what = "what it claims" if failed == 1 else "what they claim"
+        return f"{failed} of {counted(result.count, 'pod')} did not get {what}"
+    interfaces = sum(len(pod.interfaces) for pod in result.pods)
+    return f"{counted(result.count, 'pod')} ready, with {counted(interfaces, 'claimed interface')}"
+
+
+def _status(pod: PodOutcome) -> str:
+    if pod.state == "ready":
+        return "Ready"
+    return "Error" if pod.stage in ("address", "network") else "Pending"
+
+
+def _interfaces(pod: PodOutcome) -> str:
+    shown = [f"{one.name} {','.join(one.ips)}".strip() for one in pod.interfaces]
+    return "; ".join(shown) or "-"

@@ -1,0 +1,92 @@
+"""Check what a network's configuration says before it is used for the first time.
+
+Promise: what a plugin that runs in process would refuse at ADD, whatever is on the node, is refused
+here with the path of the key, and so is a key that no plugin reads. Of a program, only what CNI
+defines is checked. Limit: no I/O. `prepare` and `netclaim check` ask; ADD and DEL of what was
+prepared do not, so that a stricter driver lets go of what an older one made.
+"""
+
+import ipaddress
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from netclaim.cni import NetworkList, PluginConf
+from netclaim.errors import RequestError
+from netclaim.manifests.near import did_you_mean
+from netclaim.network.request.parameters import FAULTS_MAX, InterfaceRequest
+from netclaim.network.request.wishes import with_wishes
+from netclaim.paths import Path
+from netclaim.plugins import PLUGIN_TYPES
+from netclaim.plugins.engine.errors import ConfError
+from netclaim.plugins.engine.plugin import Asked
+from netclaim.plugins.host_local.conf import address_faults
+from netclaim.plugins.registry import ALIKE_TYPES, IPAM_CLASSES, PLUGIN_CLASSES
+from netclaim.plugins.strict import strict_faults
+
+HOST_LOCAL: Final = "host-local"  # it decides which addresses can be wished for
+
+
+def config_faults(
+    request: InterfaceRequest, in_process: Collection[str] = PLUGIN_TYPES
+) -> list[RequestError]:
+    """List what is wrong with a request's network and wishes; `in_process` are no programs."""
+    faults: list[RequestError] = []
+    network = request.network
+    for index, plugin in enumerate(network.plugins):
+        if len(faults) >= FAULTS_MAX:
+            break
+        asked = Asked(network.version, first=index == 0, ifname=request.ifname)
+        path = request.plugin_paths[index]
+        config = plugin.config
+        faults += strict_faults(config, path, asked=asked, in_process=in_process)
+        kind = PLUGIN_CLASSES.get(plugin.type)
+        for key in kind.other_link_keys if kind else ():
+            if config.get(key):
+                message = "leave it out: the allocated link is used"
+                faults.append(RequestError(message, path=(*path, key)))
+    if not faults:
+        faults += _wish_faults(request, in_process)
+    return faults[:FAULTS_MAX]
+
+
+def misspelt_types(request: InterfaceRequest) -> Iterator[tuple[Path, str]]:
+    """Yield the plugin types that nearly are ones that we have, and a guess at what was meant."""
+    for plugin, path in zip(request.network.plugins, request.plugin_paths, strict=True):
+        if hint := guessed_type(plugin.type):
+            yield (*path, "type"), f'unknown plugin type "{plugin.type}"{hint}'
+        if plugin.ipam_type and (hint := guessed_type(plugin.ipam_type, ipam=True)):
+            message = f'unknown plugin type "{plugin.ipam_type}"{hint}'
+            yield (*path, "ipam", "type"), message
+
+
+def guessed_type(name: str, *, ipam: bool = False) -> str:
+    """Return what a type that we do not have was meant for, as the end of a sentence."""
+    known = IPAM_CLASSES if ipam else PLUGIN_CLASSES
+    return "" if name in PLUGIN_TYPES else did_you_mean(name, known, cutoff=ALIKE_TYPES)
+
+
+def _wish_faults(request: InterfaceRequest, in_process: Collection[str]) -> Iterator[RequestError]:
+    try:
+        network = with_wishes(request.network, request.wishes, request.wish_paths)
+    except RequestError as error:
+        yield error
+        return
+    for plugin in network.plugins if request.wishes.ips else ():
+        if plugin.ipam_type == HOST_LOCAL and {plugin.type, HOST_LOCAL} <= {*in_process}:
+            yield from _outside(request, network, plugin)
+            return
+
+
+def _outside(
+    request: InterfaceRequest, network: NetworkList, plugin: PluginConf
+) -> Iterator[RequestError]:
+    """Yield the addresses wished for that are not in the ranges."""
+    path = request.wish_paths.get("ips", ("ips",))
+    wished = [str(ipaddress.ip_interface(ip).ip) for ip in request.wishes.ips]
+    try:
+        config = {**plugin.config, "name": network.name}
+        for address, message in address_faults(config, network.version):
+            at = (wished.index(str(address)),) if str(address) in wished else ()
+            yield RequestError(message, path=(*path, *at))
+    except ConfError as error:
+        yield RequestError(str(error), path=path)

@@ -1,0 +1,131 @@
+"""Discover: the node's links as devices, again whenever they change.
+
+Promise: a burst of changes is one list; a change that nobody could see in the published devices is
+none. A link that a pod has taken stays a device as it was. Limit: what the kernel does not announce
+(routes, a card's VFs) is seen with the next change, or within a minute.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
+from typing import Final, Protocol
+
+import msgspec
+
+from netclaim.kernel import Link, SysfsFacts
+from netclaim.model import Device
+from netclaim.network.devices.device import device_of
+from netclaim.network.links.choice import LinkChoice
+from netclaim.network.links.node_links import Snapshot
+from netclaim.network.links.offer import LinkOffer
+
+QUIET_S: Final = 0.05  # making a link and setting it up takes several announcements, 1 ms apart
+GATHER_MAX_S: Final = 0.6  # a node that starts pods is never quiet; changes are due in a second
+AFRESH_S: Final = 60.0  # look again without an announcement
+
+GENERIC: Final = "cni"  # the name that the first drivers published and their users' claims expect
+
+
+class Links(Protocol):
+    """Where to see the node's links."""
+
+    async def snapshot(self) -> Snapshot:
+        """All of them, as they are now."""
+        ...
+
+
+async def follow(
+    announced: AsyncIterator[object],
+    list_now: Callable[[], Awaitable[tuple[Device, ...]]],
+    nudged: asyncio.Event | None = None,
+) -> AsyncGenerator[tuple[Device, ...], None]:
+    """Yield the devices after each burst of announcements, if they are others than before.
+
+    `nudged` is set when what is to be offered has changed, so that it is listed at once.
+    """
+    last: tuple[Device, ...] | None = None
+    async for _ in changes(announced, nudged or asyncio.Event()):
+        devices = await list_now()
+        if devices != last:
+            yield devices
+            last = devices
+
+
+async def changes(announced: AsyncIterator[object], nudged: asyncio.Event) -> AsyncIterator[None]:
+    """Yield once for each burst of announcements and each nudge, and now and then without one."""
+    while True:
+        try:
+            async with asyncio.timeout(AFRESH_S):
+                await _first(announced, nudged)
+            async with asyncio.timeout(GATHER_MAX_S):
+                await _until_quiet(announced)
+        except TimeoutError:
+            pass
+        nudged.clear()
+        yield
+
+
+async def _first(announced: AsyncIterator[object], nudged: asyncio.Event) -> None:
+    """Wait for an announcement or a nudge. Losing one is no harm: a list follows in any case."""
+    waiting = [asyncio.ensure_future(anext(announced)), asyncio.ensure_future(nudged.wait())]
+    try:
+        done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waiting:
+            each.cancel()
+        await asyncio.wait(waiting)
+    for each in done:
+        each.result()
+
+
+async def _until_quiet(announced: AsyncIterator[object]) -> None:
+    while True:
+        try:
+            async with asyncio.timeout(QUIET_S):
+                await anext(announced)
+        except TimeoutError:
+            return
+
+
+def _as_they_are(offered: Iterable[tuple[Link, Device]]) -> Iterable[Device]:
+    return (device for _, device in offered)
+
+
+async def list_devices(
+    links: Links,
+    lent: Callable[[], tuple[Device, ...]],
+    choice: LinkChoice,
+    offer: LinkOffer,
+    *,
+    generic: bool,
+    judged: Callable[[Iterable[tuple[Link, Device]]], Iterable[Device]] = _as_they_are,
+) -> tuple[Device, ...]:
+    """List everything there is to publish, in the order in which to offer it.
+
+    The scheduler takes the first device that fits. The generic one comes first, so that a claim
+    that asks for no particular link does not take one away from those that do. `judged` adds what
+    is wrong with a link.
+    """
+    snapshot = await links.snapshot()
+    chosen = await choice.chosen(snapshot)
+    choice.log_hidden(snapshot, (link for link, _ in chosen))
+    first = (generic_device(),) if generic else ()
+    there = judged(chosen)
+    devices: dict[str, Device] = {}
+    for device in (*there, *choice.filtered(lent())):
+        devices.setdefault(device.name, device)
+    found: dict[str, Device] = {}
+    for device in (*first, *offer.expanded(devices.values())):
+        found.setdefault(device.name, device)
+    return tuple(found.values())
+
+
+def generic_device() -> Device:
+    """The device that is no particular link: as many claims as like may have it.
+
+    It has every attribute that all links have, with values that no link has: a selector that reads
+    an attribute which a device lacks fails the whole allocation.
+    """
+    nothing = Link(index=0, name=GENERIC, arphrd=0, flags=0)
+    device = device_of(nothing, (), SysfsFacts(virtual=True), default_route=False)
+    attributes = {**device.attributes, "ifName": "", "kind": "generic"}
+    return msgspec.structs.replace(device, attributes=attributes, allow_multiple_allocations=True)

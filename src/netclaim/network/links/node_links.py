@@ -1,0 +1,207 @@
+"""The node's links as they are now: which there are, which are offered, what each one is.
+
+Promise: one snapshot is read in one go and does not change; it is never older than the question.
+Limit: looks at the namespace of the calling thread, which must be the node's.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from netclaim.kernel import (
+    Address,
+    Link,
+    Rtnl,
+    find_link,
+    list_addresses,
+    list_links,
+    list_routes,
+    open_netns,
+    read_facts,
+)
+from netclaim.kernel.host.sysfs import vf_count
+from netclaim.kernel.netlink import uapi
+from netclaim.kernel.requests.ip import Network
+from netclaim.kernel.requests.links import set_link
+from netclaim.model import Device
+from netclaim.model.node import NodeFacts
+from netclaim.network.devices.device import device_of
+from netclaim.network.links.last_speeds import LastSpeeds
+from netclaim.network.links.made_bridges import MadeBridges
+from netclaim.network.links.node_dependencies import carriers, node_networks, node_peers, used
+from netclaim.network.links.pod_namespaces import PodNamespaces
+from netclaim.network.links.withhold import NodeView, withheld, withheld_by_name
+
+BESIDE: Final = frozenset({"macvlan", "macvtap", "ipvlan", "ipvtap"})  # on the same segment
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What the kernel said at one moment."""
+
+    links: tuple[Link, ...]
+    addresses: tuple[Address, ...]
+    uplinks: tuple[int, ...]  # indices of the links that a default route leads over, best first
+    withheld: Mapping[int, str]  # index and reason of those that are not offered
+    carriers: Mapping[int, str]  # index and reason of those that the node depends on
+    node_networks: tuple[Network, ...] = ()  # where the node lives, on the links that carry it
+    node_peers: frozenset[str] = frozenset()  # addresses of whom the node talks to there
+    used: Mapping[int, str] = field(default_factory=dict)  # index and reason: the node uses them
+    with_vfs: frozenset[int] = frozenset()  # indices of cards whose functions are in use
+    by_name: frozenset[int] = frozenset()  # of `withheld`, those for which a name is the reason
+    speeds: LastSpeeds = field(default_factory=LastSpeeds, compare=False)
+
+    @property
+    def offered(self) -> tuple[Link, ...]:
+        """The links that pods may have, in the order of their indices."""
+        there = sorted(self.links, key=lambda link: link.index)
+        return tuple(link for link in there if link.index not in self.withheld)
+
+    @property
+    def named(self) -> tuple[Link, ...]:
+        """The links that are withheld for their name alone."""
+        return tuple(link for link in self.links if link.index in self.by_name)
+
+    @property
+    def default(self) -> Link | None:
+        """The link that the node's default route leads over, the first where there are several."""
+        return next((link for link in self.links if link.index in self.uplinks[:1]), None)
+
+    def addresses_of(self, link: Link) -> frozenset[str]:
+        """The addresses that the node has where a link leads: on it, beside it or above it."""
+        there = {link.index, link.master_index} | {
+            each.index
+            for each in self.links
+            if each.parent_index == link.index and each.parent_nsid is None and each.kind in BESIDE
+        }
+        return frozenset(each.ip for each in self.addresses if each.index in there)
+
+    async def describe(self, links: Iterable[Link]) -> tuple[Device, ...]:
+        """Links as devices. Sysfs is read in a thread: a card's files can take milliseconds."""
+        return await asyncio.to_thread(lambda: tuple(map(self._describe, links)))
+
+    def _describe(self, link: Link) -> Device:
+        facts = self.speeds.filled_in(link, read_facts(link.name, link.index))
+        uplink = link.index in self.uplinks
+        return device_of(link, self.addresses, facts, default_route=uplink)
+
+
+NOTHING_SEEN: Final = Snapshot((), (), (), {}, {})
+"""For whoever does not depend on what there is."""
+
+
+async def _with_vfs(links: Iterable[Link]) -> frozenset[int]:
+    """The cards with virtual functions. In a thread: a card that is being reset answers late."""
+    cards = [link for link in links if not link.kind and not link.loopback]
+    if not cards:
+        return frozenset()
+    counts = await asyncio.to_thread(lambda: [vf_count(link.name) for link in cards])
+    return frozenset(link.index for link, count in zip(cards, counts, strict=True) if count)
+
+
+class NodeLinks:
+    """The links of the node, and those of a pod, as the kernel lists them."""
+
+    def __init__(
+        self,
+        pods: PodNamespaces,
+        pod_networks: Callable[[], tuple[Network, ...]],
+        made: MadeBridges,
+        *,
+        trust_alias: bool = False,
+    ) -> None:
+        """Look, and with `trust_alias` find a link that came home by itself by its alias.
+
+        A pod can write any alias, so that is for a host-device that remembers in no other way.
+        """
+        self._pods = pods
+        self._trust_alias = trust_alias
+        self._pod_networks = pod_networks
+        self._made = made
+        self._node = NodeFacts()
+        self._speeds = LastSpeeds()
+        self._looking = asyncio.Lock()
+        self._asked = 0  # how often
+        self._covered = 0  # how many of these had asked when the last look began
+        self._last = NOTHING_SEEN
+
+    def learn_node(self, node: NodeFacts) -> None:
+        """Replace what is known of the node's addresses."""
+        self._node = node
+
+    async def snapshot(self) -> Snapshot:
+        """Look at all links of the node.
+
+        Those who ask while somebody looks share the next look: a burst of pods costs two or three,
+        where each takes 15 ms of processor time on a node with 110 links and 500 routes.
+        """
+        self._asked += 1
+        mine = self._asked
+        async with self._looking:
+            if mine > self._covered:
+                await asyncio.sleep(0)  # for those who are about to ask
+                covered = self._asked
+                self._last = await self._look()
+                self._covered = covered
+            return self._last
+
+    async def _look(self) -> Snapshot:
+        with Rtnl.open() as rtnl:
+            links = await list_links(rtnl)
+            addresses = await list_addresses(rtnl)
+            routes = await list_routes(rtnl, uapi.RT_TABLE_UNSPEC)
+            # After the list: the kernel gives namespaces their numbers when it describes a link.
+            pods = await self._pods.numbers(rtnl)
+        carrying = carriers(links, addresses, routes, self._node)
+        view = NodeView(pods, self._pod_networks(), self._made.names())
+        return Snapshot(
+            links=links,
+            addresses=addresses,
+            uplinks=tuple(
+                route.index
+                for route in routes
+                if route.default and route.index and route.table == uapi.RT_TABLE_MAIN
+            ),
+            withheld=withheld(links, addresses, view),
+            by_name=withheld_by_name(links, addresses, view),
+            carriers=carrying,
+            node_networks=node_networks(carrying, addresses, routes, self._node),
+            node_peers=node_peers(carrying, routes, self._node),
+            used=used(addresses, routes),
+            with_vfs=await _with_vfs(links),
+            speeds=self._speeds,
+        )
+
+    async def has(self, name: str) -> bool:
+        """Whether the node has a link of this name."""
+        with Rtnl.open() as rtnl:
+            return await find_link(rtnl, name) is not None
+
+    async def restore(self, name: str, *, up: bool) -> None:
+        """Make a link that came home from a pod what it was: its name, and whether it was up.
+
+        Our own plugin has done both. Another brings it back under its name, but switched off; and
+        where the namespace ended first, the kernel returns hardware under the name it had in the
+        pod, with the old one in the alias. May be repeated.
+        """
+        with Rtnl.open() as rtnl:
+            links = await list_links(rtnl)
+            link = next((link for link in links if link.name == name), None)
+            if link is None and self._trust_alias:
+                link = next((link for link in links if link.alias == name), None)
+                if link is not None:
+                    # Older kernels rename a link only while it is off.
+                    off, rename = set_link(link.index, up=False), set_link(link.index, name=name)
+                    await rtnl.batch([off, rename, set_link(link.index, alias="", up=up)])
+            elif link is not None and up and not link.up:
+                await rtnl.call(set_link(link.index, up=True))
+
+    async def pod_has(self, netns: str, name: str, mac: str = "") -> bool:
+        """Whether a pod has a link of this name, or with this address if the pod renamed it."""
+        with open_netns(netns) as opened, Rtnl.open(opened) as rtnl:
+            if await find_link(rtnl, name) is not None:
+                return True
+            if not mac:
+                return False
+            return any(link.mac == mac.lower() for link in await list_links(rtnl))

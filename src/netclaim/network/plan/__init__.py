@@ -1,0 +1,7 @@
+"""Plan: what a device of a claim becomes, decided in prepare and judged again before ADD.
+
+planner         makes a plan, or says what speaks against it
+interface_plan  the plan of one interface, as the journal keeps it
+guard           whether the policy of this node allows a request or a plan
+programs        whether a network's programs are installed and ready
+"""

@@ -1,0 +1,192 @@
+"""Guard: bring together who asks, on which link, and what the policy says of it.
+
+Promise: what is refused here was not begun. Prepare asks before a plan is made, attach once more
+before it is carried out, however young the plan is: a link may have become the node's own way out
+since, or have got an address. No I/O; it is given what there is to know.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from netclaim.errors import RequestError
+from netclaim.kernel import Link
+from netclaim.model import AllocatedDevice, Claim, Plan
+from netclaim.network.devices.shares import how_alone
+from netclaim.network.errors import PlanRefusedError, PolicyError
+from netclaim.network.judge.network import judge
+from netclaim.network.judge.request import permit, wish_faults
+from netclaim.network.links.discover import GENERIC
+from netclaim.network.links.node_links import Snapshot
+from netclaim.network.plan.interface_plan import InterfacePlan
+from netclaim.network.policy.standing import Standing
+from netclaim.network.policy.table import LABEL, LEVELS, Level
+from netclaim.network.request.link_keys import linked_names, takes_link
+from netclaim.network.request.parameters import InterfaceRequest
+from netclaim.network.settings import LinkSettings, LiveSettings
+from netclaim.paths import Key, Path
+
+
+def level_named(name: str, *, path: Path = ()) -> Level:
+    """Return the level of this name; PolicyError says which there are."""
+    if name not in LEVELS:
+        known = ", ".join(LEVELS)
+        message = f"{name!r} is not a policy level; ask a cluster admin to choose one of {known}"
+        raise PolicyError(message, path=path)
+    return LEVELS[name]
+
+
+class Guard:
+    """The policy of this node, for claims and plans."""
+
+    def __init__(self, settings: LiveSettings) -> None:
+        self._live = settings
+
+    @property
+    def _settings(self) -> LinkSettings:
+        return self._live.now
+
+    def level_of(self, claim: Claim) -> Level:
+        """Return the level of a claim's namespace, by its label or by default."""
+        label = claim.namespace_labels.get(LABEL)
+        chosen = self._settings.policy
+        if label is not None:
+            where = (f"Namespace({claim.namespace})", "metadata", "labels", Key(LABEL))
+            chosen = level_named(label, path=where)
+        return min(chosen, self._settings.policy_ceiling)
+
+    def unnameable(self, snapshot: Snapshot) -> Mapping[int, str]:
+        """The links that a claim of the generic device may not name: index, and the reason.
+
+        Those that are not offered, and those of which the scheduler counts who has what. What is
+        left is the node's own.
+        """
+        reasons = dict(snapshot.withheld)
+        for link in snapshot.offered:
+            if link.index not in snapshot.carriers:
+                reasons[link.index] = "claims share it by allocation, so select it in the request"
+        return reasons
+
+    def check(
+        self,
+        claim: Claim,
+        request: InterfaceRequest,
+        used: Collection[Link],
+        snapshot: Snapshot,
+        *,
+        found: Sequence[RequestError] = (),
+    ) -> None:
+        """Raise unless the claim may have its network on the links that it uses.
+
+        `found` are mistakes that are known already, to be raised with what is refused.
+        """
+        if not request.namespaces.selects(claim.namespace_labels):
+            raise _not_for(claim, request)
+        level = self.level_of(claim)
+        for link in used or (None,):
+            standing = self._standing(level, claim.namespace, request.device, link, snapshot)
+            permit(request, standing, found=found)
+
+    def looks_at_node(self, interface: InterfacePlan) -> bool:
+        """Whether it depends on the node as it is now if a plan may be carried out.
+
+        What a tenant wrote always does, if it is about a link. An admin's word does where it takes
+        the link away.
+        """
+        try:
+            network = interface.judged
+        except RequestError:  # it cannot even be read: `check_plan` says why
+            return False
+        if interface.trusted and not interface.asked:
+            return takes_link(network)
+        return bool(interface.link or linked_names(network))
+
+    def check_plan(self, plan: Plan, interface: InterfacePlan, snapshot: Snapshot) -> None:
+        """Raise unless a plan is one that would be made today."""
+        try:
+            network = interface.network
+        except RequestError as error:
+            raise PlanRefusedError(str(error)) from error
+        names = linked_names(network) or {interface.link}
+        used = [link for link in snapshot.links if link.name in names]
+        level = self._level_of(interface)
+        for link in used or (None,):
+            standing = self._standing(level, plan.claim.namespace, plan.device, link, snapshot)
+            asked: dict[str, Path] = {key: (key,) for key in interface.asked}
+            wishes = wish_faults(interface.wishes, asked, standing, vouched=interface.vouched)
+            if faults := [*_faults(interface, standing), *wishes]:
+                raise PlanRefusedError("; ".join(map(str, faults)))
+
+    def _level_of(self, interface: InterfacePlan) -> Level:
+        """Return the level that a plan was made for; an older driver did not know of any."""
+        made_for = self._settings.policy
+        if interface.level:
+            made_for = level_named(interface.level, path=("level",))
+        return min(made_for, self._settings.policy_ceiling)
+
+    def _standing(
+        self,
+        level: Level,
+        namespace: str,
+        device: AllocatedDevice,
+        link: Link | None,
+        snapshot: Snapshot,
+    ) -> Standing:
+        """Say where a claim stands on one of its links; None: it uses none of the node's."""
+        if link is None:
+            return Standing(
+                level,
+                namespace,
+                claim_plugins=self._settings.claim_plugins,
+                ceiling=self._settings.policy_ceiling,
+            )
+        shared = remedy = ""
+        if self._is_generic(device):
+            shared = f"the device {device.device!r} can be used by any number of claims"
+        elif remedy := how_alone(device, link.name):
+            shared = f"other claims may use the link {link.name!r} too"
+        elif above := _link_above(link, snapshot):
+            shared = f"the link {above!r} uses {link.name!r}"
+        elif reason := snapshot.used.get(link.index):
+            shared = f"the node uses the link {link.name!r}: {reason}"
+        elif link.index in snapshot.with_vfs:
+            shared = f"other claims may use the virtual functions of {link.name!r}"
+        carries = snapshot.carriers.get(link.index, "")
+        return Standing(
+            level,
+            namespace,
+            link=link.name,
+            shared=shared,
+            remedy=remedy,
+            carries=carries,
+            node_networks=snapshot.node_networks if carries else (),
+            node_addresses=snapshot.addresses_of(link),
+            node_peers=snapshot.node_peers if carries else frozenset(),
+            claim_plugins=self._settings.claim_plugins,
+            ceiling=self._settings.policy_ceiling,
+        )
+
+    def _is_generic(self, device: AllocatedDevice) -> bool:
+        return device.device == GENERIC and self._settings.generic_device
+
+
+def _not_for(claim: Claim, request: InterfaceRequest) -> RequestError:
+    """Refuse a class that is not for the claim's namespace."""
+    what, whose = "this DeviceClass", "the class's `namespaces`"
+    if name := request.pod_network:
+        what, whose = f"the network {name}", f"spec.namespaces of the PodNetwork {name}"
+    return PolicyError(
+        f"the namespace {claim.namespace} may not use {what}; ask a cluster admin to give it the "
+        f"labels that {whose} selects",
+        path=(f"Namespace({claim.namespace})", "metadata", "labels"),
+    )
+
+
+def _link_above(link: Link, snapshot: Snapshot) -> str:
+    """Name a link of the node that would be lost with this one; empty if there is none."""
+    here = (one for one in snapshot.links if one.parent_nsid is None and one.kind != "veth")
+    return next((one.name for one in here if one.parent_index == link.index), "")
+
+
+def _faults(interface: InterfacePlan, standing: Standing) -> list[RequestError]:
+    network = interface.judged
+    paths: tuple[Path, ...] = tuple(("config", "plugins", n) for n in range(len(network.plugins)))
+    return judge(network, paths, standing, ifname=interface.if_name, trusted=interface.trusted)

@@ -1,0 +1,85 @@
+"""What prepare hands to attach and detach about one interface: the content of `Plan.network`.
+
+Promise: reads back as it was written, after a restart, an upgrade or a reboot. What a user wrote
+and what the driver adds to it are kept apart, so that the first can be judged again; both are
+parsed once for each plan that is read. Limit: keys are only ever added to it, with a default;
+plans of an older driver are still in the journal.
+"""
+
+from functools import cached_property
+
+import msgspec
+
+from netclaim.cni import NetworkList, parse_network
+from netclaim.errors import HostError, RequestError
+from netclaim.model import JsonObject, Plan
+from netclaim.network.request.canonical import canonical
+from netclaim.network.request.wishes import Wishes, with_wishes
+
+
+class InterfacePlan(msgspec.Struct, frozen=True, dict=True, omit_defaults=True, rename="camel"):
+    """One interface to make: its name in the pod and the CNI configuration, nothing left open."""
+
+    if_name: str
+    config: JsonObject  # as it was judged
+    link: str = ""  # the allocated link; empty for the device that is no particular one
+    link_up: bool = False  # whether it was switched on, for when it comes home from a pod
+    level: str = ""  # of the claim's namespace; a plan of an older driver does not say
+    trusted: bool = False  # whether a class wrote the configuration
+    wishes: Wishes = Wishes()
+    asked: tuple[str, ...] = ()  # the wishes that are the claim's own
+    vouched: tuple[str, ...] = ()  # of these, the ones that the class allows
+    files: str = ""  # the directory for plugins that keep files; an older driver left that to them
+    alone: bool = False  # whether nobody else has anything of the link
+    bandwidth: int = 0  # bits per second that the interface may use, each way; 0: no limit
+    pod_network: str = ""  # that the claim's class was made for
+
+    @cached_property
+    def judged(self) -> NetworkList:
+        """The network that the policy judges, without anything that the driver adds.
+
+        RequestError where it is none that can be run.
+        """
+        return parse_network(canonical(self.config, path=("config",)))
+
+    @cached_property
+    def network(self) -> NetworkList:
+        """The network to run: the same with all that the driver adds, or the same error."""
+        return with_files(with_wishes(self.judged, self.wishes, {}), self.files)
+
+    @property
+    def network_to_undo(self) -> NetworkList:
+        """The network for DEL: what cannot be run was not, and still has to be let go."""
+        try:
+            return self.network
+        except RequestError:
+            return parse_network(self.config)
+
+    def to_json(self) -> JsonObject:
+        """Return what the journal keeps."""
+        kept: JsonObject = msgspec.to_builtins(self)
+        return kept
+
+
+def read_plan(plan: Plan) -> InterfacePlan:
+    """Read what the journal kept."""
+    try:
+        return msgspec.convert(plan.network, InterfacePlan)
+    except msgspec.ValidationError as error:
+        claim = plan.claim
+        raise HostError(
+            f"the plan of claim {claim.namespace}/{claim.name} was not made by this driver: {error}"
+        ) from error
+
+
+def with_files(network: NetworkList, files: str) -> NetworkList:
+    """Return a network whose plugins keep their files below `files`, unless it says where."""
+    if not files:
+        return network
+    for index, plugin in enumerate(network.plugins):
+        ipam = plugin.config.get("ipam", {})
+        if plugin.ipam_type == "host-local" and not ipam.get("dataDir"):
+            network = network.with_keys(index, {"ipam": {**ipam, "dataDir": f"{files}/leases"}})
+        if plugin.type == "tuning" and not plugin.config.get("dataDir"):
+            network = network.with_keys(index, {"dataDir": f"{files}/tuning"})
+    return network

@@ -1,0 +1,5 @@
+"""Policy: what a claim may have. `judge` applies it.
+
+table     which plugin types and keys a claim may use, at which level, as a table
+standing  what is known of a claim: its level, its link; what is said if it asks for more
+"""

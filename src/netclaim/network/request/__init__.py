@@ -1,0 +1,9 @@
+"""Request: what a claim asks of a device, in every dialect, read once.
+
+parameters, layers     a claim's parameters over its class's
+keys, entries          which keys there are, and where in a claim they stand
+canonical, dialect     one spelling; whether parameters are ours at all
+interface_request      what came of it, a value
+ifnames, several       names of interfaces; what cannot hold for several
+wishes, link_keys      what is asked beside a network; its link put into it
+"""

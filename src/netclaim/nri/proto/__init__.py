@@ -1,0 +1,1 @@
+"""NRI and ttrpc as generated modules, each beside its .proto (see scripts/gen_proto.py)."""

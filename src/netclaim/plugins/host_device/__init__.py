@@ -1,0 +1,7 @@
+"""host-device: a link of the host, lent to a container and returned as it was.
+
+host_device                the plugin
+device_lookup              which link is meant
+lent_links, lent_identity  what was lent, and knowing it again
+homecoming                 its return
+"""

@@ -1,0 +1,168 @@
+"""host-device: a link of the host, lent to a container.
+
+Configuration: `device`, `hwaddr`, `kernelpath` or `pciBusID`; the capability `deviceID`. A card
+that a program has (DPDK) is left alone; only its addresses are managed.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from netclaim.cni import DNS, Interface, Result
+from netclaim.errors import NetclaimError
+from netclaim.kernel import Link, Rtnl, find_link
+from netclaim.kernel.requests.links import set_link
+from netclaim.kernel.state.address_copies import take_addresses
+from netclaim.kernel.state.link_copies import take_settings
+from netclaim.plugins.engine.errors import PluginError
+from netclaim.plugins.engine.plugin import Invocation
+from netclaim.plugins.engine.pod import Pod, open_pod
+from netclaim.plugins.host_device.device_lookup import HostDeviceConf, find_target, read_target
+from netclaim.plugins.host_device.homecoming import bring_home
+from netclaim.plugins.host_device.lent_links import LentLink, LentLinks, device_of
+from netclaim.plugins.shared.checks import check_attachment
+from netclaim.plugins.shared.configure import configure
+from netclaim.plugins.shared.ipam import Ipam
+from netclaim.plugins.shared.main_plugin import MainPlugin
+from netclaim.plugins.shared.results import on_interface, one_link
+
+
+class HostDevice(MainPlugin):
+    confs = (HostDeviceConf,)
+    link_key = "device"
+    other_link_keys = ("hwaddr", "kernelpath", "pciBusID")
+    moves_link = True
+
+    @classmethod
+    def takes_link(cls, config: Mapping[str, Any]) -> str:  # noqa: ARG003 -- whatever it says
+        """The link goes into the container."""
+        return "host-device"
+
+    def __init__(self, ipam: Ipam, lents: LentLinks, *, sys: Path = Path("/sys")) -> None:
+        super().__init__(ipam)
+        self._lents = lents
+        self._sys = sys
+
+    async def add(self, invocation: Invocation) -> Result:
+        """Move the link into the container; with addresses if they are managed."""
+        conf = invocation.conf(HostDeviceConf)
+        target = read_target(conf, self._sys)
+        with open_pod(invocation.endpoint.netns) as pod, Rtnl.open() as host:
+            if target.in_userspace:
+                return await self._only_addresses(invocation, conf, pod)
+            link = await find_target(host, target, self._sys)
+            async with self._moved(invocation, pod, host, link) as inside:
+                if not conf.ipam.type:
+                    return one_link(pod, inside, Result(), dns=DNS())
+                async with self.ipam.lease(invocation) as lease:
+                    await configure(pod, inside, lease)
+                    return one_link(pod, inside, lease, dns=conf.dns)
+
+    async def take_back(self, invocation: Invocation) -> None:
+        """Return the link to the host, as it was."""
+        endpoint = invocation.endpoint
+        await bring_home(endpoint.netns, endpoint.key, self._lents)
+
+    async def check(self, invocation: Invocation) -> None:
+        """See that the link is in the container, with its addresses and routes."""
+        conf = invocation.conf(HostDeviceConf)
+        target = read_target(conf, self._sys)
+        with open_pod(invocation.endpoint.netns) as pod:
+            if conf.ipam.type:
+                await self.ipam.check(invocation)
+            invocation.required_previous()
+            if not target.in_userspace:
+                await check_attachment(pod, invocation)
+
+    async def gc(self, invocation: Invocation) -> None:
+        """Return the links and release the addresses of attachments that are no more.
+
+        A link that cannot be returned is reported after all others were.
+        """
+        valid = invocation.valid_attachments()
+        network = invocation.conf(HostDeviceConf).name
+        failed: list[NetclaimError] = []
+        for lent in self._lents.all():
+            if lent.network == network and lent.key not in valid:
+                try:
+                    await bring_home(lent.netns, lent.key, self._lents)
+                except NetclaimError as error:
+                    failed.append(error)
+        await super().gc(invocation)
+        if failed:
+            first, *others = failed
+            for other in others:
+                first.add_note(f"also: {other}")
+            raise first
+
+    @asynccontextmanager
+    async def _moved(
+        self, invocation: Invocation, pod: Pod, host: Rtnl, link: Link
+    ) -> AsyncIterator[Link]:
+        """Have the link in the container for what the block does; return it when that fails."""
+        endpoint = invocation.endpoint
+        if await find_link(pod.rtnl, endpoint.ifname) is not None:
+            raise PluginError(f"the container already has a link {endpoint.ifname!r}")
+        lent = await _as_it_is(invocation, host, link, device_of(link.name, self._sys))
+        self._lents.keep(lent)
+        try:
+            # One request, so that no crash can come between its parts. The alias is where the
+            # reference program looks for the old name.
+            await host.call_slow(
+                set_link(
+                    link.index,
+                    netns_fd=pod.netns.fd,
+                    name=endpoint.ifname,
+                    alias=link.name,
+                    up=True,
+                )
+            )
+            inside = await pod.link(endpoint.ifname)
+            cookie = pod.rtnl.netns_cookie()
+            self._lents.keep(replace(lent, index=inside.index, netns_cookie=cookie))
+            yield inside
+        except Exception as error:
+            try:
+                await bring_home(endpoint.netns, endpoint.key, self._lents)
+            except NetclaimError as second:
+                error.add_note(f"and {link.name} could not be returned: {second}")
+            raise
+
+    async def _only_addresses(
+        self, invocation: Invocation, conf: HostDeviceConf, pod: Pod
+    ) -> Result:
+        """Manage the addresses of a card that is a program's."""
+        interface = Interface(name=invocation.endpoint.ifname, sandbox=pod.path)
+        if not conf.ipam.type:
+            return Result(interfaces=(interface,))
+        async with self.ipam.lease(invocation) as lease:
+            return Result(
+                interfaces=(interface,),
+                ips=tuple(on_interface(ip, 0) for ip in lease.ips),
+                routes=lease.routes,
+                dns=conf.dns,
+            )
+
+
+async def _as_it_is(invocation: Invocation, host: Rtnl, link: Link, device: str) -> LentLink:
+    """Describe a link for its return."""
+    return LentLink(
+        network=invocation.call.config["name"],
+        container_id=invocation.endpoint.container_id,
+        netns=invocation.endpoint.netns,
+        ifname=invocation.endpoint.ifname,
+        name=link.name,
+        mac=link.mac,
+        mtu=link.mtu,
+        up=link.up,
+        hardware=not link.kind,
+        alias=link.alias,
+        addresses=await take_addresses(host, link.index),
+        kind=link.kind,
+        perm_mac=link.perm_mac,
+        device=device,
+        settings=await take_settings(host, link.index),
+    )

@@ -1,0 +1,1 @@
+"""The plugin types that are one module each."""

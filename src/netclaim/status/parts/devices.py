@@ -1,0 +1,129 @@
+"""ResourceSlices as devices: where each is, what it is like, who has it, and what is left of it.
+
+Promise: the devices of a pool that lacks slices are unavailable. The order is that of node, driver
+and name. No I/O. Limit: counters that devices share are not counted.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from netclaim.model.api.claim import DeviceResult, ResourceClaim
+from netclaim.model.api.ids import DeviceId
+from netclaim.model.api.slice import DeviceAttribute, PublishedDevice
+from netclaim.model.api.taint import KEEPS_AWAY, DeviceTaintRule
+from netclaim.model.quantity import Quantity, QuantityError
+from netclaim.status.values import Capacity, ClaimUse, Device, DeviceState, Taint
+from netclaim.survey.pools import Pool
+
+
+def uses_of(claims: Iterable[ResourceClaim]) -> Mapping[DeviceId, tuple[ClaimUse, ...]]:
+    """Return who has which device."""
+    uses: dict[DeviceId, list[ClaimUse]] = {}
+    for claim in claims:
+        for one in claim.status.results:
+            uses.setdefault(one.id, []).append(_use(claim, one))
+    return {device: tuple(found) for device, found in uses.items()}
+
+
+def _use(claim: ResourceClaim, given: DeviceResult) -> ClaimUse:
+    return ClaimUse(
+        namespace=claim.metadata.namespace,
+        claim=claim.metadata.name,
+        request=given.request,
+        pods=claim.status.pods,
+        share_id=given.share_id,
+        admin_access=given.admin_access,
+        consumed_capacity={name: str(value) for name, value in given.consumed_capacity.items()},
+    )
+
+
+def devices_of(
+    pools: Iterable[Pool],
+    uses: Mapping[DeviceId, tuple[ClaimUse, ...]],
+    rules: Sequence[DeviceTaintRule] = (),
+) -> tuple[Device, ...]:
+    """Return all devices with who has them; `rules` are an admin's taints."""
+    found = [device for pool in pools for device in _devices(pool, uses, rules)]
+    return tuple(sorted(found, key=lambda one: (one.node, one.driver, one.pool, one.name)))
+
+
+def _devices(
+    pool: Pool,
+    uses: Mapping[DeviceId, tuple[ClaimUse, ...]],
+    rules: Sequence[DeviceTaintRule],
+) -> Iterator[Device]:
+    for part in pool.slices:
+        for one in part.spec.devices:
+            device = DeviceId(pool.driver, pool.name, one.name)
+            used_by = uses.get(device, ())
+            taints = (
+                *(Taint(key=it.key, value=it.value, effect=it.effect) for it in one.taints),
+                *(_by_rule(rule) for rule in rules if rule.concerns(device)),
+            )
+            yield Device(
+                driver=pool.driver,
+                pool=pool.name,
+                name=one.name,
+                node=part.spec.node_name or one.node_name,
+                state=_state(one, used_by, taints, complete=not pool.missing),
+                shareable=one.allow_multiple_allocations,
+                attributes=_attributes(one.attributes),
+                capacity=tuple(_capacities(one, used_by)),
+                taints=taints,
+                used_by=used_by,
+            )
+
+
+def _by_rule(rule: DeviceTaintRule) -> Taint:
+    taint = rule.spec.taint
+    return Taint(key=taint.key, value=taint.value, effect=taint.effect, rule=rule.metadata.name)
+
+
+def _state(
+    device: PublishedDevice,
+    used_by: Sequence[ClaimUse],
+    taints: Iterable[Taint],
+    *,
+    complete: bool,
+) -> DeviceState:
+    taken = any(not use.admin_access for use in used_by)
+    if taken and (not device.allow_multiple_allocations or _is_full(device, used_by)):
+        return "used"
+    if not complete:
+        return "unavailable"
+    if any(taint.effect in KEEPS_AWAY for taint in taints):
+        return "tainted"
+    return "shared" if device.allow_multiple_allocations else "free"
+
+
+def _is_full(device: PublishedDevice, used_by: Iterable[ClaimUse]) -> bool:
+    """Whether a capacity is used up, so that no other claim can have anything of the device."""
+    return any(
+        Quantity.parse(one.used).nanos >= Quantity.parse(one.total).nanos
+        for one in _capacities(device, used_by)
+    )
+
+
+def _attributes(attributes: Mapping[str, DeviceAttribute]) -> dict[str, str | int | bool]:
+    """Return attributes as plain values; a kind that is newer than this is left out."""
+    values = {name: one.typed[1] for name, one in attributes.items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _capacities(device: PublishedDevice, used_by: Iterable[ClaimUse]) -> Iterator[Capacity]:
+    for name, amount in device.capacity.items():
+        # What is there with admin access takes nothing from others.
+        consumed = (use.consumed_capacity.get(name) for use in used_by if not use.admin_access)
+        yield Capacity(name=name, total=str(amount.value), used=_sum(consumed))
+
+
+def _sum(amounts: Iterable[str | None]) -> str:
+    total: Quantity | None = None
+    for text in amounts:
+        if text is None:
+            continue
+        try:
+            amount = Quantity.parse(text)
+        except QuantityError:
+            continue  # the API server takes none that is not one
+        total = amount if total is None else Quantity(total.nanos + amount.nanos, amount.notation)
+    return str(total) if total is not None else "0"

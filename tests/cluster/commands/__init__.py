@@ -1,0 +1,1 @@
+"""Commands against the lab."""

@@ -1,0 +1,1 @@
+"""What tests on the lab use: drivers, claims, manifests."""

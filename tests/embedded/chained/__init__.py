@@ -1,0 +1,1 @@
+"""The chained plugin as a program."""

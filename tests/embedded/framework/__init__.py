@@ -1,0 +1,1 @@
+"""The framework on a real kernel."""

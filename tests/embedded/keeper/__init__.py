@@ -1,0 +1,1 @@
+"""The driver's keeper, as it is compiled."""

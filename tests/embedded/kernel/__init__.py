@@ -1,0 +1,1 @@
+"""`netclaim.kernel` on a real kernel."""

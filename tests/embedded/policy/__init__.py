@@ -1,0 +1,1 @@
+"""What hostile claims try on a real kernel."""

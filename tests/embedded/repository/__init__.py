@@ -1,0 +1,1 @@
+"""The pages' commands, and the wheel."""

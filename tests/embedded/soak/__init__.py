@@ -1,0 +1,1 @@
+"""Many lives of pods, and nothing that grows or stays."""

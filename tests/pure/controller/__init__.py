@@ -1,0 +1,1 @@
+"""The controller, on an embedded API server."""

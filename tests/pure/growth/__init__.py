@@ -1,0 +1,1 @@
+"""No loop is longer than its own tenant's work."""

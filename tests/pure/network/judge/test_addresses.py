@@ -1,0 +1,212 @@
+"""The rules for addresses: every key that brings one, against every rule."""
+
+import ipaddress
+import math
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import pytest
+
+from netclaim.cni import DNS, Route
+from netclaim.errors import RequestError
+from netclaim.network.judge.addresses import ADDRESS_KEYS, Use
+from netclaim.network.judge.request import permit
+from netclaim.network.policy.standing import Standing
+from netclaim.network.policy.table import Level
+from netclaim.network.request.wishes import WISHES
+from netclaim.plugins.engine.conf import read_cidr, read_ip
+from netclaim.plugins.engine.key_rules import DeclaredKey, declared, item_of, keys_within
+from netclaim.plugins.engine.strict_values import CNI_KEYS
+from netclaim.plugins.registry import IPAM_CLASSES
+from tests.pure.network.judge.test_permit import asked, network, of, refused
+from tests.support.network_parts import WHERE
+
+NODE: Final = "10.10.1.11"
+ON_ITS_LINK: Final = Standing(
+    Level.BASELINE, "team-a", link="eth1", node_addresses=frozenset({NODE, "fd00::b"})
+)
+UPLINK: Final = Standing(
+    Level.BASELINE,
+    "team-a",
+    link="eth0",
+    carries="the default route",
+    node_networks=(ipaddress.ip_network("10.10.1.0/24"), ipaddress.ip_network("fe80::/64")),
+    node_addresses=frozenset({NODE}),
+    node_peers=frozenset({"10.10.1.1"}),
+)
+
+
+def placed(key: str, address: str) -> dict[str, Any]:
+    """What a claim writes to bring an address, or a range of that one alone, by a key."""
+    if key == "ips[]":
+        return {"config": network(macvlan({"type": "static"})), "ips": [f"{address}/32"]}
+    if key == "dns.nameservers[]":
+        return {"config": network({"type": "macvlan", "dns": {"nameservers": [address]}})}
+    plugin, _, keys = key.partition(".")
+    ipam: dict[str, Any] = {"type": plugin}
+    if plugin == "host-local":
+        last = keys.rpartition(".")[2]
+        found = {"subnet": "10.99.0.0/24"}
+        if last in {"subnet", "rangeStart", "rangeEnd"}:
+            found = {"subnet": around(address), "rangeStart": address, "rangeEnd": address}
+        elif last == "gateway":
+            found["gateway"] = address
+        ipam |= {"ranges": [[found]]} if keys.startswith("ranges") else found
+    elif keys.startswith("addresses"):
+        given = {"address": f"{address}/32"}
+        if keys.endswith("gateway"):
+            given = {"address": "10.99.0.5/24", "gateway": address}
+        ipam["addresses"] = [given]
+    elif keys.startswith("dns"):
+        ipam["dns"] = {"nameservers": [address]}
+    if keys.startswith("routes"):
+        to = {"dst": f"{address}/32"}
+        ipam["routes"] = [{"dst": "0.0.0.0/0", "gw": address} if keys.endswith("gw") else to]
+    return {"config": network(macvlan(ipam))}
+
+
+def around(address: str) -> str:
+    """The small subnet that an address is in, if it is an address."""
+    with suppress(ValueError):
+        return str(ipaddress.ip_network(f"{address}/29", strict=False))
+    return f"{address}/29"
+
+
+def macvlan(ipam: Mapping[str, Any]) -> dict[str, Any]:
+    """A plugin with this address management."""
+    return {"type": "macvlan", "ipam": ipam}
+
+
+def said_of(key: str, address: str, standing: Standing) -> str:
+    """What is said of an address that comes by a key; empty if it is permitted."""
+    return "; ".join(refused(asked(placed(key, address)), standing))
+
+
+def addressed(key: DeclaredKey, path: str) -> Iterator[str]:
+    """The paths of a declared key, and of what is inside of it, that hold an address."""
+    if key.rule.check in {read_cidr, read_ip}:
+        yield path
+    brackets, inside = keys_within(key)
+    kind = key
+    for _ in range(brackets.count("[]")):
+        kind = item_of(kind.type)
+    for each in {**inside, **CNI_KEYS.get(kind.type, {})}.values():
+        if kind.type is DNS and each.name == "nameservers":
+            yield f"{path}.nameservers[]"
+        elif kind.type is not DNS:
+            yield from addressed(each, f"{path}{brackets}.{each.name}")
+
+
+def test_every_key_that_carries_an_address_has_its_use() -> None:
+    """The table has the keys of the plugins' own classes, and no others."""
+    found = {"ips[]" for wish in WISHES if wish.name == "ips"} | {"dns.nameservers[]"}
+    for name, kind in IPAM_CLASSES.items():
+        assert kind.ipam_conf is not None
+        for key in declared(kind.ipam_conf).values():
+            found |= set(addressed(key, f"{name}.{key.name}"))
+    assert found == set(ADDRESS_KEYS)
+    assert {"dst", "gw"} == set(CNI_KEYS[Route])
+
+
+OWN: Final = {Use.ASSIGNED: f"{NODE} is the node's own address on the link 'eth1'"}
+INSIDE: Final = "overlaps 10.10.1.0/24, the node's own network on the link 'eth0'"
+ENDS: Final = frozenset({Use.ASSIGNED, Use.NEXT_HOP})
+
+
+@pytest.mark.parametrize("key", ADDRESS_KEYS)
+def test_the_nodes_own_address_is_nobody_elses(key: str) -> None:
+    """By whichever key it comes, a pod does not get it; to talk to the node is another matter."""
+    said = said_of(key, NODE, ON_ITS_LINK)
+    assert OWN.get(ADDRESS_KEYS[key], "") in said
+    assert bool(said) is (ADDRESS_KEYS[key] is Use.ASSIGNED)
+    assert said_of(key, "10.10.1.12", ON_ITS_LINK) == ""
+
+
+@pytest.mark.parametrize("key", ADDRESS_KEYS)
+@pytest.mark.parametrize("address", [NODE, "10.10.1.77"])
+def test_the_nodes_own_network_is_closed_on_the_link_that_carries_it(
+    key: str, address: str
+) -> None:
+    """No address of it is assigned, is a gateway, or is reached past the primary network."""
+    said = said_of(key, address, UPLINK)
+    assert bool(said) is (ADDRESS_KEYS[key] is not Use.NAME_SERVER)
+    assert INSIDE in said or "the node's own address" in said or not said
+    assert said_of(key, "10.98.0.7", UPLINK) == ""
+
+
+@pytest.mark.parametrize("key", ADDRESS_KEYS)
+@pytest.mark.parametrize("address", ["127.0.0.1", "224.0.0.5", "255.255.255.255", "0.0.0.0"])
+def test_some_addresses_are_nobodys(key: str, address: str) -> None:
+    """Loopback, multicast and the like are neither a pod's nor a gateway's."""
+    said = said_of(key, address, ON_ITS_LINK)
+    assert bool(said) is (ADDRESS_KEYS[key] in ENDS)
+    assert not said or re.search("is not an address that an interface can have|outside", said)
+
+
+@pytest.mark.parametrize("key", ADDRESS_KEYS)
+def test_what_a_plugin_cannot_read_is_refused(key: str) -> None:
+    """It is not for an executed plugin to find an address in what nobody could judge."""
+    for written in ("10.10.1.011", "10.10.1.11/24/7", "0x0a0a010b", "1\uff11.0.0.1"):
+        if ADDRESS_KEYS[key] is not Use.NAME_SERVER:
+            with pytest.raises(RequestError):
+                permit(asked(placed(key, written)), UPLINK)
+
+
+@pytest.mark.parametrize(
+    "ipam",
+    [
+        {"type": "static", "addresses": {"address": f"{NODE}/24"}},
+        {"type": "static", "addresses": [[{"address": f"{NODE}/24"}]]},
+        {"type": "static", "addresses": f'[{{"address": "{NODE}/24"}}]'},
+        {"type": "host-local", "ranges": [{"subnet": "10.10.1.0/24"}]},
+        {"type": "host-local", "ranges": [[[{"subnet": "10.10.1.0/24"}]]]},
+        {"type": "host-local", "ranges": '[[{"subnet": "10.10.1.0/24"}]]'},
+        {"type": "host-local", "subnet": ["10.10.1.0/24"]},
+        {"type": "host-local", "subnet": "10.10.1.7/24"},
+        {"type": "static", "addresses": [{"address": "10.9.0.1/24"}], "routes": {"dst": "x"}},
+    ],
+)
+def test_an_ipam_of_another_shape_is_refused(ipam: dict[str, Any]) -> None:
+    """What the plugin's own reader does not take is not judged in part."""
+    with pytest.raises(RequestError):
+        permit(of(macvlan(ipam)), UPLINK)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_what_is_no_number_is_refused(value: float) -> None:
+    """It would be written as null: what was judged would not be what runs."""
+    with pytest.raises(RequestError, match="is not a number that JSON has"):
+        of(macvlan({"type": "host-local", "subnet": "10.99.0.0/24", "routes": value}))
+
+
+def test_a_range_leaves_the_nodes_address_out_by_its_ends_or_as_its_gateway() -> None:
+    """The refusal says how, and that is then accepted."""
+    whole = {"type": "host-local", "ranges": [[{"subnet": "10.10.1.0/24"}]]}
+    (said,) = refused(of(macvlan(whole)), ON_ITS_LINK)
+    assert said.endswith(
+        "ipam.ranges[0][0].subnet: 10.10.1.0/24 has 10.10.1.11, the node's own address on the link "
+        "'eth1'; leave it out by rangeStart and rangeEnd"
+    )
+    for more in ({"rangeStart": "10.10.1.12"}, {"rangeEnd": "10.10.1.10"}, {"gateway": NODE}):
+        part = {"type": "host-local", "subnet": "10.10.1.0/24", **more}
+        assert refused(of(macvlan(part)), ON_ITS_LINK) == []
+
+
+def test_a_router_is_named_by_its_link_local_address() -> None:
+    """Each link has the network fe80::/64, and a gateway there is no way around anything."""
+    static = {"type": "static", "addresses": [{"address": "fd01::7/64", "gateway": "fe80::1"}]}
+    assert refused(of(macvlan(static)), UPLINK) == []
+    static = {"type": "static", "addresses": [{"address": "fe80::7/64"}]}
+    assert len(refused(of(macvlan(static)), UPLINK)) == 1
+
+
+def test_a_class_vouches_for_addresses_but_not_for_the_nodes_own() -> None:
+    """It lets its claims choose addresses on the node's own network."""
+    of_class = {"config": network(macvlan({"type": "static"})), "allow": ["ips"]}
+    assert refused(asked({"ips": ["10.10.1.77/24"]}, of_class), UPLINK) == []
+    for ip in (f"{NODE}/24", "224.0.0.5/24", "10.10.1.1/24"):
+        assert len(refused(asked({"ips": [ip]}, of_class), UPLINK)) == 1
+    (said,) = refused(asked({"ips": ["10.10.1.1/24"]}, of_class), UPLINK)
+    assert said.startswith(f"{WHERE}.ips: 10.10.1.1 is the address of a gateway or an API server")

@@ -1,0 +1,37 @@
+"""Where plugins keep files for claims."""
+
+from pathlib import Path
+
+from netclaim.network.plugin_files import UNUSED_MAX, PluginFiles
+
+
+def test_namespaces_and_classes_have_directories_of_their_own(tmp_path: Path) -> None:
+    """A claim's network is kept by namespace, a class's apart from all of them."""
+    files = PluginFiles(tmp_path)
+    assert files.directory("a", trusted=False) == f"{tmp_path}/namespace/a"
+    assert files.directory("b", trusted=False) == f"{tmp_path}/namespace/b"
+    assert files.directory("a", trusted=True) == f"{tmp_path}/class"
+
+
+def test_networks_that_nobody_uses_are_forgotten(tmp_path: Path) -> None:
+    """Of many networks those with leases stay, and the one that is about to be used."""
+    files = PluginFiles(tmp_path)
+    leases = tmp_path / "namespace/a/leases"
+    other = tmp_path / "namespace/b/leases/net-1"
+    other.mkdir(parents=True)
+    for number in range(UNUSED_MAX + 1):
+        (leases / f"net-{number}").mkdir(parents=True)
+        (leases / f"net-{number}" / "lock").touch()
+    (leases / "net-3" / "10.0.0.2").write_text("sandbox\r\nnet1")
+    (leases / "net-4" / "fd00::2").write_text("sandbox\r\nnet1")
+    files.tidy("a", "net-5")
+    assert sorted(path.name for path in leases.iterdir()) == ["net-3", "net-4", "net-5"]
+    assert other.is_dir()
+
+
+def test_few_networks_stay(tmp_path: Path) -> None:
+    """Where a round of addresses is, is remembered as long as it costs nothing."""
+    files = PluginFiles(tmp_path)
+    (tmp_path / "namespace/a/leases/net-1").mkdir(parents=True)
+    files.tidy("a", "net-2")
+    assert (tmp_path / "namespace/a/leases/net-1").is_dir()

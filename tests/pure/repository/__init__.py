@@ -1,0 +1,1 @@
+"""Tests of the checkout itself: chart, pages, scripts, generated files."""

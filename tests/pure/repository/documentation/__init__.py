@@ -1,0 +1,1 @@
+"""Tests of the pages: what they say is what the code does."""

@@ -1,0 +1,1 @@
+"""Namespaces, plugins and cases for the comparison with the reference plugins."""

@@ -1,0 +1,1 @@
+"""What tests of several rungs use: stand-ins, builders of objects, examinations."""

@@ -1,0 +1,1 @@
+"""Cases and objects for the allocator."""

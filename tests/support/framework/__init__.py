@@ -1,0 +1,1 @@
+"""The framework's parts with stand-ins at their edges."""

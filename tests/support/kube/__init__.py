@@ -1,0 +1,1 @@
+"""Objects of the API, and a small server of them."""
