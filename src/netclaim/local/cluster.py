@@ -157,9 +157,10 @@ async def embedded_cluster(
             cluster.add_namespace("default")
             _register_nodes(cluster)
             _write_kubeconfig(url)
+            # Before the tasks, so that it is closed when the last of them has ended.
+            client = await stack.enter_async_context(connect(load_cluster(str(KUBECONFIG))))
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             running = [tasks.create_task(control(verbs))]
-            client = await stack.enter_async_context(connect(load_cluster(str(KUBECONFIG))))
             running.append(tasks.create_task(_run_controller(client, driver_names)))
             for node in nodes:
                 listener = stack.enter_context(listening(node.place.nri_socket))

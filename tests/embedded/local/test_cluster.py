@@ -235,3 +235,15 @@ def test_pod_that_could_not_start_starts_once_it_can() -> None:
         assert reasons == {"FailedCreatePodSandBox", "NetworkInterfaceNotReady"}
 
     in_cluster(scenario)
+
+
+@pytest.mark.parametrize("turns", [2, 3])
+def test_ends_while_its_objects_change(turns: int) -> None:
+    """A cluster can be left while its controller is reading: nothing is closed under it."""
+
+    async def scenario(cluster: EmbeddedCluster) -> None:
+        make(cluster, TEMPLATE, "last", {"spec": claim_spec("eth1")})
+        for _ in range(turns):  # of the event loop: the change has come, and is being read
+            await asyncio.sleep(0)
+
+    in_cluster(scenario)
