@@ -21,6 +21,7 @@ from netclaim.schema.kinds import (
     TEMPLATE,
     Kind,
 )
+from netclaim.schema.refusal import RefusedError
 from netclaim.tasks import TaskScope
 from tests.support.local.parts import new_verbs, serving
 
@@ -133,10 +134,26 @@ class World:
             await self.store.wait_for(holds)
 
 
+class Closed(Verbs):
+    """A server that lets nobody write templates in the namespace `closed`."""
+
+    def create(self, kind: Kind, body: JsonObject, **options: Any) -> JsonObject:
+        """Create an object, or refuse it."""
+        if kind is TEMPLATE and options.get("namespace") == "closed":
+            raise RefusedError(403, "Forbidden", "exceeded quota")
+        return super().create(kind, body, **options)
+
+
 @asynccontextmanager
-async def controlled(*namespaces: str, template_namespace: str = "") -> AsyncIterator[World]:
-    """A cluster with these namespaces, and a controller that runs."""
-    verbs = new_verbs(*namespaces)
+async def controlled(
+    *namespaces: str,
+    template_namespace: str = "",
+    server: type[Verbs] = Verbs,
+    earlier: Callable[[World], None] = lambda _: None,
+) -> AsyncIterator[World]:
+    """A cluster with these namespaces, and a controller that runs; `earlier` comes before it."""
+    verbs = new_verbs(*namespaces, server=server)
+    earlier(World(verbs))
     settings = ControllerSettings(DRIVER, template_namespace=template_namespace)
     async with serving(verbs) as client, TaskScope() as tasks:
         controller = await Controller.of(client, settings)

@@ -94,6 +94,7 @@ class Lease:
         return await self._write(self._body(self.identity, live))
 
     async def _write(self, body: JsonObject) -> bool:
+        asked_at_s = asyncio.get_running_loop().time()  # others count from when they see it
         try:
             if "resourceVersion" in body["metadata"]:
                 self._seen = await self.client.update(LEASES, body, field_manager=MANAGER)
@@ -104,7 +105,7 @@ class Lease:
         except PeerError as error:
             log.info("lease.unreachable", error=str(error))
             return self._held()
-        self._seen_at_s = asyncio.get_running_loop().time()
+        self._seen_at_s = asked_at_s
         return True
 
     def _body(self, identity: str, live: JsonObject) -> JsonObject:

@@ -1,15 +1,18 @@
 """PodNetworks: keep their classes, templates, finalizers and status.
 
 Promise: `reconcile` compares what there is with what there should be, and writes the difference; a
-second call writes nothing. An object of the right name that belongs to somebody else is left alone,
-and the network's status says so. A network that was deleted gives back its name when nobody uses it
-any more; new pods cannot use it from the moment of its deletion on.
+second call writes nothing, also where the API server keeps less than it was given. An object of the
+right name that belongs to somebody else is left alone, and the network's status says so. A
+namespace that refuses its template keeps nothing from the others, and is tried again. A network
+that was deleted gives back its name when nobody uses it any more; new pods cannot use it from the
+moment of its deletion on.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+import hashlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import structlog
@@ -25,20 +28,25 @@ from netclaim.controller.wanted import (
     with_times,
 )
 from netclaim.controller.watches import Watches
+from netclaim.errors import NetclaimError
 from netclaim.kube import AlreadyExistsError, ConflictError, NotFoundError
+from netclaim.model.api.base import ObjectError
 from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.claim import JsonObject
 from netclaim.network.pod_network import LABEL, class_of, owner_of, template_of
-from netclaim.schema.defaults import with_defaults
-from netclaim.schema.kinds import TEMPLATE
 
 log = structlog.get_logger(__name__)
 
 FINALIZER: Final = "cni.networking.x-k8s.io/in-use"
+# At a template: of what it was made. What the server has of it may differ for good: one that does
+# not know a field leaves it out, and a later one adds defaults.
+MADE_OF: Final = "cni.networking.x-k8s.io/made-of"
 WRITES: Final = 16  # at a time; a namespace's template should not wait for a thousand others
 CLASS_KIND: Final = "DeviceClass"
 TEMPLATE_KIND: Final = "ResourceClaimTemplate"
+Failures: TypeAlias = dict[str, NetclaimError]
+"""What failed, by namespace; the empty one is the cluster."""
 
 
 class Networks:
@@ -55,6 +63,7 @@ class Networks:
         self._watches = watches
         self._driver = driver
         self._now = now
+        self._kept: dict[str, tuple[JsonObject, JsonObject]] = {}  # class: wanted, as stored
 
     def names(self) -> list[str]:
         """All networks there are."""
@@ -66,6 +75,8 @@ class Networks:
         network = PodNetwork.read(found) if found is not None else None
         if network is None or not network.is_ours:
             await self._drop(name)
+            if network is not None and FINALIZER in network.metadata.finalizers:
+                await self._release(network)  # it was ours once
             return
         if not network.is_ending and FINALIZER not in network.metadata.finalizers:
             await self._set_finalizers(network, (*network.metadata.finalizers, FINALIZER))
@@ -73,16 +84,16 @@ class Networks:
         offered = is_offered(network) and not mistake
         taken: list[str] = []  # the class, by somebody else
         passed_over: list[str] = []  # templates of others, each in a namespace of theirs
+        failed: Failures = {}
         if not offered or not await self._keep_class(network, taken):
             await self._drop(name)
             namespaces: frozenset[str] = frozenset()
         else:
             namespaces = allowed_namespaces(network, self._watches.store("Namespace").values())
-            await self._keep_templates(network, namespaces, passed_over)
+            failed = await self._keep_templates(network, namespaces, passed_over)
         use = use_of(name, self._claims(name))
         if network.is_ending and not use.claims:
-            left = tuple(one for one in network.metadata.finalizers if one != FINALIZER)
-            await self._set_finalizers(network, left)
+            await self._release(network)
             log.info("network.gone", network=name)
             return
         nodes = availability(
@@ -97,16 +108,21 @@ class Networks:
                 network,
                 mistake=mistake,
                 taken="; ".join(taken),
-                passed_over="; ".join(passed_over[:3]),
+                passed_over="; ".join([*passed_over, *_said(failed)][:3]),
                 nodes=nodes,
-                namespaces=len(namespaces) - len(passed_over),
+                namespaces=max(0, len(namespaces) - len(passed_over) - len(failed)),
                 use=use,
             ),
         )
+        for error in failed.values():
+            raise error
 
     def _claims(self, name: str) -> Iterable[ResourceClaim]:
         for found in self._watches.store("ResourceClaim").values():
-            claim = ResourceClaim.read(found)
+            try:
+                claim = ResourceClaim.read(found)
+            except ObjectError:  # of a later version of the API; nobody else's network stops
+                continue
             if name in claim.classes:
                 yield claim
 
@@ -119,31 +135,36 @@ class Networks:
             return False
         if live is None:
             return await self._create(wanted, network, taken)
-        if live["spec"] != wanted["spec"]:
-            await self._objects.update(_over(live, wanted))
+        if live["spec"] != wanted["spec"] and self._kept.get(network.name) != (
+            wanted["spec"],
+            live["spec"],
+        ):
+            stored = await self._objects.update(_over(live, wanted))
+            self._kept[network.name] = wanted["spec"], stored["spec"]
             log.info("network.class_changed", network=network.name)
         return True
 
     async def _keep_templates(
         self, network: PodNetwork, namespaces: frozenset[str], taken: list[str]
-    ) -> None:
+    ) -> Failures:
+        """Keep a template in each of the namespaces, and none elsewhere; returns what failed."""
         store = self._watches.store(TEMPLATE_KIND)
-        work: list[Awaitable[Any]] = []
+        work: dict[str, Awaitable[Any]] = {}
         for namespace in sorted(namespaces):
-            wanted = _owned(template_of(network, namespace), network)
+            wanted = _marked(_owned(template_of(network, namespace), network))
             live = store.get((namespace, network.name))
             if live is None:
-                work.append(self._create(wanted, network, taken))
+                work[namespace] = self._create(wanted, network, taken)
             elif not _is_of(live, network):
                 taken.append(f"{TEMPLATE_KIND} {namespace}/{network.name} is not the network's")
-            elif live["spec"] != with_defaults(wanted, TEMPLATE, "")["spec"]:
-                work.append(self._replace(live, wanted, network, taken))
-        work += [
-            self._delete(TEMPLATE_KIND, live)
-            for (namespace, _), live in store.items()
-            if _label(live) == network.name and namespace not in namespaces
-        ]
-        await _some_at_a_time(work)
+            elif _made_of(live) != _made_of(wanted):
+                work[namespace] = self._replace(live, wanted, network, taken)
+        work |= {
+            namespace: self._delete(TEMPLATE_KIND, live)
+            for (namespace, name), live in store.items()
+            if name == network.name and _was_made(live) and namespace not in namespaces
+        }
+        return await _some_at_a_time(work)
 
     async def _replace(
         self, live: JsonObject, wanted: JsonObject, network: PodNetwork, taken: list[str]
@@ -171,13 +192,15 @@ class Networks:
 
     async def _drop(self, name: str) -> None:
         """Delete what a network had."""
-        gone = [
-            (kind, live)
+        gone = {
+            namespace: self._delete(kind, live)
             for kind in (TEMPLATE_KIND, CLASS_KIND)
-            for live in self._watches.store(kind).values()
-            if _label(live) == name and _owner_uid(live)
-        ]
-        await _some_at_a_time([self._delete(kind, live) for kind, live in gone])
+            for (namespace, called), live in self._watches.store(kind).items()
+            if called == name and _was_made(live)
+        }
+        self._kept.pop(name, None)
+        for error in (await _some_at_a_time(gone)).values():
+            raise error
 
     async def _delete(self, kind: str, live: JsonObject) -> None:
         try:
@@ -187,6 +210,11 @@ class Networks:
         meta = live["metadata"]
         namespace = meta.get("namespace", "")
         log.info("network.taken_away", network=meta["name"], kind=kind, namespace=namespace)
+
+    async def _release(self, network: PodNetwork) -> None:
+        """Let a network that was deleted go, as far as this controller is concerned."""
+        left = tuple(one for one in network.metadata.finalizers if one != FINALIZER)
+        await self._set_finalizers(network, left)
 
     async def _set_finalizers(self, network: PodNetwork, finalizers: tuple[str, ...]) -> None:
         meta = network.metadata
@@ -225,6 +253,18 @@ def _over(live: JsonObject, wanted: JsonObject) -> JsonObject:
     return {**head, "metadata": live["metadata"], "spec": wanted["spec"]}
 
 
+def _marked(wanted: JsonObject) -> JsonObject:
+    """A template that says what it was made of."""
+    digest = hashlib.sha256(msgspec.json.encode(wanted["spec"], order="sorted")).hexdigest()
+    meta = {**wanted["metadata"], "annotations": {MADE_OF: digest[:16]}}
+    return {**wanted, "metadata": meta}
+
+
+def _made_of(live: JsonObject) -> str:
+    digest: str = live["metadata"].get("annotations", {}).get(MADE_OF, "")
+    return digest
+
+
 def _label(live: JsonObject) -> str:
     name: str = live["metadata"].get("labels", {}).get(LABEL, "")
     return name
@@ -235,20 +275,33 @@ def _owner_uid(live: JsonObject) -> str:
     return next((str(each["uid"]) for each in owners if each["kind"] == "PodNetwork"), "")
 
 
+def _was_made(live: JsonObject) -> bool:
+    """Whether an object was made for some network, and not written by a user."""
+    return bool(_label(live) and _owner_uid(live))
+
+
 def _is_of(live: JsonObject, network: PodNetwork) -> bool:
     """Whether an object was made for this network, and not for an earlier one of its name."""
     return _label(live) == network.name and _owner_uid(live) == network.metadata.uid
 
 
-async def _some_at_a_time(work: list[Awaitable[Any]]) -> None:
-    """Do everything, whatever fails; then raise what failed."""
+def _said(failed: Failures) -> list[str]:
+    return [f"namespace {namespace}: {error}" for namespace, error in failed.items()]
+
+
+async def _some_at_a_time(work: Mapping[str, Awaitable[Any]]) -> Failures:
+    """Do everything, whatever fails; returns what failed."""
     slots = asyncio.Semaphore(WRITES)
 
     async def one(each: Awaitable[Any]) -> None:
         async with slots:
             await each
 
-    done = await asyncio.gather(*map(one, work), return_exceptions=True)
-    failed = [error for error in done if isinstance(error, BaseException)]
-    if failed:
-        raise failed[0]
+    done = await asyncio.gather(*map(one, work.values()), return_exceptions=True)
+    failed: Failures = {}
+    for namespace, error in zip(work, done, strict=True):
+        if isinstance(error, NetclaimError):
+            failed[namespace] = error
+        elif isinstance(error, BaseException):
+            raise error
+    return failed

@@ -7,10 +7,11 @@ that waits for such a claim is changed.
     the namespace's labels    its policy level, and the networks that it may use
     a slice of the node       a link that is back
     a driver's pod is ready   a driver that is back
+    this controller starts    whatever happened while none ran
 
-Promise: a pod is nudged at most once in `PAUSE_S`; what comes earlier is done then. A pod that runs
-is never touched. Limit: a driver that is not this project's reports nothing that could be waited
-for, so only claims of ours are looked at.
+Promise: a change nudges a pod once, and a pod is nudged at most once in `PAUSE_S`; what comes
+earlier is done then. A pod that runs is never touched. Limit: a driver that is not this project's
+reports nothing that could be waited for, so only claims of ours are looked at.
 """
 
 import asyncio
@@ -22,8 +23,10 @@ import structlog
 
 from netclaim.controller.objects import MANAGER, Objects
 from netclaim.controller.watches import Watches
-from netclaim.kube import PODS, ApiError
-from netclaim.model.api.claim import DeviceResult, ResourceClaim
+from netclaim.errors import NetclaimError
+from netclaim.kube import PODS, UnreachableError
+from netclaim.model.api.base import ObjectError
+from netclaim.model.api.claim import Consumer, DeviceResult, ResourceClaim
 from netclaim.model.claim import JsonObject
 
 log = structlog.get_logger(__name__)
@@ -44,15 +47,23 @@ class Nudge:
         watches: Watches,
         driver: str,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        pause_s: float = PAUSE_S,
+        settle_s: float = SETTLE_S,
     ) -> None:
         self._objects = objects
         self._watches = watches
         self._driver = driver
         self._now = now
+        self._pause_s = pause_s
+        self._settle_s = settle_s
         self._last: dict[str, float] = {}  # by the pod's UID
         self._namespaces: set[str] = set()
         self._nodes: set[str] = set()
+        self._owed: set[str] = set()  # UIDs of pods whose nudge had to wait
+        self._everybody = True
         self._some = asyncio.Event()
+        self._some.set()
         self.count = 0
 
     def changed(self, kind: str, before: JsonObject | None, now: JsonObject | None) -> None:
@@ -73,22 +84,39 @@ class Nudge:
         """Nudge until cancelled."""
         while True:
             await self._some.wait()
-            await asyncio.sleep(SETTLE_S)
+            await asyncio.sleep(self._settle_s)
             self._some.clear()
-            namespaces, self._namespaces = self._namespaces, set()
-            nodes, self._nodes = self._nodes, set()
-            for claim in list(self._waiting(namespaces, nodes)):
-                await self._nudge(claim)
+            for namespace, pod in self._due():
+                await self._nudge(namespace, pod)
 
-    def _waiting(self, namespaces: set[str], nodes: set[str]) -> Iterator[ResourceClaim]:
+    def _due(self) -> list[tuple[str, Consumer]]:
+        """The pods to nudge, with their namespaces. What was noted for them is forgotten."""
+        namespaces, self._namespaces = self._namespaces, set()
+        nodes, self._nodes = self._nodes, set()
+        owed, self._owed = self._owed, set()
+        everybody, self._everybody = self._everybody, False
+        due: dict[str, tuple[str, Consumer]] = {}
+        for claim in self._waiting():
+            namespace = claim.metadata.namespace
+            concerns = (
+                everybody
+                or namespace in namespaces
+                or any(each.pool in nodes for each in self._own(claim))
+            )
+            for pod in claim.status.reserved_for:
+                if pod.is_pod and (concerns or pod.uid in owed):
+                    due[pod.uid] = namespace, pod
+        return list(due.values())
+
+    def _waiting(self) -> Iterator[ResourceClaim]:
         for found in self._watches.store("ResourceClaim").values():
             if found["status"].get("allocation") is None:
                 continue
-            claim = ResourceClaim.read(found)
-            concerns = claim.metadata.namespace in namespaces or any(
-                each.pool in nodes for each in self._own(claim)
-            )
-            if concerns and self._is_waiting(claim):
+            try:
+                claim = ResourceClaim.read(found)
+            except ObjectError:
+                continue
+            if self._is_waiting(claim):
                 yield claim
 
     def _own(self, claim: ResourceClaim) -> list[DeviceResult]:
@@ -96,41 +124,42 @@ class Nudge:
 
     def _is_waiting(self, claim: ResourceClaim) -> bool:
         """Whether one of its devices is not ready, though a pod is to have it."""
-        if not claim.status.reserved_for:
+        own = self._own(claim)
+        if not claim.status.reserved_for or not own:
             return False
-        reports = map(claim.status.report_of, self._own(claim))
+        reports = map(claim.status.report_of, own)
         return not all(each and each.ready and each.ready.status == "True" for each in reports)
 
-    async def _nudge(self, claim: ResourceClaim) -> None:
+    async def _nudge(self, namespace: str, pod: Consumer) -> None:
         loop = asyncio.get_running_loop()
-        for consumer in claim.status.reserved_for:
-            if not consumer.is_pod:
-                continue
-            wait_s = self._last.get(consumer.uid, -PAUSE_S) + PAUSE_S - loop.time()
-            if wait_s > 0:
-                loop.call_later(wait_s, self._again, claim.metadata.namespace)
-                continue
-            if len(self._last) >= KNOWN_MAX:
-                self._last.clear()
-            self._last[consumer.uid] = loop.time()
-            await self._annotate(claim.metadata.namespace, consumer.name, consumer.uid)
+        last_s = self._last.get(pod.uid)
+        if last_s is not None and (wait_s := last_s + self._pause_s - loop.time()) > 0:
+            loop.call_later(wait_s, self._owe, pod.uid)
+            return
+        if len(self._last) >= KNOWN_MAX:
+            self._last.clear()
+        self._last[pod.uid] = loop.time()
+        await self._annotate(namespace, pod)
 
-    def _again(self, namespace: str) -> None:
-        self._namespaces.add(namespace)
+    def _owe(self, uid: str) -> None:
+        self._owed.add(uid)
         self._some.set()
 
-    async def _annotate(self, namespace: str, name: str, uid: str) -> None:
+    async def _annotate(self, namespace: str, pod: Consumer) -> None:
         when = self._now().isoformat(timespec="milliseconds")
-        patch = {"metadata": {"uid": uid, "annotations": {ANNOTATION: when}}}
+        patch = {"metadata": {"uid": pod.uid, "annotations": {ANNOTATION: when}}}
         try:
             await self._objects.client.patch(
-                PODS, name, patch, namespace=namespace, field_manager=MANAGER
+                PODS, pod.name, patch, namespace=namespace, field_manager=MANAGER
             )
-        except ApiError as error:  # it is gone, or another one of its name; or we may not
-            log.info("nudge.failed", namespace=namespace, pod=name, error=str(error))
-            return
-        self.count += 1
-        log.info("nudge.done", namespace=namespace, pod=name)
+        except UnreachableError as error:
+            log.info("nudge.failed", namespace=namespace, pod=pod.name, error=str(error))
+            asyncio.get_running_loop().call_later(self._pause_s, self._owe, pod.uid)
+        except NetclaimError as error:  # it is gone, or another one of its name; or we may not
+            log.info("nudge.failed", namespace=namespace, pod=pod.name, error=str(error))
+        else:
+            self.count += 1
+            log.info("nudge.done", namespace=namespace, pod=pod.name)
 
 
 def _is_ready(pod: JsonObject | None) -> bool:

@@ -47,11 +47,12 @@ class Objects:
         body = in_order(from_v1(wanted, kind, self.version))
         await self.client.create(self.resource(kind), body, field_manager=MANAGER)
 
-    async def update(self, wanted: JsonObject) -> None:
-        """Replace an object of the same `resourceVersion`."""
+    async def update(self, wanted: JsonObject) -> JsonObject:
+        """Replace an object of the same `resourceVersion`; returns it as it is stored."""
         kind = wanted["kind"]
         body = in_order(from_v1(wanted, kind, self.version))
-        await self.client.update(self.resource(kind), body, field_manager=MANAGER)
+        stored = await self.client.update(self.resource(kind), body, field_manager=MANAGER)
+        return self.in_v1(kind, stored)
 
     async def delete(self, kind: str, found: JsonObject) -> None:
         """Delete an object if it is still this very one."""

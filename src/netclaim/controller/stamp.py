@@ -5,17 +5,19 @@
       annotations: {cni.networking.x-k8s.io/copy-to: "team=media"}   a label selector; "" is all
 
 Promise: a copy is kept like its original, and deleted when the original, its annotation or the
-namespace's label goes. A template that is not such a copy is never changed. Only one namespace is
-looked at for originals: whoever can write templates somewhere could otherwise write them anywhere.
+namespace's label goes. A template that is not such a copy is never changed, and a namespace that
+refuses its copy keeps nothing from the others. Only one namespace is looked at for originals: who
+can write templates somewhere could otherwise write them anywhere.
 """
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from typing import Final
 
 import structlog
 
 from netclaim.controller.objects import Objects
 from netclaim.controller.watches import COPY_OF, COPY_TO, Watches
+from netclaim.errors import NetclaimError
 from netclaim.kube import AlreadyExistsError, ConflictError, NotFoundError
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import TEMPLATE
@@ -41,13 +43,16 @@ class Stamp:
             return
         store = self._watches.store(KIND)
         wanted = {_key(copy): copy for copy in self._wanted()}
+        failed: list[NetclaimError] = []
         for key, live in list(store.items()):
             if _original(live) and (key not in wanted or live["spec"] != wanted[key]["spec"]):
-                await self._delete(live)
+                await _kept_going(self._delete(live), failed)
             elif key in wanted:
                 del wanted[key]  # it is there, or somebody else's is
         for copy in wanted.values():
-            await self._create(copy)
+            await _kept_going(self._create(copy), failed)
+        if failed:
+            raise failed[0]
 
     def _wanted(self) -> Iterator[JsonObject]:
         for (namespace, name), found in self._watches.store(KIND).items():
@@ -80,6 +85,13 @@ class Stamp:
             return
         meta = live["metadata"]
         log.info("stamp.taken_away", namespace=meta["namespace"], template=meta["name"])
+
+
+async def _kept_going(work: Awaitable[None], failed: list[NetclaimError]) -> None:
+    try:
+        await work
+    except NetclaimError as error:
+        failed.append(error)
 
 
 def is_stamped(found: JsonObject) -> bool:

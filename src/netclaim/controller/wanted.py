@@ -54,14 +54,8 @@ def use_of(name: str, claims: Iterable[ResourceClaim]) -> Use:
     pods: dict[str, None] = {}
     allocated = interfaces = 0
     for claim in claims:
-        requests = {
-            request.name
-            for request in claim.spec.devices.requests
-            if any(each.device_class_name == name for each in request.alternatives)
-        }
-        results = [
-            each for each in claim.status.results if each.request.partition("/")[0] in requests
-        ]
+        requests = set(claim.requests_of(name))
+        results = [each for each in claim.status.results if each.request in requests]
         if not results:
             continue
         allocated += 1

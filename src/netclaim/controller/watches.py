@@ -121,7 +121,7 @@ def _whole(found: JsonObject) -> JsonObject:
 
 
 def _meta_only(found: JsonObject) -> JsonObject:
-    return {"metadata": _kept(found["metadata"], META[:5])}
+    return {"metadata": _kept(found["metadata"], (*META[:5], "deletionTimestamp"))}
 
 
 def _slim_claim(found: JsonObject) -> JsonObject:

@@ -1,10 +1,35 @@
 """From a PodNetwork, its class and templates are made, kept, and taken away."""
 
+from functools import partial
 from typing import Any
 
+import pytest
+
 from netclaim.controller.networks import FINALIZER
-from netclaim.schema.kinds import CLAIM, CLASS, POD_NETWORK, TEMPLATE
-from tests.support.controller_parts import SPEC, controlled
+from netclaim.controller.wanted import use_of
+from netclaim.local.api import Verbs
+from netclaim.model.api.claim import ResourceClaim
+from netclaim.model.claim import JsonObject
+from netclaim.network.pod_network import LABEL
+from netclaim.schema.kinds import CLAIM, CLASS, NAMESPACE, POD_NETWORK, TEMPLATE, Kind
+from tests.support.controller_parts import DRIVER, SPEC, Closed, controlled
+
+
+class Forgetful(Verbs):
+    """A server that does not know what a request may ask for of a device's capacity."""
+
+    def create(self, kind: Kind, body: JsonObject, **options: Any) -> JsonObject:
+        """Create an object without it."""
+        if kind is TEMPLATE:
+            for request in body["spec"]["spec"]["devices"]["requests"]:
+                request["exactly"].pop("capacity", None)
+        return super().create(kind, body, **options)
+
+    def update(self, kind: Kind, body: JsonObject, **options: Any) -> JsonObject:
+        """Replace an object; of a class, only one selector is kept."""
+        if kind is CLASS:
+            body["spec"]["selectors"] = body["spec"]["selectors"][:1]
+        return super().update(kind, body, **options)
 
 
 async def test_a_network_gets_a_class_and_templates() -> None:
@@ -178,3 +203,100 @@ async def test_a_network_of_another_provider_is_left_alone() -> None:
         await world.until(lambda: world.templates() == {"default"})
         assert world.status("theirs") == {}
         assert world.templates("theirs") == set()
+
+
+@pytest.mark.parametrize("edited", [False, True])
+async def test_a_server_that_keeps_less_is_not_asked_for_ever(edited: bool) -> None:
+    """What it leaves out is not written again and again."""
+    async with controlled("other", server=Forgetful) as world:
+        world.node("node-a", "eth1")
+        world.network(sharing={"bandwidth": "1G"})
+        await world.until(lambda: world.ready().get("status") == "True")
+        if edited:
+            spec = {**SPEC, "parent": {"name": "eth2"}, "sharing": {"bandwidth": "1G"}}
+            world.change(POD_NETWORK, "media-net", spec=spec)
+            await world.until(lambda: world.ready().get("reason") == "NoNode")
+        kept = {
+            (kind, found["metadata"]["uid"], found["metadata"]["resourceVersion"])
+            for kind in (TEMPLATE, CLASS)
+            for found in world.store.list(kind)
+        }
+        for later in ("l1", "l2", "l3", "l4"):  # each of which the controller looks at
+            world.create(NAMESPACE, later)
+            await world.until(partial(lambda name: name in world.templates(), later))
+        for kind, uid, version in kept:
+            assert any(
+                (found["metadata"]["uid"], found["metadata"]["resourceVersion"]) == (uid, version)
+                for found in world.store.list(kind)
+            )
+
+
+async def test_a_namespace_that_refuses_keeps_nothing_from_others() -> None:
+    """They have their templates, and the status names the one that has not."""
+    async with controlled("closed", "open", server=Closed) as world:
+        world.node("node-a", "eth1")
+        world.network()
+        await world.until(lambda: "exceeded quota" in world.ready().get("message", ""))
+        assert "namespace closed" in world.ready()["message"]
+        assert world.ready()["status"] == "True"
+        assert world.templates() == {"default", "open"}
+        assert world.status()["namespaces"] == 2
+
+
+async def test_a_network_that_was_given_to_another_provider_can_be_deleted() -> None:
+    """The finalizer goes with the objects."""
+    async with controlled() as world:
+        world.network()
+        await world.until(lambda: world.templates() == {"default"})
+        world.change(POD_NETWORK, "media-net", spec={**SPEC, "provider": "other.io/x"})
+        await world.until(lambda: world.templates() == set())
+        world.verbs.delete(POD_NETWORK, "media-net")
+        await world.until(lambda: world.store.get(POD_NETWORK, "media-net") is None)
+
+
+async def test_a_users_template_with_the_label_stays() -> None:
+    """A label alone does not make a template the network's."""
+    async with controlled("other") as world:
+        world.label("default", team="media")
+        own: dict[str, Any] = {"spec": {"devices": {"requests": []}}}
+        labels = {LABEL: "media-net"}
+        world.create(TEMPLATE, "mine", "other", labels=labels, spec=own)
+        world.create(TEMPLATE, "media-net", "other", labels=labels, spec=own)
+        world.network(namespaces={"matchLabels": {"team": "media"}})
+        await world.until(lambda: bool(world.ready()) and world.templates() >= {"default"})
+        world.verbs.delete(POD_NETWORK, "media-net")
+        await world.until(lambda: world.store.get(POD_NETWORK, "media-net") is None)
+        assert world.templates("mine") == {"other"}
+        assert world.templates() == {"other"}
+
+
+async def test_a_namespace_that_ends_gets_no_template() -> None:
+    """It would refuse it."""
+    async with controlled("ending") as world:
+        live = world.verbs.get(NAMESPACE, "ending")
+        meta = {**live["metadata"], "finalizers": ["example.com/stays"]}
+        world.verbs.update(NAMESPACE, {**live, "metadata": meta}, manager="test")
+        world.verbs.delete(NAMESPACE, "ending")
+        world.network()
+        await world.until(lambda: bool(world.ready()))
+        assert world.templates() == {"default"}
+
+
+async def test_a_claim_that_got_another_alternative_uses_no_network() -> None:
+    """A network that was only its second choice can be deleted."""
+    async with controlled() as world:
+        world.network()
+        await world.until(lambda: world.templates() == {"default"})
+        alternatives = [
+            {"name": "first", "deviceClassName": "other"},
+            {"name": "second", "deviceClassName": "media-net"},
+        ]
+        request = {"name": "nic", "firstAvailable": alternatives}
+        for chosen, is_used in (("first", False), ("second", True)):
+            made = world.create(CLAIM, chosen, "default", spec={"devices": {"requests": [request]}})
+            device = {"driver": DRIVER, "pool": "node-a", "device": "eth1"}
+            results = [{"request": f"nic/{chosen}", **device}]
+            status = {"allocation": {"devices": {"results": results}}}
+            world.verbs.update(CLAIM, {**made, "status": status}, manager="t", subresource="status")
+            claim = ResourceClaim.read(world.verbs.get(CLAIM, chosen, "default"))
+            assert bool(use_of("media-net", [claim]).claims) == is_used

@@ -4,7 +4,7 @@ from typing import Any
 
 from netclaim.controller.watches import COPY_OF, COPY_TO
 from netclaim.schema.kinds import TEMPLATE
-from tests.support.controller_parts import World, controlled
+from tests.support.controller_parts import Closed, World, controlled
 
 GPU = {"spec": {"devices": {"requests": [{"name": "g", "exactly": {"deviceClassName": "gpu"}}]}}}
 
@@ -47,3 +47,11 @@ async def test_a_template_of_the_same_name_is_left_alone() -> None:
         original(world, to="")
         await world.until(lambda: world.templates("gpu") == {"admin", "a", "b", "default"})
         assert world.verbs.get(TEMPLATE, "gpu", "a")["spec"] == own
+
+
+async def test_a_namespace_that_refuses_its_copy_keeps_none_from_others() -> None:
+    """Whatever the order of their names."""
+    namespaces = ("admin", "a", "closed", "z")
+    async with controlled(*namespaces, template_namespace="admin", server=Closed) as world:
+        original(world, to="")
+        await world.until(lambda: world.templates("gpu") == {"admin", "a", "default", "z"})

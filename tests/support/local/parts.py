@@ -24,9 +24,9 @@ CHOSEN = ("timeAdded",)
 HEAD_ONLY = ("Pod", "Deployment")
 
 
-def new_verbs(*namespaces: str, store: Store | None = None) -> Verbs:
+def new_verbs(*namespaces: str, store: Store | None = None, server: type[Verbs] = Verbs) -> Verbs:
     """An API with namespaces, `default` among them."""
-    verbs = Verbs(store or Store())
+    verbs = server(store or Store())
     for name in ("default", *namespaces):
         verbs.create(NAMESPACE, {"metadata": {"name": name}}, manager="test")
     return verbs

@@ -228,6 +228,15 @@ class ResourceClaim(Base, frozen=True):
         """The names of the classes that its requests ask for."""
         return tuple(dict.fromkeys(self._classes()))
 
+    def requests_of(self, class_name: str) -> Iterator[str]:
+        """The requests for devices of a class, as results name them."""
+        for request in self.spec.devices.requests:
+            if request.exactly is not None and request.exactly.device_class_name == class_name:
+                yield request.name
+            for each in request.first_available:
+                if each.device_class_name == class_name:
+                    yield f"{request.name}/{each.name}"
+
     def _classes(self) -> Iterator[str]:
         for request in self.spec.devices.requests:
             yield from (one.device_class_name for one in request.alternatives)
