@@ -47,7 +47,7 @@ def metadata(kubectl: Kubectl, pod: str) -> dict[str, JsonObject]:
 def test_a_gpu_and_a_card_of_one_root(lab: Lab, kubectl: Kubectl, cards: None) -> None:
     """Each pod has a pair of one root, and reads its interface's name and address in a file."""
     kubectl("apply", f"--filename={EXAMPLES / 'gpu-nic.yaml'}")
-    kubectl.wait("deployment/trainer", "condition=Available")
+    kubectl.wait("statefulset/trainer", "jsonpath={.status.readyReplicas}=2")
     # Now, so that it does not share one of the two cards that have a GPU and are to be alone.
     kubectl("apply", f"--filename={EXAMPLES / 'nic-extended.yaml'}")
     kubectl.wait("pod/extended", "condition=Ready")
@@ -72,7 +72,7 @@ def test_a_gpu_and_a_card_of_one_root(lab: Lab, kubectl: Kubectl, cards: None) -
     directory = f"/var/lib/kubelet/plugins/{DEFAULT_DRIVER}/metadata"
     uids = {claim["metadata"]["uid"] for claim in kubectl.items("resourceclaims")}
     assert uids <= set(in_node(lab, NODE, "ls", directory).split())
-    kubectl("delete", "deployment/trainer", "pod/extended", "--timeout=180s")
+    kubectl("delete", "statefulset/trainer", "pod/extended", "--timeout=180s")
     eventually(
         lambda: set(in_node(lab, NODE, "ls", directory).split()),
         lambda there: not there & uids,

@@ -31,6 +31,7 @@ from netclaim.schema.rules.pod_networks import (
 from netclaim.schema.shapes.read import shape_of
 from netclaim.schema.shapes.shape import Fields, ListOf
 from tests.support.doc_pages import ROOT
+from tests.support.pod_network_cases import GOOD, RIGHT, WRONG
 
 DEFINITION: dict[str, Any] = load_value(
     (ROOT / "charts" / "netclaim" / "files" / "podnetworks.yaml").read_bytes()
@@ -113,33 +114,9 @@ def test_the_shape_has_the_fields_of_the_definition() -> None:
     _same_shape(shape_of(KIND).known["spec"], SPEC)
 
 
-GOOD: dict[str, Any] = {"type": "macvlan", "parent": {"name": "eth1"}}
-
-
 @pytest.mark.parametrize(
     ("spec", "field"),
-    [
-        ({}, "spec.type"),
-        ({"provider": "cni.dra.networking.x-k8s.io"}, "spec.type"),
-        ({"type": "macvlan"}, "spec.parent"),
-        ({**GOOD, "parent": {}}, "spec.parent"),
-        ({**GOOD, "parent": {"name": "eth1", "selector": "true"}}, "spec.parent"),
-        ({**GOOD, "parent": {"selector": "device.driver =="}}, "spec.parent.selector"),
-        ({"type": "bridge", "parent": {"name": "eth1"}}, "spec.parent"),
-        ({"type": "vlan", "parent": {"name": "eth1"}}, "spec.vlan"),
-        ({**GOOD, "vlan": 5}, "spec.vlan"),
-        ({"type": "bridge", "vlan": 4095}, "spec.vlan"),
-        ({**GOOD, "mode": "l2"}, "spec.mode"),
-        ({**GOOD, "bridge": "br0"}, "spec.bridge"),
-        ({**GOOD, "config": {}}, "spec.config"),
-        ({"type": "cni"}, "spec.config"),
-        ({"type": "cni", "config": {"type": "ptp"}, "mtu": 1400}, "spec.config"),
-        ({**GOOD, "routes": [{"dst": "10.0.0.0/8"}]}, "spec.routes"),
-        ({**GOOD, "allow": ["config"]}, "spec.allow[0]"),
-        ({**GOOD, "ipam": {}}, "spec.ipam.type"),
-        ({**GOOD, "mtu": 12}, "spec.mtu"),
-        ({**GOOD, "type": "macvlam"}, "spec.type"),
-    ],
+    [*WRONG, ({**GOOD, "parent": {"selector": "device.driver =="}}, "spec.parent.selector")],
 )
 def test_a_mistake_is_found_at_its_field(spec: dict[str, Any], field: str) -> None:
     """Each rule and each limit."""
@@ -147,17 +124,7 @@ def test_a_mistake_is_found_at_its_field(spec: dict[str, Any], field: str) -> No
     assert field in [fault.field for fault in found]
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        GOOD,
-        {"provider": "myprovider.io/application"},
-        {"type": "bridge", "bridge": "br0", "vlan": 7},
-        {"type": "cni", "config": {"type": "ptp"}},
-        {"type": "vlan", "vlan": 7, "parent": {"selector": "device.driver == 'x'"}},
-        {**GOOD, "ipam": {"type": "static"}, "routes": [{"dst": "::/0"}], "mode": "passthru"},
-    ],
-)
+@pytest.mark.parametrize("spec", RIGHT)
 def test_what_is_right_is_accepted(spec: dict[str, Any]) -> None:
     """Also a network of another provider, of which nothing is known."""
     found = check_pod_network({"metadata": {"name": "media-net"}, "spec": spec}, ("spec",))

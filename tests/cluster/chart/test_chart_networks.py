@@ -1,0 +1,316 @@
+"""PodNetworks on a cluster of their own: the chart's controller, its rights, and what pods get."""
+
+import json
+import secrets
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.cluster import Lab
+from lab.helm import CHART_NAMESPACE, Helm, load_driver_image
+from lab.kubectl import Kubectl, KubectlError
+from lab.progress import Progress
+from netclaim.controller.networks import FINALIZER
+from netclaim.controller.nudge import ANNOTATION
+from netclaim.controller.watches import COPY_TO
+from tests.cluster.site.drivers import addresses, eventually, ready_condition
+from tests.support.pod_network_cases import RIGHT, WRONG
+
+API = "cni.networking.x-k8s.io/v1alpha1"
+DRIVER = "cni.dra.networking.x-k8s.io"
+CONTROLLER = f"system:serviceaccount:{CHART_NAMESPACE}:netclaim-controller"
+REPLICAS = "--selector=app.kubernetes.io/name=netclaim-controller"
+TOPOLOGY = """
+nodes: [kind-control-plane, kind-worker, kind-worker2]
+networks:
+- name: primary
+  subnet: 172.18.0.0/24
+  links: {kind-control-plane: eth0, kind-worker: eth0, kind-worker2: eth0}
+- name: media
+  links: {kind-worker: eth1, kind-worker2: eth1}
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A lab with the chart and its controller; two nodes have a link to a second network."""
+    topology: Path = tmp_path_factory.mktemp("networks") / "topology.yaml"
+    topology.write_text(TOPOLOGY)
+    made = Lab(f"nets-{secrets.token_hex(3)}", Progress())
+    made.up(topology, port=0)
+    try:
+        load_driver_image(made)
+        Helm(made).install("--set=controller.enabled=true")
+        yield made
+    finally:
+        made.down()
+
+
+@pytest.fixture
+def admin(lab: Lab) -> Kubectl:
+    """An admin's kubectl."""
+    return lab.kubectl()
+
+
+@pytest.fixture
+def media(lab: Lab, admin: Kubectl) -> Iterator[Kubectl]:
+    """A namespace that may use the networks of these tests."""
+    name = f"media-{secrets.token_hex(2)}"
+    admin("create", "namespace", name)
+    admin("label", "namespace", name, "team=media")
+    yield lab.kubectl(name)
+    admin("delete", "namespace", name, "--wait=true", "--timeout=180s")
+
+
+@pytest.fixture
+def network(admin: Kubectl, media: Kubectl) -> Iterator[str]:
+    """A network for that namespace, whose users may choose their addresses."""
+    name = f"net-{secrets.token_hex(2)}"
+    admin.apply(pod_network(name))
+    eventually(lambda: ready(admin, name), lambda found: found == "True", f"{name} is ready")
+    yield name
+    admin("delete", "podnetwork", name, "--ignore-not-found", "--wait=false")
+
+
+def test_the_api_server_judges_networks_as_check_does(admin: Kubectl) -> None:
+    """Every rule of the definition, by the server's own CEL."""
+    for spec in RIGHT:
+        admin("create", "--dry-run=server", "-f-", stdin=json.dumps(pod_network("n", spec)))
+    for spec, field in WRONG:
+        with pytest.raises(KubectlError) as caught:
+            admin("create", "--dry-run=server", "-f-", stdin=json.dumps(pod_network("n", spec)))
+        assert field.partition("[")[0] in str(caught.value), spec
+
+
+def test_one_line_gives_a_pod_a_network(media: Kubectl, network: str) -> None:
+    """Two pods on two nodes reach each other; one has chosen its address."""
+    wait_template(media, network)
+    media.apply(
+        pod("plain", network, "kind-worker"),
+        template("chosen", network, ips=["10.77.0.9/24"]),
+        pod("chosen", "chosen", "kind-worker2"),
+    )
+    for name in ("plain", "chosen"):
+        media.wait(f"pod/{name}", "condition=Ready")
+    (plain,) = addresses(media, "plain", network)
+    assert plain.startswith("10.77.0.")
+    assert addresses(media, "chosen", network) == ["10.77.0.9/24"]
+    media("exec", "plain", "--", "ping", "-c", "1", "-W", "10", "10.77.0.9")
+    (claim,) = [each for each in media.items("resourceclaims") if "plain" in name_of(each)]
+    (device,) = claim["status"]["devices"]
+    assert device["data"]["podNetwork"] == {"kind": "PodNetwork", "name": network}
+    assert device["networkData"]["interfaceName"] == network
+
+
+def test_a_namespace_without_permission_gets_nothing(
+    lab: Lab, admin: Kubectl, media: Kubectl, network: str
+) -> None:
+    """No template, and a refusal by the driver; a corrected label has kubelet ask again."""
+    wait_template(media, network)
+    admin("create", "namespace", "other")
+    other = lab.kubectl("other")
+    try:
+        other.apply(template("own", network), pod("wants", "own", "kind-worker"))
+        refused = eventually(
+            lambda: [ready_condition(each) for each in other.items("resourceclaims")],
+            lambda found: bool(found) and found[0] is not None,
+            "the driver's refusal",
+        )[0]
+        assert refused is not None
+        assert network in refused["message"]
+        assert "other" in refused["message"]
+        assert refused["reason"].endswith("Refused")
+        admin("label", "namespace", "other", "team=media")
+        wait_template(other, network)
+        seen = eventually(
+            lambda: other.items("pods"),
+            lambda pods: bool(pods) and is_ready(pods[0]),
+            "the pod is ready",
+        )
+        assert ANNOTATION in seen[0]["metadata"]["annotations"]
+        admin("label", "namespace", "other", "team-")
+        wait_no_template(other, network)
+        assert is_ready(other.get("pod", "wants"))  # who has it keeps it
+    finally:
+        admin("delete", "namespace", "other", "--wait=true", "--timeout=180s")
+
+
+def test_a_network_is_changed_switched_off_and_deleted_while_it_is_used(
+    admin: Kubectl, media: Kubectl, network: str
+) -> None:
+    """Running pods keep it, new ones get what it is now, and it goes with the last of them."""
+    wait_template(media, network)
+    media.apply(pod("first", network, "kind-worker"))
+    media.wait("pod/first", "condition=Ready")
+    patch(admin, network, {"mtu": 1400})
+    eventually(lambda: "1400" in str(admin.get("deviceclass", network)), bool, "the class has it")
+    media.apply(pod("second", network, "kind-worker"))
+    media.wait("pod/second", "condition=Ready")
+    assert "mtu 1400" in media("exec", "second", "--", "ip", "link", "show", network)
+    assert "mtu 1500" in media("exec", "first", "--", "ip", "link", "show", network)
+    patch(admin, network, {"enabled": False})
+    wait_no_template(media, network)
+    patch(admin, network, {"enabled": True})
+    wait_template(media, network)
+    admin("delete", "podnetwork", network, "--wait=false")
+    wait_no_template(media, network)
+    found = admin.get("podnetwork", network)
+    assert FINALIZER in found["metadata"]["finalizers"]
+    assert is_ready(media.get("pod", "first"))
+    media("delete", "pod", "first", "second", "--wait=true", "--timeout=180s")
+    eventually(lambda: names(admin, "podnetworks"), lambda all_: network not in all_, "it is gone")
+
+
+def test_replicas_take_turns_and_catch_up(lab: Lab, admin: Kubectl, media: Kubectl) -> None:
+    """One that dies is followed by the other; while both are away, pods with templates start."""
+    system = lab.kubectl(CHART_NAMESPACE)
+    name = f"net-{secrets.token_hex(2)}"
+    admin.apply(pod_network(name))
+    wait_template(media, name)
+    holder = lease_holder(system)
+    system("delete", "pod", holder, "--force", "--grace-period=0")
+    eventually(partial(lease_holder, system), lambda now: now != holder, "another replica works")
+    system("scale", "deployment/netclaim-controller", "--replicas=0")
+    eventually(lambda: system.items("pods", REPLICAS), lambda found: found == [], "none is left")
+    media.apply(pod("meanwhile", name, "kind-worker2"))
+    media.wait("pod/meanwhile", "condition=Ready")
+    late = f"net-{secrets.token_hex(2)}"
+    admin.apply(pod_network(late))
+    assert late not in names(media, "resourceclaimtemplates")
+    system("scale", "deployment/netclaim-controller", "--replicas=2")
+    wait_template(media, late)
+    for each in (name, late):
+        admin("delete", "podnetwork", each, "--wait=false")
+
+
+def test_a_template_of_any_driver_is_copied(lab: Lab, media: Kubectl) -> None:
+    """To the namespaces that its annotation selects."""
+    gpu = {**template("one-gpu", "gpu.example.com")}
+    gpu["metadata"] = {"name": "one-gpu", "annotations": {COPY_TO: "team=media"}}
+    system = lab.kubectl(CHART_NAMESPACE)
+    system.apply(gpu)
+    wait_template(media, "one-gpu")
+    system("delete", "resourceclaimtemplate", "one-gpu")
+    wait_no_template(media, "one-gpu")
+
+
+def test_the_controllers_token_is_of_no_use_elsewhere(
+    admin: Kubectl, media: Kubectl, network: str
+) -> None:
+    """It may annotate pods, and write the classes and templates of networks; nothing else."""
+    wait_template(media, network)
+    media.apply(pod("app", network, "kind-worker"))
+
+    def refused(kubectl: Kubectl, *arguments: str, stdin: str | None = None) -> str:
+        with pytest.raises(KubectlError) as caught:
+            kubectl(*arguments, f"--as={CONTROLLER}", "--dry-run=server", stdin=stdin)
+        return str(caught.value)
+
+    media("annotate", "pod", "app", f"{ANNOTATION}=now", f"--as={CONTROLLER}", "--dry-run=server")
+    own = "its own annotation"
+    assert own in refused(media, "set", "image", "pod/app", "main=evil:latest")
+    assert own in refused(media, "label", "pod", "app", "a=b")
+    assert own in refused(media, "annotate", "pod", "app", "a=b")
+    only = "only classes and templates of PodNetworks"
+    free = json.dumps(template("free", network))
+    assert only in refused(media, "create", "-f-", stdin=free)
+    class_ = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass"}
+    class_ = {**class_, "metadata": {"name": "theirs"}, "spec": {}}
+    assert only in refused(admin, "create", "-f-", stdin=json.dumps(class_))
+    assert "forbidden" in refused(admin, "create", "namespace", "new")
+    assert "forbidden" in refused(media, "delete", "pod", "app")
+
+
+def pod_network(name: str, spec: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A network on eth1; host-local gives addresses from .128 on, so that others can be chosen."""
+    ranges = [[{"subnet": "10.77.0.0/24", "rangeStart": "10.77.0.128"}]]
+    usual = {
+        "type": "macvlan",
+        "parent": {"name": "eth1"},
+        "ipam": {"type": "host-local", "ranges": ranges},
+        "namespaces": {"matchLabels": {"team": "media"}},
+        "allow": ["ips"],
+    }
+    meta = {"name": name}
+    return {
+        "apiVersion": API,
+        "kind": "PodNetwork",
+        "metadata": meta,
+        "spec": usual if spec is None else spec,
+    }
+
+
+def template(name: str, class_name: str, **parameters: Any) -> dict[str, Any]:
+    """A short claim template of a user's own."""
+    request = {"name": "net", "exactly": {"deviceClassName": class_name}}
+    devices: dict[str, Any] = {"requests": [request]}
+    if parameters:
+        values = {"apiVersion": API, "kind": "CNI", **parameters}
+        opaque = {"driver": DRIVER, "parameters": values}
+        devices["config"] = [{"requests": ["net"], "opaque": opaque}]
+    head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate"}
+    return {**head, "metadata": {"name": name}, "spec": {"spec": {"devices": devices}}}
+
+
+def pod(name: str, template_name: str, node: str) -> dict[str, Any]:
+    """A pod that has a network by one line."""
+    container = {
+        "name": "main",
+        "image": "alpine:latest",
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["sleep", "infinity"],
+    }
+    spec = {
+        "nodeSelector": {"kubernetes.io/hostname": node},
+        "terminationGracePeriodSeconds": 0,
+        "containers": [container],
+        "resourceClaims": [{"name": "net", "resourceClaimTemplateName": template_name}],
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+def ready(admin: Kubectl, network: str) -> str:
+    """The condition Ready of a network, in a word."""
+    conditions = admin.get("podnetwork", network).get("status", {}).get("conditions", [])
+    return next((str(each["status"]) for each in conditions if each["type"] == "Ready"), "")
+
+
+def patch(admin: Kubectl, network: str, spec: dict[str, Any]) -> None:
+    """Change fields of a network."""
+    admin("patch", "podnetwork", network, "--type=merge", f"--patch={json.dumps({'spec': spec})}")
+
+
+def wait_template(kubectl: Kubectl, name: str) -> None:
+    """Wait until a namespace has a template."""
+    look = partial(names, kubectl, "resourceclaimtemplates")
+    eventually(look, lambda found: name in found, f"the template {name}")
+
+
+def wait_no_template(kubectl: Kubectl, name: str) -> None:
+    """Wait until a namespace has no such template."""
+    look = partial(names, kubectl, "resourceclaimtemplates")
+    eventually(look, lambda found: name not in found, f"no template {name}")
+
+
+def names(kubectl: Kubectl, kind: str) -> set[str]:
+    """The names of all objects of a kind."""
+    return {name_of(each) for each in kubectl.items(kind)}
+
+
+def name_of(found: dict[str, Any]) -> str:
+    """The name of an object."""
+    return str(found["metadata"]["name"])
+
+
+def is_ready(found: dict[str, Any]) -> bool:
+    """Whether a pod is Ready."""
+    conditions = found["status"].get("conditions", [])
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def lease_holder(system: Kubectl) -> str:
+    """The replica that works."""
+    return str(system.get("lease", "netclaim-controller")["spec"].get("holderIdentity", ""))
