@@ -78,10 +78,13 @@ class KubeNamespaces:
         self._clock = clock
         self._kept: dict[str, tuple[float, Mapping[str, str]]] = {}  # when, what; oldest first
 
-    async def labels(self, name: str) -> Mapping[str, str]:
-        """A namespace's labels, at most LABELS_S old; none for a namespace that is gone."""
+    async def labels(self, name: str, *, fresh: bool = False) -> Mapping[str, str]:
+        """A namespace's labels, at most LABELS_S old; none for a namespace that is gone.
+
+        `fresh`: as they are now.
+        """
         kept = self._kept.get(name)
-        if kept is not None and self._clock.monotonic() - kept[0] < LABELS_S:
+        if kept is not None and not fresh and self._clock.monotonic() - kept[0] < LABELS_S:
             return kept[1]
         asked_s = self._clock.monotonic()
         try:

@@ -339,10 +339,13 @@ class FakeNamespaces:
         self.by_name: dict[str, dict[str, str]] = {}
         self.asked: list[str] = []
 
-    async def labels(self, name: str) -> Mapping[str, str]:
+        self.stale: dict[str, dict[str, str]] = {}  # what is said unless it must be fresh
+
+    async def labels(self, name: str, *, fresh: bool = False) -> Mapping[str, str]:
         """Answer, and remember that it was asked."""
         self.asked.append(name)
-        return self.by_name.get(name, {})
+        now = self.by_name.get(name, {})
+        return now if fresh else self.stale.get(name, now)
 
 
 class FakeFiles:

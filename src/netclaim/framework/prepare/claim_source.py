@@ -1,7 +1,8 @@
 """Read claims from the API server, with the devices of this driver alone."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import msgspec
 
@@ -13,11 +14,16 @@ from netclaim.model.claim import Claim
 from netclaim.model.prepared import ClaimRef
 
 
+class Labels(Protocol):
+    async def __call__(self, name: str, *, fresh: bool = False) -> Mapping[str, str]:
+        """The labels of a namespace, which may be some seconds old unless they must be `fresh`."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimSource:
     driver: Driver
     claims: Claims
-    labels: Callable[[str], Awaitable[Mapping[str, str]]]  # of a namespace, by its name
+    labels: Labels
 
     async def read(self, ref: ClaimRef) -> Claim:
         """The claim that kubelet means. Raises RequestError if there is nothing to prepare."""
@@ -39,6 +45,13 @@ class ClaimSource:
             labels = await self.labels(ref.namespace)
             mine = msgspec.structs.replace(mine, namespace_labels=labels)
         return mine
+
+    async def with_labels_of_now(self, claim: Claim) -> Claim:
+        """The claim with its namespace's labels as they are now, if the driver reads them."""
+        if not self.driver.reads_namespace:
+            return claim
+        labels = await self.labels(claim.namespace, fresh=True)
+        return msgspec.structs.replace(claim, namespace_labels=labels)
 
     async def is_stale(self, ref: ClaimRef, booking: Booking | None) -> bool:
         """Whether a claim is gone, replaced, or without the devices that it was booked for."""

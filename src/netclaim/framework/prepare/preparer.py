@@ -286,7 +286,7 @@ class Preparer:
         prepared = booking.prepared if booking.is_planned else None
         if prepared is None:
             async with self._planning.hold(claim.namespace):
-                prepared = await self.driver.prepare(claim)
+                prepared = await self._planned(claim)
             _check_plans(claim, prepared)
         ids = await self.files.write(prepared, claim.pod_claim_name)
         done = booking.planned(claim, prepared, released=released)
@@ -298,6 +298,16 @@ class Preparer:
         pods = [f"{claim.namespace}/{pod.name}" for pod in claim.reserved_for if pod.is_pod]
         log.info("prepare.done", pods=pods, devices=len(prepared.plans))
         return _answer(prepared, ids)
+
+    async def _planned(self, claim: Claim) -> Prepared:
+        """Have the driver plan. What it refuses is not refused for labels of a moment ago."""
+        try:
+            return await self.driver.prepare(claim)
+        except RequestError:
+            now = await self.source.with_labels_of_now(claim)
+            if now.namespace_labels == claim.namespace_labels:
+                raise
+            return await self.driver.prepare(now)
 
     async def _owe(self, ref: ClaimRef, error: LaterError) -> PrepareAnswer:
         """Answer for a claim whose plans cannot be made yet: they are due before its sandbox."""

@@ -45,7 +45,7 @@ from netclaim.framework.kube_api import (
     follow_binding,
 )
 from netclaim.framework.prepare.cdi import CdiDirectory
-from netclaim.framework.prepare.claim_source import ClaimSource
+from netclaim.framework.prepare.claim_source import ClaimSource, Labels
 from netclaim.framework.prepare.kubelet_calls import ClaimAnswers
 from netclaim.framework.prepare.kubelet_checkpoint import KubeletState
 from netclaim.framework.prepare.limits import Limits
@@ -96,7 +96,7 @@ class Ground:
     clock: Clock
     claims: Claims
     pods: Pods
-    labels: Callable[[str], Awaitable[Mapping[str, str]]]  # of a namespace, by its name
+    labels: Labels  # of namespaces
     reports: Reports
     kubelet: KubeletRecord
     runtime: NodeRuntime

@@ -349,3 +349,27 @@ def test_who_excludes_whom(held: dict[str, Any], wanted: dict[str, Any], exclude
     assert holders.blocking(claim_of("red")) is None
     holders.note(booking, None)
     assert holders.blocking(claim) is None
+
+
+class Gatekeeper(ScriptedDriver):
+    """A driver that serves only namespaces with a label."""
+
+    reads_namespace = True
+
+    async def prepare(self, claim: Claim) -> Prepared:
+        """Plan, or refuse."""
+        if claim.namespace_labels.get("team") != "media":
+            raise RequestError("the namespace may not use it")
+        return await super().prepare(claim)
+
+
+async def test_nothing_is_refused_for_labels_of_a_moment_ago(tmp_path: Path) -> None:
+    """A label that an admin has just corrected counts at once; others are read when they are."""
+    async with stage_in(tmp_path, RED, driver=Gatekeeper()) as stage:
+        stage.namespaces.by_name[RED.namespace] = {"team": "media"}
+        stage.namespaces.stale[RED.namespace] = {}
+        await stage.preparer.prepare(RED.ref)
+        assert stage.journal.bookings["uid-red"].is_planned
+    async with stage_in(tmp_path, BLUE, driver=Gatekeeper()) as stage:
+        with pytest.raises(RequestError, match="may not use it"):
+            await stage.preparer.prepare(BLUE.ref)
