@@ -163,6 +163,15 @@ _IPAM_SET = "!(p.ipam[k] in variables.nothing)"
 _TYPED = "(has(p.apiVersion) || has(p.kind))"  # the dialect with names of keys of its own
 _IPAM = "has(p.ipam) && type(p.ipam) == map"
 _OWN_IPAM = f"{_IPAM} && has(p.ipam.type) && p.ipam.type in variables.ipamNames"
+# Whether the namespace has the labels that a class's `namespaces` selects.
+_SELECTED = (
+    "p.namespaces.?matchLabels.orValue({}).all(k, k in variables.labels && "
+    "variables.labels[k] == p.namespaces.matchLabels[k]) && "
+    "p.namespaces.?matchExpressions.orValue([]).all(e, [e.key in variables.labels].all(there, "
+    "e.operator == 'Exists' ? there : e.operator == 'DoesNotExist' ? !there : "
+    "[there && variables.labels[e.key] in e.values].all(among, "
+    "e.operator == 'In' ? among : !among)))"
+)
 _PLACES = 24  # characters of a key at which a mistake is looked for; the longest has fewer
 
 
@@ -382,6 +391,11 @@ def _class_policy() -> str:
             "params.?spec.?config.orValue([]).filter(c, has(c.opaque) && c.opaque.driver in "
             "variables.drivers).map(c, c.opaque.parameters)"
         ),
+        "labels": "namespaceObject.metadata.?labels.orValue({})",
+        "notFor": (
+            "variables.ofClass.filter(p, size(variables.requests) > 0 && has(p.namespaces) && "
+            f"!({_SELECTED}))"
+        ),
         "hasNetwork": "variables.ofClass.exists(p, has(p.config) || has(p.allow))",
         "refused": (
             f"{_cel(list(ALLOWABLE))}.filter(k, variables.ours.exists(p, k in p) && "
@@ -401,6 +415,14 @@ def _class_policy() -> str:
         ),
     }
     lines = [*_listed(variables), "  validations:"]
+    lines += _validation(
+        "size(variables.notFor) == 0",
+        "'the namespace ' + namespaceObject.metadata.name + ' may not use ' + "
+        "(has(variables.notFor[0].podNetwork) ? 'the network ' + variables.notFor[0].podNetwork + "
+        "'; ask a cluster admin to give it the labels that spec.namespaces of the PodNetwork ' + "
+        "variables.notFor[0].podNetwork : 'the DeviceClass ' + params.metadata.name + '; ask a "
+        "cluster admin to give it the labels that `namespaces` of the class') + ' selects'",
+    )
     lines += _validation(
         f"variables.level == '{Level.PRIVILEGED}' || size(variables.refused) == 0",
         "variables.hasNetwork ? 'the DeviceClass ' + params.metadata.name + ' does not let claims "

@@ -109,12 +109,20 @@ def test_one_line_gives_a_pod_a_network(media: Kubectl, network: str) -> None:
 def test_a_namespace_without_permission_gets_nothing(
     lab: Lab, admin: Kubectl, media: Kubectl, network: str
 ) -> None:
-    """No template, and a refusal by the driver; a corrected label has kubelet ask again."""
+    """It is refused at apply, and by the driver; a corrected label has kubelet ask again."""
     wait_template(media, network)
     admin("create", "namespace", "other")
     other = lab.kubectl("other")
     try:
-        other.apply(template("own", network), pod("wants", "own", "kind-worker"))
+        for made in (template("own", network), claim("own", network)):
+            with pytest.raises(KubectlError, match=f"other may not use the network {network}"):
+                other.apply(made)
+        admin("label", "namespace", "other", "team=media")
+        eventually(lambda: applies(other, claim("own", network)), bool, "the label in effect")
+        admin("label", "namespace", "other", "team-")
+        wants = pod("wants", "", "kind-worker")
+        wants["spec"]["resourceClaims"] = [{"name": "net", "resourceClaimName": "own"}]
+        other.apply(wants)
         refused = eventually(
             lambda: [ready_condition(each) for each in other.items("resourceclaims")],
             lambda found: bool(found) and found[0] is not None,
@@ -260,6 +268,21 @@ def template(name: str, class_name: str, **parameters: Any) -> dict[str, Any]:
         devices["config"] = [{"requests": ["net"], "opaque": opaque}]
     head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate"}
     return {**head, "metadata": {"name": name}, "spec": {"spec": {"devices": devices}}}
+
+
+def claim(name: str, class_name: str) -> dict[str, Any]:
+    """The same as a claim."""
+    made = template(name, class_name)
+    return {**made, "kind": "ResourceClaim", "spec": made["spec"]["spec"]}
+
+
+def applies(kubectl: Kubectl, made: dict[str, Any]) -> bool:
+    """Try to apply an object."""
+    try:
+        kubectl.apply(made)
+    except KubectlError:
+        return False
+    return True
 
 
 def pod(name: str, template_name: str, node: str) -> dict[str, Any]:
