@@ -1,4 +1,4 @@
-"""Judge PodNetworks in manifests, and add what the controller would make of them.
+"""Judge PodNetworks in manifests, and add what the controller would make of them, or say why not.
 
 Pods and templates in the files name a network's class and templates, which nobody writes. A
 namespace whose labels the files do not show is taken to be one that may use every network.
@@ -36,19 +36,46 @@ def made_of_networks(subjects: Sequence[Object]) -> list[Object]:
     return [each for key, each in made.items() if key not in there]
 
 
+def withheld(subjects: Sequence[Object]) -> dict[ObjectKey, str]:
+    """The templates of networks that the controller would not make, each with the reason."""
+    reasons: dict[ObjectKey, str] = {}
+    for subject in subjects:
+        network = _read(subject)
+        if network is None:
+            continue
+        for namespace, may_use in _namespaces(network, subjects):
+            key = ObjectKey("ResourceClaimTemplate", namespace, network.name)
+            if not network.spec.enabled:
+                reasons[key] = f"the PodNetwork {network.name} is switched off; set spec.enabled"
+            elif not may_use:
+                reasons[key] = (
+                    f"the namespace {namespace} may not use the network {network.name}; give it "
+                    f"the labels that spec.namespaces of the PodNetwork {network.name} selects"
+                )
+    return reasons
+
+
 def _made(subject: Object, subjects: Iterable[Object]) -> Iterator[Object]:
     network = _read(subject)
     if network is None or not network.spec.enabled:
         return
     yield _as(subject, class_of(network, DRIVER_NAME))
-    labels = {
-        one.name: inside(one.object, ("metadata", "labels"))
-        for one in subjects
-        if one.kind == "Namespace"
-    }
-    for namespace in sorted({DEFAULT, *(one.namespace for one in subjects if one.namespace)}):
-        if namespace not in labels or network.spec.namespaces.selects(labels[namespace]):
+    for namespace, may_use in _namespaces(network, subjects):
+        if may_use:
             yield _as(subject, template_of(network, namespace))
+
+
+def _namespaces(network: PodNetwork, subjects: Iterable[Object]) -> Iterator[tuple[str, bool]]:
+    """The namespaces of the files, each with whether it may use a network."""
+    labels: dict[str, JsonObject] = {}
+    names = {DEFAULT}
+    for one in subjects:
+        if one.kind == "Namespace":
+            labels[one.name] = inside(one.object, ("metadata", "labels"))
+        elif one.namespace:
+            names.add(one.namespace)
+    for name in sorted(names):
+        yield name, name not in labels or network.spec.namespaces.selects(labels[name])
 
 
 def _as(subject: Object, made: JsonObject) -> Object:

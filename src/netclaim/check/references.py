@@ -65,7 +65,10 @@ def check_pod(
             continue  # the API's own rules report it
         claim = index.find(CLAIM_KINDS[key], entry[key], near=pod)
         if claim is None:
-            yield _not_in_files(pod, (*path, key), CLAIM_KINDS[key], index)
+            if why := index.why_absent(CLAIM_KINDS[key], entry[key], near=pod):
+                yield pod.error((*path, key), why)
+            else:
+                yield _not_in_files(pod, (*path, key), CLAIM_KINDS[key], index)
             continue
         name = entry.get("name", "")
         claims[name] = claim

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from netclaim.check.networks import check_network, made_of_networks
+from netclaim.check.networks import check_network, made_of_networks, withheld
 from netclaim.check.objects import is_looked_at, judged
 from netclaim.check.parameters import check_claim, check_class, our_drivers
 from netclaim.check.policy import Policy, check_namespace
@@ -75,7 +75,7 @@ def _full_kind(one: Object) -> str:
 def _check_together(subjects: Sequence[Object], policy: Policy) -> Iterator[Finding]:
     """What is found only by looking at several objects."""
     made = made_of_networks(subjects)
-    index = Index([*subjects, *made])
+    index = Index([*subjects, *made], withheld(subjects))
     drivers = our_drivers(subjects)
     ifnames: dict[Object, frozenset[str]] = {
         each: check_claim(each, index, drivers, policy).ifnames

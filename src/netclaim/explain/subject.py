@@ -131,7 +131,7 @@ def _subject(world: World, key: ObjectKey) -> Subject:
         elif template in world.templates:  # named as the controller would
             made.append(replace(world.templates[template], name=f"{key.name}-{use.entry}"))
         else:
-            lacks.append(_lack(template, world.templates))
+            lacks.append(world.withheld.get(template) or _lack(template, world.templates))
     made += _extended(world, workload)
     return Subject(key, tuple(claims), tuple(made), tuple(lacks), workload.replicas, workload)
 

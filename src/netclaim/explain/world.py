@@ -19,6 +19,7 @@ from netclaim.allocator import (
 )
 from netclaim.allocator.objects.extended import Wish, extended_resources, offered
 from netclaim.allocator.objects.node import required_affinity, selector_matches
+from netclaim.check.networks import made_of_networks, withheld
 from netclaim.errors import RequestError
 from netclaim.manifests.kinds import GROUP, POD_SPECS, SCALED
 from netclaim.manifests.objects import Object, ObjectKey
@@ -114,11 +115,17 @@ class World:
     workloads: Mapping[ObjectKey, Workload]
     users: Mapping[ObjectKey, tuple[str, ...]]  # for whom claims are reserved
     offered: Mapping[str, str]  # extended resources, with the class of each
+    withheld: Mapping[ObjectKey, str]  # templates of networks that there are not, and why
 
 
 def read_world(found: Iterable[Object]) -> World:
-    """Read objects; of two with the same name, the later one counts."""
-    by_key = {one.key: one for one in found if one.is_known or _is_rule(one)}
+    """Read objects; of two with the same name, the later one counts.
+
+    What the controller would make of PodNetworks is there, if it is not in the objects already.
+    """
+    found = tuple(found)
+    known = [one for one in found if one.is_known or _is_rule(one)]
+    by_key = {one.key: one for one in (*known, *made_of_networks(found))}
 
     def read(kind: str, reader: Callable[[Mapping[str, Any]], T]) -> dict[ObjectKey, T]:
         return {key: _read(one, reader) for key, one in by_key.items() if key.kind == kind}
@@ -136,6 +143,7 @@ def read_world(found: Iterable[Object]) -> World:
         workloads=workloads,
         users=read("ResourceClaim", _users),
         offered=offered(classes),
+        withheld=withheld(found),
     )
 
 

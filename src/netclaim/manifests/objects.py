@@ -5,8 +5,9 @@ path and line in the file, so that a request of v1beta1 is not said to have an `
 of a cluster has no lines, and is called by its name.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from netclaim.manifests.finding import Finding, Severity
@@ -127,9 +128,12 @@ def _flattened(written: JsonObject, path: Path) -> Path:
 
 
 class Index:
-    """Objects by kind, namespace and name."""
+    """Objects by kind, namespace and name; of some that are not there, it is known why."""
 
-    def __init__(self, objects: Iterable[Object]) -> None:
+    def __init__(
+        self, objects: Iterable[Object], absent: Mapping[ObjectKey, str] = MappingProxyType({})
+    ) -> None:
+        self._absent = absent
         self._found: dict[ObjectKey, list[Object]] = {}
         for one in objects:
             if one.name:
@@ -141,6 +145,11 @@ class Index:
         found = self._found.get(ObjectKey(kind, namespace, name), ())
         same_file = [one for one in found if one.source == near.source]
         return next(iter((*same_file, *found)), None)
+
+    def why_absent(self, kind: str, name: str, *, near: Object) -> str:
+        """Return why there is no object that `near` could mean; empty if that is not known."""
+        namespace = "" if kind in CLUSTER_WIDE else near.namespace
+        return self._absent.get(ObjectKey(kind, namespace, name), "")
 
     def names(self, kind: str, namespace: str) -> list[str]:
         """Return the names of the objects of a kind in a namespace."""

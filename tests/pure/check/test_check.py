@@ -832,3 +832,45 @@ def test_nothing_but_our_errors(text: str) -> None:
     for finding in findings:
         assert 1 <= finding.line <= last
         assert str(finding).isprintable()
+
+
+NETWORK = """
+apiVersion: cni.networking.x-k8s.io/v1alpha1
+kind: PodNetwork
+metadata: {name: media-net}
+spec:
+  type: macvlan
+  parent: {name: eth1}
+  enabled: ENABLED
+  namespaces: {matchLabels: {team: media}}
+"""
+NAMESPACES = """
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Namespace, metadata: {name: other}}
+- {apiVersion: v1, kind: Namespace, metadata: {name: media, labels: {team: media}}}
+"""
+ONE_LINE = """
+apiVersion: v1
+kind: Pod
+metadata: {name: app, namespace: NAMESPACE}
+spec:
+  containers: [{name: c, image: alpine}]
+  resourceClaims: [{name: media, resourceClaimTemplateName: media-net}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("namespace", "enabled", "said"),
+    [
+        ("media", "true", ""),
+        ("other", "true", "the namespace other may not use the network media-net; give it the"),
+        ("media", "false", "the PodNetwork media-net is switched off; set spec.enabled"),
+    ],
+)
+def test_a_pod_hears_why_it_has_no_network(namespace: str, enabled: str, said: str) -> None:
+    """By the network's name, where the files show the network and the namespace's labels."""
+    pod = ONE_LINE.replace("NAMESPACE", namespace)
+    found = lines(NAMESPACES, NETWORK.replace("ENABLED", enabled), pod)
+    assert [said in line and ": error: " in line for line in found] == ([True] if said else [])

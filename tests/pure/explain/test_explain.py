@@ -724,3 +724,37 @@ def test_files_that_a_shell_expands(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err == (
         "netclaim: other: only one name is allowed, and nic is given too\n"
     )
+
+
+def test_networks_are_known_by_name(explain: Explain) -> None:
+    """A pod that names a network is explained as the controller would have it, or why not."""
+    network = {
+        "apiVersion": "cni.networking.x-k8s.io/v1alpha1",
+        "kind": "PodNetwork",
+        "metadata": {"name": "media-net"},
+        "spec": {
+            "type": "macvlan",
+            "parent": {"name": "eth1"},
+            "namespaces": {"matchLabels": {"team": "media"}},
+        },
+    }
+    namespaces = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+        for name, labels in (("media", {"team": "media"}), ("other", {}))
+    ]
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "app", "namespace": name},
+            "spec": {
+                "containers": [{"name": "c", "image": "i"}],
+                "resourceClaims": [{"name": "n", "resourceClaimTemplateName": "media-net"}],
+            },
+        }
+        for name in ("media", "other")
+    ]
+    told = explain(*namespaces, network, *pods, ONE)
+    assert told.lines[0] == "pod media/app: fits on one (eth1)"
+    (refused,) = [line for line in told.lines if line.startswith("pod other/app")]
+    assert "the namespace other may not use the network media-net" in refused
