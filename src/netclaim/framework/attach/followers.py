@@ -56,7 +56,7 @@ class ContainerFacts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Followers:
-    """All of them."""
+    """Reports, marks, facts and metrics, with the journal that they follow."""
 
     journal: Journal
     reports: Reports

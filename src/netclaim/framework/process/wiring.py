@@ -133,7 +133,7 @@ class Stages:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything that runs."""
+    """The parts whose tasks make up the running driver."""
 
     publisher: Publisher
     preflight: Preflight
