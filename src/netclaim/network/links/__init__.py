@@ -1,5 +1,6 @@
 """Links: which the node has, which are offered, and as which devices.
 
+offered                       all of the following for one driver: what it offers, and changes of it
 node_links, discover          the links as they are now, and again whenever they change
 choice, offer                 which links are offered, and for how many claims
 withhold                      kinds that cannot be used, and links that are the node's own
