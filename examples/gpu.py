@@ -124,7 +124,7 @@ def _offer(node: str, options: argparse.Namespace) -> Iterator[Device | CounterS
 
 
 def _parts(gpu: Device) -> Iterator[Device]:
-    """Two halves and the whole; whoever has the whole has both halves, and the other way round."""
+    """Two halves and the whole: a claim on the whole excludes one on a half, and vice versa."""
     for name, memory, compute in (
         ("0", "40Gi", "50"),
         ("1", "40Gi", "50"),

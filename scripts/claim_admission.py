@@ -495,7 +495,7 @@ def _unknown_type(name: str, known: str) -> str:
 
 
 def _names(rule: TypePolicy, common: Iterable[str]) -> list[str]:
-    """Return all keys of a plugin, whoever may set them."""
+    """Return all keys of a plugin, including those that only an admin may set."""
     return [*common, *(key for key in rule.keys if key not in common)]
 
 

@@ -47,6 +47,7 @@ Reason: TypeAlias = Literal[
 
 TRY_AGAIN: Final = 1
 MUST_ACT: Final = 2  # as for an argument that does not parse
+INTERRUPTED: Final = 130  # as in shells: 128 and SIGINT
 
 
 class NetclaimError(Exception):

@@ -97,7 +97,7 @@ def wait_policies(site: Site) -> None:
 
 @pytest.fixture(scope="module")
 def stolen(site: Site) -> TokenApi:
-    """The API for whoever has the token of one node's driver."""
+    """The API for a thief of the token of one node's driver."""
     return site.stolen()
 
 

@@ -38,7 +38,7 @@ def test_a_message_is_one_line() -> None:
 
 @pytest.mark.parametrize("kind", [NetclaimError, RequestError, HostError])
 def test_every_error_is_one_line_of_printable_characters(kind: type[NetclaimError]) -> None:
-    """Whoever raised it with whatever text in it; so is what a status and an event say."""
+    """This holds for any text in an error, and for what a status and an event say."""
     error = kind(f"unknown key {HOSTILE}")
     for text in (str(error), f"{error}", brief(f"unknown key {HOSTILE}")):
         assert text.isprintable()

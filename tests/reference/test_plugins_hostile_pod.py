@@ -217,7 +217,7 @@ def test_a_link_that_was_declared_down_is_up_again(site: Site) -> None:
 
 
 def test_alternative_names_that_were_removed_are_given_back(site: Site) -> None:
-    """Whoever knows the link by such a name finds it again."""
+    """The link can be found by such a name again."""
     site.call("ADD", CONFIG)
     in_pod(site, "link property del dev net1 altname enp0s1")
     site.call("DEL", CONFIG)

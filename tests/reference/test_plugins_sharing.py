@@ -52,7 +52,7 @@ def sharing(cni_plugins: Path, tmp_path: Path) -> Sharing:
 
 
 async def test_at_once_they_hand_out_no_address_twice(sharing: Sharing) -> None:
-    """Of 20 ADDs on 13 addresses 13 succeed, whoever served them; each can release the other's."""
+    """Of 20 ADDs on 13 addresses 13 succeed, on either server; each can release the other's."""
     for _ in range(3):
         servers = itertools.cycle(sharing.servers)
         adds = [sharing.call(next(servers), Command.ADD, f"c{n}") for n in range(20)]

@@ -1,4 +1,4 @@
-"""PodNetworks that are right or wrong, for whoever judges them: ours, and a real API server."""
+"""PodNetworks that are right or wrong, judged by our rules and by a real API server."""
 
 from typing import Any
 

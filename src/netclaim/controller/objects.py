@@ -70,7 +70,7 @@ def in_order(value: Any) -> Any:
     """The same JSON with the keys of every object in order, as Kubernetes' own clients write it.
 
     An API server keeps the parameters for a driver as the bytes that it got, and the scheduler
-    copies them into allocations. Whoever applies a claim's status has them encoded anew, in order;
+    copies them into allocations. When a claim's status is applied, they are encoded anew, in order;
     if that changes a byte, the server takes it for a change of the allocation and refuses it.
     """
     if isinstance(value, dict):

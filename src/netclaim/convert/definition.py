@@ -51,7 +51,7 @@ class Definition:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Its namespace and name."""
+        """The namespace and the name of the NetworkAttachmentDefinition."""
         return self.one.namespace, self.one.name
 
     @property

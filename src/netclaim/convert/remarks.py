@@ -3,7 +3,6 @@
 Values only. Promise: a remark is one line, whatever the file's keys and names contain.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from netclaim.convert.places import TextField
@@ -36,8 +35,3 @@ def within(field: TextField, inner: Path, text: str, *, lost: bool = False) -> R
     line = field.line_of(inner)
     where = f"{field.one.source}:{line}" if line else field.one.source
     return Remark(where, field.show(inner), text, lost)
-
-
-def lost_of(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
-    """Return the remarks about what is not carried over."""
-    return tuple(remark for remark in remarks if remark.lost)

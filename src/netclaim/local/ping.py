@@ -30,24 +30,27 @@ class Pong:
 
 async def ping(netns: str, address: str, count: int = 3) -> tuple[Pong, ...]:
     """Ping this many times; returns the answers that came."""
-    loop = asyncio.get_running_loop()
     with open_netns(netns) as pod:
         sock = socket_in(
             pod, socket.AF_INET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.IPPROTO_ICMP
         )
-    pongs = []
     with sock:
-        for sequence in range(1, count + 1):
-            started_s = loop.time()
-            await loop.sock_sendto(sock, echo_request(IDENTIFIER, sequence), (address, 0))
-            try:
-                async with asyncio.timeout(TIMEOUT_S):
-                    while not is_reply(await loop.sock_recv(sock, BUFFER), IDENTIFIER, sequence):
-                        pass  # the answer to another ping, or a late one
-            except TimeoutError:
-                continue
-            pongs.append(Pong(sequence, (loop.time() - started_s) * 1000))
-    return tuple(pongs)
+        pongs = [await ping_once(sock, address, number) for number in range(1, count + 1)]
+    return tuple(pong for pong in pongs if pong is not None)
+
+
+async def ping_once(sock: socket.socket, address: str, sequence: int) -> Pong | None:
+    """Ping once over a raw socket that does not block; None if no answer came in time."""
+    loop = asyncio.get_running_loop()
+    started_s = loop.time()
+    await loop.sock_sendto(sock, echo_request(IDENTIFIER, sequence), (address, 0))
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            while not is_reply(await loop.sock_recv(sock, BUFFER), IDENTIFIER, sequence):
+                pass  # the answer to another ping, or a late one
+    except TimeoutError:
+        return None
+    return Pong(sequence, (loop.time() - started_s) * 1000)
 
 
 def echo_request(identifier: int, sequence: int) -> bytes:

@@ -18,6 +18,7 @@ from netclaim.network.links.lent import LentDevices
 from netclaim.network.links.made_bridges import MadeBridges
 from netclaim.network.links.node_links import NodeLinks
 from netclaim.network.links.offer import LinkOffer
+from netclaim.network.links.offered import OfferedLinks
 from netclaim.network.links.pod_namespaces import PodNamespaces
 from netclaim.network.metrics.addresses import AddressCollector
 from netclaim.network.metrics.timed_plugins import TimedPlugins
@@ -51,7 +52,7 @@ def link_driver(
 
     live = LiveSettings(settings)
     made = MadeBridges(settings.state_dir / "bridges")
-    links = NodeLinks(
+    node_links = NodeLinks(
         PodNamespaces(settings.pod_netns),
         lambda: live.now.pod_networks,
         made,
@@ -72,19 +73,21 @@ def link_driver(
         path=settings.cni_path,
         netns_alive=is_live,
     )
-    gate = NetworkGate()
     health = LinkHealth(live, time.monotonic)
     limits = BandwidthLimits(settings.name, time.monotonic)
     offer = LinkOffer(live)
     choice, guard = LinkChoice(live, offer), Guard(live)
     return LinkDriver(
         live,
-        links=links,
-        choice=choice,
-        offer=offer,
-        health=health,
-        made=made,
-        lent=lent,
+        links=OfferedLinks(
+            live,
+            node_links,
+            choice=choice,
+            offer=offer,
+            health=health,
+            made=made,
+            lent=lent,
+        ),
         files=files,
         guard=guard,
         planner=Planner(
@@ -96,17 +99,16 @@ def link_driver(
             program_checks=ProgramChecks(chain, in_process=frozenset(own)),
         ),
         chain=chain,
-        gate=gate,
         leftovers=Leftovers(
             chain=chain,
             files=files,
             lent=lent,
             lent_links=lent_links(plugin_state),
-            links=links,
+            links=node_links,
             threads=ThreadPoolExecutor(1, "collect-leases"),
             now=time.time,
         ),
-        plugin_gc=PluginGc(chain, gate, others_results),
+        plugin_gc=PluginGc(chain, NetworkGate(), others_results),
         limits=limits,
         collectors=(
             timed.seconds,

@@ -8,9 +8,8 @@ server.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from functools import partial
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from typing import Final
 
 import structlog
@@ -21,7 +20,7 @@ from netclaim.cni.errors import PluginBusyError
 from netclaim.errors import HostError, NetclaimError, PeerError
 from netclaim.framework import Hold, NetworkDriver, NotBegunError
 from netclaim.framework.telemetry import claim_fields, pod_fields
-from netclaim.kernel import Link, Monitor, NamespaceGoneError, open_netns
+from netclaim.kernel import Link, NamespaceGoneError, open_netns
 from netclaim.model import (
     AllocatedDevice,
     Attachment,
@@ -38,10 +37,8 @@ from netclaim.model.node import NodeFacts
 from netclaim.network.attach.bandwidth import BandwidthLimits, shown
 from netclaim.network.attach.dad import DadHold
 from netclaim.network.attach.wish import wished_args
-from netclaim.network.cleanup.gate import NetworkGate
 from netclaim.network.cleanup.leftovers import Leftovers
 from netclaim.network.cleanup.plugin_gc import PluginGc
-from netclaim.network.devices.preflight import with_conditions
 from netclaim.network.devices.shares import has_alone, link_of
 from netclaim.network.errors import (
     LinkGoneError,
@@ -51,13 +48,8 @@ from netclaim.network.errors import (
     UnfitNodeError,
     about,
 )
-from netclaim.network.links.choice import LinkChoice
-from netclaim.network.links.discover import follow, list_devices
-from netclaim.network.links.health import LinkHealth
-from netclaim.network.links.lent import LentDevices
-from netclaim.network.links.made_bridges import MadeBridges
-from netclaim.network.links.node_links import NOTHING_SEEN, NodeLinks
-from netclaim.network.links.offer import LinkOffer
+from netclaim.network.links.node_links import NOTHING_SEEN
+from netclaim.network.links.offered import OfferedLinks
 from netclaim.network.plan.guard import Guard
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
 from netclaim.network.plan.planner import Planner
@@ -84,17 +76,11 @@ class LinkDriver(NetworkDriver):
         self,
         settings: LiveSettings,
         *,
-        links: NodeLinks,
-        choice: LinkChoice,
-        offer: LinkOffer,
-        health: LinkHealth,
-        made: MadeBridges,
-        lent: LentDevices,
+        links: OfferedLinks,
         files: PluginFiles,
         guard: Guard,
         planner: Planner,
         chain: Chain,
-        gate: NetworkGate,
         leftovers: Leftovers,
         plugin_gc: PluginGc,
         limits: BandwidthLimits,
@@ -103,16 +89,10 @@ class LinkDriver(NetworkDriver):
         self.name = settings.now.name
         self._live = settings
         self._links = links
-        self._choice = choice
-        self._offer = offer
-        self._health = health
-        self._made = made
-        self._lent = lent
         self._files = files
         self._guard = guard
         self._planner = planner
         self._chain = chain
-        self._gate = gate
         self._leftovers = leftovers
         self._plugin_gc = plugin_gc
         self._limits = limits
@@ -120,8 +100,6 @@ class LinkDriver(NetworkDriver):
         self._dad = DadHold()
         self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
         self._policy: tuple[object, ...] = ()  # that was logged last
-        self._nudge: Callable[[], object] | None = None  # has the devices listed; from any thread
-        self._due: asyncio.TimerHandle | None = None  # when they are listed in any case
 
     @property
     def _settings(self) -> LinkSettings:
@@ -135,29 +113,20 @@ class LinkDriver(NetworkDriver):
     @property
     def node_age_s(self) -> float:  # type: ignore[override]
         """How old the node's addresses may be, and its labels if they decide what is offered."""
-        return LABELS_S if self._choice.reads_labels else ADDRESSES_S
+        return LABELS_S if self._links.choice.reads_labels else ADDRESSES_S
 
     def collectors(self) -> Sequence[Collector]:
         return self._collectors
 
     async def discover(self) -> AsyncGenerator[tuple[Device, ...], None]:
         """Yield all devices, and again all of them when a link changed in a way that shows."""
-        nudged = asyncio.Event()
-        self._nudge = partial(asyncio.get_running_loop().call_soon_threadsafe, nudged.set)
-        try:
-            with Monitor() as monitor:
-                async for devices in follow(monitor, self._tend_and_list, nudged):
-                    yield devices
-        finally:
-            self._nudge = None
-            if self._due is not None:
-                self._due.cancel()
+        async with aclosing(self._links.follow(self._limits.tend)) as followed:
+            async for devices in followed:
+                yield devices
 
     def learn_node(self, node: NodeFacts) -> None:
         """Replace what is known of the node, and offer links by it."""
         self._links.learn_node(node)
-        self._choice.learn_node(node)
-        self._list_again()
         self._log_policy()
 
     def change(self, settings: LinkSettings) -> None:
@@ -167,13 +136,8 @@ class LinkDriver(NetworkDriver):
         the new ones in the next.
         """
         self._live.now = settings
-        self._list_again()
+        self._links.list_again()
         self._log_policy()
-
-    def _list_again(self) -> None:
-        if self._nudge is not None:
-            with suppress(RuntimeError):  # the loop has ended, and discovery with it
-                self._nudge()
 
     def _log_policy(self) -> None:
         """Log the policy if it has changed since it was last logged."""
@@ -190,8 +154,7 @@ class LinkDriver(NetworkDriver):
 
     def learn_dropped(self, fields: frozenset[str]) -> None:
         """Offer slots if the API server drops shares, and shares if it does not."""
-        self._offer.learn_dropped(fields)
-        self._list_again()
+        self._links.learn_dropped(fields)
 
     def holds(self, device: AllocatedDevice) -> Sequence[Hold]:
         """What a claim has of a link: by a share of it, as a whole, or by a slot.
@@ -206,7 +169,7 @@ class LinkDriver(NetworkDriver):
         """Decide what each device of the claim becomes; the same claim gets the same plan again."""
         requests = await asyncio.to_thread(read_claim, claim)  # milliseconds, if a tenant likes
         level = self._guard.level_of(claim)
-        snapshot = await self._links.snapshot()
+        snapshot = await self._links.node.snapshot()
         plans = []
         leaving: list[Link] = []
         for request in requests:
@@ -215,18 +178,18 @@ class LinkDriver(NetworkDriver):
                 link, network, plan = await self._planner.decide(claim, request, snapshot, level)
             if not request.trusted:
                 self._files.tidy(claim.namespace, network.name)
-            self._made.note(network, {each.name for each in snapshot.links})
+            self._links.made.note(network, {each.name for each in snapshot.links})
             if link is not None and moves_link(network):
                 leaving.append(link)
             plans.append(plan)
         if leaving:
-            self._lent.keep(claim.uid, await snapshot.describe(leaving))
+            self._links.lent.keep(claim.uid, await snapshot.describe(leaving))
         return Prepared(claim=claim.ref, plans=tuple(plans))
 
     async def preflight(self, claim: Claim) -> None:
         """See whether prepare would succeed now."""
         level = self._guard.level_of(claim)
-        snapshot = await self._links.snapshot()
+        snapshot = await self._links.node.snapshot()
         for request in await asyncio.to_thread(read_claim, claim):
             await asyncio.sleep(0)
             with about(request.device.key):
@@ -236,12 +199,12 @@ class LinkDriver(NetworkDriver):
                     if request.trusted:
                         raise UnfitNodeError(str(error)) from error
                     raise
-                if link is not None and self._health.lacks_carrier(link):
+                if link is not None and self._links.health.lacks_carrier(link):
                     raise NoCarrierError(link.name)
 
     async def unprepare(self, prepared: Prepared) -> None:
         """Forget the links that the claim took into pods; may be repeated."""
-        self._lent.drop(prepared.claim.uid)
+        self._links.lent.drop(prepared.claim.uid)
 
     async def attach(self, plan: Plan, pod: PodSandbox) -> Attachment:
         """Run the plan's plugins for the pod, then limit what they made to its share.
@@ -269,16 +232,16 @@ class LinkDriver(NetworkDriver):
         interface = read_plan(plan)
         assert pod.netns is not None, "the framework's promise"
         looks = self._guard.looks_at_node(interface)
-        seen = await self._links.snapshot() if looks else NOTHING_SEEN
+        seen = await self._links.node.snapshot() if looks else NOTHING_SEEN
         self._guard.check_plan(plan, interface, seen)
         network = interface.network
         with self._only_one(pod.id, interface.if_name):
-            if await self._links.pod_has(pod.netns, interface.if_name):
+            if await self._links.node.pod_has(pod.netns, interface.if_name):
                 raise NameTakenError(interface.if_name)
-            if interface.link and not await self._links.has(interface.link):
+            if interface.link and not await self._links.node.has(interface.link):
                 raise LinkGoneError(interface.link)
             with open_netns(pod.netns) as netns, self._dad.during(netns, interface.if_name):
-                async with self._gate.using(network.name):
+                async with self._plugin_gc.gate.using(network.name):
                     result = await self._chain.add(
                         network,
                         _endpoint(interface, pod, wish),
@@ -304,7 +267,7 @@ class LinkDriver(NetworkDriver):
             raise NotUndoneError(str(error)) from error
         finally:
             if interface.link and moves_link(network):
-                await self._links.restore(interface.link, up=interface.link_up)
+                await self._links.node.restore(interface.link, up=interface.link_up)
             await self._limits.tidy(attachment)
 
     async def is_attached(self, attachment: Attachment) -> bool:
@@ -313,7 +276,7 @@ class LinkDriver(NetworkDriver):
         name = read_plan(attachment.plan).if_name
         mac = attachment.interface.hardware_address if attachment.interface else ""
         try:
-            return netns is not None and await self._links.pod_has(netns, name, mac)
+            return netns is not None and await self._links.node.pod_has(netns, name, mac)
         except NamespaceGoneError:
             return False
 
@@ -357,28 +320,6 @@ class LinkDriver(NetworkDriver):
     async def tell_living(self, living: Living) -> None:
         """Call CNI's GC, so that plugins let go of everything else."""
         await self._plugin_gc.collect(living)
-
-    async def _tend_and_list(self) -> tuple[Device, ...]:
-        """Look after the limits, which is due whenever there may be something new; list devices."""
-        await self._limits.tend()
-        return await self._list_devices()
-
-    async def _list_devices(self) -> tuple[Device, ...]:
-        devices = await list_devices(
-            self._links,
-            self._lent.devices,
-            self._choice,
-            self._offer,
-            generic=self._settings.generic_device,
-            judged=self._health.judged,
-        )
-        devices = tuple(with_conditions(each, self._settings.preflight) for each in devices)
-        if self._due is not None:
-            self._due.cancel()
-            self._due = None
-        if (due_in_s := self._health.due_in_s) is not None:
-            self._due = asyncio.get_running_loop().call_later(due_in_s, self._list_again)
-        return devices
 
     @contextmanager
     def _only_one(self, sandbox_id: str, ifname: str) -> Iterator[None]:

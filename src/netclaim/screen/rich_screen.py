@@ -32,7 +32,7 @@ STATES = {
 
 
 class RichScreen:
-    """Colour and tables."""
+    """Output for a terminal, with colours and tables."""
 
     def __init__(self, stream: TextIO, console: Console | None = None) -> None:
         self._console = console or Console(file=stream, highlight=False)

@@ -14,6 +14,7 @@ from typing import Final
 
 import structlog
 
+from netclaim.errors import INTERRUPTED
 from netclaim.kube import Client, Cluster, connect, negotiate
 from netclaim.status.compose import compose
 from netclaim.status.scope import Scope, View, narrow
@@ -30,7 +31,6 @@ NEEDED: Final[dict[View, tuple[str, ...]]] = {
     "claims": ("ResourceSlice", "DeviceClass", "ResourceClaim", "Pod"),
     "pods": ("ResourceSlice", "DeviceClass", "ResourceClaim", "Pod"),
 }
-INTERRUPTED: Final = 130  # as shells have it: 128 and SIGINT
 
 
 @dataclass(frozen=True, slots=True)

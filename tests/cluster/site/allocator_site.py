@@ -136,7 +136,7 @@ class Site:
 
     def _wait(self, pods: Sequence[str], condition: str) -> None:
         names = [f"pod/{name}" for name in pods]
-        with suppress(KubectlError):  # whoever is not as expected gives another answer
+        with suppress(KubectlError):  # a pod that is not as expected gives another answer
             if names:
                 self.kubectl("wait", *names, f"--for={condition}", f"--timeout={DECIDE_S}s")
 

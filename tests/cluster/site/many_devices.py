@@ -18,11 +18,11 @@ class Many(Driver):
         yield tuple(Device(name=f"d{n}", attributes={"index": n}) for n in range(COUNT))
 
     async def prepare(self, claim: Claim) -> Prepared:
-        """Nothing to do. Again: the same."""
+        """Do nothing, however often it is called."""
         return Prepared(claim.ref, tuple(Plan(claim=claim.ref, device=d) for d in claim.devices))
 
     async def unprepare(self, prepared: Prepared) -> None:
-        """Nothing to undo. Again: the same."""
+        """Undo nothing, however often it is called."""
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ class Answer:
 
 
 class TokenApi:
-    """The API server, for whoever has this token."""
+    """The API server, as the holder of this token sees it."""
 
     def __init__(self, lab: Lab, token: str, version: Version) -> None:
         self._port = lab.state.load().port
@@ -134,24 +134,24 @@ class Site:
         return self.minor >= 36
 
     def stolen(self, node: str = NODE) -> TokenApi:
-        """The API for whoever has the token of a node's driver."""
+        """The API for a thief of the token of a node's driver."""
         return self.with_token((self.lab.root(node) / "etc/netclaim/token").read_text())
 
     def unbound(self) -> TokenApi:
-        """The API for whoever has a token of the driver's account that names no node."""
+        """The API with a token of the driver's account that names no node."""
         return self.with_token(
             self.kubectl("create", "token", ACCOUNT, f"--namespace={NAMESPACE}").strip()
         )
 
     def bound_to(self, node: str) -> TokenApi:
-        """The API for whoever has a new token of the driver's account for a node."""
+        """The API with a new token of the driver's account for a node."""
         name, uid = f"--bound-object-name={node}", f"--bound-object-uid={self.node_uids[node]}"
         account = (ACCOUNT, f"--namespace={NAMESPACE}")
         token = self.kubectl("create", "token", *account, "--bound-object-kind=Node", name, uid)
         return self.with_token(token.strip())
 
     def with_token(self, token: str) -> TokenApi:
-        """The API for whoever has this token."""
+        """The API with this token."""
         return TokenApi(self.lab, token, self.version)
 
     def slice_of(

@@ -122,7 +122,7 @@ def test_another_version_replaces_the_program(node: Node, tmp_path: Path) -> Non
 
 
 async def test_taken_out(node: Node) -> None:
-    """The list is as it was, byte for byte, and the program is gone; again: nothing."""
+    """The list is as it was, byte for byte, the program is gone, and a second call does nothing."""
     installer = node.installer()
     installer.install()
     other = node.conf_dir / "99-other.conflist"

@@ -1,4 +1,4 @@
-"""Removing a link while others remove it too, or while whoever asked gives up; `ip` does so."""
+"""Removing a link while others remove it too, or while the caller gives up; `ip` does so."""
 
 import asyncio
 import threading

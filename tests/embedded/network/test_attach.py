@@ -211,7 +211,7 @@ def test_a_driver_that_is_stricter_knows_its_running_pods(node: Netns, driver: L
 def test_a_name_that_the_pod_has_is_refused(
     node: Netns, pod: Netns, driver: LinkDriver, state: Path
 ) -> None:
-    """Whoever made an interface of that name, ours does not replace it."""
+    """Ours does not replace an interface of that name, no matter who made it."""
     ip(pod, "link", "add", "net1", "type", "bridge")
     claim = claim_for({"type": "macvlan", "ipam": host_local()})
 

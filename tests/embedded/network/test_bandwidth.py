@@ -156,7 +156,7 @@ def test_a_macvlan_is_limited_both_ways(
 def test_a_macvlan_by_a_program_is_limited(
     node: Netns, pod: Netns, outside: Netns, tmp_path: Path, cni_plugins: Path
 ) -> None:
-    """Whoever makes the interface, the limit is the same."""
+    """The limit is the same no matter what makes the interface."""
     driver = driver_for(tmp_path / "state", cni_plugins, exec_plugins=frozenset({"macvlan"}))
     attachment = attach(node, pod, driver)
     check_rates(pod, outside)

@@ -231,7 +231,7 @@ def test_a_released_link_is_published_only_if_it_is_there(node: Netns, driver: L
     assert names(run_on(node, scenario)) == ["cni", "eth2", "eth2-peer"]
 
 
-def test_whoever_asks_while_somebody_looks_shares_the_next_look(node: Netns) -> None:
+def test_those_who_ask_during_a_look_share_the_next_one(node: Netns) -> None:
     """What was there when somebody asked is seen, and a crowd does not look one by one."""
     looks = 0
     begun = asyncio.Event()

@@ -438,7 +438,7 @@ def _spoil(choices: Choices, target: Pairs) -> None:
 
 
 def _keys_for(choices: Choices, target: Pairs) -> Sequence[str]:
-    """Say which keys to choose from: mostly those that mean something to whoever reads them."""
+    """Say which keys to choose from: mostly those that mean something to their reader."""
     named = dict(target).get("type")
     known = KEYS_OF.get(named) if isinstance(named, str) else None
     return known if known is not None and not choices.chance(64) else ALL_KEYS

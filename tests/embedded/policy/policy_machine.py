@@ -9,7 +9,7 @@
            └── other1   another tenant's
     br1, cni0           bridges of the node; cni0 is the primary network's and withheld
 
-The victim's pod stands on every link but own1. Whoever runs `inside` is in the node's network
+The victim's pod stands on every link but own1. What runs `inside` is in the node's network
 namespace, with /etc, /run and /var/lib of the machine's own: not even a hole that is found reaches
 the real ones.
 """

@@ -503,7 +503,7 @@ GENERIC: Final = {
 
 
 def _said_of_sysctl(name: str, ifname: str) -> tuple[str, ...]:
-    """What is said of a sysctl: one that no plugin would set is a mistake, whoever asks for it."""
+    """What is said of a sysctl: one that no plugin would set is a mistake, no matter who asks."""
     try:
         sysctl_path(name, ifname)
     except ConfError as error:

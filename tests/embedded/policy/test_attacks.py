@@ -377,7 +377,7 @@ def test_no_address_on_the_nodes_way_out_is_one_that_the_node_talks_to(
 def test_a_link_under_another_is_nobodys_own(
     doomed: Machine, state: Path, plugin: dict[str, Any]
 ) -> None:
-    """Whoever has the link above, another claim perhaps, would lose it."""
+    """The owner of the link above, perhaps another claim, would lose it."""
     driver = driver_on(doomed, state)
     ip(doomed.node, "link", "add", "link", "own1", "name", "above", "type", "macvlan")
     with unharmed(doomed), pytest.raises(PolicyError) as caught:
@@ -438,7 +438,7 @@ FORBIDDEN: Final = {
 def test_a_plan_that_would_not_be_made_today_is_refused(
     machine: Machine, driver: LinkDriver, config: dict[str, Any], level: str | None
 ) -> None:
-    """Attach believes no plan, whoever wrote it; detach asks nobody."""
+    """Attach checks every plan, no matter who wrote it; detach needs no permission."""
     made = prepare(machine, driver, Attack(plugins=(MACVLAN,)))
     plan = edited(made, config=config, level=level, files=None)
     with unharmed(machine), pytest.raises(NotBegunError) as caught:

@@ -102,7 +102,7 @@ def all_ready(cluster: EmbeddedCluster) -> bool:
 
 
 def kill_drivers(notes: Path, count: int) -> None:
-    """Kill the drivers that were started last; whoever runs them starts others."""
+    """Kill the drivers that were started last; their supervisor starts others."""
     for pid in notes.read_text().split()[-count:]:
         with suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)

@@ -137,7 +137,7 @@ async def test_an_undoing_that_takes_too_long_is_stopped_and_told(machine: Machi
 
 
 async def test_a_cancelled_add_undoes_nothing(machine: Machine, tmp_path: Path) -> None:
-    """Whoever cancels has the DEL to do, and it works."""
+    """The DEL is up to the caller that cancelled, and it works."""
     machine.hang("b", "ADD")
     calls = tmp_path / "bin" / "calls"
     os.mkfifo(calls)  # so that the test waits for a call instead of looking for it

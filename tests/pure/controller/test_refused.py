@@ -148,7 +148,7 @@ async def test_a_claim_that_is_refused_no_more(now: JsonObject | None) -> None:
 
 
 async def test_another_pod_gives_a_refused_claim_no_more_time() -> None:
-    """Whoever makes a new pod for it now and then would keep its devices for ever."""
+    """Otherwise, a new pod now and then would keep the claim's devices for ever."""
     api = Api(pod_of(), pod_of("pod-2"), pod_of("pod-3"))
     async with running(api, grace_s=0.2) as refused:
         refused.changed("ResourceClaim", None, claim_of())

@@ -31,7 +31,7 @@ async def test_a_template_is_copied_by_the_labels_of_namespaces() -> None:
 
 
 async def test_a_tenants_annotation_copies_nothing() -> None:
-    """Whoever can write templates in one namespace could otherwise write them in all."""
+    """Otherwise, a user who can write templates in one namespace could write them in all."""
     async with controlled("admin", "a", "b", template_namespace="admin") as world:
         original(world, "a", to="")
         world.network()  # when its template is everywhere, everything was looked at

@@ -94,7 +94,7 @@ def test_what_a_claim_has(explain: Explain) -> None:
 
 
 def test_more_than_there_is(explain: Explain) -> None:
-    """A request that not even an unused link could serve says so, whoever has shares of it."""
+    """A request that not even an unused link could serve says so, even if shares are in use."""
     told = explain(links("one", shared()), device_class(), *TAKEN, ask("nic", "2G"))
     assert "nearest: one/eth1: capacity bandwidth: 2G is more than all, 1G" in told.lines
     told = explain(links("one", link("eth0")), device_class(), ask("nic", "2G"))

@@ -61,7 +61,7 @@ class Rig:
 
 @pytest_asyncio.fixture
 async def rig() -> AsyncIterator[Rig]:
-    """A server, and whoever follows its claims."""
+    """A server, and a client that follows its claims."""
     async with serve_stub() as stub, client_of(stub) as client:
         yield Rig(stub, client)
 
@@ -82,7 +82,7 @@ async def test_only_claims_that_wait_are_yielded(rig: Rig) -> None:
 
 @pytest.mark.parametrize("parameters", [b"[" * 2000 + b"]" * 2000, rb'"\ud800"'])
 async def test_a_claim_that_cannot_be_read_is_passed_over(rig: Rig, parameters: bytes) -> None:
-    """Whoever wrote it, with conditions or without, keeps nobody else's from being seen."""
+    """It does not hide the claims of others, whether it has conditions or not."""
     poisoned = [
         told("ADDED", version, "poison", waits=waits).replace(
             b'"status"', b'"x":%s,"status"' % parameters

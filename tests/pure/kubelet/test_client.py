@@ -134,7 +134,7 @@ async def test_connection_is_made_again() -> None:
 
 
 async def test_asking_only() -> None:
-    """Asking who is there registers nobody: no verdict is given. Again: the same."""
+    """Asking who is there registers nobody and gives no verdict, however often it is done."""
     info = pb.PluginInfo(
         type="DRAPlugin", name="d.example.com", endpoint="/run/d.sock", supported_versions=["v9"]
     )

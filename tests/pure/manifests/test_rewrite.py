@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from netclaim.manifests.text.documents import Document, read_documents
 from netclaim.manifests.text.rewrite import rewrite
 from netclaim.manifests.text.yaml_dialect import KubeLoader, dump
-from netclaim.manifests.versions.conversion import VERSIONS, Version, convert
+from netclaim.manifests.versions.conversion import VERSIONS, Version, from_v1
 from tests.support.kube.objects import objects
 
 SERVED: tuple[Version, ...] = ("v1", "v1beta2", "v1beta1")
@@ -61,8 +61,8 @@ def test_comments_without_a_place_stand_above_the_document() -> None:
 def test_comments_survive(made: tuple[str, dict[str, Any]], one: Version, two: Version) -> None:
     """Whatever moves between served versions, the result says it and has every comment."""
     kind, v1 = made
-    found = convert(v1, kind, "v1", one)
-    wanted = convert(v1, kind, "v1", two)
+    found = from_v1(v1, kind, one)
+    wanted = from_v1(v1, kind, two)
     text = commented(dump(found))
     assume(said(text) == found)  # a comment within a block of text is text
     result = rewrite(document(text), wanted)
@@ -74,8 +74,8 @@ def test_comments_survive(made: tuple[str, dict[str, Any]], one: Version, two: V
 def test_any_conversion(made: tuple[str, dict[str, Any]], one: Version, two: Version) -> None:
     """Between any two versions the text says what was wanted, and unchanged it is untouched."""
     kind, v1 = made
-    text = dump(convert(v1, kind, "v1", one))
-    wanted = convert(v1, kind, "v1", two)
+    text = dump(from_v1(v1, kind, one))
+    wanted = from_v1(v1, kind, two)
     result = rewrite(document(text), wanted)
     assert said(result) == wanted
     assert (result == text) == (one == two)

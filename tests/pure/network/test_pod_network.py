@@ -61,7 +61,7 @@ def _claim(found: PodNetwork) -> Claim:
 
 @pytest.mark.parametrize("name", ["eth1", 'a"||"a"=="a', "a\\", "a\nb", "\\x41", "é"])
 def test_a_name_of_a_link_is_only_a_name(name: str) -> None:
-    """Networks that were converted have the name from whoever could write one for Multus."""
+    """The name in a converted network comes from a tenant who wrote it for Multus."""
     made = class_of(network(type="macvlan", parent={"name": name}), DRIVER)
     selectors = [compile_selector(each["cel"]["expression"]) for each in made["spec"]["selectors"]]
 

@@ -77,7 +77,7 @@ async def test_pieces() -> None:
 
 @virtual_time
 async def test_synchronize_again() -> None:
-    """Again: the handler hears of what the second one says, without the first."""
+    """At a second Synchronize, the handler gets what that one says, without the first."""
     handlers = Recorder()
     async with runtime_of(handlers) as runtime:
         for number in (1, 2):

@@ -91,7 +91,7 @@ def test_the_locks_agree() -> None:
 
 @pytest.mark.parametrize("lock", ["requirements.lock", "requirements-runtime.lock"])
 def test_a_lock_names_no_place(lock: str) -> None:
-    """Whoever installs it takes the packages from the index of their own choice."""
+    """Users install the packages from the index of their own choice."""
     assert "://" not in (CHECKOUT / lock).read_text()
 
 

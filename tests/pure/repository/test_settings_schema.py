@@ -20,7 +20,7 @@ PYTHON: dict[str, Any] = {"string": str, "number": (int, float), "boolean": bool
 
 
 def test_the_schema_is_current() -> None:
-    """Whoever changes a setting runs the script."""
+    """A changed setting needs a run of the script."""
     now = settings_schema.SCHEMA.read_text()
     assert now == settings_schema.text(), "run scripts/settings_schema.py"
 

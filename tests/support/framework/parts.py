@@ -18,7 +18,7 @@ from netclaim.framework.journal.pod_plans import PodClaims, ReleasedLately
 from netclaim.framework.journal.records import Booking, DeviceReport, Lease, Report, pods_of
 from netclaim.framework.prepare.cdi import CdiDirectory
 from netclaim.framework.prepare.limits import Limits
-from netclaim.framework.process.wiring import Ground, wire
+from netclaim.framework.process.wiring import ApiEdges, Ground, NodeEdges, wire
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.testing import FakeClock
 from netclaim.model import (
@@ -463,24 +463,28 @@ class Stage:
         self.runtime = FakeRuntime()
         self.hold = hold_of(limit_s)
         ground = Ground(
-            journal,
+            NodeEdges(
+                kubelet=self.kubelet,
+                runtime=self.runtime,
+                files=files or self.files,
+                facts=self.facts,
+                marks=self.marks,
+                hold=self.hold,
+                has_netns=self.has_netns,
+                hooked=self.wait_hooked,
+            ),
+            ApiEdges(
+                claims=self.claims,
+                pods=self.pods,
+                labels=self.namespaces.labels,
+                reports=self.reports,
+            ),
+            journal=journal,
             released=ReleasedLately(self.clock),
             limits=limits,
             retirement=Retirement(),
             metrics=self.metrics,
             clock=self.clock,
-            claims=self.claims,
-            pods=self.pods,
-            labels=self.namespaces.labels,
-            reports=self.reports,
-            kubelet=self.kubelet,
-            runtime=self.runtime,
-            files=files or self.files,
-            facts=self.facts,
-            marks=self.marks,
-            hold=self.hold,
-            has_netns=self.has_netns,
-            hooked=self.wait_hooked,
         )
         stages = wire(self.driver, ground)
         assert stages.network is not None

@@ -38,7 +38,7 @@ from netclaim.model.prepared import ClaimRef
 log = structlog.get_logger()
 
 
-class Preparer(Protocol):
+class ClaimPlanner(Protocol):
     """What plans claims: one of a pod, one that is owed, and what kubelet has on record."""
 
     async def adopt(self, ref: ClaimRef, *, released: bool) -> None: ...
@@ -53,7 +53,7 @@ class Adopter:
     driver: str
     journal: Journal
     attacher: Attacher
-    preparer: Preparer
+    planner: ClaimPlanner
     claims: Claims
     pods: Pods
     released: ReleasedLately
@@ -87,7 +87,7 @@ class Adopter:
         Claims of pods that have no sandbox yet, or not any more, are not found by what runs, but by
         what kubelet has on record.
         """
-        await self.preparer.recall(self.on_record())
+        await self.planner.recall(self.on_record())
         await self.journal.mark_complete()
         self.attacher.rewrite_marks()
 
@@ -101,7 +101,7 @@ class Adopter:
         for booking in owed:
             if pod.uid in booking.pods or (used and booking.claim.name in used.names):
                 sandbox.blamed = frozenset({booking.claim.uid})
-                await self.preparer.settle(booking.claim)
+                await self.planner.settle(booking.claim)
                 sandbox.blamed = None
 
     async def _plan(self, sandbox: Sandbox, claim: Claim, *, hooked: bool) -> None:
@@ -110,7 +110,7 @@ class Adopter:
             self.hook_time.check_claims(sandbox.pod, {claim.uid: False})
         sandbox.blamed = frozenset({claim.uid})
         # A journal that is complete would know the claim, had kubelet not released it.
-        await self.preparer.adopt(claim.ref, released=self.journal.complete)
+        await self.planner.adopt(claim.ref, released=self.journal.complete)
         sandbox.blamed = None
 
     async def _take_over(self, sandbox: Sandbox, claim: Claim, *, hooked: bool) -> None:

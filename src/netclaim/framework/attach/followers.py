@@ -19,7 +19,7 @@ from netclaim.model.prepared import ClaimRef
 log = structlog.get_logger()
 
 
-class Reports(Protocol):
+class AttachReports(Protocol):
     """What claims say of their devices, as the journal has them now.
 
     `touch` also says which devices failed, where `look_again` leaves that as it was; `give_up`
@@ -56,10 +56,10 @@ class ContainerFacts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Followers:
-    """All of them."""
+    """Reports, marks, facts and metrics, with the journal that they follow."""
 
     journal: Journal
-    reports: Reports
+    reports: AttachReports
     marks: SandboxMarks
     facts: ContainerFacts
     metrics: Metrics

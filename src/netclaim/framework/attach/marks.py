@@ -62,19 +62,19 @@ class FileMarks:
         self._state = now
 
     def note_begun(self, sandbox_id: str) -> None:
-        """Its end is for us."""
+        """The sandbox may have something of ours, so its end concerns the driver."""
         self._try(lambda: self._files.note_sandbox(sandbox_id))
 
     def note_complete(self, sandbox_id: str) -> None:
-        """Its containers may start, also while the driver is away."""
+        """The sandbox's containers may start, also while the driver is away."""
         self._try(lambda: self._files.note_attached(sandbox_id))
 
     def note_incomplete(self, sandbox_id: str) -> None:
-        """Its containers may not."""
+        """The sandbox's containers may not start while the driver is away."""
         self._try(lambda: self._files.forget_attached(sandbox_id))
 
     def note_ended(self, sandbox_id: str) -> None:
-        """Nothing of it is ours."""
+        """The driver has nothing in the sandbox any more."""
         self._try(lambda: self._files.forget_sandbox(sandbox_id))
 
     def strays(self, known: Collection[str], *, before: float) -> frozenset[str]:

@@ -41,14 +41,14 @@ RETRIES: Final = Backoff(max_s=10.0)  # a pod is without its interface meanwhile
 WHOLE_NODE: Final = ""  # in place of a namespace; none has this name
 
 
-class Runtime(Protocol):
+class SandboxRuntime(Protocol):
     """The container runtime, asked rather than listened to; a sandbox that is gone is None."""
 
     async def status(self, sandbox_id: str) -> SandboxStatus | None: ...
     async def stop(self, sandbox_id: str) -> None: ...
 
 
-class Preparer(Protocol):
+class LateReleases(Protocol):
     """What releases claims whose release was put off."""
 
     async def release_ended(self, ref: ClaimRef) -> None: ...
@@ -63,8 +63,8 @@ class Repairer:
     attacher: Attacher
     adopter: Adopter
     journal: Journal
-    preparer: Preparer
-    runtime: Runtime
+    releases: LateReleases
+    runtime: SandboxRuntime
     clock: Clock
     _tended: dict[str, asyncio.Event] = field(default_factory=dict)  # namespaces, and their news
     # One at a time for a namespace, and no less.
@@ -155,7 +155,7 @@ class Repairer:
                 steps.append(await self._step(namespace, step, pod))
             self.sandboxes.forget_settled(sandbox)
         for claim in [each for each in self._ended_claims() if each.namespace == namespace]:
-            release = partial(self.preparer.release_ended, claim)
+            release = partial(self.releases.release_ended, claim)
             steps.append(await self._step(namespace, release))
         return all(steps)
 

@@ -52,7 +52,9 @@ LOOK_S: Final = 5.0  # between looks whether the journal is complete; it takes a
 STEP_S: Final = 30.0  # for one thing; as long as a plugin may take
 
 
-class Preparer(Protocol):
+class StaleClaims(Protocol):
+    """What knows which claims are stale, and releases them."""
+
     async def is_stale(self, ref: ClaimRef) -> bool:
         """Whether the API server has the claim no more, or without its devices."""
         ...
@@ -121,7 +123,7 @@ class Collector:
     driver: Driver
     journal: Journal
     look: LivingLook | None  # None for a driver that attaches nothing: only claims are looked at
-    preparer: Preparer
+    claims: StaleClaims
     files: Files
     metrics: Metrics
     clock: Clock
@@ -153,7 +155,7 @@ class Collector:
         }
         for uid in sorted(refs.keys() & unused_before):
             try:
-                await self.preparer.release_if_stale(refs[uid])
+                await self.claims.release_if_stale(refs[uid])
             except NetclaimError as error:
                 log.info("collect.skipped", reasons=(f"claims: {error}",))
                 break
@@ -231,13 +233,13 @@ class Collector:
             if self.look and any(self.look.has_netns(le.attachment.pod) for le in leases):
                 continue
             try:
-                stale = await self.preparer.is_stale(ref)
+                stale = await self.claims.is_stale(ref)
             except NetclaimError as error:
                 search.skip("claims", error)
                 return
             if stale:
                 what = f"prepared claim {ref.namespace}/{ref.name} ({ref.uid})"
-                search.add(Leftover("claim", what), partial(self.preparer.release_if_stale, ref))
+                search.add(Leftover("claim", what), partial(self.claims.release_if_stale, ref))
             await self.clock.sleep(ASK_S)
 
     def _find_attachments(self, search: _Search, look: LivingLook) -> None:
@@ -297,7 +299,7 @@ class Collector:
             return False
         async with asyncio.timeout(STEP_S):
             if leftover.claim_uid:
-                return await self.preparer.unless_booked(leftover.claim_uid, item.undo)
+                return await self.claims.unless_booked(leftover.claim_uid, item.undo)
             await item.undo()
         return True
 

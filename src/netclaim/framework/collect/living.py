@@ -31,7 +31,9 @@ class UnknownError(PeerError):
     """The runtime or the API server could not be asked, or cannot be believed."""
 
 
-class Runtime(Protocol):
+class SandboxList(Protocol):
+    """The container runtime, as the one that lists what it runs."""
+
     async def list(self) -> Sequence[Sandbox]:
         """All sandboxes, including those that have ended. Raises PeerError."""
         ...
@@ -58,7 +60,7 @@ class LivingLook:
     """What a network driver's stages, the runtime and the API server know of sandboxes."""
 
     journal: Journal
-    runtime: Runtime
+    runtime: SandboxList
     marks: SandboxFiles
     busy: Callable[[], frozenset[str]]  # sandboxes with an attach under way
     has_netns: Callable[[PodSandbox], bool]  # whether its network namespace is there

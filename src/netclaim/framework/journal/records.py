@@ -45,17 +45,20 @@ class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
     owner_pod_uid: str | None = None
     prepared: Prepared | None = None
     pod_claim_name: str = ""
-    state: BookingState = "booked"
+    state: BookingState = "booked"  # what a row without a state means
 
     @classmethod
     def of(cls, claim: Claim) -> "Booking":
         """The first booking of a claim."""
+        state = state_after(BOOKING_MOVES, "book", None)
+        assert state is not None
         return cls(
             claim=claim.ref,
             devices=claim.devices,
             pods=claim.pod_uids,
             owner_pod_uid=claim.owner_pod_uid,
             pod_claim_name=claim.pod_claim_name,
+            state=state,
         )
 
     @property

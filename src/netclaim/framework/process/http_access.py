@@ -1,4 +1,4 @@
-"""Who may read health and metrics from outside the node: whoever the API server lets.
+"""Who may read health and metrics from outside the node; the API server decides.
 
 As with kubelet's own metrics, a request brings the token of an account; the API server says whose
 it is (TokenReview) and whether they may get the path (SubjectAccessReview). Promise: an answer is

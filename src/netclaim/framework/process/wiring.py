@@ -17,18 +17,21 @@ from netclaim.framework.attach.adopt import Adopter
 from netclaim.framework.attach.attacher import Attacher
 from netclaim.framework.attach.cni_calls import ChainedCalls
 from netclaim.framework.attach.detacher import Detacher
-from netclaim.framework.attach.followers import ContainerFacts, Followers, Reports, SandboxMarks
+from netclaim.framework.attach.followers import (
+    AttachReports,
+    ContainerFacts,
+    Followers,
+    SandboxMarks,
+)
 from netclaim.framework.attach.hold_hook import Hold
 from netclaim.framework.attach.hook_budget import HookTime
 from netclaim.framework.attach.marks import FileMarks
 from netclaim.framework.attach.nri_hooks import RuntimeHooks
 from netclaim.framework.attach.reconcile import Reconciler
-from netclaim.framework.attach.repair import Repairer
-from netclaim.framework.attach.repair import Runtime as RepairRuntime
+from netclaim.framework.attach.repair import Repairer, SandboxRuntime
 from netclaim.framework.attach.sandbox import HasNetns, Sandboxes, has_netns
 from netclaim.framework.collect.collector import Collector, Files
-from netclaim.framework.collect.living import LivingLook, SandboxFiles
-from netclaim.framework.collect.living import Runtime as ListingRuntime
+from netclaim.framework.collect.living import LivingLook, SandboxFiles, SandboxList
 from netclaim.framework.collect.retire import Retirement, holdings
 from netclaim.framework.contract import Driver, NetworkDriver, Offer
 from netclaim.framework.discover.follow import device_healths
@@ -73,7 +76,7 @@ class Marks(SandboxMarks, PlanMarks, SandboxFiles, Protocol):
     """The marks on the disk that are read while the driver is away."""
 
 
-class NodeRuntime(RepairRuntime, ListingRuntime, Protocol):
+class NodeRuntime(SandboxRuntime, SandboxList, Protocol):
     """The container runtime, for what the driver asks of it."""
 
 
@@ -85,19 +88,9 @@ class KubeletRecord(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """What all stages of one driver are built on: what they share, and what they reach outside."""
+class NodeEdges:
+    """What the stages reach on the node: kubelet, the runtime, and files for containers."""
 
-    journal: Journal
-    released: ReleasedLately
-    limits: Limits
-    retirement: Retirement
-    metrics: Metrics
-    clock: Clock
-    claims: Claims
-    pods: Pods
-    labels: Labels  # of namespaces
-    reports: Reports
     kubelet: KubeletRecord
     runtime: NodeRuntime
     files: ClaimFiles
@@ -106,6 +99,30 @@ class Ground:
     hold: Hold
     has_netns: HasNetns
     hooked: Callable[[], Awaitable[None]]  # waits until the runtime would call us for a pod
+
+
+@dataclass(frozen=True, slots=True)
+class ApiEdges:
+    """What the stages ask of the API server, and what they have written there."""
+
+    claims: Claims
+    pods: Pods
+    labels: Labels  # of namespaces
+    reports: AttachReports
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What all stages of one driver are built on: what they share, and what they reach outside."""
+
+    node: NodeEdges
+    api: ApiEdges
+    journal: Journal
+    released: ReleasedLately
+    limits: Limits
+    retirement: Retirement
+    metrics: Metrics
+    clock: Clock
     instance: str = ""  # this process, among those of the driver
 
 
@@ -133,7 +150,7 @@ class Stages:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything that runs."""
+    """The parts whose tasks make up the running driver."""
 
     publisher: Publisher
     preflight: Preflight
@@ -182,24 +199,23 @@ def build(
         subject="NetworkInterface" if isinstance(driver, NetworkDriver) else "Device",
     )
     ground = Ground(
-        journal,
+        NodeEdges(
+            kubelet=KubeletState(places.kubelet_state),
+            runtime=runtime,
+            files=CdiDirectory(settings.cdi_dir, driver.name, metadata, claim_hook),
+            facts=metadata,
+            marks=marks,
+            hold=hold,
+            has_netns=has_netns,
+            hooked=hooked,
+        ),
+        ApiEdges(claims=KubeClaims(api), pods=KubePods(api), labels=labels, reports=reporter),
+        journal=journal,
         released=released,
         limits=Limits(),
         retirement=retirement,
         metrics=metrics,
         clock=clock,
-        claims=KubeClaims(api),
-        pods=KubePods(api),
-        labels=labels,
-        reports=reporter,
-        kubelet=KubeletState(places.kubelet_state),
-        runtime=runtime,
-        files=CdiDirectory(settings.cdi_dir, driver.name, metadata, claim_hook),
-        facts=metadata,
-        marks=marks,
-        hold=hold,
-        has_netns=has_netns,
-        hooked=hooked,
         instance=settings.instance,
     )
     stages = wire(driver, ground)
@@ -253,35 +269,36 @@ def wire(driver: Driver, ground: Ground) -> Stages:
 
 
 def _wire_network(driver: NetworkDriver, ground: Ground) -> Stages:
+    node, api = ground.node, ground.api
     journal, clock = ground.journal, ground.clock
     hook_time = HookTime(clock)
-    plans = PodPlans(journal, ground.claims, ground.pods, ground.kubelet.users)
-    followers = Followers(journal, ground.reports, ground.marks, ground.facts, ground.metrics)
+    plans = PodPlans(journal, api.claims, api.pods, node.kubelet.users)
+    followers = Followers(journal, api.reports, node.marks, node.facts, ground.metrics)
     attacher = Attacher(
         driver,
         journal,
         plans,
-        Detacher(driver, journal, followers, clock=clock, has_netns=ground.has_netns),
+        Detacher(driver, journal, followers, clock=clock, has_netns=node.has_netns),
         followers,
         hook_time=hook_time,
         check_devices=ground.limits.check_pod,
-        has_netns=ground.has_netns,
+        has_netns=node.has_netns,
     )
     attacher.rewrite_marks()
     followers.count()
-    preparer = _preparer(driver, ground, attacher, ground.marks, ground.hooked)
+    preparer = _preparer(driver, ground, attacher, node.marks, node.hooked)
     adopter = Adopter(
         driver.name,
         journal,
         attacher,
         preparer,
-        claims=ground.claims,
-        pods=ground.pods,
+        claims=api.claims,
+        pods=api.pods,
         released=ground.released,
-        on_record=partial(ground.kubelet.claims_of, driver.name),
+        on_record=partial(node.kubelet.claims_of, driver.name),
         hook_time=hook_time,
     )
-    sandboxes = Sandboxes(journal, ground.has_netns)
+    sandboxes = Sandboxes(journal, node.has_netns)
     reconciler = Reconciler(
         sandboxes,
         attacher,
@@ -290,7 +307,7 @@ def _wire_network(driver: NetworkDriver, ground: Ground) -> Stages:
         followers,
         hook_time=hook_time,
         clock=clock,
-        limit_s=ground.hold.limit_s,
+        limit_s=node.hold.limit_s,
     )
     repairer = Repairer(
         sandboxes,
@@ -298,27 +315,27 @@ def _wire_network(driver: NetworkDriver, ground: Ground) -> Stages:
         attacher,
         adopter,
         journal=journal,
-        preparer=preparer,
-        runtime=ground.runtime,
+        releases=preparer,
+        runtime=node.runtime,
         clock=clock,
     )
     hooks = RuntimeHooks(
         sandboxes,
         reconciler,
         repairer,
-        hold=ground.hold,
+        hold=node.hold,
         hook_time=hook_time,
         metrics=ground.metrics,
     )
     look = LivingLook(
         journal,
-        runtime=ground.runtime,
-        marks=ground.marks,
+        runtime=node.runtime,
+        marks=node.marks,
         busy=sandboxes.busy,
-        has_netns=ground.has_netns,
+        has_netns=node.has_netns,
         release=sandboxes.note_gone,
-        claims=ground.claims,
-        pods=ground.pods,
+        claims=api.claims,
+        pods=api.pods,
         clock=clock,
     )
     collector = _collector(driver, ground, preparer, look)
@@ -345,11 +362,11 @@ def _preparer(
     preparer = Preparer(
         driver,
         ground.journal,
-        ClaimSource(driver, ground.claims, ground.labels),
+        ClaimSource(driver, ground.api.claims, ground.api.labels),
         Admission(hooked, ground.retirement.refusal),
         attachments=attachments,
-        files=ground.files,
-        reports=ground.reports,
+        files=ground.node.files,
+        reports=ground.api.reports,
         marks=marks,
         released=ground.released,
         metrics=ground.metrics,
@@ -366,8 +383,8 @@ def _collector(
         driver,
         ground.journal,
         look=look,
-        preparer=preparer,
-        files=ground.files,
+        claims=preparer,
+        files=ground.node.files,
         metrics=ground.metrics,
         clock=ground.clock,
     )

@@ -21,7 +21,7 @@ from typing import Final, NoReturn
 
 import msgspec
 
-from netclaim.errors import HostError, NetclaimError, PeerError, RequestError
+from netclaim.errors import INTERRUPTED, HostError, NetclaimError, PeerError, RequestError
 from netclaim.kernel.host.syscalls import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
@@ -33,7 +33,6 @@ from netclaim.kernel.host.syscalls import (
 )
 
 OWN: Final = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC
-INTERRUPTED: Final = 130  # as in shells: 128 and SIGINT
 FAILED: Final = 1
 ERRORS: Final[dict[str, type[NetclaimError]]] = {
     kind.__name__: kind for kind in (RequestError, PeerError, HostError, NetclaimError)

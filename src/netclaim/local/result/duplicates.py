@@ -20,8 +20,8 @@ from netclaim.network.devices.device import device_name
 from netclaim.network.links.discover import GENERIC
 from netclaim.network.request.parameters import read_claim
 from netclaim.schema.kinds import CLAIM
+from netclaim.survey.duplicates import ON_SEGMENT
 
-ON_SEGMENT: Final = ("macvlan", "ipvlan", "vlan", "host-device")
 HOST_LOCAL: Final = "host-local"
 PER_NODE: Final = (
     "host-local knows only the addresses of its own node; give each node a range of its own, with a"

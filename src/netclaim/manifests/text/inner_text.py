@@ -14,7 +14,7 @@ from netclaim.paths import Path
 BLOCKS = ("|", ">")
 
 
-@lru_cache(maxsize=4)  # whoever asks for one line of a text often asks for several
+@lru_cache(maxsize=4)  # a caller that asks for one line of a text often asks for several
 def inner_document(document: Document, path: Path) -> Document | None:
     """Return the text at a path as a document; None if it is none, or has no lines to show."""
     node = document.node_at(path)

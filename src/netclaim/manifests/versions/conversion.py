@@ -31,11 +31,6 @@ def is_version(text: str) -> TypeGuard[Version]:
     return text in VERSIONS
 
 
-def convert(found: JsonObject, kind: str, version: Version, to: Version) -> JsonObject:
-    """Return an object of `kind` in `version` as it is in the version `to`."""
-    return from_v1(to_v1(found, kind, version), kind, to)
-
-
 def to_v1(found: JsonObject, kind: str, version: Version) -> JsonObject:
     """Return an object as it is in v1, with `apiVersion` and `kind` set."""
     if version in FLAT_VERSIONS and kind in REQUESTS:

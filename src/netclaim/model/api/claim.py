@@ -169,7 +169,7 @@ class DeviceStatus(DeviceReference, frozen=True, kw_only=True):
 
     @property
     def ready(self) -> Condition | None:
-        """Its condition Ready."""
+        """The condition Ready of the device; None if it has none."""
         return next((one for one in self.conditions if one.type == "Ready"), None)
 
     @property

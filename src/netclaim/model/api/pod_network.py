@@ -32,7 +32,6 @@ TYPES: Final = ("macvlan", "ipvlan", "vlan", "bridge", "hostDevice", "cni")
 ALLOWABLE: Final = ("ips", "mac", "mtu")  # beside the interface's name, which is the claim's
 IFNAME_MAX: Final = 15  # the kernel's; a network with a longer name has to choose one
 NAME_MAX: Final = 63  # it is also the name of a request, which is a DNS label
-BRIDGE_DEFAULT: Final = "cni0"  # as the bridge plugin calls its own
 
 
 class Parent(Base, frozen=True):

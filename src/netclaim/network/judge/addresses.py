@@ -1,8 +1,8 @@
 """The rules for addresses: one function decides, whichever key brings the address.
 
-Promise: `ADDRESS_KEYS` has every key of a claim by which an address comes in, and what becomes of
-it; a test holds it against the plugins' own classes. What is judged is read by the plugin's own
-reader, so that a plugin cannot read something else; what that cannot read is refused. No I/O.
+Promise: an address is judged by what becomes of it; a test has every key of the plugins' own
+classes that carries one. What is judged is read by the plugin's own reader, so that a plugin cannot
+read something else; what that cannot read is refused. No I/O.
 """
 
 import enum
@@ -28,31 +28,9 @@ class Use(enum.Enum):
     """What becomes of an address: the rules depend on this, and not on the key."""
 
     ASSIGNED = "the pod gets it, or one of them"
-    NEXT_HOP = "the pod sends packets to whoever has it"
+    NEXT_HOP = "the pod sends packets to the host that has it"
     DESTINATION = "the pod reaches it over the interface"
-    NAME_SERVER = "part of the result only"
 
-
-ADDRESS_KEYS: Final[Mapping[str, Use]] = {
-    "ips[]": Use.ASSIGNED,
-    "dns.nameservers[]": Use.NAME_SERVER,
-    "host-local.subnet": Use.ASSIGNED,
-    "host-local.rangeStart": Use.ASSIGNED,
-    "host-local.rangeEnd": Use.ASSIGNED,
-    "host-local.gateway": Use.NEXT_HOP,
-    "host-local.ranges[][].subnet": Use.ASSIGNED,
-    "host-local.ranges[][].rangeStart": Use.ASSIGNED,
-    "host-local.ranges[][].rangeEnd": Use.ASSIGNED,
-    "host-local.ranges[][].gateway": Use.NEXT_HOP,
-    "host-local.routes[].dst": Use.DESTINATION,
-    "host-local.routes[].gw": Use.NEXT_HOP,
-    "static.addresses[].address": Use.ASSIGNED,
-    "static.addresses[].gateway": Use.NEXT_HOP,
-    "static.routes[].dst": Use.DESTINATION,
-    "static.routes[].gw": Use.NEXT_HOP,
-    "static.dns.nameservers[]": Use.NAME_SERVER,
-}
-"""Keys of a claim that carry an address; `args` and `runtimeConfig`, which can too, are refused."""
 
 NOBODYS: Final = tuple(
     map(
@@ -164,8 +142,6 @@ def _is_inside(carried: Carried, own: Network) -> bool:
             return carried.first in own and not own.is_link_local
         case Use.DESTINATION:  # a wider one is the default route, or like it
             return carried.network.prefixlen >= own.prefixlen and carried.network.overlaps(own)
-        case Use.NAME_SERVER:
-            return False
 
 
 def _of_static(ipam: static.IpamKeys, where: Path) -> Iterator[Carried]:

@@ -29,7 +29,7 @@ class Links(Protocol):
     """Where to see the node's links."""
 
     async def snapshot(self) -> Snapshot:
-        """All of them, as they are now."""
+        """Return all links of the node, as they are now."""
         ...
 
 

@@ -88,7 +88,7 @@ class Snapshot:
 
 
 NOTHING_SEEN: Final = Snapshot((), (), (), {}, {})
-"""For whoever does not depend on what there is."""
+"""For plans that do not depend on what the node has."""
 
 
 async def _with_vfs(links: Iterable[Link]) -> frozenset[int]:

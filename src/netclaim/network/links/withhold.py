@@ -1,4 +1,4 @@
-"""Which links are the node's own, and so not offered to pods.
+"""Which links are not offered to pods: kinds that cannot be used, and the node's own links.
 
 A link is withheld if it
 1. is the loopback;

@@ -40,7 +40,7 @@ def read_plugin_types(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_networks(values: Iterable[str]) -> tuple[Network, ...]:
-    """Ranges of addresses."""
+    """Read networks in CIDR notation, for example 10.0.0.0/8; raises RequestError."""
     try:
         return tuple(map(ipaddress.ip_network, values))
     except ValueError as error:

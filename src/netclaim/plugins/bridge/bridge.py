@@ -32,7 +32,7 @@ from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.engine.plugin import Invocation
 from netclaim.plugins.engine.pod import Pod, open_pod
 from netclaim.plugins.shared.checks import check_attachment
-from netclaim.plugins.shared.configure import configure, interfaces_of
+from netclaim.plugins.shared.configure import arp_notify, configure, interfaces_of
 from netclaim.plugins.shared.gateway_plugin import GatewayPlugin
 from netclaim.plugins.shared.mac import chosen_mac, mac_of_args
 from netclaim.plugins.shared.masquerade import (
@@ -134,7 +134,7 @@ def _sysctls(conf: BridgeConf, ifname: str) -> list[tuple[str, str]]:
     dad = [("enhanced_dad", "1"), ("accept_dad", "1")] if conf.enabledad else [("accept_dad", "0")]
     return [
         *((f"net/ipv6/conf/{ifname}/{name}", value) for name, value in dad),
-        (f"net/ipv4/conf/{ifname}/arp_notify", "1"),
+        arp_notify(ifname),
     ]
 
 

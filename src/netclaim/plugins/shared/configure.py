@@ -55,11 +55,16 @@ async def configure(
     await pod.rtnl.batch([*requests, *then])
 
 
+def arp_notify(ifname: str) -> tuple[str, str]:
+    """Have the kernel announce a link's IPv4 addresses by ARP when the link is switched on."""
+    return f"net/ipv4/conf/{ifname}/arp_notify", "1"
+
+
 @lru_cache(maxsize=256)
 def announcing(ifname: str) -> tuple[tuple[str, str], ...]:
     """Have the kernel announce a link's addresses to neighbours when it is switched on."""
     return (
-        (f"net/ipv4/conf/{ifname}/arp_notify", "1"),  # a gratuitous ARP
+        arp_notify(ifname),
         (f"net/ipv6/conf/{ifname}/ndisc_notify", "1"),  # an unsolicited neighbour advertisement
     )
 

@@ -18,7 +18,7 @@ from netclaim.plugins.engine.plugin import Invocation
 from netclaim.plugins.engine.pod import Pod, open_pod
 from netclaim.plugins.engine.program import Program
 from netclaim.plugins.shared.checks import check_attachment
-from netclaim.plugins.shared.configure import configure
+from netclaim.plugins.shared.configure import arp_notify, configure
 from netclaim.plugins.shared.ipam import Ipam
 from netclaim.plugins.shared.mac import MacOffer, check_mac, chosen_mac, mac_of_args
 from netclaim.plugins.shared.main_plugin import MainPlugin
@@ -65,8 +65,7 @@ class Tap(MainPlugin):
                 if not conf.ipam.type:
                     return one_link(pod, link, Result(), dns=conf.dns)
                 async with self.ipam.lease(invocation) as lease:
-                    arp_notify = (f"net/ipv4/conf/{link.name}/arp_notify", "1")
-                    await configure(pod, link, lease, sysctls=[arp_notify])
+                    await configure(pod, link, lease, sysctls=[arp_notify(link.name)])
                     return one_link(pod, link, lease, dns=conf.dns)
 
     async def check(self, invocation: Invocation) -> None:

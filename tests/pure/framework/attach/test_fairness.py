@@ -87,7 +87,7 @@ async def test_refused_pod_does_not_start_without(tmp_path: Path) -> None:
 
 
 async def test_quick_failure_is_tried_again_at_once(tmp_path: Path) -> None:
-    """Whoever repairs a quick failure does not wait for anything but kubelet."""
+    """A tenant who repairs a quick failure waits only for kubelet."""
     async with node_in(tmp_path) as node:
         await node.stage.prepare(RED)
         for number in range(20):

@@ -1,4 +1,4 @@
-"""Whoever is refused is counted, with the reason that says who must act."""
+"""Every refusal is counted, with the reason that says who must act."""
 
 from pathlib import Path
 from typing import get_args

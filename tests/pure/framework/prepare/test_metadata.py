@@ -101,7 +101,7 @@ async def test_a_file_for_each_request(tmp_path: Path) -> None:
 
 
 async def test_interfaces_come_when_they_are_attached(tmp_path: Path) -> None:
-    """An attach adds the interface, as a new file of the next generation; again: nothing."""
+    """An attach adds the interface, in a file of the next generation; a second one adds nothing."""
     async with open_journal(tmp_path / "journal", BOOT) as journal:
         files = MetadataFiles(tmp_path / "metadata", DRIVER, journal, wanted=True)
         files.note_offered([Device("eth1", {"mtu": 1500})])

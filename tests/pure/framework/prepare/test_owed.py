@@ -67,7 +67,7 @@ async def test_owed_claim_can_be_released(tmp_path: Path) -> None:
 
 
 async def test_second_prepare_of_an_owed_claim(tmp_path: Path) -> None:
-    """Again: the same answer, or the plan if it can be made by now."""
+    """The second answer is the same, or the plan if it can be made by now."""
     async with stage_in(tmp_path, RED) as stage:
         stage.driver.fail("prepare red", away(), times=2)
         first = await stage.preparer.prepare(RED.ref)

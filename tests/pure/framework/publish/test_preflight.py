@@ -42,14 +42,14 @@ class Judge(Driver):
         yield ()
 
     async def prepare(self, claim: Claim) -> Prepared:
-        """Nothing. Again: the same."""
+        """Plan nothing, however often it is called."""
         return Prepared(claim.ref, ())
 
     async def unprepare(self, prepared: Prepared) -> None:
-        """Nothing. Again: the same."""
+        """Undo nothing, however often it is called."""
 
     async def preflight(self, claim: Claim) -> None:
-        """Note the claim; fail as told. Again: the next fault."""
+        """Note the claim, and fail with the next fault if one is left."""
         self.seen.append(claim)
         if self.faults:
             raise self.faults.pop(0)

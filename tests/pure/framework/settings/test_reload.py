@@ -78,7 +78,7 @@ def path(tmp_path: Path) -> Path:
 
 
 async def test_what_is_live_changes(path: Path) -> None:
-    """Whoever uses it is told once, with all values."""
+    """The user of a setting is told once, with all values."""
     scene = Scene(path, "word: a\n")
     assert await scene.look() == []
     logs = await scene.say("word: b\n")
@@ -204,7 +204,7 @@ async def test_labels_of_the_node_are_followed_for_who_asks(root: Path) -> None:
 
 
 async def test_a_served_driver_takes_over_what_its_file_says(root: Path) -> None:
-    """Whoever changes is told, and the node is asked for anew: it may count now."""
+    """The driver gets the new settings, and the node is read anew: its labels may count now."""
     driver = LabelDriver()
     path = root / "config.yaml"
     path.write_text("")

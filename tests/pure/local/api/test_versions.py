@@ -3,7 +3,7 @@
 import pytest
 
 from netclaim.kube import EVENTS, DraApi, Event, Resource, Selection, dra_resource, negotiate
-from netclaim.manifests.versions.conversion import Version, convert
+from netclaim.manifests.versions.conversion import Version, from_v1, to_v1
 from netclaim.model.claim import JsonObject
 from tests.pure.local.api.test_objects import claim
 from tests.support.kube.slices import slices_of
@@ -31,11 +31,11 @@ async def test_newest_version_is_negotiated() -> None:
 @pytest.mark.parametrize("read", SERVED)
 async def test_claim_is_the_same_in_all(written: Version, read: Version) -> None:
     """A claim written in one version is read in another as its conversion."""
-    body = convert(claim(), "ResourceClaim", "v1", written)
+    body = from_v1(claim(), "ResourceClaim", written)
     async with serving(new_verbs()) as client:
         made = await client.create(dra_resource("ResourceClaim", written), body)
         found = await client.get(dra_resource("ResourceClaim", read), "x", namespace="default")
-        assert found == convert(made, "ResourceClaim", written, read)
+        assert found == from_v1(to_v1(made, "ResourceClaim", written), "ResourceClaim", read)
 
 
 @pytest.mark.parametrize("version", SERVED)

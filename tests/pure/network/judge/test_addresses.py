@@ -11,7 +11,7 @@ import pytest
 
 from netclaim.cni import DNS, Route
 from netclaim.errors import RequestError
-from netclaim.network.judge.addresses import ADDRESS_KEYS, Use
+from netclaim.network.judge.addresses import Use
 from netclaim.network.judge.request import permit
 from netclaim.network.policy.standing import Standing
 from netclaim.network.policy.table import Level
@@ -22,6 +22,30 @@ from netclaim.plugins.engine.strict_values import CNI_KEYS
 from netclaim.plugins.registry import IPAM_CLASSES
 from tests.pure.network.judge.test_permit import asked, network, of, refused
 from tests.support.network_parts import WHERE
+
+ADDRESS_KEYS: Final[Mapping[str, Use | None]] = {
+    "ips[]": Use.ASSIGNED,
+    "dns.nameservers[]": None,
+    "host-local.subnet": Use.ASSIGNED,
+    "host-local.rangeStart": Use.ASSIGNED,
+    "host-local.rangeEnd": Use.ASSIGNED,
+    "host-local.gateway": Use.NEXT_HOP,
+    "host-local.ranges[][].subnet": Use.ASSIGNED,
+    "host-local.ranges[][].rangeStart": Use.ASSIGNED,
+    "host-local.ranges[][].rangeEnd": Use.ASSIGNED,
+    "host-local.ranges[][].gateway": Use.NEXT_HOP,
+    "host-local.routes[].dst": Use.DESTINATION,
+    "host-local.routes[].gw": Use.NEXT_HOP,
+    "static.addresses[].address": Use.ASSIGNED,
+    "static.addresses[].gateway": Use.NEXT_HOP,
+    "static.routes[].dst": Use.DESTINATION,
+    "static.routes[].gw": Use.NEXT_HOP,
+    "static.dns.nameservers[]": None,
+}
+"""Keys of a claim that carry an address, and what becomes of it; None: part of the result only.
+
+`args` and `runtimeConfig`, which can carry one too, are refused.
+"""
 
 NODE: Final = "10.10.1.11"
 ON_ITS_LINK: Final = Standing(
@@ -110,7 +134,9 @@ def test_every_key_that_carries_an_address_has_its_use() -> None:
     assert {"dst", "gw"} == set(CNI_KEYS[Route])
 
 
-OWN: Final = {Use.ASSIGNED: f"{NODE} is the node's own address on the link 'eth1'"}
+OWN: Final[Mapping[Use | None, str]] = {
+    Use.ASSIGNED: f"{NODE} is the node's own address on the link 'eth1'"
+}
 INSIDE: Final = "overlaps 10.10.1.0/24, the node's own network on the link 'eth0'"
 ENDS: Final = frozenset({Use.ASSIGNED, Use.NEXT_HOP})
 
@@ -131,7 +157,7 @@ def test_the_nodes_own_network_is_closed_on_the_link_that_carries_it(
 ) -> None:
     """No address of it is assigned, is a gateway, or is reached past the primary network."""
     said = said_of(key, address, UPLINK)
-    assert bool(said) is (ADDRESS_KEYS[key] is not Use.NAME_SERVER)
+    assert bool(said) is (ADDRESS_KEYS[key] is not None)
     assert INSIDE in said or "the node's own address" in said or not said
     assert said_of(key, "10.98.0.7", UPLINK) == ""
 
@@ -149,7 +175,7 @@ def test_some_addresses_are_nobodys(key: str, address: str) -> None:
 def test_what_a_plugin_cannot_read_is_refused(key: str) -> None:
     """It is not for an executed plugin to find an address in what nobody could judge."""
     for written in ("10.10.1.011", "10.10.1.11/24/7", "0x0a0a010b", "1\uff11.0.0.1"):
-        if ADDRESS_KEYS[key] is not Use.NAME_SERVER:
+        if ADDRESS_KEYS[key] is not None:
             with pytest.raises(RequestError):
                 permit(asked(placed(key, written)), UPLINK)
 

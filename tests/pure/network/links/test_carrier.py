@@ -30,7 +30,7 @@ def after(*looks: tuple[float, bool], patience: Patience = PATIENCE) -> Carrier:
 
 
 def changes(looks: list[tuple[float, bool]], patience: Patience = PATIENCE) -> list[float]:
-    """When what shows changes; whoever is told to look again does."""
+    """Return when what shows changes, if the caller looks again whenever it is told to."""
     carrier, seen = Carrier(), []
     for now_s, there in looks:
         while carrier.due_s is not None and carrier.due_s <= now_s:

@@ -94,7 +94,7 @@ async def test_what_shows_no_difference_is_no_change() -> None:
 
 
 async def test_a_nudge_is_a_change_without_an_announcement() -> None:
-    """Whoever changed what is to be offered need not wait for the kernel."""
+    """A change of what is to be offered does not wait for the kernel."""
     announced, nudged = Announcements([1]), asyncio.Event()
     lists = [(ETH1,), (ETH1, ETH2)]
 

@@ -132,7 +132,7 @@ def test_without_an_allocated_link_any_may_be_named(named: str | None) -> None:
 
 
 def test_a_link_that_is_not_offered_cannot_be_named() -> None:
-    """Whoever names a link sees no more of the node than what is offered."""
+    """Naming a link shows no more of the node than what is offered."""
     with pytest.raises(RequestError) as caught:
         without_link(
             request_of({"type": "macvlan", "master": "eth2"}),

@@ -77,7 +77,7 @@ class Leasing(RuleBasedStateMachine):
         at=st.integers(0, CALLS_OF_AN_ADD),
     )
     def die(self, container: str, command: str, at: int) -> None:
-        """A process dies somewhere in an ADD or a DEL; whoever asked was told nothing."""
+        """A process dies somewhere in an ADD or a DEL, and its caller gets no answer."""
         if command == "ADD" and container in self.told:
             return  # fails in any case, and what it has stays
         self.told.pop(container, None)
