@@ -25,6 +25,7 @@ ETH0, ETH1, ETH2 = link_of("eth0", 2), link_of("eth1", 3), link_of("eth2", 4)
 # Stands on eth2, beside what pods get there.
 SHIM: Final = link_of("shim", 5, kind="macvlan", parent_index=4)
 GATEWAY, BEHIND_SHIM, FIRST = "10.10.1.1", "10.20.1.1", "172.18.0.1"
+API_SERVER: Final = "172.18.0.3"
 
 
 def route(index: int, to: str, length: int, gateway: str) -> Route:
@@ -44,7 +45,7 @@ def snapshot_of(*links: Link) -> Snapshot:
         route(3, "10.50.0.0", 16, GATEWAY),
         route(5, "10.60.0.0", 16, BEHIND_SHIM),
     ]
-    node = NodeFacts(addresses=("172.18.0.2",), api_addresses=("172.18.0.3",))
+    node = NodeFacts(addresses=("172.18.0.2",), api_addresses=("10.96.0.1", API_SERVER))
     carrying, in_use = carriers(links, addresses, routes, node), used(addresses, routes)
     return Snapshot(
         links=links,
@@ -102,13 +103,16 @@ def check(guard: Guard, config: dict[str, Any], link: Link, **of_class: Any) -> 
 
 @pytest.mark.parametrize(
     ("link", "address"),
-    [(ETH0, FIRST), (ETH1, GATEWAY), (ETH2, BEHIND_SHIM)],
-    ids=["carries the node", "used", "used by a link beside it"],
+    [(ETH0, FIRST), (ETH1, GATEWAY), (ETH2, BEHIND_SHIM), (ETH0, API_SERVER)],
+    ids=["carries the node", "used", "used by a link beside it", "API server"],
 )
-def test_the_nodes_gateway_is_nobodys_wherever_the_node_has_one(
+def test_whom_the_node_talks_to_is_nobody_else_wherever_that_is(
     guard: Guard, link: Link, address: str
 ) -> None:
-    """On a link that the node uses, its gateway's address is refused, of a class's claims too."""
+    """On a link that the node uses, its gateway's address is refused, of a class's claims too.
+
+    So is an API server's own, where the driver itself knows it by its service's.
+    """
     for ipam in taking(address):
         with pytest.raises(RequestError, match=f"{address} is the address of a gateway"):
             check(guard, macvlan(ipam), link)
