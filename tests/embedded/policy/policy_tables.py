@@ -121,6 +121,12 @@ UPLINKS: Final = {
             "the API server's address": "203.0.113.5",
         }.items()
     },
+    "a cloud's metadata service, of a class that lets claims choose": Attack(
+        of_class={"config": network_of({**MACVLAN, "ipam": {"type": "static"}}), "allow": ["ips"]},
+        beside={"ips": ["169.254.169.254/32"]},
+        device="uplink",
+        says=("169.254.169.254 is the address of a cloud's metadata service on the link 'uplink'",),
+    ),
     "the address by which machines ask who they are": Attack(
         plugins=(
             {
@@ -129,8 +135,30 @@ UPLINKS: Final = {
             },
         ),
         device="uplink",
-        says=("169.254.169.254/32 overlaps 169.254.0.0/16",),
+        says=("169.254.169.254 is the address of a cloud's metadata service on the link 'uplink'",),
     ),
+    **{
+        f"a route to {dst}, which has the node's network": Attack(
+            plugins=(
+                {
+                    **MACVLAN,
+                    "ipam": {
+                        "type": "static",
+                        "addresses": [{"address": "10.77.0.9/24"}],
+                        "routes": [{"dst": dst}],
+                    },
+                },
+            ),
+            device="uplink",
+            says=(f"routes[0].dst: {dst} overlaps {own}, the node's own network",),
+        )
+        for dst, own in {
+            "192.0.2.0/23": "192.0.2.0/24",
+            "169.254.0.0/15": "169.254.0.0/16",
+            "128.0.0.0/1": "192.0.2.0/24",
+            "2001:db8:1::/63": "2001:db8:1::/64",
+        }.items()
+    },
     "a route to the address by which machines ask who they are": Attack(
         plugins=(
             {

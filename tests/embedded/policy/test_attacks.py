@@ -339,6 +339,18 @@ CHANGES: Final = {
          ("route", "add", "default", "via", "198.51.100.77", "dev", "own1", "table", "99")),
         "198.51.100.77 is the (node.s own )?address (of a gateway .*)?on the link .own1.",
     ),
+    "a gateway to somewhere else": (
+        (("address", "add", "198.51.100.1/24", "dev", "own1"),
+         ("route", "add", "10.50.0.0/16", "via", "198.51.100.77", "dev", "own1")),
+        "198.51.100.77 is the address of a gateway .*on the link .own1.",
+    ),
+    "a gateway beside the link": (
+        (("link", "add", "link", "own1", "name", "shim", "type", "macvlan", "mode", "bridge"),
+         ("link", "set", "shim", "up"),
+         ("address", "add", "198.51.100.1/24", "dev", "shim"),
+         ("route", "add", "10.50.0.0/16", "via", "198.51.100.77", "dev", "shim")),
+        "198.51.100.77 is the address of a gateway .*on the link .own1.",
+    ),
     "the API server": (
         (("route", "add", "default", "dev", "own1", "table", "99"),),
         "198.51.100.77 is the (node.s own )?address (of a gateway .*)?on the link .own1.",

@@ -144,6 +144,15 @@ async def test_an_event_of_a_node_is_in_default(stub: StubServer, api: DraApi) -
     assert stub.seen[0].json["metadata"]["namespace"] == "default"
 
 
+async def test_where_the_api_servers_are(stub: StubServer, api: DraApi) -> None:
+    """The endpoints of the service `kubernetes` are listed, all of them; there may be none."""
+    path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
+    endpoints = [{"addresses": ["172.18.0.3"]}, {"addresses": ["172.18.0.4", "172.18.0.5"]}, {}]
+    stub.on("GET", path, Reply({"endpoints": endpoints}), Reply({"endpoints": None}))
+    assert await api.get_server_addresses() == ("172.18.0.3", "172.18.0.4", "172.18.0.5")
+    assert await api.get_server_addresses() == ()
+
+
 async def test_a_node(stub: StubServer, api: DraApi) -> None:
     """A node is read as it is."""
     stub.on("GET", "/api/v1/nodes/node-a", Reply({"metadata": {"uid": "n"}}))

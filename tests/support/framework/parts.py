@@ -253,6 +253,8 @@ class FakeReports:
 
     def __init__(self) -> None:
         self.touched: list[tuple[str, Mapping[DeviceKey, str]]] = []
+        self.refused: list[str] = []  # claims, each time
+        self.turned_away: list[str] = []
         self.looked_at: list[str] = []
         self.given_up: list[str] = []
         self.changed: list[str] = []
@@ -262,6 +264,8 @@ class FakeReports:
     ) -> None:
         """Noted."""
         self.touched.append((claim_uid, failures))
+        if refused:
+            self.refused.append(claim_uid)
 
     def look_again(self, claim_uid: str) -> None:
         """Noted."""
@@ -274,6 +278,10 @@ class FakeReports:
     def note_changed(self, claim: ClaimRef, text: str) -> None:
         """Noted."""
         self.changed.append(f"{claim.name}: {text}")
+
+    def turn_away(self, claim: Claim, text: str) -> None:
+        """Noted."""
+        self.turned_away.append(f"{claim.name}: {text}")
 
 
 class FakeKubelet:

@@ -79,3 +79,10 @@ def failure_texts(
         key = (plan.claim.uid, pod.id, plan.device.key)
         failures[plan.claim.uid][plan.device.key] = brief(str(own.get(key, shared)))
     return failures
+
+
+def refused_claims(plans: Iterable[Plan], pod: PodSandbox, error: BaseException) -> frozenset[str]:
+    """The claims that failed because of what they, or their pod, say: only a change helps those."""
+    own = error.errors if isinstance(error, AttachError) else {}
+    keys = ((plan.claim.uid, pod.id, plan.device.key) for plan in plans)
+    return frozenset(key[0] for key in keys if isinstance(own.get(key, error), RequestError))

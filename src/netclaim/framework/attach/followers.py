@@ -12,7 +12,7 @@ import structlog
 from netclaim.errors import HostError
 from netclaim.framework.journal.journal import Journal
 from netclaim.framework.telemetry.metrics import Metrics
-from netclaim.model.claim import DeviceKey
+from netclaim.model.claim import Claim, DeviceKey
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
@@ -24,7 +24,8 @@ class AttachReports(Protocol):
 
     `touch` also says which devices failed, where `look_again` leaves that as it was; `give_up`
     leaves an event that something could not be undone and is not tried again, and `note_changed`
-    one that a running pod has something else than before.
+    one that a running pod has something else than before. `turn_away` is about a claim that the
+    journal does not have, since it was refused.
     """
 
     def touch(
@@ -33,6 +34,7 @@ class AttachReports(Protocol):
     def look_again(self, claim_uid: str) -> None: ...
     def give_up(self, claim: ClaimRef, text: str) -> None: ...
     def note_changed(self, claim: ClaimRef, text: str) -> None: ...
+    def turn_away(self, claim: Claim, text: str) -> None: ...
 
 
 class SandboxMarks(Protocol):

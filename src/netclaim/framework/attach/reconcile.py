@@ -20,7 +20,7 @@ import structlog
 from netclaim.errors import NetclaimError
 from netclaim.framework.attach.adopt import Adopter
 from netclaim.framework.attach.attacher import Attacher
-from netclaim.framework.attach.errors import AttachTimeoutError, failure_texts
+from netclaim.framework.attach.errors import AttachTimeoutError, failure_texts, refused_claims
 from netclaim.framework.attach.followers import Followers
 from netclaim.framework.attach.hook_budget import HookTime, NotYetError
 from netclaim.framework.attach.sandbox import CUT_OFF, Asker, Request, Sandbox, Sandboxes
@@ -223,8 +223,9 @@ class Reconciler:
         missing = sandbox.missing
         if isinstance(error, NotYetError):
             missing = tuple(p for p in missing if p.claim.uid not in self.followers.journal.reports)
+        refused = refused_claims(missing, sandbox.pod, error)
         for claim_uid, by_device in failure_texts(missing, sandbox.pod, error).items():
-            self.followers.reports.touch(claim_uid, by_device)
+            self.followers.reports.touch(claim_uid, by_device, refused=claim_uid in refused)
 
     def _end(self, sandbox: Sandbox, request: Request) -> None:
         request.end()

@@ -2,7 +2,8 @@
 
 Promise: the plan is in the journal before anybody hears of success; a second call returns the saved
 plan and disturbs nothing; a device that another claim holds is not given away, nor more than a pod
-or a namespace may have; of a claim that is refused for that nothing is written. A claim that may be
+or a namespace may have; of a claim that is refused for that nothing is in the journal, but its own
+status says so. A claim that may be
 planned later is answered as prepared, and owed: planned before its pod gets a sandbox. Releasing
 detaches first, works without the claim object, and succeeds for a claim that was never prepared;
 under a pod that still runs it is put off until the pod has ended. Limit: one attempt a call;
@@ -57,12 +58,14 @@ class Attachments(Protocol):
 class Reports(Protocol):
     """What claims say: they are as the journal has them now, and these devices failed.
 
-    `refused`: because of what the claim says.
+    `refused`: because of what the claim says. `turn_away` is about a claim that was refused before
+    it got into the journal.
     """
 
     def touch(
         self, claim_uid: str, failures: Mapping[DeviceKey, str], *, refused: bool = False
     ) -> None: ...
+    def turn_away(self, claim: Claim, text: str) -> None: ...
 
 
 class PlanMarks(Protocol):
@@ -135,12 +138,17 @@ class Preparer:
         """Plan the claim, write the plan down, answer; a second call gets the saved plan."""
         await self.admission.wait(new=ref.uid not in self.journal.bookings)
         async with self._working_on(ref):
+            claim = await self.source.read(ref)
             try:
-                return await self._prepare(ref, released=False)
+                return await self._prepare(claim, released=False)
             except LaterError as error:
                 if not isinstance(self.driver, NetworkDriver):
                     raise
                 return await self._owe(ref, error)
+            except RequestError as error:
+                if ref.uid not in self.journal.bookings and not _is_ready(claim):
+                    self.reports.turn_away(claim, str(error))
+                raise
 
     async def adopt(self, ref: ClaimRef, *, released: bool) -> None:
         """Plan a claim that was prepared before, as far as one knows; or leave no trace of it.
@@ -150,7 +158,8 @@ class Preparer:
         async with self._working_on(ref):
             known = self.journal.bookings.get(ref.uid)
             try:
-                await self._prepare(ref, released=known.is_released if known else released)
+                claim = await self.source.read(ref)
+                await self._prepare(claim, released=known.is_released if known else released)
             except NetclaimError:
                 booking = self.journal.bookings.get(ref.uid)
                 if booking is not None and known is None:
@@ -180,12 +189,12 @@ class Preparer:
 
     async def _recall(self, ref: ClaimRef) -> None:
         try:
-            await self._prepare(ref, released=False)
+            await self._prepare(await self.source.read(ref), released=False)
             log.info("recall.done")
         except LaterError as error:
             await self._owe(ref, error)
         except RequestError as error:
-            self.report_failure(ref, str(error), error.device)
+            self.report_failure(ref, str(error), error.device, refused=True)
             log.warning("recall.failed", error=str(error))
 
     async def settle(self, ref: ClaimRef) -> None:
@@ -195,9 +204,10 @@ class Preparer:
             if booking is None or booking.state != "owed":
                 return
             try:
-                await self._prepare(ref, released=False)
+                await self._prepare(await self.source.read(ref), released=False)
             except NetclaimError as error:
-                self.report_failure(ref, str(error), error.device)
+                refused = isinstance(error, RequestError)
+                self.report_failure(ref, str(error), error.device, refused=refused)
                 raise
 
     async def unprepare(self, ref: ClaimRef, *, only: Booking | None = None) -> None:
@@ -276,8 +286,7 @@ class Preparer:
             async with self._locks.hold(ref.uid):
                 yield
 
-    async def _prepare(self, ref: ClaimRef, *, released: bool) -> PrepareAnswer:
-        claim = await self.source.read(ref)
+    async def _prepare(self, claim: Claim, *, released: bool) -> PrepareAnswer:
         saved = self.journal.bookings.get(claim.uid)
         if saved is not None and saved.devices != claim.devices:
             await self._release(saved)  # deallocated and allocated anew, which nobody said
@@ -372,6 +381,12 @@ class Preparer:
         """Bring the metrics in line with the journal."""
         planned = sum(self.journal.booked.size("state", each) for each in PLANNED)
         self.metrics.prepared_claims.set(planned)
+
+
+def _is_ready(claim: Claim) -> bool:
+    """Whether a pod has something of a claim, as far as the claim's status says."""
+    ours = {(device.driver, device.key) for device in claim.devices}
+    return any((each.driver, each.key) in ours for each in claim.reported)
 
 
 def _check_plans(claim: Claim, prepared: Prepared) -> None:

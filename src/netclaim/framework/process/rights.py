@@ -1,8 +1,10 @@
 """Rights that the driver needs and does not have, learned from the API server's answers.
 
-Promise: a right without which no claim can be prepared makes the driver not ready once the API
-server has refused it, and ready again when it is granted. Nothing is asked for this. Limit: a right
-that nobody has needed yet is not missed; a refusal that is not repeated is forgotten after a while.
+Promise: a right without which no claim can be prepared, no device offered or no status written
+makes the driver not ready once the API server has refused it, and ready again when it is granted.
+Nothing is asked for this. Limit: a right that nobody has needed yet is not missed; a refusal that
+is not repeated is forgotten after a while. An admission policy that forbids one write looks the
+same, until another one is allowed.
 """
 
 from collections.abc import Callable
@@ -12,8 +14,17 @@ from netclaim.framework.tools.clock import Clock
 from netclaim.kube import Answered
 from netclaim.kube.observe import unobserved
 
-# Without these nothing can be prepared: a claim is read, and its namespace for the policy's level.
-NEEDED: Final = frozenset({("get", "resourceclaims"), ("get", "namespaces")})
+NEEDED: Final = frozenset(
+    {
+        # Nothing is prepared without: a claim is read, and its namespace for the policy's level.
+        ("get", "resourceclaims"),
+        ("get", "namespaces"),
+        # The scheduler works with devices as they were, or with none.
+        *((verb, "resourceslices") for verb in ("list", "watch", "create", "update", "delete")),
+        # Nobody sees what became of a claim, and a refused one keeps its devices.
+        ("patch", "resourceclaims/status"),
+    }
+)
 FORBIDDEN: Final = "403"
 REMEMBERED_S: Final = 600.0  # kubelet asks again for a pod that waits within 90 s
 

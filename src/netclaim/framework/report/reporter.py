@@ -2,7 +2,8 @@
 
 Promise: no hook waits for it, and it is retried until it succeeds, also after a restart. All
 devices of a claim are in one write; of what changes while a write is under way, the latest state is
-written next. Nothing is written about a claim that is released, gone or replaced. A failure also
+written next. Nothing is written about a claim that is released, gone or replaced; about one that
+never held anything, only that it was refused (`turned_away`). A failure also
 leaves an event at the claim, once for each new message, and so does a device that loses its health
 or has it back. However often a claim fails, and with
 whatever texts, writes, events and memory are bounded: whether a device is ready is written at once,
@@ -21,6 +22,7 @@ from netclaim.errors import HostError, NetclaimError
 from netclaim.framework.journal.journal import Journal
 from netclaim.framework.journal.records import DeviceReport, Report, pods_of
 from netclaim.framework.report.claim_status import compose, device_statuses
+from netclaim.framework.report.turned_away import TurnedAway
 from netclaim.framework.telemetry.logs import brief, explain
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.telemetry.subject import claim_fields, concerning, doing
@@ -28,7 +30,7 @@ from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.locks import KeyedLock
 from netclaim.framework.tools.rates import Buckets, Rate
 from netclaim.framework.tools.supervise import TRANSIENT, Backoff, retry
-from netclaim.model.claim import DeviceKey, JsonObject
+from netclaim.model.claim import Claim, DeviceKey, JsonObject
 from netclaim.model.device import Device, Taint
 from netclaim.model.prepared import ClaimRef
 
@@ -97,6 +99,14 @@ class Reporter:
         self._events: asyncio.Queue[tuple[ClaimRef, str, str]] = asyncio.Queue()
         self._locks = KeyedLock()
         self._writes = asyncio.Semaphore(WRITES_MAX)
+        self._turned_away = TurnedAway(
+            journal.bookings,
+            statuses.apply,
+            self._leave_event,
+            clock,
+            metrics,
+            subject=subject,
+        )
 
     def touch(
         self, claim_uid: str, failures: Mapping[DeviceKey, str], *, refused: bool = False
@@ -106,6 +116,7 @@ class Reporter:
         `refused`: because of what the claim says.
         """
         self._refused.discard(claim_uid)
+        self._turned_away.forget(claim_uid)
         if failures and claim_uid in self._journal.bookings:
             self._failures[claim_uid] = {key: brief(text) for key, text in failures.items()}
             if refused:
@@ -120,6 +131,10 @@ class Reporter:
             self._dirty.add(claim_uid)
             self._queue.put_nowait(claim_uid)
             self._metrics.pending_reports.set(len(self._dirty))
+
+    def turn_away(self, claim: Claim, text: str) -> None:
+        """A claim that holds nothing here was refused because of what it asks for."""
+        self._turned_away.note(claim, text)
 
     def note_taints(self, devices: Iterable[Device]) -> None:
         """Learn all devices as they are published, and report changed taints on their claims."""
@@ -157,6 +172,7 @@ class Reporter:
             self.look_again(claim_uid)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._leave_events())
+            group.create_task(self._turned_away.run())
             while True:
                 group.create_task(self._deliver(await self._queue.get()))
 

@@ -8,7 +8,7 @@ read something else; what that cannot read is refused. No I/O.
 import enum
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from netclaim.cni import Route
@@ -40,6 +40,9 @@ NOBODYS: Final = tuple(
 )
 """Unspecified, loopback, multicast and broadcast: no pod's interface has one of these."""
 
+METADATA_SERVERS: Final = frozenset({"169.254.169.254", "fd00:ec2::254", "fd20:ce::254"})
+"""Where clouds answer what a machine asks about itself: nobody answers in their place."""
+
 
 @dataclass(frozen=True, slots=True)
 class Carried:
@@ -52,6 +55,7 @@ class Carried:
     first: IpAddress
     last: IpAddress
     skipped: IpAddress | None = None  # of a range: its gateway
+    by_gateway: bool = False  # of a destination: the route says who takes the packets
 
     def has(self, address: IpAddress) -> bool:
         """Whether it is the address, or may come to be it."""
@@ -90,8 +94,8 @@ def address_fault(
     """Say why a claim may not bring an address; `vouched`: its class lets it choose addresses.
 
     1. No interface has an address that is nobody's, and no gateway either.
-    2. Nobody but the node gets the node's own address on the link, or on a link that carries the
-       node its gateway's or an API server's.
+    2. Nobody but the node gets the node's own address on the link, and nobody gets its gateway's,
+       an API server's or a metadata service's on a link that the node uses.
     3. On a link that carries the node, nobody gets an address of the node's own network, or sends
        packets into it past the pod's primary network. A class can vouch for addresses there.
     """
@@ -105,14 +109,18 @@ def address_fault(
 
 
 def _others_address(carried: Carried, standing: Standing) -> RequestError | None:
-    own, peers = (map(read_ip, sorted(s)) for s in (standing.node_addresses, standing.node_peers))
-    found = next((each for each in own if carried.has(each)), None)
-    whose = f"the node's own address on the link {standing.link!r}"
-    if found is None:
-        found = next((each for each in peers if carried.has(each)), None)
-        whose = f"the address of a gateway or an API server on the link {standing.link!r}"
+    kinds = {
+        "the node's own address": standing.node_addresses,
+        "the address of a gateway or an API server": standing.node_peers,
+        "the address of a cloud's metadata service": (
+            METADATA_SERVERS if standing.carries or standing.node_peers else frozenset()
+        ),
+    }
+    there = ((kind, ip) for kind, ips in kinds.items() for ip in map(read_ip, sorted(ips)))
+    kind, found = next((each for each in there if carried.has(each[1])), ("", None))
     if found is None:
         return None
+    whose = f"{kind} on the link {standing.link!r}"
     if carried.first == carried.last:
         return PolicyError(f"{found} is {whose}; choose another", path=carried.path)
     return PolicyError(
@@ -140,8 +148,21 @@ def _is_inside(carried: Carried, own: Network) -> bool:
             return carried.network.overlaps(own)
         case Use.NEXT_HOP:  # a router's link-local address is in the network of every link
             return carried.first in own and not own.is_link_local
-        case Use.DESTINATION:  # a wider one is the default route, or like it
-            return carried.network.prefixlen >= own.prefixlen and carried.network.overlaps(own)
+        case Use.DESTINATION:
+            return _leads_to(carried, own)
+
+
+def _leads_to(carried: Carried, own: Network) -> bool:
+    """Whether a route is one to the node's own network, rather than one that has it among others.
+
+    Without a gateway of its own, each destination may be asked for on the link itself, however wide
+    the route is. The default route alone may be like that: it usually has the gateway of its
+    address, and the pod's primary network has a default route before it. Its two halves, or a route
+    of one bit less than the node's network, come before that one.
+    """
+    wider = carried.network.prefixlen < own.prefixlen
+    passes = wider and (carried.by_gateway or carried.network.prefixlen == 0)
+    return not passes and carried.network.overlaps(own)
 
 
 def _of_static(ipam: static.IpamKeys, where: Path) -> Iterator[Carried]:
@@ -180,7 +201,7 @@ def _of_range(written: RangeConf, where: Path) -> Iterator[Carried]:
 def _of_routes(routes: Sequence[Route], where: Path) -> Iterator[Carried]:
     for number, route in enumerate(routes):
         path = (*where, "routes", number)
-        yield _one(route.dst, (*path, "dst"), Use.DESTINATION)
+        yield replace(_one(route.dst, (*path, "dst"), Use.DESTINATION), by_gateway=bool(route.gw))
         if route.gw:
             yield _hop(route.gw, (*path, "gw"))
 

@@ -21,8 +21,9 @@ from netclaim.kernel.netlink import uapi
 from netclaim.kernel.requests.ip import IpAddress, Network, family_of
 from netclaim.model.node import NodeFacts
 
-# Where clouds answer what a machine asks about itself, credentials among it.
-METADATA: Final = ("169.254.0.0/16",)
+# Where clouds answer what a machine asks about itself, credentials among it; AWS and Google by
+# IPv6, too.
+METADATA: Final = ("169.254.0.0/16", "fd00:ec2::254/128", "fd20:ce::254/128")
 KEPT: Final = 8192  # routes, read once: a node of a large cluster has thousands, and few change
 
 
@@ -71,11 +72,9 @@ def node_networks(
     return tuple(dict.fromkeys(each.network for each in found))
 
 
-def node_peers(
-    carrying: Collection[int], routes: Iterable[Route], node: NodeFacts
-) -> frozenset[str]:
-    """Whom the node talks to on the links that carry it, and as whom: nobody vouches for these."""
-    gateways = {route.gateway for route in routes if route.index in carrying and route.gateway}
+def node_peers(links: Collection[int], routes: Iterable[Route], node: NodeFacts) -> frozenset[str]:
+    """Whom the node talks to on the links that it uses, and as whom: nobody vouches for these."""
+    gateways = {route.gateway for route in routes if route.index in links and route.gateway}
     known = {*gateways, *node.addresses, *node.api_addresses}
     return frozenset(each for each in known if _read(each) is not None)
 

@@ -46,7 +46,7 @@ class Snapshot:
     withheld: Mapping[int, str]  # index and reason of those that are not offered
     carriers: Mapping[int, str]  # index and reason of those that the node depends on
     node_networks: tuple[Network, ...] = ()  # where the node lives, on the links that carry it
-    node_peers: frozenset[str] = frozenset()  # addresses of whom the node talks to there
+    node_peers: frozenset[str] = frozenset()  # whom the node talks to, on all links that it uses
     used: Mapping[int, str] = field(default_factory=dict)  # index and reason: the node uses them
     with_vfs: frozenset[int] = frozenset()  # indices of cards whose functions are in use
     by_name: frozenset[int] = frozenset()  # of `withheld`, those for which a name is the reason
@@ -70,12 +70,21 @@ class Snapshot:
 
     def addresses_of(self, link: Link) -> frozenset[str]:
         """The addresses that the node has where a link leads: on it, beside it or above it."""
-        there = {link.index, link.master_index} | {
+        there = self._where(link)
+        return frozenset(each.ip for each in self.addresses if each.index in there)
+
+    def peers_of(self, link: Link) -> frozenset[str]:
+        """Whom the node talks to, if it talks to anybody where a link leads."""
+        uses = link.index in self.carriers or not self._where(link).isdisjoint(self.used)
+        return self.node_peers if uses else frozenset()
+
+    def _where(self, link: Link) -> frozenset[int]:
+        """The links on a link's segment: itself, its master, and those beside the node's own."""
+        return frozenset({link.index, link.master_index}) | {
             each.index
             for each in self.links
             if each.parent_index == link.index and each.parent_nsid is None and each.kind in BESIDE
         }
-        return frozenset(each.ip for each in self.addresses if each.index in there)
 
     async def describe(self, links: Iterable[Link]) -> tuple[Device, ...]:
         """Links as devices. Sysfs is read in a thread: a card's files can take milliseconds."""
@@ -154,6 +163,7 @@ class NodeLinks:
             # After the list: the kernel gives namespaces their numbers when it describes a link.
             pods = await self._pods.numbers(rtnl)
         carrying = carriers(links, addresses, routes, self._node)
+        in_use = used(addresses, routes)
         view = NodeView(pods, self._pod_networks(), self._made.names())
         return Snapshot(
             links=links,
@@ -167,8 +177,8 @@ class NodeLinks:
             by_name=withheld_by_name(links, addresses, view),
             carriers=carrying,
             node_networks=node_networks(carrying, addresses, routes, self._node),
-            node_peers=node_peers(carrying, routes, self._node),
-            used=used(addresses, routes),
+            node_peers=node_peers({*carrying, *in_use}, routes, self._node),
+            used=in_use,
             with_vfs=await _with_vfs(links),
             speeds=self._speeds,
         )

@@ -11,7 +11,7 @@ from netclaim.errors import RequestError
 from netclaim.kernel import Link
 from netclaim.model import AllocatedDevice, Claim, Plan
 from netclaim.network.devices.shares import how_alone
-from netclaim.network.errors import PlanRefusedError, PolicyError
+from netclaim.network.errors import LinkGoneError, PlanRefusedError, PolicyError
 from netclaim.network.judge.network import judge
 from netclaim.network.judge.request import permit, wish_faults
 from netclaim.network.links.discover import GENERIC
@@ -100,13 +100,19 @@ class Guard:
         return bool(interface.link or linked_names(network))
 
     def check_plan(self, plan: Plan, interface: InterfacePlan, snapshot: Snapshot) -> None:
-        """Raise unless a plan is one that would be made today."""
+        """Raise unless a plan is one that would be made today.
+
+        `snapshot` is of now where the plan depends on the node (`looks_at_node`).
+        """
         try:
             network = interface.network
         except RequestError as error:
             raise PlanRefusedError(str(error)) from error
-        names = linked_names(network) or {interface.link}
+        names = (linked_names(network) or {interface.link}) - {""}
         used = [link for link in snapshot.links if link.name in names]
+        gone = sorted(names - {link.name for link in used})
+        if gone and self.looks_at_node(interface):  # nobody can say whose it is, or what it carries
+            raise LinkGoneError(gone[0])
         level = self._level_of(interface)
         for link in used or (None,):
             standing = self._standing(level, plan.claim.namespace, plan.device, link, snapshot)
@@ -159,7 +165,7 @@ class Guard:
             carries=carries,
             node_networks=snapshot.node_networks if carries else (),
             node_addresses=snapshot.addresses_of(link),
-            node_peers=snapshot.node_peers if carries else frozenset(),
+            node_peers=snapshot.peers_of(link),
             claim_plugins=self._settings.claim_plugins,
             ceiling=self._settings.policy_ceiling,
         )

@@ -24,7 +24,7 @@ class Standing:
     carries: str = ""  # why the node depends on the link; empty: it does not
     node_networks: tuple[Network, ...] = ()  # that the node lives in, on a link which carries it
     node_addresses: frozenset[str] = frozenset()  # that the node has where the link leads
-    node_peers: frozenset[str] = frozenset()  # its gateways and API servers, where it has those
+    node_peers: frozenset[str] = frozenset()  # its gateways and API servers, where it uses the link
     claim_plugins: frozenset[str] = frozenset()  # programs that claims may name
     ceiling: Level = Level.PRIVILEGED  # that no label goes beyond
 

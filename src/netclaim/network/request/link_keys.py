@@ -36,8 +36,12 @@ def moves_link(network: NetworkList) -> bool:
 
 
 def linked_names(network: NetworkList) -> frozenset[str]:
-    """The links that a network names which is on its links already."""
-    keys = ((plugin.config, kind.link_key) for plugin, kind in _known(network))
+    """The links of the node that a network names which is on its links already."""
+    keys = (
+        (plugin.config, kind.link_key)
+        for plugin, kind in _known(network)
+        if not _is_in_pod(kind, plugin.config)
+    )
     return frozenset(config[key] for config, key in keys if key and config.get(key))
 
 
@@ -129,6 +133,11 @@ def _check_leaves_link(
         )
 
 
+def _is_in_pod(kind: type[Plugin], config: Mapping[str, Any]) -> bool:
+    """Whether a plugin looks for its link in the pod; most cannot, whatever their keys say."""
+    return bool(kind.pod_link_key) and config.get(kind.pod_link_key) is True
+
+
 def _known(network: NetworkList) -> Iterator[tuple[PluginConf, type[Plugin]]]:
     """Yield the plugins of a network whose types we have, executed or not."""
     for plugin in network.plugins:
@@ -143,7 +152,7 @@ def _linked(
     for index, plugin in enumerate(request.network.plugins):
         kind = PLUGIN_CLASSES.get(plugin.type)
         config = plugin.config
-        if kind is None or not kind.link_key or config.get(kind.pod_link_key) is True:
+        if kind is None or not kind.link_key or _is_in_pod(kind, config):
             continue
         path = request.plugin_paths[index]
         if not isinstance(config.get(kind.link_key, ""), str):

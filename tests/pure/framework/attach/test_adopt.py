@@ -233,6 +233,7 @@ async def test_lost_journal_refuses_what_kubelet_prepared_and_cannot_be_planned(
         await node.repairer.wait_idle()
         assert stage.journal.complete
         assert stage.journal.bookings["uid-blue"].state == "owed"
+        assert stage.reports.refused == ["uid-red"]
         with pytest.raises(NotPreparedError):
             await node.run(pod_of())
         await node.run(pod_of("pod-2", "s2"))

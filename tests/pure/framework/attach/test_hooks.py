@@ -76,7 +76,7 @@ async def test_failure_is_told_when_it_is_rolled_back(
         stage = node.stage
         await stage.prepare(two)
         told: list[dict[str, str]] = []
-        monkeypatch.setattr(stage.reports, "touch", lambda *_: told.append(stage.states()))
+        monkeypatch.setattr(stage.reports, "touch", lambda *_, **__: told.append(stage.states()))
         stage.driver.fail("attach eth2", RequestError("no addresses left"))
         with pytest.raises(AttachError):
             await node.run(pod_of())

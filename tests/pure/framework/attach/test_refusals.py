@@ -21,12 +21,17 @@ from netclaim.framework.prepare.preparer import DeviceBusyError
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.testing import FakeClock
 from netclaim.model import ClaimRef, Leftover
-from netclaim.network.errors import LinkGoneError, ParametersError, PolicyError
+from netclaim.network.errors import (
+    LinkGoneError,
+    ParametersError,
+    PlanRefusedError,
+    PolicyError,
+)
 from tests.pure.framework.collect.test_collect import site_in
 from tests.pure.framework.prepare.test_answer import RED as REF
 from tests.pure.framework.prepare.test_answer import Work
 from tests.support.framework.node import RED, TWO, node_in
-from tests.support.framework.parts import UNREACHABLE, pod_of
+from tests.support.framework.parts import UNREACHABLE, claim_of, device_of, pod_of
 
 NO_ADDRESS = CniError("no addresses left", plugin="macvlan", command="ADD")
 
@@ -111,6 +116,27 @@ async def test_a_sandbox_that_is_not_attached(tmp_path: Path) -> None:
             await node.run(pod_of())
         expected = {'reason="plugin" what="sandbox"': 1.0}
         assert counted(node.stage.metrics, "netclaim_refusals_total") == expected
+
+
+async def test_a_claim_that_attach_refuses(tmp_path: Path) -> None:
+    """Its status says that the claim has to be changed; one that was rolled back with it does not.
+
+    What may pass, a plugin's failure for example, is no refusal.
+    """
+    other = claim_of("blue", device_of("eth2"))
+    async with node_in(tmp_path) as node:
+        stage = node.stage
+        await stage.prepare(RED, other)
+        stage.driver.fail("attach eth1", PlanRefusedError("bridge is not allowed any more"))
+        with pytest.raises(AttachError):
+            await node.run(pod_of())
+        assert {uid for uid, texts in stage.reports.touched if texts} == {"uid-red", "uid-blue"}
+        assert stage.reports.refused == ["uid-red"]
+        stage.reports.refused.clear()
+        stage.driver.fail("attach eth1", NO_ADDRESS)
+        with pytest.raises(AttachError):
+            await node.run(pod_of(sandbox="sandbox-2"))
+        assert stage.reports.refused == []
 
 
 async def test_a_container_that_is_not_let_go(tmp_path: Path) -> None:

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from netclaim.errors import RequestError
 from netclaim.framework.journal.table import booking_table
 from netclaim.framework.prepare.limits import Limits, NamespaceFullError, PodFullError
-from tests.support.framework.parts import claim_of, device_of, pod_of, stage_in
+from netclaim.model.claim import ReportedDevice
+from tests.support.framework.parts import DRIVER, claim_of, device_of, moved, pod_of, stage_in
 
 FEW = Limits(pod_devices=3, namespace_claims=2)
 
@@ -23,6 +25,41 @@ async def test_devices_of_a_pod(tmp_path: Path) -> None:
         assert stage.driver.calls == ["prepare first"]
 
 
+async def test_a_claim_over_a_limit_says_so_itself(tmp_path: Path) -> None:
+    """It keeps its devices unless somebody can see that it was refused, which the journal cannot.
+
+    One that a pod has already, by its own word, stays ready; one that cannot be read says nothing.
+    """
+    first = claim_of("first", device_of("eth1"), device_of("eth2"))
+    second = claim_of("second", device_of("eth3"), device_of("eth4"))
+    key = second.devices[0].key
+    has = moved(second, reported=(ReportedDevice(DRIVER, key, since="2026-01-01T00:00:00Z"),))
+    async with stage_in(tmp_path, first, second, limits=FEW) as stage:
+        await stage.preparer.prepare(first.ref)
+        with pytest.raises(PodFullError):
+            await stage.preparer.prepare(second.ref)
+        said = "second: pod pod-1 would have 4 devices of this driver; at most 3 are allowed"
+        assert stage.reports.turned_away == [said]
+        stage.claims.claims["second"] = has
+        with pytest.raises(PodFullError):
+            await stage.preparer.prepare(second.ref)
+        del stage.claims.claims["second"]
+        with pytest.raises(RequestError, match="no longer exists"):
+            await stage.preparer.prepare(second.ref)
+        assert stage.reports.turned_away == [said]
+
+
+async def test_a_claim_that_the_driver_refuses_is_in_the_journal(tmp_path: Path) -> None:
+    """What is booked is reported by the journal, and so is not turned away."""
+    red = claim_of("red")
+    async with stage_in(tmp_path, red) as stage:
+        stage.driver.fail("prepare red", RequestError("no such key"))
+        with pytest.raises(RequestError):
+            await stage.preparer.prepare(red.ref)
+        assert stage.reports.turned_away == []
+        assert list(stage.journal.bookings) == ["uid-red"]
+
+
 async def test_devices_of_a_pod_on_shared_claims(tmp_path: Path) -> None:
     """A pod of which kubelet did not tell, since others have its claims, is refused at attach."""
     one = claim_of("one", device_of("eth1"), device_of("eth2"), pods=("pod-1",))
@@ -34,6 +71,7 @@ async def test_devices_of_a_pod_on_shared_claims(tmp_path: Path) -> None:
         with pytest.raises(PodFullError, match="pod-3 would have 4 devices"):
             await stage.attach(pod_of("pod-3", "s3"))
         assert stage.states() == {}
+        assert sorted(stage.reports.refused) == ["uid-one", "uid-two"]
 
 
 async def test_pods_that_have_their_devices_keep_them(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from netclaim.errors import PeerError
+from netclaim.errors import PeerError, RequestError
 from netclaim.framework.contract import LaterError
 from netclaim.model import DeviceKey
 from tests.support.framework.node import RED, TWO, node_in
@@ -40,6 +40,20 @@ async def test_claim_is_owed(tmp_path: Path) -> None:
         assert stage.states() == {"s2/eth1": "attached"}
         assert stage.marks.planned == {"pod-1"}
         assert stage.files.written == {"uid-red"}  # its containers are held, too
+
+
+async def test_owed_claim_that_turns_out_to_be_refused(tmp_path: Path) -> None:
+    """The link is back, and the claim may not have it: only another claim can be served."""
+    async with node_in(tmp_path) as node:
+        stage = node.stage
+        stage.claims.claims["red"] = RED
+        stage.driver.fail("prepare red", away())
+        stage.driver.fail("prepare red", RequestError("it carries the node"))
+        await stage.preparer.prepare(RED.ref)
+        assert stage.reports.refused == []
+        with pytest.raises(RequestError, match="it carries the node"):
+            await node.run(pod_of(sandbox="s1"))
+        assert stage.reports.refused == ["uid-red"]
 
 
 async def test_owed_claim_outlasts_a_restart(tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 """A driver that lacks a right says so, by what the API server answers."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from netclaim.framework.process.rights import REMEMBERED_S, Rights
 from netclaim.framework.testing import FakeClock
@@ -23,11 +26,47 @@ def test_a_right_that_is_missing_and_granted() -> None:
     assert not rights.text()
 
 
-@pytest.mark.parametrize("resource", ["events", "pods", "resourceclaims/status"])
-def test_rights_that_claims_do_without(resource: str) -> None:
-    """Claims are prepared without them, so that the driver stays ready."""
+@pytest.mark.parametrize(
+    ("verb", "resource"), [("create", "events"), ("get", "pods"), ("get", "endpointslices")]
+)
+def test_rights_that_claims_do_without(verb: str, resource: str) -> None:
+    """Claims are prepared and reported without them, so that the driver stays ready."""
     rights = Rights(FakeClock())
-    rights.note(answered("get", resource, "403"))
+    rights.note(answered(verb, resource, "403"))
+    assert not rights.text()
+
+
+def rights_in_the_manifest() -> set[tuple[str, str]]:
+    """What the role of the driver grants, by verb and resource."""
+    path = Path(__file__).parents[4] / "deploy" / "rbac.yaml"
+    documents = yaml.safe_load_all(path.read_text())
+    role = next(
+        each
+        for each in documents
+        if each["kind"] == "ClusterRole" and each["metadata"]["name"] == "netclaim-driver"
+    )
+    return {
+        (verb, resource)
+        for rule in role["rules"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("verb", "resource"),
+    sorted(
+        (verb, resource)
+        for verb, resource in rights_in_the_manifest()
+        if resource in {"resourceslices", "resourceclaims/status", "resourceclaims", "namespaces"}
+    ),
+)
+def test_every_right_to_claims_and_slices_is_missed(verb: str, resource: str) -> None:
+    """Whichever of them the role does not have, the driver says which until it is granted."""
+    rights = Rights(FakeClock())
+    rights.note(answered(verb, resource, "403"))
+    assert f"forbids the driver to {verb} {resource};" in rights.text()
+    rights.note(answered(verb, resource, "200"))
     assert not rights.text()
 
 

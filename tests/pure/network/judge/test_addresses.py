@@ -220,6 +220,32 @@ def test_a_range_leaves_the_nodes_address_out_by_its_ends_or_as_its_gateway() ->
         assert refused(of(macvlan(part)), ON_ITS_LINK) == []
 
 
+@pytest.mark.parametrize("ipam", ["static", "host-local"])
+@pytest.mark.parametrize(
+    "dst", ["10.10.0.0/23", "10.8.0.0/13", "10.0.0.0/8", "0.0.0.0/1", "fe80::/63", "8000::/1"]
+)
+def test_a_route_without_a_gateway_asks_for_the_nodes_network_however_wide_it_is(
+    ipam: str, dst: str
+) -> None:
+    """On the link that carries the node it is refused; over a gateway the packets are its."""
+    given: dict[str, Any] = {"type": "static", "addresses": [{"address": "10.99.0.5/24"}]}
+    if ipam == "host-local":
+        given = {"type": "host-local", "subnet": "10.99.0.0/24"}
+    direct = of(macvlan({**given, "routes": [{"dst": dst}]}))
+    (said,) = refused(direct, UPLINK)
+    assert f"ipam.routes[0].dst: {dst} overlaps" in said
+    assert refused(direct, ON_ITS_LINK) == []
+    gateway = "fe80::1" if ":" in dst else "10.99.0.1"
+    assert refused(of(macvlan({**given, "routes": [{"dst": dst, "gw": gateway}]})), UPLINK) == []
+
+
+def test_default_routes_and_those_beside_the_nodes_network_pass() -> None:
+    """The pod's default route comes first, and a claim's own subnets are its own."""
+    for dst in ("0.0.0.0/0", "::/0", "10.99.0.0/16", "10.10.2.0/23", "128.0.0.0/1", "::/1"):
+        ipam = {"type": "host-local", "subnet": "10.99.0.0/24", "routes": [{"dst": dst}]}
+        assert refused(of(macvlan(ipam)), UPLINK) == []
+
+
 def test_a_router_is_named_by_its_link_local_address() -> None:
     """Each link has the network fe80::/64, and a gateway there is no way around anything."""
     static = {"type": "static", "addresses": [{"address": "fd01::7/64", "gateway": "fe80::1"}]}

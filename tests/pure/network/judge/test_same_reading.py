@@ -2,30 +2,42 @@
 
 Each configuration is written as a tenant could write it: as an object, as a list, as JSON text,
 with keys in other cases and letters. What the policy judges, what comes out of the journal, what a
-plugin in process reads and what an executed one gets are compared, value by value.
+plugin in process reads and what an executed one gets are compared, value by value; so is what
+`netclaim check` says of it with what the driver says.
 """
 
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import pytest
 
+from netclaim.check.report import check_files
 from netclaim.cni import Endpoint
 from netclaim.cni.call import CniCall, Command, execution_config
 from netclaim.errors import RequestError
+from netclaim.manifests.finding import Severity
+from netclaim.manifests.text.files import parse_file
 from netclaim.model import ClaimRef, Plan
+from netclaim.network.errors import ParametersError
+from netclaim.network.judge.mistakes import config_faults
 from netclaim.network.judge.request import permit
+from netclaim.network.links.node_links import Snapshot
+from netclaim.network.plan.guard import Guard
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
 from netclaim.network.policy.standing import Standing
 from netclaim.network.policy.table import COMMON_KEYS, IPAM_TYPES, TYPES, KeyPolicy, Level
 from netclaim.network.request.parameters import InterfaceRequest, read_claim
+from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.plugins.__main__ import read_config
 from netclaim.plugins.engine.plugin import folded
-from tests.support.network_parts import TYPED, claim_of, config_of
+from tests.support.network_parts import DRIVER, TYPED, claim_of, config_of, link_of
 
+LINK: Final = link_of("eth1", 3)
+NODE: Final = Snapshot((LINK,), addresses=(), uplinks=(), withheld={}, carriers={})
 OWN: Final = Standing(Level.BASELINE, "team-a", link="eth1")
 MARK: Final = "10.1.2.3/24"  # by which a value is known wherever it comes out
 
@@ -151,6 +163,54 @@ def said_of(request: InterfaceRequest) -> str:
     except RequestError as error:
         return str(error)
     return ""
+
+
+def said_by_driver(guard: Guard, config: Any) -> list[str]:
+    """What the driver says against a configuration, on a link that its claim has to itself."""
+    claim = claim_of(config_of({**TYPED, "config": config}, "net"))
+    try:
+        (request,) = read_claim(claim)
+        guard.check(claim, request, [LINK], NODE, found=config_faults(request))
+    except ParametersError as error:
+        return sorted(fault.message for fault in error.faults)
+    except RequestError as error:
+        return [error.message]
+    return []
+
+
+def said_by_check(configs: Sequence[Any]) -> list[list[str]]:
+    """The errors that `netclaim check` finds in claims with these configurations, of each."""
+    lines: list[str] = []
+    for number, config in enumerate(configs):
+        opaque = {"driver": DRIVER, "parameters": {**TYPED, "config": config}}
+        devices = {
+            "requests": [{"name": "net", "exactly": {"deviceClassName": "any"}}],
+            "config": [{"requests": ["net"], "opaque": opaque}],
+        }
+        claim = {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": {"name": f"c{number}", "namespace": "default"},
+            "spec": {"devices": devices},
+        }
+        lines += [json.dumps(claim, ensure_ascii=False), "---"]
+    found: list[list[str]] = [[] for _ in configs]
+    for each in check_files([parse_file("\n".join(lines).encode(), "x")]).findings:
+        if each.severity is Severity.ERROR:
+            found[each.line // 2].append(each.message)
+    return [sorted(each) for each in found]
+
+
+@pytest.mark.parametrize("how", ["one plugin", "a list as text"])  # a second for each
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_what_check_says_is_what_the_driver_says(spelling: str, how: str) -> None:
+    """In the same words, of every key in every spelling; some are refused, and some pass."""
+    guard = Guard(LiveSettings(LinkSettings(state_dir=Path("/nowhere"))))
+    configs = [wrapped(written(*key, SPELLINGS[spelling]), how) for key in KEYS]
+    said = [said_by_driver(guard, config) for config in configs]
+    for key, by_driver, by_check in zip(KEYS, said, said_by_check(configs), strict=True):
+        assert by_check == by_driver, key
+    assert {bool(each) for each in said} == {True, False}
 
 
 @pytest.mark.parametrize(("plugin", "path"), KEYS, ids=str)

@@ -99,6 +99,8 @@ def test_the_node_lives_where_its_carriers_and_their_peers_are() -> None:
         "198.51.100.7/32",
         "10.96.0.1/32",
         "169.254.0.0/16",
+        "fd00:ec2::254/128",
+        "fd20:ce::254/128",
     ]
     assert node_peers({2}, [way], node) == {"192.0.2.1", "198.51.100.7", "10.96.0.1"}
 

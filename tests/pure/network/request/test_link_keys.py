@@ -72,6 +72,13 @@ def test_another_link_than_the_allocated_one_is_refused() -> None:
     )
 
 
+def test_a_key_without_a_name_hides_no_link() -> None:
+    """Only plugins that can look for their link in the pod are asked whether they do."""
+    plugin = {"type": "host-device", "device": "eth2", "": True}
+    with pytest.raises(RequestError, match=r"names the link 'eth2', but 'eth1' was allocated"):
+        with_link(request_of(plugin), ETH1)
+
+
 def test_a_shared_link_is_not_taken_away() -> None:
     """host-device and passthru need a link of their own; what stands on a link does not."""
     standing = with_link(of_share(request_of({"type": "macvlan"})), ETH1)
