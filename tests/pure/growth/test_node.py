@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from netclaim.chained import PlanFiles
 from netclaim.framework.attach.followers import Followers
 from netclaim.framework.attach.marks import FileMarks
+from netclaim.framework.collect.living import LivingLook
 from netclaim.framework.contract import Driver
 from netclaim.framework.journal.pod_plans import PodClaims, PodPlans, ReleasedLately
 from netclaim.framework.journal.records import Booking, Lease
@@ -250,3 +251,23 @@ def test_turns() -> None:
         return lambda: asyncio.run(wait_and_give_up())
 
     assert_linear(work_of, 32)
+
+
+def test_removing_leftovers() -> None:
+    """Whether the sandbox of a leftover is in use is seen without a look at all sandboxes."""
+
+    def work_of(n: int) -> Callable[[], object]:
+        claims, unused = others(n), cast("Any", None)
+        journal: Any = TableJournal(booked_with(claims), leases_of(claims))
+        look = LivingLook(
+            journal, unused, unused, frozenset, unused, unused, NoApi(), unused, FakeClock()
+        )
+
+        def ask() -> None:
+            for i in range(HELD):
+                assert look.has("p0")
+                assert not look.has(f"gone-{i}")
+
+        return ask
+
+    assert_flat(work_of, 16)
