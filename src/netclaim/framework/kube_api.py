@@ -187,8 +187,8 @@ class KubeSlices:
                 return None
 
 
-async def follow_binding(api: Api, opened: Callable[[], None]) -> AsyncIterator[JsonObject]:
-    """Yield the cluster's claims that have binding conditions, and again each that changes."""
+async def follow_binding(api: Api, opened: Callable[[], None]) -> AsyncIterator[bytes]:
+    """Yield the text of claims that have binding conditions, and again of each that changes."""
     async for claim in (await api()).follow_claims(BINDING, opened=opened):
         yield claim
 

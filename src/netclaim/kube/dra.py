@@ -108,11 +108,14 @@ class DraApi:
 
     async def follow_claims(
         self, word: bytes, *, opened: Callable[[], None], pace: Pace | None = None
-    ) -> AsyncIterator[JsonObject]:
-        """Yield claims of all namespaces whose text has `word`, and again after each change."""
+    ) -> AsyncIterator[bytes]:
+        """Yield the JSON of claims whose text has `word`, and again after each change.
+
+        Of all namespaces, and in the version that is served.
+        """
         selection = Selection(self._claims)
         async for found in follow_claims(self._client, selection, word, opened=opened, pace=pace):
-            yield to_v1(found, "ResourceClaim", self._version)
+            yield found
 
     def watch_slices(self, driver: str, node: str, *, pace: Pace | None = None) -> Reflector:
         """Return a reflector of the slices that a driver published for a node."""

@@ -28,7 +28,7 @@ from netclaim.model.api.claim import (
     ResourceClaim,
 )
 from netclaim.model.api.config import DeviceConfig, OpaqueParameters
-from netclaim.model.claim import Claim, ClaimError, claim_of, parse_claim
+from netclaim.model.claim import Claim, ClaimError, claim_of
 
 # What decoding raises: of what is no JSON, of lists in lists a thousand deep, of what is no UTF-8.
 UNREADABLE: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
@@ -93,17 +93,22 @@ def claim_from_text(text: bytes, driver: str = "") -> Claim:
     text is not JSON, or too deep for being looked over.
     """
     try:
-        found = _text_decoder.decode(text)
-    except msgspec.ValidationError:  # a null, or not a claim: it is looked at more closely
-        claim = parse_claim(_object_decoder.decode(text))
-        mine = tuple([config for config in claim.configs if config.driver == driver])
-        return msgspec.structs.replace(claim, configs=mine)
-    try:
-        return claim_of(_with_parameters(found, driver))
-    except UNREADABLE as error:
-        raise ClaimError("ResourceClaim", f"its parameters cannot be read: {error}") from error
+        return claim_of(read_claim_text(text, driver))
     except ObjectError as error:
         raise ClaimError("ResourceClaim", error.fault) from error
+
+
+def read_claim_text(text: bytes, driver: str = "") -> ResourceClaim:
+    """Return the same as an object of the API, without what a driver does not need of the spec."""
+    try:
+        found = _text_decoder.decode(text)
+    except msgspec.ValidationError:  # a null, or not a claim: it is looked at more closely
+        whole = ResourceClaim.read(_object_decoder.decode(text))
+        found = _text_decoder.decode(msgspec.json.encode(whole))
+    try:
+        return _with_parameters(found, driver)
+    except UNREADABLE as error:
+        raise ClaimError("ResourceClaim", f"its parameters cannot be read: {error}") from error
 
 
 def _with_parameters(found: _Text, driver: str) -> ResourceClaim:
