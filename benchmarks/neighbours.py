@@ -2,8 +2,10 @@
 
 Boots a lab, and starts a pod with a claim alone, beside 40 plain pods of another namespace, and
 beside 40 pods of that namespace with claims: as large as the API accepts them, which the driver
-refuses, and as large as the policy allows, which it serves. A delay is what the pod takes longer
-than alone; the goal is that claims cause no more of it than plain pods.
+refuses, and as large as the policy allows, which it serves. Of the former there are two kinds: with
+as much text as possible, which takes long to judge, and with as many values, which take long to
+decode. A delay is what the pod takes longer than alone; the goal is that claims cause no more of it
+than plain pods.
 """
 
 import json
@@ -68,6 +70,14 @@ def largest() -> dict[str, object]:
     count = (PARAMETERS_MAX - 300) // (2 * len(json.dumps(plugin)))
     network = {"cniVersion": "1.0.0", "name": "large", "plugins": [plugin] * count}
     return {f"r{index}": json.dumps(network) for index in range(REQUESTS)}
+
+
+def most_values() -> dict[str, object]:
+    """Return as many values as a claim can have: empty lists, of three bytes each."""
+    lists: list[object] = [[] for _ in range((PARAMETERS_MAX - 300) // len("[],"))]
+    plugins = [{"type": "macvlan"}]
+    network = {"cniVersion": "1.0.0", "name": "nested", "plugins": plugins, "x": lists}
+    return {f"r{index}": network for index in range(REQUESTS)}
 
 
 def allowed() -> dict[str, object]:
@@ -150,6 +160,7 @@ def main() -> None:
         "alone": None,
         "plain": crowd(),
         "refused": crowd("largest"),
+        "many values": crowd("most-values"),
         "served": crowd("allowed"),
     }
     taken: dict[str, list[float]] = {kind: [] for kind in kinds}
@@ -162,7 +173,9 @@ def main() -> None:
         admin.apply(CLASS)
         lab.kubectl(namespace="one").apply(template("one", {"nic": macvlan}, "eth1"))
         lab.kubectl(namespace="many").apply(
-            template("largest", largest(), GENERIC), template("allowed", allowed(), GENERIC)
+            template("largest", largest(), GENERIC),
+            template("most-values", most_values(), GENERIC),
+            template("allowed", allowed(), GENERIC),
         )
         start_resident(lab, pod_spec())
         for _ in range(ROUNDS):
@@ -174,10 +187,11 @@ def main() -> None:
     texts = {
         "plain": f"its delay beside {CROWD} plain pods of another namespace",
         "refused": f"the same beside {CROWD} with claims as large as the API accepts, refused",
+        "many values": f"the same beside {CROWD} with claims of as many values as fit, refused",
         "served": f"the same beside {CROWD} with claims as large as the policy allows, served",
     }
     rows += [Row(text, f"{delays[kind]:.2f} s") for kind, text in texts.items()]
-    for kind in ("refused", "served"):
+    for kind in ("refused", "many values", "served"):
         ratio = delays[kind] / max(delays["plain"], 0.01)
         rows.append(Row(f"{kind} / plain, median of {ROUNDS}", f"{ratio:.2f}", "at most 1"))
     print_table("a neighbour's claims", rows)

@@ -131,9 +131,22 @@ class Chain:
                     await self.delete(network, entry.endpoint)
                 except NetclaimError as error:
                     failed.append(error)
-        if cni.at_least(network.version, cni.LATEST):
-            failed += await self._gc_plugins(network, valid)
+        try:
+            await self.gc_plugins(network, valid)
+        except CniGroupError as error:
+            failed += error.exceptions
         if failed:
+            raise CniGroupError(f"GC of the network {network.name}", failed)
+
+    async def gc_plugins(self, network: NetworkList, valid: Collection[AttachmentKey]) -> None:
+        """Call GC of a network's plugins alone, where they know it: since CNI 1.1.0.
+
+        Goes on after a failure, and raises all of them at the end. For a caller that listed the
+        cache itself: `valid` holds all that it has of this network.
+        """
+        if network.disable_gc or not cni.at_least(network.version, cni.LATEST):
+            return
+        if failed := await self._gc_plugins(network, valid):
             raise CniGroupError(f"GC of the network {network.name}", failed)
 
     async def status(self, network: NetworkList) -> None:

@@ -29,7 +29,7 @@ from netclaim.kube import (
 )
 from netclaim.kube.resource import ACCESS_REVIEWS, TOKEN_REVIEWS
 from netclaim.model.api.limits import FIELD_MANAGER_MAX
-from netclaim.model.claim import Claim, JsonObject, parse_claim
+from netclaim.model.claim import Claim, JsonObject
 from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
@@ -63,9 +63,9 @@ class Api:
 class KubeClaims:
     api: Api
 
-    async def get(self, ref: ClaimRef) -> Claim | None:
+    async def get(self, ref: ClaimRef, *, driver: str = "") -> Claim | None:
         try:
-            return parse_claim(await (await self.api()).get_claim(ref.namespace, ref.name))
+            return await (await self.api()).get_claim(ref.namespace, ref.name, driver=driver)
         except NotFoundError:
             return None
 
@@ -190,8 +190,8 @@ class KubeSlices:
                 return None
 
 
-async def follow_binding(api: Api, opened: Callable[[], None]) -> AsyncIterator[JsonObject]:
-    """Yield the cluster's claims that have binding conditions, and again each that changes."""
+async def follow_binding(api: Api, opened: Callable[[], None]) -> AsyncIterator[bytes]:
+    """Yield the text of claims that have binding conditions, and again of each that changes."""
     async for claim in (await api()).follow_claims(BINDING, opened=opened):
         yield claim
 

@@ -3,9 +3,10 @@
 The API server cannot select claims by the node that they were allocated on. Promise: an event whose
 text lacks `word` is ignored without being decoded, and nothing is kept of any, so that memory does
 not grow with the cluster; a claim that matters is yielded as it is at the start, and after each
-change at least once. If the server is cut off, silent or refuses, it is tried again with growing
-pauses. What cannot be decoded, for example parameters that are nested a thousand deep, is ignored:
-anybody can write a claim, and nobody else must wait for it.
+change at least once, as text: anybody can write the word into a claim. If the server is cut off,
+silent or refuses, it is tried again with growing pauses. What cannot be decoded, for example
+parameters that are nested a thousand deep, is ignored: anybody can write a claim, and nobody else
+must wait for it.
 Limit: claims that are gone are not reported. A server that forbids this from the start, or keeps
 forbidding it, raises ForbiddenError.
 """
@@ -26,7 +27,6 @@ from netclaim.kube.errors import (
 )
 from netclaim.kube.resource import Selection
 from netclaim.kube.watch import Pace, Source
-from netclaim.model.claim import JsonObject
 
 ANY: Final = "0"  # a version: all objects in the server's cache, then their changes
 UNREADABLE: Final = (msgspec.DecodeError, RecursionError)
@@ -47,15 +47,14 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 class _Seen(msgspec.Struct, frozen=True):
-    """The version that the watch has reached, and the claim if it is one that matters."""
+    """The version that the watch has reached, and the claim's text if it is one that matters."""
 
     version: str
-    claim: JsonObject | None = None
+    claim: bytes | None = None
 
 
 _event_decoder = msgspec.json.Decoder(_Event)
 _head_decoder = msgspec.json.Decoder(_Head)
-_object_decoder = msgspec.json.Decoder(dict[str, object])
 _status_decoder = msgspec.json.Decoder(Status)
 
 
@@ -66,8 +65,8 @@ async def follow_claims(
     *,
     opened: Callable[[], None],
     pace: Pace | None = None,
-) -> AsyncGenerator[JsonObject, None]:
-    """Yield the claims whose text has `word`, without end. `opened` is called when it works."""
+) -> AsyncGenerator[bytes, None]:
+    """Yield the JSON of claims whose text has `word`, without end; calls `opened` when it works."""
     pace = pace or Pace()
     version, failures, worked = ANY, 0, False
     while True:
@@ -115,7 +114,7 @@ def _read(line: bytes, word: bytes) -> _Seen | None:
             raise error_of_status(_status_decoder.decode(event.object))
         version = _head_decoder.decode(event.object).metadata.resource_version
         if word in line and event.type in {"ADDED", "MODIFIED"}:
-            return _Seen(version, _object_decoder.decode(event.object))
+            return _Seen(version, bytes(event.object))
     except UNREADABLE:
         return None
     return _Seen(version)

@@ -1,8 +1,9 @@
 """The Kubernetes API's verbs, on plain dicts.
 
 Each method is one request, except for `list`, which follows the pages. Promise: the result is the
-decoded JSON of a success; everything else raises (see `netclaim.kube.errors`). Limit: no caching
-and no retries; `netclaim.kube.watch` keeps a store, and the callers know their own budgets.
+decoded JSON of a success; everything else raises (see `netclaim.kube.errors`). The answers to
+patches are not decoded: they repeat an object that a tenant wrote, and nobody reads them. Limit: no
+caching and no retries; `netclaim.kube.watch` keeps a store, and the callers know their own budgets.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -66,6 +67,11 @@ class Client:
 
     async def get(self, resource: Resource, name: str, *, namespace: str = "") -> JsonObject:
         return await self.get_path(resource.path(namespace=namespace, name=name))
+
+    async def get_json(self, resource: Resource, name: str, *, namespace: str = "") -> bytes:
+        """Return an object as it was sent, for who needs little of it."""
+        path = resource.path(namespace=namespace, name=name)
+        return await self._transport.call("GET", path)
 
     async def list(self, selection: Selection, *, page: int = PAGE) -> Listing:
         """Return all objects of a selection as of one resource version, page by page.
@@ -142,11 +148,11 @@ class Client:
         namespace: str = "",
         subresource: str = "",
         field_manager: str = "",
-    ) -> JsonObject:
+    ) -> None:
         """Change an object by an RFC 7386 merge patch or an RFC 6902 JSON patch."""
         path = resource.path(namespace=namespace, name=name, subresource=subresource)
         media_type = f"application/{kind}-patch+json"
-        return await self._write("PATCH", path, patch, _manager(field_manager), media_type)
+        await self._send("PATCH", path, patch, _manager(field_manager), media_type)
 
     async def apply(
         self,
@@ -156,14 +162,14 @@ class Client:
         field_manager: str,
         force: bool = False,
         subresource: str = "",
-    ) -> JsonObject:
+    ) -> None:
         """Apply server-side: `body` is all that this manager wants; what it omits is removed.
 
         With `force`, fields that other managers own are taken over instead of a ConflictError.
         """
         path = _object_path(resource, body, subresource)
         query = {"fieldManager": field_manager, "force": "true" if force else "false"}
-        return await self._write("PATCH", path, body, query, APPLY)
+        await self._send("PATCH", path, body, query, APPLY)
 
     async def delete(
         self,
@@ -198,24 +204,28 @@ class Client:
             "deleteOptions": {"preconditions": {"uid": uid}},
         }
         path = PODS.path(namespace=namespace, name=name, subresource="eviction")
-        await self._write("POST", path, body, {})
+        await self._send("POST", path, body, {})
 
     async def _write(
+        self, method: str, path: str, body: JsonObject, query: Mapping[str, str]
+    ) -> JsonObject:
+        return _decode(_object_decoder, await self._send(method, path, body, query))
+
+    async def _send(
         self,
         method: str,
         path: str,
         body: JsonObject | Sequence[JsonObject],
         query: Mapping[str, str],
         media_type: str = JSON,
-    ) -> JsonObject:
-        reply = await self._transport.call(
+    ) -> bytes:
+        return await self._transport.call(
             method,
             path,
             query=query,
             content=plain_json(msgspec.json.encode(body)),
             media_type=media_type,
         )
-        return _decode(_object_decoder, reply)
 
 
 @asynccontextmanager

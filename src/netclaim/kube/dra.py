@@ -1,9 +1,11 @@
 """What a driver does with the API, in the version that the cluster serves and in v1's form.
 
-Every object that goes in or comes out is v1; it is converted for older servers. Each method is one
-request (see `netclaim.kube.errors` for how it can fail).
+Every object that goes in or comes out is v1; it is converted for older servers. Of a claim there
+comes what a driver needs of it, which is the same in all versions. Each method is one request (see
+`netclaim.kube.errors` for how it can fail).
 """
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
@@ -12,13 +14,14 @@ from typing import Literal
 
 from netclaim.kube.claim_watch import follow_claims
 from netclaim.kube.client import Client
-from netclaim.kube.errors import InvalidError, NotFoundError, Status
+from netclaim.kube.errors import InvalidError, MalformedReplyError, NotFoundError, Status
 from netclaim.kube.resource import ENDPOINT_SLICES, EVENTS, NAMESPACES, NODES, PODS, Selection
 from netclaim.kube.versions import dra_resource, negotiate
 from netclaim.kube.watch import Pace, Reflector
 from netclaim.manifests.versions.conversion import Version, from_v1, to_v1
 from netclaim.model.api.limits import NOTE_MAX, SHORT_MAX
-from netclaim.model.claim import JsonObject
+from netclaim.model.claim import Claim, JsonObject
+from netclaim.model.claim_text import UNREADABLE, claim_from_text
 from netclaim.model.text import cut
 
 
@@ -59,10 +62,18 @@ class DraApi:
         """The version that is used with the server."""
         return self._version
 
-    async def get_claim(self, namespace: str, name: str) -> JsonObject:
-        """Return a claim; compare its UID, since its name may belong to another claim by now."""
-        found = await self._client.get(self._claims, name, namespace=namespace)
-        return to_v1(found, "ResourceClaim", self._version)
+    async def get_claim(self, namespace: str, name: str, *, driver: str = "") -> Claim:
+        """Return a claim, with the parameters for a driver if one is named.
+
+        Compare its UID, since its name may belong to another claim by now. The text is read in a
+        thread: a tenant decides how long that takes.
+        """
+        text = await self._client.get_json(self._claims, name, namespace=namespace)
+        try:
+            return await asyncio.to_thread(claim_from_text, text, driver)
+        except UNREADABLE as error:
+            message = f"the API server's answer is not an object: {error}"
+            raise MalformedReplyError(message) from error
 
     async def apply_claim_devices(
         self,
@@ -72,7 +83,7 @@ class DraApi:
         devices: Sequence[JsonObject],
         *,
         field_manager: str,
-    ) -> JsonObject:
+    ) -> None:
         """Write `status.devices` of the claim with this UID, server-side.
 
         Each call replaces everything that this manager wrote before, so `devices` must be all of
@@ -86,7 +97,7 @@ class DraApi:
             "status": {"devices": list(devices)},
         }
         try:
-            written = await self._client.apply(
+            await self._client.apply(
                 self._claims, body, field_manager=field_manager, force=True, subresource="status"
             )
         except InvalidError as error:
@@ -94,15 +105,17 @@ class DraApi:
                 message = f"claim {namespace}/{name} with UID {uid} was replaced by another"
                 raise NotFoundError(Status(404, "NotFound", message)) from error
             raise
-        return to_v1(written, "ResourceClaim", self._version)
 
     async def follow_claims(
         self, word: bytes, *, opened: Callable[[], None], pace: Pace | None = None
-    ) -> AsyncIterator[JsonObject]:
-        """Yield claims of all namespaces whose text has `word`, and again after each change."""
+    ) -> AsyncIterator[bytes]:
+        """Yield the JSON of claims whose text has `word`, and again after each change.
+
+        Of all namespaces, and in the version that is served.
+        """
         selection = Selection(self._claims)
         async for found in follow_claims(self._client, selection, word, opened=opened, pace=pace):
-            yield to_v1(found, "ResourceClaim", self._version)
+            yield found
 
     def watch_slices(self, driver: str, node: str, *, pace: Pace | None = None) -> Reflector:
         """Return a reflector of the slices that a driver published for a node."""

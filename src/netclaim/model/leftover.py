@@ -4,13 +4,15 @@ Promise: the values are frozen and serialisable. A `Leftover` says in one line w
 everything that its driver needs to remove it. No I/O.
 """
 
+from functools import cached_property
+
 import msgspec
 
 from netclaim.model.attachment import Attachment
 from netclaim.model.claim import JsonObject
 
 
-class Living(msgspec.Struct, frozen=True):
+class Living(msgspec.Struct, frozen=True, dict=True):
     """What may have something on the node; what belongs to any of it is not a leftover.
 
     `attachments` are those in the journal, also half made or half undone; `claims` the UIDs of
@@ -27,7 +29,11 @@ class Living(msgspec.Struct, frozen=True):
         """Whether a sandbox lives; None if that is not known."""
         if self.sandboxes is not None:
             return sandbox_id in self.sandboxes
-        return True if any(each.pod.id == sandbox_id for each in self.attachments) else None
+        return True if sandbox_id in self._journaled else None
+
+    @cached_property
+    def _journaled(self) -> frozenset[str]:
+        return frozenset([each.pod.id for each in self.attachments])
 
 
 class Leftover(msgspec.Struct, frozen=True, omit_defaults=True):

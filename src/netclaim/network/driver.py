@@ -171,17 +171,20 @@ class LinkDriver(NetworkDriver):
         level = self._guard.level_of(claim)
         snapshot = await self._links.node.snapshot()
         plans = []
+        names: set[str] = set()  # of networks that the claim itself wrote
         leaving: list[Link] = []
         for request in requests:
             await asyncio.sleep(0)  # other claims and attaches go on between two devices
             with about(request.device.key):
                 link, network, plan = await self._planner.decide(claim, request, snapshot, level)
             if not request.trusted:
-                self._files.tidy(claim.namespace, network.name)
+                names.add(network.name)
             self._links.made.note(network, {each.name for each in snapshot.links})
             if link is not None and moves_link(network):
                 leaving.append(link)
             plans.append(plan)
+        if names:
+            await asyncio.to_thread(self._files.tidy, claim.namespace, names)
         if leaving:
             self._links.lent.keep(claim.uid, await snapshot.describe(leaving))
         return Prepared(claim=claim.ref, plans=tuple(plans))
@@ -241,10 +244,11 @@ class LinkDriver(NetworkDriver):
             if interface.link and not await self._links.node.has(interface.link):
                 raise LinkGoneError(interface.link)
             with open_netns(pod.netns) as netns, self._dad.during(netns, interface.if_name):
-                async with self._plugin_gc.gate.using(network.name):
+                endpoint = _endpoint(interface, pod, wish)
+                async with self._plugin_gc.gate.using(network.name, endpoint.key):
                     result = await self._chain.add(
                         network,
-                        _endpoint(interface, pod, wish),
+                        endpoint,
                         add_s=self._settings.add_s,
                         undo_s=self._settings.undo_s,
                     )

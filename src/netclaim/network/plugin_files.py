@@ -7,13 +7,17 @@
 So a claim cannot use up, or take over, the addresses of another namespace's network or of an
 admin's by giving its own the same name; and no file of the node is in its reach.
 Promise: what is kept is bounded by what is in use: a claim can name a new network every time, and
-of a namespace that has many those that nobody uses are forgotten. Leases of sandboxes that are gone
-are found by `leftovers`. Limit: what else namespaces that are gone had stays, a few small files
-each. What another process keeps elsewhere, as the primary network does, is not looked at.
+of a namespace that has many those that nobody uses are forgotten, some at a time. Leases of
+sandboxes that are gone are found by `leftovers`. Limit: what else namespaces that are gone had
+stays, a few small files each. What another process keeps elsewhere, as the primary network does, is
+not looked at.
 """
 
+import errno
 import fcntl
 import os
+from bisect import bisect_right
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +26,12 @@ from netclaim.errors import HostError
 LOCK: Final = "lock"  # of a store, as host-local has it
 # Networks of one namespace on one node that are kept without being looked at.
 UNUSED_MAX: Final = 64
+# Networks that one call looks at, which takes 3 ms: twice as many as a claim can name, so that
+# networks are forgotten sooner than new ones come, and at most half of those that are kept are
+# unused.
+LOOKED_AT: Final = 64
+# Of a store that somebody else has just forgotten, or just begun to use.
+MEANWHILE: Final = frozenset({errno.ENOENT, errno.ENOTEMPTY})
 
 
 class PluginFiles:
@@ -29,6 +39,7 @@ class PluginFiles:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._next: dict[str, str] = {}  # by namespace: the network that was looked at last
 
     def directory(self, namespace: str, *, trusted: bool) -> str:
         """Where the plugins of a network keep their files; `trusted`: a class wrote the network."""
@@ -55,18 +66,39 @@ class PluginFiles:
         owners = [self._root / "class", *_directories(self._root / "namespace")]
         return tuple(kept for owner in owners for kept in _directories(owner) if kept.name == sort)
 
-    def tidy(self, namespace: str, network: str) -> None:
-        """Forget networks that a namespace used to have, if there are many, but for one."""
+    def tidy(self, namespace: str, networks: Collection[str]) -> None:
+        """Forget some networks that a namespace used to have, if there are many, but for these.
+
+        Looks at LOOKED_AT of them, and at the next call at those that come next. Blocks for
+        milliseconds; may be called in any thread, also by several at a time.
+        """
         leases = self._root / "namespace" / namespace / "leases"
         try:
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            there = [path for path in leases.iterdir() if path.is_dir()] if leases.exists() else []
-            if len(there) > UNUSED_MAX:
-                for path in there:
-                    if path.name != network:
-                        _forget_unused(path)
+            for name in self._due(namespace, _names(leases), networks):
+                _forget_unused(leases / name)
         except OSError as error:
             raise HostError(f"cannot manage the files of networks: {error}") from error
+
+    def _due(self, namespace: str, there: list[str], networks: Collection[str]) -> list[str]:
+        """The networks whose turn it is; after the last one it is the first one's."""
+        last = self._next.pop(namespace, "")
+        if len(there) <= UNUSED_MAX:
+            return []
+        there = sorted(set(there) - set(networks))
+        begin = bisect_right(there, last)
+        due = [*there[begin:], *there[:begin]][:LOOKED_AT]
+        if due:
+            self._next[namespace] = due[-1]
+        return due
+
+
+def _names(path: Path) -> list[str]:
+    try:
+        with os.scandir(path) as entries:
+            return [entry.name for entry in entries]
+    except FileNotFoundError:
+        return []
 
 
 def _directories(path: Path) -> list[Path]:
@@ -82,20 +114,34 @@ def _directories(path: Path) -> list[Path]:
 
 def _forget_unused(network: Path) -> None:
     """Remove a network's store unless it has leases, or somebody is at it."""
+    try:
+        if not network.is_symlink() and network.is_dir():
+            _forget_unless_held(network)
+    except OSError as error:
+        if error.errno not in MEANWHILE:
+            raise
+
+
+def _forget_unless_held(network: Path) -> None:
     lock = os.open(network / LOCK, os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        kept = [path for path in network.iterdir() if path.name == LOCK or _is_round(path)]
-        if len(kept) == sum(1 for _ in network.iterdir()):
-            for path in kept:
-                path.unlink()
-            network.rmdir()
+        if os.fstat(lock).st_nlink == 0:  # forgotten meanwhile; what is there now has another lock
+            return
+        kept: list[Path] = []
+        for path in network.iterdir():
+            if path.name != LOCK and not _is_round(path.name):
+                return
+            kept.append(path)
+        for path in kept:
+            path.unlink()
+        network.rmdir()
     except BlockingIOError:
         return
     finally:
         os.close(lock)
 
 
-def _is_round(path: Path) -> bool:
+def _is_round(name: str) -> bool:
     """Whether a file only says where the next round of addresses begins."""
-    return path.name.startswith("last_reserved_ip.")
+    return name.startswith("last_reserved_ip.")

@@ -1,27 +1,31 @@
 """What one claim costs the node does not depend on what others hold."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from netclaim.chained import PlanFiles
 from netclaim.framework.attach.followers import Followers
 from netclaim.framework.attach.marks import FileMarks
+from netclaim.framework.collect.living import LivingLook
 from netclaim.framework.contract import Driver
 from netclaim.framework.journal.pod_plans import PodClaims, PodPlans, ReleasedLately
 from netclaim.framework.journal.records import Booking, Lease
 from netclaim.framework.journal.table import Table, booking_table, lease_table
+from netclaim.framework.prepare.claim_source import ClaimSource
 from netclaim.framework.prepare.holders import Holders
 from netclaim.framework.prepare.limits import Limits
 from netclaim.framework.report.claim_status import compose, device_statuses
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.testing import FakeClock
 from netclaim.framework.tools.fair_slots import Places
-from netclaim.model import AllocatedDevice, Claim, PodSandbox, Prepared
+from netclaim.model import AllocatedDevice, Claim, ClaimRef, PodSandbox, Prepared
+from netclaim.model.claim_text import claim_from_text
 from netclaim.network import LinkDriver
 from tests.support.framework.parts import (
     ScriptedDriver,
@@ -121,9 +125,13 @@ class NoApi:
         """One."""
         return PodClaims(frozenset({"c0"}))
 
-    async def get(self, ref: object) -> Claim:
+    async def get(self, ref: object, *, driver: str = "") -> Claim:
         """Must not be called."""
         raise AssertionError("asked for a claim that the pod does not name")
+
+    async def labels(self, name: str, *, fresh: bool = False) -> Mapping[str, str]:
+        """None."""
+        return {}
 
 
 def test_plans_of_a_pod() -> None:
@@ -250,3 +258,62 @@ def test_turns() -> None:
         return lambda: asyncio.run(wait_and_give_up())
 
     assert_linear(work_of, 32)
+
+
+def test_removing_leftovers() -> None:
+    """Whether the sandbox of a leftover is in use is seen without a look at all sandboxes."""
+
+    def work_of(n: int) -> Callable[[], object]:
+        claims, unused = others(n), cast("Any", None)
+        journal: Any = TableJournal(booked_with(claims), leases_of(claims))
+        look = LivingLook(
+            journal, unused, unused, frozenset, unused, unused, NoApi(), unused, FakeClock()
+        )
+
+        def ask() -> None:
+            for i in range(HELD):
+                assert look.has("p0")
+                assert not look.has(f"gone-{i}")
+
+        return ask
+
+    assert_flat(work_of, 16)
+
+
+class TextClaims:
+    """An API server with one claim."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+
+    async def get(self, ref: object, *, driver: str = "") -> Claim:
+        """Read it, as it is read from the API server."""
+        del ref
+        found = claim_from_text(self._text, driver)
+        assert bool(found.configs) is bool(driver)
+        return found
+
+
+def test_stale_claims() -> None:
+    """Whether a claim still has its devices is seen without a look at what its author wrote."""
+    driver = ScriptedDriver()
+
+    def work_of(n: int) -> Callable[[], object]:
+        opaque = {"driver": driver.name, "parameters": {"x": [[]] * n}}
+        result = {"request": "r", "driver": driver.name, "pool": "p", "device": "eth1"}
+        config = [{"source": "FromClaim", "opaque": opaque}]
+        allocation = {"devices": {"results": [result], "config": config}}
+        found = {
+            "metadata": {"name": "c", "namespace": "default", "uid": "c"},
+            "status": {"allocation": allocation},
+        }
+        source = ClaimSource(driver, TextClaims(json.dumps(found).encode()), labels=NoApi().labels)
+        claim = asyncio.run(source.read(ClaimRef("c", "default", "c")))
+        assert claim.configs[0].parameters == {"x": [[]] * n}
+
+        def ask() -> None:
+            assert not asyncio.run(source.is_stale(claim.ref, Booking.of(claim)))
+
+        return ask
+
+    assert_flat(work_of, 64)

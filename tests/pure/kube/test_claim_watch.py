@@ -1,6 +1,7 @@
 """Claims are followed without being kept, whatever happens to the watch."""
 
 import asyncio
+import json
 import random
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -40,7 +41,7 @@ class Rig:
         got: list[str] = []
         async with aclosing(found) as claims:
             async for each in claims:
-                got.append(each["metadata"]["name"])
+                got.append(json.loads(each)["metadata"]["name"])
                 if len(got) == count:
                     break
         return got

@@ -8,6 +8,8 @@ import pytest
 import pytest_asyncio
 
 from netclaim.kube import Added, DraApi, Event, InvalidError, NotFoundError, Synced
+from netclaim.kube.errors import MalformedReplyError
+from netclaim.model.claim import ClaimError
 from tests.support.kube.stub import Reply, Stream, StubServer, client_of, event, serve_stub, status
 
 BETA = "/apis/resource.k8s.io/v1beta1"
@@ -32,14 +34,34 @@ async def api(stub: StubServer) -> AsyncIterator[DraApi]:
         yield made
 
 
-async def test_a_claim_is_v1(stub: StubServer, api: DraApi) -> None:
-    """A claim of a v1beta1 server comes in v1's form."""
+def claim_json(**config: object) -> dict[str, object]:
+    """A claim of a v1beta1 server."""
     flat = {"name": "r", "deviceClassName": "c"}
-    stub.on("GET", CLAIM, Reply({"spec": {"devices": {"requests": [flat]}}}))
+    meta = {"name": "nic", "namespace": "blue", "uid": "uid-1"}
+    return {"metadata": meta, "spec": {"devices": {"requests": [flat]}}, **config}
+
+
+async def test_a_claim_of_any_version(stub: StubServer, api: DraApi) -> None:
+    """Of a claim of a v1beta1 server comes what a driver needs."""
+    stub.on("GET", CLAIM, Reply(claim_json()))
     claim = await api.get_claim("blue", "nic")
-    assert claim["apiVersion"] == "resource.k8s.io/v1"
-    nested = {"name": "r", "exactly": {"deviceClassName": "c"}}
-    assert claim["spec"]["devices"]["requests"] == [nested]
+    assert (claim.uid, claim.requests, claim.allocated) == ("uid-1", ("r",), False)
+
+
+async def test_an_answer_that_is_no_claim(stub: StubServer, api: DraApi) -> None:
+    """What is no JSON is the server's fault; what is no claim, the object's."""
+    stub.on("GET", CLAIM, Reply(b"{"), Reply({"metadata": {}}))
+    with pytest.raises(MalformedReplyError, match="not an object"):
+        await api.get_claim("blue", "nic")
+    with pytest.raises(ClaimError, match="name"):
+        await api.get_claim("blue", "nic")
+
+
+async def test_the_answer_to_a_report_is_not_read(stub: StubServer, api: DraApi) -> None:
+    """It repeats a claim that may be large, and nobody wants to see it."""
+    stub.on("PATCH", f"{CLAIM}/status", Reply(b"[" * 2000))
+    await api.apply_claim_devices("blue", "nic", "uid-1", [], field_manager="m")
+    assert len(stub.seen) == 1
 
 
 async def test_a_status_is_applied_to_one_claim(stub: StubServer, api: DraApi) -> None:

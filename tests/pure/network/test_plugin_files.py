@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from netclaim.network.plugin_files import UNUSED_MAX, PluginFiles
+from netclaim.network.plugin_files import LOOKED_AT, UNUSED_MAX, PluginFiles
 
 
 def test_namespaces_and_classes_have_directories_of_their_own(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_networks_that_nobody_uses_are_forgotten(tmp_path: Path) -> None:
         (leases / f"net-{number}" / "lock").touch()
     (leases / "net-3" / "10.0.0.2").write_text("sandbox\r\nnet1")
     (leases / "net-4" / "fd00::2").write_text("sandbox\r\nnet1")
-    files.tidy("a", "net-5")
+    files.tidy("a", {"net-5"})
     assert sorted(path.name for path in leases.iterdir()) == ["net-3", "net-4", "net-5"]
     assert other.is_dir()
 
@@ -33,5 +33,24 @@ def test_few_networks_stay(tmp_path: Path) -> None:
     """Where a round of addresses is, is remembered as long as it costs nothing."""
     files = PluginFiles(tmp_path)
     (tmp_path / "namespace/a/leases/net-1").mkdir(parents=True)
-    files.tidy("a", "net-2")
+    files.tidy("a", {"net-2"})
     assert (tmp_path / "namespace/a/leases/net-1").is_dir()
+
+
+def test_networks_are_looked_at_in_turn(tmp_path: Path) -> None:
+    """Unused networks behind many that are in use are forgotten by one of the next calls."""
+    files = PluginFiles(tmp_path)
+    leases = tmp_path / "namespace/a/leases"
+    for number in range(3 * LOOKED_AT):
+        (leases / f"a-{number}").mkdir(parents=True)
+        (leases / f"a-{number}" / "10.0.0.2").write_text("sandbox\r\nnet1")
+    (leases / "b").mkdir()
+    calls = 0
+    while (leases / "b").exists():
+        files.tidy("a", ())
+        calls += 1
+    assert calls == 4
+    (leases / "a-0" / "10.0.0.2").unlink()
+    for _ in range(4):
+        files.tidy("a", ())
+    assert not (leases / "a-0").exists()

@@ -214,12 +214,16 @@ class FakeClaims:
         self.gets: list[str] = []
         self.faults: list[Exception] = []
 
-    async def get(self, ref: ClaimRef) -> Claim | None:
+    async def get(self, ref: ClaimRef, *, driver: str = "") -> Claim | None:
         """The next fault if there is one, else the claim."""
         self.gets.append(ref.name)
         if self.faults:
             raise self.faults.pop(0)
-        return self.claims.get(ref.name)
+        found = self.claims.get(ref.name)
+        if found is None:
+            return None
+        configs = tuple(each for each in found.configs if each.driver == driver)
+        return msgspec.structs.replace(found, configs=configs)
 
 
 class FakePods:

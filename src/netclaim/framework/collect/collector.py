@@ -295,7 +295,7 @@ class Collector:
     async def _remove(self, item: _Item) -> bool:
         """Remove something unless it is in use by now; returns whether it was removed."""
         leftover = item.leftover
-        if self.look is not None and leftover.sandbox_id in self.look.journaled():
+        if self.look is not None and self.look.has(leftover.sandbox_id):
             return False
         async with asyncio.timeout(STEP_S):
             if leftover.claim_uid:

@@ -73,6 +73,10 @@ class LivingLook:
         """The sandboxes that have something of the driver, or are about to."""
         return self.busy() | {pod.id for pod in pods_of(self.journal.leases.values())}
 
+    def has(self, sandbox_id: str) -> bool:
+        """Whether a sandbox is among them; without looking at all of them."""
+        return self.journal.leased.size("sandbox", sandbox_id) > 0 or sandbox_id in self.busy()
+
     async def listed(self) -> Sequence[Sandbox]:
         """The runtime's sandboxes. Raises UnknownError."""
         try:

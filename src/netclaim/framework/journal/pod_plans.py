@@ -29,9 +29,12 @@ LATELY_S: Final = 120.0  # a pod whose claims are prepared has its sandbox withi
 
 
 class Claims(Protocol):
-    """The API server's claims by namespace and name, with any UID; None if there is none."""
+    """The API server's claims by namespace and name, with any UID; None if there is none.
 
-    async def get(self, ref: ClaimRef) -> Claim | None: ...
+    With the configuration for a driver if one is named, and without any otherwise.
+    """
+
+    async def get(self, ref: ClaimRef, *, driver: str = "") -> Claim | None: ...
 
 
 class PodClaims(msgspec.Struct, frozen=True):

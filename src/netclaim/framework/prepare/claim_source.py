@@ -27,7 +27,7 @@ class ClaimSource:
 
     async def read(self, ref: ClaimRef) -> Claim:
         """The claim that kubelet means. Raises RequestError if there is nothing to prepare."""
-        claim = await self.claims.get(ref)
+        claim = await self.claims.get(ref, driver=self.driver.name)
         if claim is None:
             raise RequestError(f"claim {ref.namespace}/{ref.name} no longer exists")
         if claim.uid != ref.uid:

@@ -4,17 +4,18 @@ Promise: a claim waits if a device of ours on this node has binding conditions a
 status says neither that they hold nor that one of the failure conditions does.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from netclaim.errors import NetclaimError, reason_of
 from netclaim.framework.telemetry.logs import brief
-from netclaim.model.api.claim import ClaimStatus, DeviceResult, ResourceClaim
+from netclaim.model.api.claim import ClaimStatus, DeviceResult
 from netclaim.model.api.device_status import api_time, condition, device_entry
-from netclaim.model.claim import Claim, JsonObject, claim_of
+from netclaim.model.claim import Claim, JsonObject
+from netclaim.model.claim_text import claim_from_text, read_claim_text
 
 PASSED: Final = "the claim can be served on this node"
 
@@ -26,9 +27,12 @@ class Awaited(msgspec.Struct, frozen=True):
     devices: tuple[DeviceResult, ...]
 
 
-def awaited_of(obj: Mapping[str, Any], driver: str, pool: str) -> Awaited | None:
-    """The claim if it waits for conditions on this node; None otherwise."""
-    found = ResourceClaim.read(obj)
+def awaited_of(text: bytes, driver: str, pool: str) -> Awaited | None:
+    """The claim if it waits for conditions on this node; None otherwise.
+
+    Only then its parameters are decoded. Raises what `claim_text` does.
+    """
+    found = read_claim_text(text)
     devices = tuple(
         each
         for each in found.status.results
@@ -36,7 +40,7 @@ def awaited_of(obj: Mapping[str, Any], driver: str, pool: str) -> Awaited | None
     )
     if not devices or _is_decided(found.status, devices):
         return None
-    claim = claim_of(found).of_driver(driver)
+    claim = claim_from_text(text, driver).of_driver(driver)
     mine = tuple(device for device in claim.devices if device.pool == pool)
     return Awaited(msgspec.structs.replace(claim, devices=mine), devices)
 

@@ -32,6 +32,7 @@ from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.supervise import Backoff, retry
 from netclaim.model.api.base import ObjectError
 from netclaim.model.claim import Claim, JsonObject
+from netclaim.model.claim_text import UNREADABLE
 from netclaim.model.counter import CounterSet
 from netclaim.model.device import Device, Taint
 from netclaim.model.prepared import ClaimRef
@@ -54,9 +55,9 @@ class Preflight:
 
     driver: Driver
     pool: Pool
-    # Yields the cluster's claims that wait for conditions, and again each that changes; calls its
-    # argument once that works.
-    follow: Callable[[Callable[[], None]], AsyncIterator[JsonObject]]
+    # Yields the JSON of the cluster's claims that may wait for conditions, and again of each that
+    # changes; calls its argument once that works.
+    follow: Callable[[Callable[[], None]], AsyncIterator[bytes]]
     labels: Callable[[str], Awaitable[Mapping[str, str]]]  # of a namespace, by its name
     # Makes these all of the verdicts in a claim's status; False if the claim is gone or free.
     write: Callable[[ClaimRef, Sequence[JsonObject]], Awaitable[bool]]
@@ -92,7 +93,7 @@ class Preflight:
             forgetting = group.create_task(self._forget_unfit())
             try:
                 async for found in self.follow(self._note_following):
-                    self._begin(found, group)
+                    await self._begin(found, group)
             except NetclaimError as error:
                 fault = error
             forgetting.cancel()
@@ -100,11 +101,11 @@ class Preflight:
         self._pass_on()  # without conditions: better unchecked than stuck
         raise fault or PeerError("the API server's claims are followed no more")
 
-    def _begin(self, found: JsonObject, group: asyncio.TaskGroup) -> None:
-        """Judge a claim that waits, unless that is under way."""
+    async def _begin(self, found: bytes, group: asyncio.TaskGroup) -> None:
+        """Judge a claim that waits, unless that is under way; read in a thread, as prepare does."""
         try:
-            awaited = awaited_of(found, self.driver.name, self.pool.node)
-        except ObjectError as error:
+            awaited = await asyncio.to_thread(awaited_of, found, self.driver.name, self.pool.node)
+        except (ObjectError, *UNREADABLE) as error:
             log.warning("preflight.unreadable", error=str(error))
             return
         if awaited is not None and awaited.claim.uid not in self._judging:

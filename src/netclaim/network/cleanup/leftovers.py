@@ -10,7 +10,8 @@ Promise: looks below the driver's own directories only, at regular files older t
 sandbox is gone if the runtime does not run it and its namespace is not there, as far as that is
 known; where the runtime could not be asked, what does not name its namespace stays. A DEL that
 fails is due again in the next round, and given up after an hour.
-Limit: a DEL is all that is done about a result; what its plugins do is theirs.
+Limit: a DEL is all that is done about a result; what its plugins do is theirs. Threads look at the
+files, since tenants decide how many there are.
 """
 
 import asyncio
@@ -60,13 +61,10 @@ class Leftovers:
 
     async def find(self, living: Living) -> tuple[Leftover, ...]:
         """Find all; results first, whose DEL removes most of the others."""
-        results = list(self._results(living))
         return (
-            *results,
-            *self._lent_links(living, results),
+            *await asyncio.to_thread(self._of_sandboxes, living),
             *[each async for each in self._leases(living)],
-            *self._tunings(living),
-            *self._notes(living),
+            *await asyncio.to_thread(lambda: [*self._tunings(living), *self._notes(living)]),
         )
 
     async def remove(self, leftover: Leftover) -> None:
@@ -83,6 +81,10 @@ class Leftovers:
                 _unlink(Path(memo["path"]))
             case "lent-device":
                 self.lent.drop(leftover.claim_uid)
+
+    def _of_sandboxes(self, living: Living) -> list[Leftover]:
+        results = list(self._results(living))
+        return [*results, *self._lent_links(living, results)]
 
     def _results(self, living: Living) -> Iterator[Leftover]:
         for entry in self.chain.cache.entries():
@@ -111,7 +113,7 @@ class Leftovers:
                 )
 
     async def _leases(self, living: Living) -> AsyncIterator[Leftover]:
-        for store in self.files.stores():
+        for store in await asyncio.to_thread(self.files.stores):
             try:
                 held = await self._store(store).transact(_written)
             except NetclaimError as error:
@@ -132,10 +134,11 @@ class Leftovers:
         if living.sandboxes is None:
             return
         for directory in self.files.tunings():
-            for path in sorted(directory.glob("*.json")):
-                # CONTAINER_IFNAME.json, where both may hold the separator.
-                lives = any(path.name.startswith(f"{each}_") for each in living.sandboxes)
-                if not lives and self._is_old(_mtime(path)):
+            for name in _names(directory, ".json"):
+                if any(each in living.sandboxes for each in _containers(name)):
+                    continue
+                path = directory / name
+                if self._is_old(_mtime(path)):
                     what = f"saved settings of a link that was tuned ({path})"
                     yield Leftover("tuning", what, memo={"path": str(path)})
 
@@ -206,6 +209,22 @@ def _written(leases: Leases) -> dict[str, tuple[str, float | None]]:
             continue
         written[name] = holder.container_id, status.st_mtime
     return written
+
+
+def _names(directory: Path, suffix: str) -> list[str]:
+    try:
+        with os.scandir(directory) as entries:
+            return sorted([entry.name for entry in entries if entry.name.endswith(suffix)])
+    except OSError:  # gone meanwhile, or not to be read, which who writes there says
+        return []
+
+
+def _containers(name: str) -> Iterator[str]:
+    """What may be the container of CONTAINER_IFNAME.json, where both may hold the separator."""
+    position = name.find("_")
+    while position >= 0:
+        yield name[:position]
+        position = name.find("_", position + 1)
 
 
 def _mtime(path: Path) -> float | None:

@@ -11,8 +11,9 @@ range was is not kept.
 import ipaddress
 import os
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -123,13 +124,13 @@ class AddressCollector(Collector):
         except NetclaimError:  # a directory that cannot be read; who leases says so
             return {}
 
-    def _ranges(self) -> Mapping[Path, frozenset[Range]]:
+    def _ranges(self) -> Mapping[Path, AbstractSet[Range]]:
         """The ranges of the networks that are attached, by store."""
-        found: dict[Path, frozenset[Range]] = {}
+        found: defaultdict[Path, set[Range]] = defaultdict(set)
         for config in {entry.config for entry in self.attached()}:
             try:
                 for store, ranges in _configured(config):
-                    found[store] = found.get(store, frozenset()) | ranges
+                    found[store] |= ranges
             except NetclaimError:  # it could be attached by an earlier version, or a program
                 continue
         return found

@@ -70,6 +70,13 @@ class OpenStore:
             raise HostError(f"cannot lock the leases in {self.path}: {error}") from error
         return True
 
+    def is_forgotten(self) -> bool:
+        """Whether somebody removed the store as unused, between our opening and our locking it.
+
+        Who removes a store has its lock, so that after we have it nobody does.
+        """
+        return os.fstat(self.lock).st_nlink == 0
+
     def names(self, entries_max: int) -> list[str] | None:
         """Return the names of the store's files; None where the directory has too many entries."""
         try:
@@ -94,14 +101,21 @@ class OpenStore:
 def open_store(path: str) -> OpenStore:
     """Open a store; makes it if there is none."""
     try:
-        directory = make_directory(path, 0o755)
         try:
-            return OpenStore(path, directory, _open_lock(directory))
-        except OSError:
-            os.close(directory)
-            raise
+            return _made(path)
+        except FileNotFoundError:  # somebody removed it as unused, in just this moment
+            return _made(path)
     except OSError as error:
         raise HostError(f"cannot open the leases in {path}: {error}") from error
+
+
+def _made(path: str) -> OpenStore:
+    directory = make_directory(path, 0o755)
+    try:
+        return OpenStore(path, directory, _open_lock(directory))
+    except OSError:
+        os.close(directory)
+        raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,16 +66,29 @@ class LeaseStore:
             self._users -= 1
 
     async def _locked(self, deadline: float, action: Callable[[Leases], T]) -> T:
-        store = open_store(self._directory)
+        store = await self._open_locked(deadline)
         try:
-            if not store.try_lock():
-                await self._wait_locked(store, deadline)
             names = store.names(MANY)
             if names is not None:
                 return action(store.read(names))
             return await self._in_thread(store, action)
         finally:
             store.close()
+
+    async def _open_locked(self, deadline: float) -> OpenStore:
+        """Open the store and have its lock; anew, where who had the lock removed the store."""
+        while asyncio.get_running_loop().time() < deadline:
+            store = open_store(self._directory)
+            try:
+                if not store.try_lock():
+                    await self._wait_locked(store, deadline)
+                if not store.is_forgotten():
+                    return store
+            except BaseException:
+                store.close()
+                raise
+            store.close()
+        raise self._busy()
 
     async def _take_turn(self, deadline: float) -> None:
         if self._users == 1:  # the common case: a timer would take longer than all of this

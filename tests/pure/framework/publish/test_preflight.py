@@ -1,6 +1,7 @@
 """Claims are checked before their pods are bound; the API server is made up here."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -64,7 +65,7 @@ class Server:
         self.opens = asyncio.Event()
         self.opens.set()
 
-    async def follow(self, opened: Callable[[], None]) -> AsyncIterator[JsonObject]:
+    async def follow(self, opened: Callable[[], None]) -> AsyncIterator[bytes]:
         """Yield what the test puts in."""
         await self.opens.wait()
         opened()
@@ -72,7 +73,7 @@ class Server:
             each = await self.news.get()
             if isinstance(each, NetclaimError):
                 raise each
-            yield each
+            yield json.dumps(each).encode()
 
     async def apply(self, claim: ClaimRef, devices: Sequence[JsonObject]) -> bool:
         """Note."""
@@ -166,7 +167,21 @@ def claim(name: str = "red", *, said: Sequence[str] = (), **result: Any) -> Json
 )
 def test_which_claims_wait(found: JsonObject, waits: bool) -> None:
     """Those with conditions of this driver on this node that have no verdict yet."""
-    assert (awaited_of(found, DRIVER, "node-1") is not None) is waits
+    assert (awaited_of(json.dumps(found).encode(), DRIVER, "node-1") is not None) is waits
+
+
+def test_claims_that_do_not_wait_here_are_not_decoded() -> None:
+    """What the parameters of a claim on another node hold is never seen; of one here, it is."""
+    parameters = {"source": "FromClaim", "opaque": {"driver": DRIVER, "parameters": {"x": "?"}}}
+
+    def text(pool: str) -> bytes:
+        found = claim(pool=pool)
+        found["status"]["allocation"]["devices"]["config"] = [parameters]
+        return json.dumps(found).encode().replace(b'"?"', b'"\xff"')
+
+    assert awaited_of(text("node-2"), DRIVER, "node-1") is None
+    with pytest.raises(RequestError, match="cannot be read"):
+        awaited_of(text("node-1"), DRIVER, "node-1")
 
 
 def test_an_error_about_one_device_is_its_own() -> None:
@@ -174,7 +189,7 @@ def test_an_error_about_one_device_is_its_own() -> None:
     found = claim(shareID="share-1")
     results = found["status"]["allocation"]["devices"]["results"]
     results.append({**results[0], "device": "eth2", "shareID": "share-2"})
-    awaited = awaited_of(found, DRIVER, "node-1")
+    awaited = awaited_of(json.dumps(found).encode(), DRIVER, "node-1")
     assert awaited is not None
     error = RequestError("no")
     error.device = ("node-1", "eth2", "share-2")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netclaim.kube import ConflictError, DraApi, NotFoundError, dra_resource
+from netclaim.kube import Client, ConflictError, DraApi, NotFoundError, dra_resource
 from netclaim.local.api.fieldset import decode_fields, encode_fields, fields_of, merged
 from netclaim.local.api.managers import Writer, applied, written
 from netclaim.model.claim import JsonObject
@@ -27,13 +27,19 @@ def labelled(**labels: str) -> JsonObject:
     }
 
 
+async def stored(client: Client) -> JsonObject:
+    """The claim as it is by now."""
+    return await client.get(CLAIMS, "x", namespace="default")
+
+
 async def test_intent_replaces_the_last_one() -> None:
     """What a manager leaves out of its next intent goes, unless it is another's too."""
     async with serving(new_verbs()) as client:
         await client.create(CLAIMS, claim())
         await client.apply(CLAIMS, labelled(a="1", b="1"), field_manager="one")
         await client.apply(CLAIMS, labelled(b="1", c="1"), field_manager="two")
-        left = await client.apply(CLAIMS, labelled(), field_manager="one")
+        await client.apply(CLAIMS, labelled(), field_manager="one")
+        left = await stored(client)
         assert left["metadata"]["labels"] == {"b": "1", "c": "1"}
 
 
@@ -46,11 +52,14 @@ async def test_field_of_another_is_a_conflict() -> None:
             await client.apply(CLAIMS, labelled(a="2"), field_manager="two")
         (cause,) = caught.value.causes
         assert (cause.field, cause.reason) == (".metadata.labels.a", "FieldManagerConflict")
-        taken = await client.apply(CLAIMS, labelled(a="2"), field_manager="two", force=True)
+        await client.apply(CLAIMS, labelled(a="2"), field_manager="two", force=True)
+        taken = await stored(client)
         assert taken["metadata"]["labels"] == {"a": "2"}
-        left = await client.apply(CLAIMS, labelled(), field_manager="one")
+        await client.apply(CLAIMS, labelled(), field_manager="one")
+        left = await stored(client)
         assert left["metadata"]["labels"] == {"a": "2"}
-        gone = await client.apply(CLAIMS, labelled(), field_manager="two")
+        await client.apply(CLAIMS, labelled(), field_manager="two")
+        gone = await stored(client)
         assert "labels" not in gone["metadata"]
 
 
@@ -60,7 +69,8 @@ async def test_forced_field_is_no_longer_the_others() -> None:
         await client.create(CLAIMS, claim())
         await client.apply(CLAIMS, labelled(a="1"), field_manager="one")
         await client.apply(CLAIMS, labelled(a="2"), field_manager="two", force=True)
-        gone = await client.apply(CLAIMS, labelled(), field_manager="two")
+        await client.apply(CLAIMS, labelled(), field_manager="two")
+        gone = await stored(client)
         assert "labels" not in gone["metadata"]
 
 
@@ -70,7 +80,8 @@ async def test_plain_write_takes_what_it_changes() -> None:
         await client.create(CLAIMS, claim(), field_manager="maker")
         await client.apply(CLAIMS, labelled(a="1", b="1"), field_manager="one")
         patch = {"metadata": {"labels": {"a": "2"}}}
-        found = await client.patch(CLAIMS, "x", patch, namespace="default", field_manager="two")
+        await client.patch(CLAIMS, "x", patch, namespace="default", field_manager="two")
+        found = await stored(client)
         labels = {
             entry["manager"]: entry["fieldsV1"].get("f:metadata", {}).get("f:labels", {})
             for entry in found["metadata"]["managedFields"]
@@ -82,8 +93,10 @@ async def test_same_intent_again_is_no_change() -> None:
     """Applying the same twice leaves the version as it is."""
     async with serving(new_verbs()) as client:
         await client.create(CLAIMS, claim())
-        first = await client.apply(CLAIMS, labelled(a="1"), field_manager="one")
-        again = await client.apply(CLAIMS, labelled(a="1"), field_manager="one")
+        await client.apply(CLAIMS, labelled(a="1"), field_manager="one")
+        first = await stored(client)
+        await client.apply(CLAIMS, labelled(a="1"), field_manager="one")
+        again = await stored(client)
         assert again == first
 
 
@@ -100,9 +113,11 @@ async def test_driver_reports_its_devices() -> None:
         for manager, device in (("d", DEVICE), ("e", other)):
             await api.apply_claim_devices("default", "x", uid, [device], field_manager=manager)
         changed = {**DEVICE, "networkData": {"ips": ["10.0.0.1/24"]}}
-        found = await api.apply_claim_devices("default", "x", uid, [changed], field_manager="d")
+        await api.apply_claim_devices("default", "x", uid, [changed], field_manager="d")
+        found = await stored(client)
         assert found["status"]["devices"] == [changed, other]
-        found = await api.apply_claim_devices("default", "x", uid, [], field_manager="d")
+        await api.apply_claim_devices("default", "x", uid, [], field_manager="d")
+        found = await stored(client)
         assert found["status"]["devices"] == [other]
 
 

@@ -65,9 +65,9 @@ async def test_unchanged_write_keeps_the_version() -> None:
         made = await client.create(CLAIMS, claim())
         again = await client.update(CLAIMS, made)
         assert again["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
-        labelled = await client.patch(
-            CLAIMS, "x", {"metadata": {"labels": {"a": "b"}}}, namespace="default"
-        )
+        label = {"metadata": {"labels": {"a": "b"}}}
+        await client.patch(CLAIMS, "x", label, namespace="default")
+        labelled = await client.get(CLAIMS, "x", namespace="default")
         assert labelled["metadata"]["resourceVersion"] != made["metadata"]["resourceVersion"]
         with pytest.raises(ConflictError):
             await client.update(CLAIMS, made)
@@ -86,9 +86,11 @@ async def test_generation_counts_changes_of_the_spec() -> None:
     async with serving(new_verbs()) as client:
         made = await client.create(SLICES, body)
         assert made["metadata"]["generation"] == 1
-        labelled = await client.patch(SLICES, "s", {"metadata": {"labels": {"a": "b"}}})
+        await client.patch(SLICES, "s", {"metadata": {"labels": {"a": "b"}}})
+        labelled = await client.get(SLICES, "s")
         assert labelled["metadata"]["generation"] == 1
-        changed = await client.patch(SLICES, "s", {"spec": {"devices": [{"name": "a"}]}})
+        await client.patch(SLICES, "s", {"spec": {"devices": [{"name": "a"}]}})
+        changed = await client.get(SLICES, "s")
         assert changed["metadata"]["generation"] == 2
 
 

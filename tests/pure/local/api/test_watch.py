@@ -59,7 +59,8 @@ async def test_reflector_follows() -> None:
             made = await client.create(CLAIMS, claim("y"))
             assert await anext(changes) == Added(made)
             label = {"metadata": {"labels": {"a": "b"}}}
-            changed = await client.patch(CLAIMS, "y", label, namespace="default")
+            await client.patch(CLAIMS, "y", label, namespace="default")
+            changed = await client.get(CLAIMS, "y", namespace="default")
             assert await anext(changes) == Modified(changed)
             await client.delete(CLAIMS, "x", namespace="default")
             gone = await anext(changes)

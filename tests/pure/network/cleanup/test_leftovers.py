@@ -102,7 +102,7 @@ async def test_a_young_result_is_left_alone(tmp_path: Path) -> None:
 async def test_gc_keeps_away_from_adds() -> None:
     """GC is not let in while an ADD of the network runs; an ADD that comes meanwhile waits."""
     gate = NetworkGate()
-    async with gate.using("a"), gate.using("a"):
+    async with gate.using("a", ENDPOINT.key), gate.using("a", ENDPOINT.key):
         with gate.alone("a") as alone:
             assert not alone
         with gate.alone("b") as alone:
@@ -110,7 +110,7 @@ async def test_gc_keeps_away_from_adds() -> None:
     begun = asyncio.Event()
 
     async def add() -> None:
-        async with gate.using("a"):
+        async with gate.using("a", ENDPOINT.key):
             begun.set()
 
     async with asyncio.TaskGroup() as group:

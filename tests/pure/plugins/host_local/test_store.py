@@ -76,6 +76,22 @@ async def test_a_cancelled_wait_does_not_keep_the_lock(tmp_path: Path) -> None:
     await lock_is_free(store_of(tmp_path / "net"))
 
 
+async def test_a_store_that_was_forgotten_meanwhile_is_made_anew(
+    tmp_path: Path, own: Plugins
+) -> None:
+    """Who waited for the lock of a store that its holder removed writes no lease into nowhere."""
+    call = call_of("ADD", host_local(tmp_path, [{"subnet": "10.9.0.0/24"}]))
+    async with asyncio.TaskGroup() as group:
+        with held(tmp_path / "net"):
+            waiting = group.create_task(printed(own, call))
+            for _ in range(20):
+                await asyncio.sleep(0)
+            (tmp_path / "net" / "lock").unlink()
+            (tmp_path / "net").rmdir()
+    assert json.loads(waiting.result())["ips"][0]["address"] == "10.9.0.2/24"
+    assert (tmp_path / "net" / "10.9.0.2").is_file()
+
+
 async def test_many_leases_are_read_in_a_thread(tmp_path: Path) -> None:
     """With more files than are read at once, the event loop goes on, and the lock holds."""
     store = store_of(tmp_path)
