@@ -32,6 +32,7 @@ from netclaim.kube.errors import (
 )
 from netclaim.kube.resource import Listing, Selection
 from netclaim.model.claim import JsonObject
+from netclaim.pauses import pause_after_s
 
 # The server may fail on the version itself (etcd restored from a backup); then list.
 RESUMES_MAX = 5
@@ -95,7 +96,7 @@ class Pace:
 
     def pause_s(self, failures: int, hint_s: float) -> float:
         """Return a jittered pause after so many failures in a row, at least what was asked for."""
-        grown = min(self.first_pause_s * 2.0 ** (failures - 1), self.longest_pause_s)
+        grown = pause_after_s(failures, first_s=self.first_pause_s, longest_s=self.longest_pause_s)
         return max(grown * self.chance.uniform(0.5, 1.0), hint_s)
 
 
