@@ -80,7 +80,7 @@ async def test_only_claims_that_wait_are_yielded(rig: Rig) -> None:
     assert (rig.versions(), rig.opened) == (["0"], 1)
 
 
-@pytest.mark.parametrize("parameters", [b"[" * 2000 + b"]" * 2000, rb'"\ud800"'])
+@pytest.mark.parametrize("parameters", [b"[" * 2000 + b"]" * 2000, rb'"\ud800"', b'"\xff"'])
 async def test_a_claim_that_cannot_be_read_is_passed_over(rig: Rig, parameters: bytes) -> None:
     """Whoever wrote it, with conditions or without, keeps nobody else's from being seen."""
     poisoned = [
@@ -93,6 +93,17 @@ async def test_a_claim_that_cannot_be_read_is_passed_over(rig: Rig, parameters: 
     assert all(parameters in line for line in poisoned)
     assert await rig.first(1) == ["a"]
     assert rig.versions() == ["0"]
+
+
+@pytest.mark.parametrize("parameters", [b"[" * 2000 + b"]" * 2000, rb'"\ud800"', b'"\xff"'])
+async def test_a_claim_without_its_parameters_is_yielded(rig: Rig, parameters: bytes) -> None:
+    """Its author gets a verdict, and the watch goes on after it, not before."""
+    poisoned = told("ADDED", "5", "poison").replace(
+        b'"status"', b'"spec":{"parameters":%s},"status"' % parameters
+    )
+    rig.stub.on("WATCH", PATH, Stream([poisoned], "end"), Stream([told("ADDED", "7", "a")]))
+    assert await rig.first(2) == ["poison", "a"]
+    assert rig.versions() == ["0", "5"]
 
 
 async def test_a_watch_that_ends_goes_on_where_it_was(rig: Rig) -> None:

@@ -152,6 +152,7 @@ class Preflight:
         """What is wrong with the claim on this node; None if nothing is."""
         last: Exception = TimeoutError("the check took too long")
         try:
+            awaited.claim.check_readable()
             async with asyncio.timeout(CHECK_S):
                 for delay_s in RETRIES.delays(self.clock):
                     try:

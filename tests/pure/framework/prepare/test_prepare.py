@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from netclaim.errors import PeerError, RequestError
@@ -14,6 +15,8 @@ from netclaim.framework.journal.store import JournalError
 from netclaim.framework.prepare.holders import Holders
 from netclaim.framework.prepare.preparer import DeviceBusyError, DriverError
 from netclaim.model import AllocatedDevice, Claim, Prepared, PreparedDevice
+from netclaim.model.claim import OpaqueConfig
+from netclaim.model.unreadable import stand_in
 from tests.support.framework.parts import (
     UNREACHABLE,
     ScriptedDriver,
@@ -349,3 +352,15 @@ def test_who_excludes_whom(held: dict[str, Any], wanted: dict[str, Any], exclude
     assert holders.blocking(claim_of("red")) is None
     holders.note(booking, None)
     assert holders.blocking(claim) is None
+
+
+async def test_parameters_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
+    """The driver does not see them, and the claim says what is wrong."""
+    config = OpaqueConfig("FromClaim", RED.devices[0].driver, stand_in("it is not UTF-8"))
+    claim = msgspec.structs.replace(RED, configs=(config,))
+    async with stage_in(tmp_path, claim) as stage:
+        with pytest.raises(RequestError, match="it is not UTF-8") as refusal:
+            await stage.preparer.prepare(claim.ref)
+        assert stage.driver.calls == []
+        stage.preparer.report_failure(claim.ref, str(refusal.value), None, refused=True)
+        assert stage.reports.touched == [("uid-red", {("node-1", "eth1", ""): str(refusal.value)})]
