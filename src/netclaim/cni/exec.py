@@ -33,6 +33,7 @@ from netclaim.cni.errors import (
 )
 from netclaim.cni.result import Result, read_result
 from netclaim.errors import HostError
+from netclaim.json_text import UNREADABLE
 
 # Programs at a time. Each is a Go program that takes some 15 MB and, for some milliseconds, a core:
 # more of them are not done sooner, and half a gigabyte is what a node can spare. Fewer would let a
@@ -251,7 +252,7 @@ def _failure(call: CniCall, child: _Child) -> CniError:
 def _decode_error(output: bytes) -> _WireError | None:
     try:
         wire = msgspec.json.decode(output, type=_WireError)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except UNREADABLE:
         return None
     return _WireError(wire.code, wire.msg[:MESSAGE_MAX], wire.details[:MESSAGE_MAX])
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NoReturn
 
-import msgspec
+from netclaim.json_text import read_json
 
 CHANGING: Final = {
     "__delitem__", "__iadd__", "__imul__", "__ior__", "__setitem__", "append", "clear", "extend",
@@ -59,10 +59,7 @@ def frozen(value: Any) -> Any:
 
 def decode_json(text: str | bytes) -> Any:
     """Decode JSON text into a frozen value; ValueError says where it stops being JSON."""
-    try:
-        msgspec.json.decode(text)  # stricter than the next one, and its errors name the place
-    except msgspec.MsgspecError as error:
-        raise ValueError(str(error)) from error
+    read_json(text)  # stricter than the next one, and its errors name the place
     return frozen(json.loads(text, object_pairs_hook=_object))
 
 

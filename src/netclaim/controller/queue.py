@@ -7,6 +7,8 @@ again after a pause that grows; adding it meanwhile brings it at once. No I/O.
 import asyncio
 from typing import Final, Generic, TypeVar
 
+from netclaim.pauses import pause_after_s
+
 FIRST_PAUSE_S: Final = 0.2
 LONGEST_PAUSE_S: Final = 30.0
 
@@ -54,7 +56,7 @@ class WorkQueue(Generic[K]):
     def failed(self, key: K) -> float:
         """Have a key looked at again after a pause; returns its seconds."""
         count = self._failures[key] = self._failures.get(key, 0) + 1
-        pause_s = min(FIRST_PAUSE_S * 2.0 ** (count - 1), LONGEST_PAUSE_S)
+        pause_s = pause_after_s(count, first_s=FIRST_PAUSE_S, longest_s=LONGEST_PAUSE_S)
         self.add_later(key, pause_s)
         return pause_s
 

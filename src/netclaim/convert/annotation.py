@@ -90,7 +90,7 @@ def _read_short(text: str) -> Selection:
 def _read_json(text: str) -> tuple[Selection, ...]:
     try:
         decoded = decode_json(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise RequestError(f"is not JSON: {error}") from error
     for twice in repeated_within(decoded):
         raise RequestError(f'the key "{twice}" appears twice; remove one')

@@ -18,6 +18,7 @@ from grpclib.exceptions import GRPCError, StreamTerminatedError
 
 from netclaim.cri import runtime_pb2 as pb
 from netclaim.errors import PeerError
+from netclaim.json_text import UNREADABLE
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
@@ -173,7 +174,7 @@ class _Info(msgspec.Struct):
 def _netns(info: str) -> str | None:
     try:
         spec = msgspec.json.decode(info, type=_Info).runtimeSpec
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return None
     found = spec.linux.namespaces if spec is not None else []
     return next((each.path for each in found if each.type == "network" and each.path), None)

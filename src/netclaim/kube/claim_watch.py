@@ -4,32 +4,32 @@ The API server cannot select claims by the node that they were allocated on. Pro
 text lacks `word` is ignored without being decoded, and nothing is kept of any, so that memory does
 not grow with the cluster; a claim that matters is yielded as it is at the start, and after each
 change at least once, as text: anybody can write the word into a claim. If the server is cut off,
-silent or refuses, it is tried again with growing pauses. What cannot be decoded, for example
-parameters that are nested a thousand deep, is ignored: anybody can write a claim, and nobody else
-must wait for it.
+silent or refuses, it is tried again with growing pauses. Parameters that cannot be decoded, for
+example since they are nested a thousand deep, are replaced by what says so, and a claim that cannot
+be read even so is ignored: anybody can write a claim, and nobody else must wait for it.
 Limit: claims that are gone are not reported. A server that forbids this from the start, or keeps
 forbidding it, raises ForbiddenError.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from typing import Final
 
 import msgspec
 
 from netclaim.errors import PeerError
+from netclaim.json_text import UNREADABLE
+from netclaim.kube.decode import read_event
 from netclaim.kube.errors import (
     ForbiddenError,
+    MalformedReplyError,
     NotFoundError,
-    Status,
     UnauthorizedError,
     UnreachableError,
-    error_of_status,
 )
 from netclaim.kube.resource import Selection
 from netclaim.kube.watch import Pace, Source
 
 ANY: Final = "0"  # a version: all objects in the server's cache, then their changes
-UNREADABLE: Final = (msgspec.DecodeError, RecursionError)
 REFUSALS_MAX: Final = 5  # in a row; a server that is just starting refuses everybody for a moment
 
 
@@ -55,7 +55,6 @@ class _Seen(msgspec.Struct, frozen=True):
 
 _event_decoder = msgspec.json.Decoder(_Event)
 _head_decoder = msgspec.json.Decoder(_Head)
-_status_decoder = msgspec.json.Decoder(Status)
 
 
 async def follow_claims(
@@ -81,7 +80,7 @@ async def follow_claims(
                 opened()
                 heard, worked = False, True
                 async for lines in stream:
-                    for seen in _readable(lines, word):
+                    async for seen in _readable(lines, word):
                         version, heard, failures = seen.version, True, 0
                         if seen.claim is not None:
                             yield seen.claim
@@ -99,22 +98,35 @@ async def follow_claims(
             await pace.sleep(pace.pause_s(failures, 0.0))
 
 
-def _readable(lines: Iterable[bytes], word: bytes) -> Iterator[_Seen]:
-    """Yield the events that can be decoded."""
+async def _readable(lines: Iterable[bytes], word: bytes) -> AsyncIterator[_Seen]:
+    """Yield the events that can be read."""
     for line in lines:
-        if (seen := _read(line, word)) is not None:
+        if (seen := _read(line, word) or await _read_in_parts(line, word)) is not None:
             yield seen
 
 
 def _read(line: bytes, word: bytes) -> _Seen | None:
-    """Decode an event; None if that fails. Raises the error that an event reports."""
+    """Decode what is needed of an event; None for one that reports an error, or if that fails."""
     try:
         event = _event_decoder.decode(line)
         if event.type == "ERROR":
-            raise error_of_status(_status_decoder.decode(event.object))
+            return None
         version = _head_decoder.decode(event.object).metadata.resource_version
-        if word in line and event.type in {"ADDED", "MODIFIED"}:
-            return _Seen(version, bytes(event.object))
     except UNREADABLE:
         return None
-    return _Seen(version)
+    return _Seen(version, bytes(event.object) if _matters(event.type, line, word) else None)
+
+
+async def _read_in_parts(line: bytes, word: bytes) -> _Seen | None:
+    """The same for what cannot be decoded whole. Raises the error that an event reports."""
+    try:
+        event = await read_event(line)
+        version = event.object["metadata"]["resourceVersion"]
+    except (MalformedReplyError, KeyError, TypeError):
+        return None
+    matters = _matters(event.type, line, word) and not event.fault
+    return _Seen(version, msgspec.json.encode(event.object) if matters else None)
+
+
+def _matters(kind: str, line: bytes, word: bytes) -> bool:
+    return word in line and kind in {"ADDED", "MODIFIED"}

@@ -10,13 +10,15 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias
 
 import aiohttp
 import msgspec
+import structlog
 
 from netclaim.kube.access.cluster import Cluster
-from netclaim.kube.errors import GoneError, MalformedReplyError
+from netclaim.kube.decode import Page, read_object, read_page
+from netclaim.kube.errors import GoneError
 from netclaim.kube.observe import Observe, unobserved
 from netclaim.kube.resource import PODS, Listing, Resource, Selection
 from netclaim.kube.transport import LineStream, Transport
@@ -27,22 +29,11 @@ PAGE = 500  # objects per page, as for kubectl; a page takes far less than the c
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"  # JSON is YAML; the older media type works since 1.16
 
+LEFT_OUT_SHOWN: Final = 5  # objects in a line of the log; anybody may write hundreds
+
 PatchKind: TypeAlias = Literal["merge", "json"]
-T = TypeVar("T")
 
-
-class _ListMeta(msgspec.Struct, frozen=True, rename="camel"):
-    resource_version: str = ""
-    continue_: str = msgspec.field(default="", name="continue")
-
-
-class _Page(msgspec.Struct, frozen=True):
-    metadata: _ListMeta = _ListMeta()
-    items: tuple[dict[str, Any], ...] | None = None
-
-
-_page_decoder = msgspec.json.Decoder(_Page)
-_object_decoder = msgspec.json.Decoder(dict[str, Any])
+log = structlog.get_logger()
 
 
 class Client:
@@ -51,7 +42,7 @@ class Client:
 
     async def get_path(self, path: str) -> JsonObject:
         """Return the JSON object that is served at a path, for example `/version`."""
-        return _decode(_object_decoder, await self._transport.call("GET", path))
+        return await read_object(await self._transport.call("GET", path))
 
     async def get_text(self, path: str, *, query: Mapping[str, str] | None = None) -> str:
         """Return the text that is served at a path, for example `/metrics` or a pod's log."""
@@ -77,6 +68,7 @@ class Client:
         """Return all objects of a selection as of one resource version, page by page.
 
         If a continue token expires on the way (after 5 minutes), the list restarts in one piece.
+        An object that cannot be read is left out, and logged.
         """
         items: tuple[JsonObject, ...] = ()
         query = {**selection.query, "limit": str(page)}
@@ -88,11 +80,12 @@ class Client:
                     raise
                 items, query = (), selection.query
                 continue
-            got = _decode(_page_decoder, reply)
-            items += got.items or ()
-            if not got.metadata.continue_:
-                return Listing(items, got.metadata.resource_version)
-            query = {**query, "continue": got.metadata.continue_}
+            got = await read_page(reply)
+            items += got.items
+            self._note_left_out(selection, got)
+            if not got.more:
+                return Listing(items, got.resource_version)
+            query = {**query, "continue": got.more}
 
     def watch(
         self, selection: Selection, *, resource_version: str, timeout_s: float, idle_s: float
@@ -206,10 +199,19 @@ class Client:
         path = PODS.path(namespace=namespace, name=name, subresource="eviction")
         await self._send("POST", path, body, {})
 
+    def _note_left_out(self, selection: Selection, page: Page) -> None:
+        if page.left_out:
+            log.warning(
+                "kube.unreadable",
+                resource=selection.resource.plural,
+                count=len(page.left_out),
+                objects=page.left_out[:LEFT_OUT_SHOWN],
+            )
+
     async def _write(
         self, method: str, path: str, body: JsonObject, query: Mapping[str, str]
     ) -> JsonObject:
-        return _decode(_object_decoder, await self._send(method, path, body, query))
+        return await read_object(await self._send(method, path, body, query))
 
     async def _send(
         self,
@@ -252,10 +254,3 @@ def _meta(body: JsonObject) -> JsonObject:
 
 def _manager(name: str) -> dict[str, str]:
     return {"fieldManager": name} if name else {}
-
-
-def _decode(decoder: msgspec.json.Decoder[T], reply: bytes) -> T:
-    try:
-        return decoder.decode(reply)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise MalformedReplyError(f"the API server's answer is not an object: {error}") from error

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
+from netclaim.json_text import UNREADABLE
 from netclaim.kube.claim_watch import follow_claims
 from netclaim.kube.client import Client
 from netclaim.kube.errors import InvalidError, MalformedReplyError, NotFoundError, Status
@@ -21,7 +22,7 @@ from netclaim.kube.watch import Pace, Reflector
 from netclaim.manifests.versions.conversion import Version, from_v1, to_v1
 from netclaim.model.api.limits import NOTE_MAX, SHORT_MAX
 from netclaim.model.claim import Claim, JsonObject
-from netclaim.model.claim_text import UNREADABLE, claim_from_text
+from netclaim.model.claim_text import claim_from_text
 from netclaim.model.text import cut
 
 

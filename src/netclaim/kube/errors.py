@@ -27,6 +27,7 @@ from collections.abc import Mapping
 import msgspec
 
 from netclaim.errors import HostError, PeerError
+from netclaim.json_text import UNREADABLE
 
 TEXT_SHOWN = 200  # characters of a body that is no Status: enough to recognize a proxy's page
 INVALID_SHOWN = 300  # characters about what is invalid, for a log's line or a condition's message
@@ -175,7 +176,7 @@ def error_of_reply(code: int, headers: Mapping[str, str], body: bytes) -> ApiErr
     """Return the error for an HTTP answer of 400 or more, whatever its body is."""
     try:
         status = msgspec.json.decode(body, type=Status)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         text = " ".join(body[:TEXT_SHOWN].decode(errors="replace").split())
         status = Status(message=text and f"the API server answered {code}: {text}")
     if status.code != code:  # missing, or a proxy's own answer around a Status

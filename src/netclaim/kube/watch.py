@@ -3,7 +3,8 @@
 Promise: the stream begins with `Synced`, and after each `Synced` holds every later change exactly
 once, in order; when the version is too old to continue from (410), a new `Synced` holds everything
 as it is then. If the server is cut off, silent or refuses, it is tried again with growing pauses.
-Cancel at any await.
+An object that cannot be read is logged and counts as not there; it stops nothing else. Cancel at
+any await.
 Limit: an answer of 404 raises NotFoundError, because that version of the API is no longer served
 and waiting does not bring it back.
 """
@@ -14,24 +15,24 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
-import msgspec
 import structlog
 
 from netclaim.errors import PeerError
+from netclaim.kube.decode import Event, read_event
 from netclaim.kube.errors import (
     ApiError,
     MalformedReplyError,
     NotFoundError,
     ServerFaultError,
-    Status,
     TooManyRequestsError,
     UnreachableError,
-    error_of_status,
 )
 from netclaim.kube.resource import Listing, Selection
 from netclaim.model.claim import JsonObject
+from netclaim.pauses import pause_after_s
+from netclaim.plain_text import sentence
 
 # The server may fail on the version itself (etcd restored from a backup); then list.
 RESUMES_MAX = 5
@@ -95,18 +96,8 @@ class Pace:
 
     def pause_s(self, failures: int, hint_s: float) -> float:
         """Return a jittered pause after so many failures in a row, at least what was asked for."""
-        grown = min(self.first_pause_s * 2.0 ** (failures - 1), self.longest_pause_s)
+        grown = pause_after_s(failures, first_s=self.first_pause_s, longest_s=self.longest_pause_s)
         return max(grown * self.chance.uniform(0.5, 1.0), hint_s)
-
-
-class _Event(msgspec.Struct, frozen=True):
-    type: str
-    object: msgspec.Raw
-
-
-_event_decoder = msgspec.json.Decoder(_Event)
-_object_decoder = msgspec.json.Decoder(dict[str, Any])
-_status_decoder = msgspec.json.Decoder(Status)
 
 
 class Reflector:
@@ -154,7 +145,7 @@ class Reflector:
                     self.fault = None
                     async for lines in stream:
                         for line in lines:
-                            change = self._take(line)
+                            change = self._take(await read_event(line))
                             heard, self._failures = True, 0
                             if change is not None:
                                 yield change
@@ -182,28 +173,32 @@ class Reflector:
             idle_s=timeout_s + pace.grace_s,
         )
 
-    def _take(self, line: bytes) -> Change | None:
+    def _take(self, event: Event) -> Change | None:
         """Apply one event to the store; returns what it changed, if anything."""
+        raw = event.object
         try:
-            event = _event_decoder.decode(line)
-            if event.type == "ERROR":
-                raise error_of_status(_status_decoder.decode(event.object))
-            raw = _object_decoder.decode(event.object)
             key, version = _key(raw), raw["metadata"]["resourceVersion"]
-        except (msgspec.DecodeError, RecursionError, KeyError, TypeError) as error:
-            raise MalformedReplyError(
-                f"a watch sent something that is not an event: {error}"
-            ) from error
+        except (KeyError, TypeError, AttributeError) as error:
+            raise MalformedReplyError("a watch sent an object without its metadata") from error
         self._version = version
         if event.type == "BOOKMARK":
             return None
-        if event.type == "DELETED":
-            return Deleted(self._convert(raw)) if self._store.pop(key, None) is not None else None
         known = self._store.get(key)
+        if event.fault:
+            name = sentence("/".join(filter(None, key)))
+            self._log.warning("kube.unreadable", count=1, objects=(f"{name}: {event.fault}",))
+            return self._forget(key, known)
+        if event.type == "DELETED":
+            return self._forget(key, self._convert(raw))
         if known is not None and known["metadata"]["resourceVersion"] == version:
             return None  # it came before the cut already
         found = self._store[key] = self._convert(raw)
         return Added(found) if known is None else Modified(found)
+
+    def _forget(self, key: Key, last: JsonObject | None) -> Deleted | None:
+        """Remove what is gone, or cannot be read any more; a list would not have it either."""
+        known = self._store.pop(key, None)
+        return None if known is None or last is None else Deleted(last)
 
     async def _wait_out(self, error: PeerError) -> None:
         """Pause, and decide whether to continue or to list again."""

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from netclaim.errors import RequestError
 from netclaim.model.api.base import JsonObject, Meta, ObjectError
 from netclaim.model.api.claim import (
     AllocatedDevices,
@@ -23,6 +24,7 @@ from netclaim.model.api.claim import (
 from netclaim.model.device_name import is_dns_label
 from netclaim.model.opaque_config import OpaqueConfig, opaque_configs
 from netclaim.model.prepared import ClaimRef
+from netclaim.model.unreadable import LEVELS_MAX, bounded, why_unreadable
 
 __all__ = [
     "AllocatedDevice",
@@ -38,6 +40,10 @@ __all__ = [
 ]
 
 POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"  # at claims made from templates
+READABLE: Final = (
+    "write them in UTF-8, without halves of surrogate pairs, with numbers that fit into 64 bits,"
+    f" and nested at most {LEVELS_MAX} deep"
+)
 DeviceKey: TypeAlias = tuple[str, str, str]  # pool, device, share id or ""
 
 
@@ -121,6 +127,16 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
             configs=tuple(c for c in self.configs if c.driver == driver),
         )
 
+    def check_readable(self) -> None:
+        """Raise RequestError if there are parameters that cannot be read."""
+        for config in self.configs:
+            if config.unreadable:
+                owner = "device class" if config.source == "FromClass" else "claim"
+                raise RequestError(
+                    f"the {owner}'s opaque.parameters for {config.driver} cannot be read:"
+                    f" {config.unreadable}; {READABLE}"
+                )
+
     def configs_for(self, request: str) -> tuple[OpaqueConfig, ...]:
         """What applies to a request, the class's first, so that a later one takes precedence."""
         mine = [config for config in self.configs if config.applies_to(request)]
@@ -187,7 +203,7 @@ def _reported(device: DeviceStatus) -> ReportedDevice | None:
     ready = device.ready
     if ready is None or ready.status != "True":
         return None
-    network = device.network_data
+    network, data = device.network_data, bounded(device.data or {})
     return ReportedDevice(
         driver=device.driver,
         key=(device.pool, device.device, device.share_id),
@@ -196,5 +212,5 @@ def _reported(device: DeviceStatus) -> ReportedDevice | None:
         interface_name=network.interface_name,
         hardware_address=network.hardware_address,
         ips=network.ips,
-        data=device.data or {},
+        data=data if not why_unreadable(data) else {},
     )

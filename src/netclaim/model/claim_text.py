@@ -6,15 +6,17 @@ the garbage collector's share included; to look over the text takes one.
 
 Promise: what is for other drivers, or for nobody who asks, is never decoded. What is for the driver
 is decoded once and an entry at a time, so that a thread that does it lets others work in between.
+Parameters that cannot be decoded are replaced by what says so, and the claim is read all the same.
 Limit: that the text is JSON throughout is seen only where it is decoded.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
-from netclaim.model.api.base import Base, Meta, ObjectError
+from netclaim.json_text import UNREADABLE, fault_of, read_around
+from netclaim.model.api.base import FREE, Base, Meta, ObjectError
 from netclaim.model.api.claim import (
     AllocatedDevices,
     AllocationResult,
@@ -29,9 +31,7 @@ from netclaim.model.api.claim import (
 )
 from netclaim.model.api.config import DeviceConfig, OpaqueParameters
 from netclaim.model.claim import Claim, ClaimError, claim_of
-
-# What decoding raises: of what is no JSON, of lists in lists a thousand deep, of what is no UTF-8.
-UNREADABLE: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+from netclaim.model.unreadable import LEVELS_ABOVE, stand_in
 
 
 class _Opaque(Base, frozen=True):
@@ -82,15 +82,13 @@ class _Text(Base, frozen=True):
 
 
 _text_decoder = msgspec.json.Decoder(_Text)
-_object_decoder = msgspec.json.Decoder(dict[str, Any])
 _parameters_decoder = msgspec.json.Decoder()
 
 
 def claim_from_text(text: bytes, driver: str = "") -> Claim:
     """Return a claim with the parameters for a driver; without any, if none is named.
 
-    ClaimError if it is none, or if these parameters cannot be decoded. One of UNREADABLE if the
-    text is not JSON, or too deep for being looked over.
+    ClaimError if it is none. One of UNREADABLE if the text is not JSON around the parameters.
     """
     try:
         return claim_of(read_claim_text(text, driver))
@@ -102,13 +100,10 @@ def read_claim_text(text: bytes, driver: str = "") -> ResourceClaim:
     """Return the same as an object of the API, without what a driver does not need of the spec."""
     try:
         found = _text_decoder.decode(text)
-    except msgspec.ValidationError:  # a null, or not a claim: it is looked at more closely
-        whole = ResourceClaim.read(_object_decoder.decode(text))
+    except UNREADABLE:  # a null, not a claim, or parameters that cannot be looked over
+        whole = ResourceClaim.read(read_around(text, FREE, stand_in, levels=LEVELS_ABOVE))
         found = _text_decoder.decode(msgspec.json.encode(whole))
-    try:
-        return _with_parameters(found, driver)
-    except UNREADABLE as error:
-        raise ClaimError("ResourceClaim", f"its parameters cannot be read: {error}") from error
+    return _with_parameters(found, driver)
 
 
 def _with_parameters(found: _Text, driver: str) -> ResourceClaim:
@@ -136,8 +131,15 @@ def _read_configs(
     for entry in entries:
         if entry.opaque is not None and entry.opaque.driver == driver:
             text = bytes(entry.opaque.parameters)
-            parameters = known[text] if text in known else _parameters_decoder.decode(text)
+            parameters = known[text] if text in known else _parameters(text)
             decoded[text] = parameters
             opaque = OpaqueParameters(driver, parameters)
             configs.append(DeviceConfig(entry.source, entry.requests, opaque))
     return tuple(configs)
+
+
+def _parameters(text: bytes) -> Any:
+    try:
+        return _parameters_decoder.decode(text)
+    except UNREADABLE as error:
+        return stand_in(fault_of(error))

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from ipaddress import ip_interface
 from typing import Any, Final
 
-import msgspec
-
+from netclaim.json_text import read_json
 from netclaim.model.api.claim import DeviceResult, DeviceStatus, ResourceClaim
 
 ON_SEGMENT: Final = ("macvlan", "ipvlan", "vlan", "host-device")
@@ -105,8 +104,12 @@ def _segment(claim: ResourceClaim, given: DeviceResult) -> _Segment | None:
     if not isinstance(plugin, Mapping) or plugin.get("type") not in ON_SEGMENT:
         return None
     tag = plugin.get("vlanId") if plugin.get("type") == "vlan" else 0
-    link = plugin.get("master") or given.device
-    return _Segment(str(config.get("name", "")), tag if isinstance(tag, int) else 0, str(link))
+    name, link = config.get("name"), plugin.get("master")
+    return _Segment(
+        name if isinstance(name, str) else "",
+        tag if isinstance(tag, int) else 0,
+        link if link and isinstance(link, str) else given.device,
+    )
 
 
 def _config(claim: ResourceClaim, given: DeviceResult) -> Mapping[str, Any]:
@@ -122,7 +125,7 @@ def _config(claim: ResourceClaim, given: DeviceResult) -> Mapping[str, Any]:
             found = opaque.parameters["config"]
     if isinstance(found, str):
         try:
-            found = msgspec.json.decode(found)
-        except msgspec.MsgspecError:
+            found = read_json(found)
+        except ValueError:
             return {}
     return found if isinstance(found, Mapping) else {}

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from netclaim.errors import RequestError
+from netclaim.json_text import UNREADABLE
 from netclaim.manifests.fields import ShapeError
 from netclaim.manifests.objects import Object
 from netclaim.manifests.reading import read_objects
@@ -94,7 +95,7 @@ def _decoded(content: bytes) -> list[dict[str, Any]] | None:
     """Return the objects of a JSON document; None if it is not one, which is reported elsewhere."""
     try:
         return list(_unfolded(msgspec.json.decode(content, type=dict[str, Any])))
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return None
 
 

@@ -28,6 +28,9 @@ SOON_S = 2.0  # one that only a plugin which never ends does reach
 Install = Callable[[str], CniCall]
 
 
+DEEP_ERROR = '{"code": 7, "more": ' + "[" * 3000 + "]" * 3000 + "}"
+
+
 @pytest.fixture
 def install(tmp_path: Path) -> Install:
     """Return a function that makes a plugin of a shell script, and an ADD for it."""
@@ -159,6 +162,7 @@ def test_the_code_tells_who_can_help(code: int, kind: CniErrorKind) -> None:
         ("echo garbage; echo reason >&2; exit 1", "exit status 1: reason"),
         ("printf '\\377'; exit 1", "exit status 1: \ufffd"),
         ("echo '[]'; exit 1", "exit status 1: []"),
+        (f"echo why >&2; echo '{DEEP_ERROR}'; exit 1", "exit status 1: why"),
         ("exit 1", "exit status 1, no message"),
         ("kill -9 $$", "killed by signal 9, no message"),
     ],

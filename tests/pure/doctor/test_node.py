@@ -21,6 +21,7 @@ from netclaim.cri.client import SERVICE
 from netclaim.doctor.examine import run_checks
 from netclaim.doctor.finding import Check, Finding, Outcome
 from netclaim.doctor.node import cni, driver, kubelet, runtime
+from netclaim.doctor.node.network_types import types_in
 from netclaim.doctor.node.sight import NodeSight, seconds_of
 from netclaim.framework.journal.journal import open_journal
 from netclaim.framework.journal.store import SCHEMA_VERSION
@@ -346,3 +347,9 @@ async def test_journal_that_cannot_be_used() -> None:
 def test_durations(text: str, seconds: float | None) -> None:
     """Durations are read as Go writes them."""
     assert seconds_of(text) == seconds
+
+
+def test_a_network_that_cannot_be_read_names_no_types() -> None:
+    """A claim's author may write a string that no decoder follows."""
+    assert list(types_in("[" * 5000 + "]" * 5000)) == []
+    assert list(types_in('{"type": "macvlan"}')) == ["macvlan"]

@@ -223,3 +223,15 @@ def test_archive_over_nothing(tmp_path: Path) -> None:
     with pytest.raises(HostError, match="cannot write"):
         write_archive(tmp_path / "no" / "such.tgz", {"a": b"1"}, force=False)
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', '[{"a":'])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_parameters_may_be_nested_by_the_hundred(opening: str, as_text: bool) -> None:
+    """They are left out, and with them whatever secret is down there; the rest is kept."""
+    closing = "".join("]" if each == "[" else "}" for each in reversed(opening) if each in "[{")
+    text = '{"deep":' + opening * 450 + f'"{CANARY}"' + closing * 450 + "}"
+    config = text if as_text else msgspec.json.decode(text)
+    cleaned = json.dumps(clean({"spec": {"parameters": {"config": config}}, "kept": "yes"}))
+    assert CANARY not in cleaned
+    assert '"kept": "yes"' in cleaned

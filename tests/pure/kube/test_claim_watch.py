@@ -41,7 +41,7 @@ class Rig:
         got: list[str] = []
         async with aclosing(found) as claims:
             async for each in claims:
-                got.append(json.loads(each)["metadata"]["name"])
+                got.append(json.loads(each.decode(errors="replace"))["metadata"]["name"])
                 if len(got) == count:
                     break
         return got
@@ -94,6 +94,17 @@ async def test_a_claim_that_cannot_be_read_is_passed_over(rig: Rig, parameters: 
     assert all(parameters in line for line in poisoned)
     assert await rig.first(1) == ["a"]
     assert rig.versions() == ["0"]
+
+
+@pytest.mark.parametrize("parameters", [b"[" * 2000 + b"]" * 2000, rb'"\ud800"', b'"\xff"'])
+async def test_a_claim_without_its_parameters_is_yielded(rig: Rig, parameters: bytes) -> None:
+    """Its author gets a verdict, and the watch goes on after it, not before."""
+    poisoned = told("ADDED", "5", "poison").replace(
+        b'"status"', b'"spec":{"parameters":%s},"status"' % parameters
+    )
+    rig.stub.on("WATCH", PATH, Stream([poisoned], "end"), Stream([told("ADDED", "7", "a")]))
+    assert await rig.first(2) == ["poison", "a"]
+    assert rig.versions() == ["0", "5"]
 
 
 async def test_a_watch_that_ends_goes_on_where_it_was(rig: Rig) -> None:

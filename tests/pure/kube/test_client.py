@@ -9,6 +9,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 import yaml
+from structlog.testing import capture_logs
 
 from netclaim.kube import (
     NODES,
@@ -34,6 +35,7 @@ from netclaim.kube import (
     dra_resource,
 )
 from netclaim.kube.transport import ERROR_MAX
+from netclaim.model.unreadable import stand_in
 from tests.support.kube.stub import (
     Changing,
     Reply,
@@ -109,6 +111,32 @@ async def test_a_list_of_null_is_empty(stub: StubServer, client: Client) -> None
     """`items: null`, as Go writes an empty list, is no items."""
     stub.on("GET", "/api/v1/pods", Reply({"metadata": {"resourceVersion": "3"}, "items": None}))
     assert (await client.list(Selection(PODS))).items == ()
+
+
+async def test_pages_leave_out_what_cannot_be_read(stub: StubServer, client: Client) -> None:
+    """The others of its page come, and the next page; one line of the log names some of them."""
+    bad = b'{"metadata":{"name":"bad\\u001b","namespace":"n","resourceVersion":"1"},"x":"\xff"}'
+    first = b'{"metadata":{"continue":"tok"},"items":[%s{"a":1}]}' % ((bad + b",") * 20)
+    last = {"metadata": {"resourceVersion": "7"}, "items": [{"a": 2}]}
+    stub.on("GET", "/api/v1/pods", Reply(first), Reply(last))
+    with capture_logs() as logs:
+        listing = await client.list(Selection(PODS))
+    assert ([item["a"] for item in listing.items], listing.resource_version) == ([1, 2], "7")
+    (line,) = logs
+    assert (line["event"], line["resource"], line["count"]) == ("kube.unreadable", "pods", 20)
+    assert line["objects"] == (r"n/bad\x1b: it is not UTF-8",) * 5
+
+
+async def test_an_object_is_read_without_its_parameters(stub: StubServer, client: Client) -> None:
+    """They are replaced by why they cannot be read, also in the answer to a write."""
+    body = b'{"spec":{"devices":{"config":[{"opaque":{"driver":"d","parameters":{"a":"\xff"}}}]}}}'
+    stub.on("GET", CLAIM_PATH, Reply(body))
+    stub.on("PUT", CLAIM_PATH, Reply(body))
+    read = await client.get(CLAIMS, "nic", namespace="blue")
+    (entry,) = read["spec"]["devices"]["config"]
+    assert entry["opaque"] == {"driver": "d", "parameters": stand_in("it is not UTF-8")}
+    own = {"metadata": {"name": "nic", "namespace": "blue"}}
+    assert await client.update(CLAIMS, own) == read
 
 
 async def test_create_and_update(stub: StubServer, client: Client) -> None:
@@ -254,6 +282,13 @@ async def test_a_refusal_that_is_no_status(stub: StubServer, client: Client) -> 
     """A proxy's error page keeps the code's class and shows how it begins."""
     stub.on("GET", "/x", Reply(b"<html>\nBad gateway</html>", status=502))
     with pytest.raises(ServerFaultError, match="502: <html> Bad gateway</html>"):
+        await client.get_path("/x")
+
+
+async def test_a_refusal_that_cannot_be_read(stub: StubServer, client: Client) -> None:
+    """Bytes that are no text cost the message and not the class."""
+    stub.on("GET", "/x", Reply(b'{"message":"\xff"}', status=403))
+    with pytest.raises(ForbiddenError, match="403"):
         await client.get_path("/x")
 
 

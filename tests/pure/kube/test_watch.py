@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from structlog.testing import capture_logs
 
 from netclaim.kube import (
     Added,
@@ -24,6 +25,7 @@ from netclaim.kube import (
     TooManyRequestsError,
     dra_resource,
 )
+from netclaim.model.unreadable import why_unreadable
 from tests.support.kube.stub import (
     Reply,
     Stream,
@@ -35,6 +37,9 @@ from tests.support.kube.stub import (
 )
 
 SLICES = Selection(dra_resource("ResourceSlice", "v1"), fields="spec.driver=d", labels="a=b")
+UNREADABLE = "kube.unreadable"
+# What the API server passes on of what somebody wrote.
+POISON = (b"[" * 2000 + b"]" * 2000, rb'{"a":"\ud800x"}', b'{"a":"\xff"}', b'{"a":1e999}')
 PATH = "/apis/resource.k8s.io/v1/resourceslices"
 
 
@@ -237,6 +242,61 @@ async def test_garbage_means_a_new_list(rig: Rig) -> None:
     rig.stub.on("GET", PATH, listing("5"), listing("6", "a"))
     rig.stub.on("WATCH", PATH, Stream([b"<html>\n"]))
     assert await rig.first(2) == [("Synced", []), ("Synced", ["a"])]
+
+
+@pytest.mark.parametrize("poison", POISON)
+async def test_an_object_that_cannot_be_read_stops_nothing(rig: Rig, poison: bytes) -> None:
+    """It is left out of the list and of the changes; the watch goes on after its version."""
+    one = b'{"metadata":{"name":"%s","resourceVersion":"%s"},"x":%s}'
+    page = b'{"metadata":{"resourceVersion":"5"},"items":[%s,%s]}'
+    items = (one % (b"bad", b"1", poison), one % (b"a", b"1", b"1"))
+    rig.stub.on("GET", PATH, Reply(page % items))
+    bad = b'{"type":"ADDED","object":%s}\n' % (one % (b"worse", b"6", poison))
+    rig.stub.on("WATCH", PATH, Stream([bad], "end"), Stream([event("ADDED", "7", "b")]))
+    with capture_logs() as logs:
+        assert await rig.first(2) == [("Synced", ["a"]), ("Added", "b")]
+    assert rig.resumed_from() == ["5", "6"]
+    told_of = [log["objects"][0].partition(":")[0] for log in logs if log["event"] == UNREADABLE]
+    assert told_of == ["bad", "worse"]
+
+
+async def test_an_object_that_can_be_read_no_more_is_gone(rig: Rig) -> None:
+    """A new list would not have it either; one that nobody knew goes without a word."""
+    rig.stub.on("GET", PATH, listing("5", "a", "b"))
+    lines = [
+        event(kind, version, name).replace(b'"metadata"', b'"x":"\xff","metadata"')
+        for kind, version, name in (
+            ("MODIFIED", "6", "a"),
+            ("DELETED", "7", "b"),
+            ("ADDED", "8", "c"),
+        )
+    ]
+    rig.stub.on("WATCH", PATH, Stream([*lines, event("ADDED", "9", "d")]))
+    expected = [("Synced", ["a", "b"]), ("Deleted", "a"), ("Deleted", "b"), ("Added", "d")]
+    assert await rig.first(4) == expected
+
+
+@pytest.mark.parametrize("poison", POISON)
+async def test_parameters_that_cannot_be_read_are_replaced(rig: Rig, poison: bytes) -> None:
+    """Their object is as good as any other: nobody can hide one, or hold up those of others."""
+    one = b'{"metadata":{"name":"%s","resourceVersion":"6"},"opaque":{"parameters":%s}}'
+    page = b'{"metadata":{"resourceVersion":"5"},"items":[%s]}' % (one % (b"a", poison))
+    rig.stub.on("GET", PATH, Reply(page))
+    line = b'{"type":"ADDED","object":%s}\n' % (one % (b"b", poison))
+    rig.stub.on("WATCH", PATH, Stream([line]))
+    assert await rig.first(2) == [("Synced", ["a"]), ("Added", "b")]
+    for found in rig.reflector.store.values():
+        assert why_unreadable(found["opaque"]["parameters"])
+
+
+async def test_an_event_without_a_version_means_one_new_list(rig: Rig) -> None:
+    """What it was about is unknown; the list after it has a pause before it, and goes on."""
+    rig.stub.on("GET", PATH, listing("5"), listing("8", "a"))
+    rig.stub.on("WATCH", PATH, Stream([b'{"type":"ADDED","object":{"metadata":"\xff"}}\n']))
+    rig.stub.on("WATCH", PATH, Stream([event("ADDED", "9", "b")]))
+    expected = [("Synced", []), ("Synced", ["a"]), ("Added", "b")]
+    assert await rig.first(3) == expected
+    assert len(rig.pauses) == 1
 
 
 async def test_an_api_that_is_gone_ends_the_stream(rig: Rig) -> None:

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netclaim.errors import RequestError
 from netclaim.model import Claim, ClaimError, ClaimRef, Plan, Prepared, parse_claim
+from netclaim.model.unreadable import LEVELS_MAX, stand_in
 
 SEED: dict[str, Any] = {
     "apiVersion": "resource.k8s.io/v1beta1",
@@ -209,3 +211,54 @@ def test_what_was_reported_is_read() -> None:
     assert found.key == ("node-1", "eth1", "")
     assert (found.since, found.interface_name) == ("2026-01-01T00:00:00Z", "net1")
     assert (found.ips, found.data) == (("192.0.2.5/24",), {"cniVersion": "1.0.0"})
+
+
+def nested(levels: int) -> Any:
+    """An object in which there are so many lists, each in the one before."""
+    value: Any = "x"
+    for _ in range(levels - 1):
+        value = [value]
+    return {"a": value}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fault"),
+    [
+        (nested(LEVELS_MAX), ""),
+        (nested(LEVELS_MAX + 1), "nested too deeply"),
+        (nested(900), "nested too deeply"),
+        (stand_in("it is not UTF-8"), "it is not UTF-8"),
+    ],
+)
+def test_parameters_that_cannot_be_read_are_refused(parameters: Any, fault: str) -> None:
+    """The claim has its devices all the same; only who acts on the parameters is stopped."""
+    written = {"requests": ["nic"], "opaque": {"driver": "d", "parameters": parameters}}
+    device = {"request": "nic", "driver": "d", "pool": "p", "device": "eth1"}
+    allocated = {"results": [device], "config": [{**written, "source": "FromClaim"}]}
+    claim = parse_claim(
+        {
+            "metadata": {"name": "c", "namespace": "n", "uid": "u"},
+            "spec": {"devices": {"config": [written]}},
+            "status": {"allocation": {"devices": allocated}},
+        }
+    )
+    assert [each.device for each in claim.devices] == ["eth1"]
+    if not fault:
+        claim.check_readable()
+        return
+    with pytest.raises(RequestError, match=f"claim's opaque.parameters for d .*: .*{fault}; write"):
+        claim.check_readable()
+
+
+def test_reported_data_that_is_nested_too_deeply_is_left_out() -> None:
+    """What else a device's status says is there."""
+    reported = {
+        "driver": "d",
+        "pool": "p",
+        "device": "eth1",
+        "data": nested(900),
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
+    meta = {"name": "c", "namespace": "n", "uid": "u"}
+    (read,) = parse_claim({"metadata": meta, "status": {"devices": [reported]}}).reported
+    assert (read.key, read.data) == (("p", "eth1", ""), {})

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from netclaim.json_text import UNREADABLE
 from netclaim.model.claim import Claim, ClaimError, parse_claim
-from netclaim.model.claim_text import UNREADABLE, claim_from_text
+from netclaim.model.claim_text import claim_from_text
 
 OURS, OTHERS = "d.example.com", "e.example.com"
 
@@ -97,8 +98,19 @@ def test_only_the_drivers_own_parameters_are_decoded() -> None:
     assert claim_from_text(bad, OURS).uid == "u"
     mine = bad.replace(OTHERS.encode(), OURS.encode())
     assert claim_from_text(mine).uid == "u"
-    with pytest.raises(ClaimError, match="parameters cannot be read"):
-        claim_from_text(mine, OURS)
+    (config,) = claim_from_text(mine, OURS).configs
+    assert config.unreadable == "it is not UTF-8"
+
+
+@pytest.mark.parametrize("written", [b"[" * 5000 + b"]" * 5000, rb'{"a":"\ud800"}'])
+def test_parameters_that_cannot_be_looked_over(written: bytes) -> None:
+    """The claim is read without them, and says which ones are missing."""
+    entries = [entry(OTHERS, "?", source="FromClaim"), entry(OURS, {"x": 1}, source="FromClaim")]
+    bad = text(claim_json([], entries)).replace(b'"?"', written)
+    (config,) = claim_from_text(bad, OURS).configs
+    assert (config.unreadable, config.parameters) == ("", {"x": 1})
+    (theirs,) = claim_from_text(bad, OTHERS).configs
+    assert theirs.unreadable
 
 
 @pytest.mark.parametrize("parameters", [[1], "text", None])

@@ -4,10 +4,10 @@ Networks are the runtime's lists, and those in the parameters of claims and clas
 is not a network names no types. Limit: whether a network is valid is checked elsewhere.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from netclaim.json_text import read_json
 from netclaim.model.claim import JsonObject
 
 
@@ -15,7 +15,7 @@ def types_in(network: Any) -> Iterator[str]:
     """Yield the types of a network's plugins and of their IPAM; it may be written as a string."""
     if isinstance(network, str):
         try:
-            network = json.loads(network)
+            network = read_json(network)
         except ValueError:
             return
     if not isinstance(network, dict):

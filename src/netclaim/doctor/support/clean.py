@@ -10,6 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from netclaim.json_text import read_json
+from netclaim.model.api.base import FREE
+from netclaim.model.unreadable import bounded
+
 REMOVED: Final = "(removed)"
 SENSITIVE: Final = (
     r"pass(?:word|wd|phrase|code)?\b|pwd|secret|token|credential|api[_-]?key|private[_-]?key"
@@ -19,6 +23,7 @@ SENSITIVE_KEY: Final = re.compile(SENSITIVE, re.IGNORECASE)
 # Of parameters, whose keys are the plugins' own: `key` and what ends with it.
 PARAMETER_KEY: Final = re.compile(rf"{SENSITIVE}|key$", re.IGNORECASE)
 PARAMETERS: Final = ("parameters", "config", "configuration")  # within these, keys are plugins'
+OTHERS: Final = FREE.union(PARAMETERS)
 PUBLIC_ANNOTATIONS: Final = re.compile(r"^(?:[\w.-]+\.)?(?:kubernetes|k8s)\.io/")
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 # From where a word begins, and not far: a line may be a megabyte of one word.
@@ -74,15 +79,17 @@ def _clean_field(key: str, value: Any, among: Mapping[str, Any], *, parameters: 
         return [{"name": each.get("name"), "value": REMOVED} for each in value]
     if key == "value" and SENSITIVE_KEY.search(str(among.get("name", ""))):
         return REMOVED
+    if not parameters and key in OTHERS:
+        value = bounded(value)  # anybody may write a thousand levels there
     return clean(value, parameters=parameters or key in PARAMETERS)
 
 
 def _clean_json(text: str) -> str:
-    """Return an object that was written as a string, as a network may be."""
+    """Return an object that was written as a string, as a network may be; not if that fails."""
     try:
-        return json.dumps(clean(json.loads(text), parameters=True))
+        return json.dumps(clean(read_json(text), parameters=True))
     except ValueError:
-        return clean_text(text)
+        return REMOVED
 
 
 def _annotation(name: str, text: Any) -> Any:

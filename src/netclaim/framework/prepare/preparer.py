@@ -294,6 +294,7 @@ class Preparer:
         booking = saved or await self._book(claim)
         prepared = booking.prepared if booking.is_planned else None
         if prepared is None:
+            claim.check_readable()
             async with self._planning.hold(claim.namespace):
                 prepared = await self._planned(claim)
             _check_plans(claim, prepared)

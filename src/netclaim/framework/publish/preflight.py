@@ -30,9 +30,9 @@ from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.telemetry.subject import concerning
 from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.supervise import Backoff, retry
+from netclaim.json_text import UNREADABLE
 from netclaim.model.api.base import ObjectError
 from netclaim.model.claim import Claim, JsonObject
-from netclaim.model.claim_text import UNREADABLE
 from netclaim.model.counter import CounterSet
 from netclaim.model.device import Device, Taint
 from netclaim.model.prepared import ClaimRef
@@ -153,6 +153,7 @@ class Preflight:
         """What is wrong with the claim on this node; None if nothing is."""
         last: Exception = TimeoutError("the check took too long")
         try:
+            awaited.claim.check_readable()
             async with asyncio.timeout(CHECK_S):
                 for delay_s in RETRIES.delays(self.clock):
                     try:

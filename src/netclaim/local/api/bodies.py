@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from netclaim.json_text import UNREADABLE, fault_of
 from netclaim.local.api.forms import served, stored
 from netclaim.local.api.target import Target
 from netclaim.manifests.text.yaml_dialect import load_value
@@ -38,8 +39,8 @@ def parse(content: bytes, media_type: str) -> Any:
         )
     try:
         return msgspec.json.decode(content)
-    except msgspec.DecodeError as error:
-        raise bad_request(f"the object provided is unrecognized: {error}") from error
+    except UNREADABLE as error:
+        raise bad_request(f"the object provided is unrecognized: {fault_of(error)}") from error
 
 
 def read_object(found: Any, target: Target, *, strict: bool = False) -> JsonObject:

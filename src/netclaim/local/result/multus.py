@@ -5,8 +5,7 @@ Promise: whatever the annotation contains, its networks are named as far as they
 
 from typing import Any, Final
 
-import msgspec
-
+from netclaim.json_text import read_json
 from netclaim.model.claim import JsonObject
 
 ANNOTATION: Final = "k8s.v1.cni.cncf.io/networks"
@@ -29,8 +28,8 @@ def _names(value: str) -> list[str]:
     if not value.startswith("["):
         return [name for part in value.split(",") if (name := part.strip())]
     try:
-        entries: Any = msgspec.json.decode(value)
-    except msgspec.DecodeError:
+        entries: Any = read_json(value)
+    except ValueError:
         return [value]
     named = [one for one in entries if isinstance(one, dict) and one.get("name")]
     return ["/".join(filter(None, (one.get("namespace"), one["name"]))) for one in named]

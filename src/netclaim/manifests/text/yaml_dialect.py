@@ -11,6 +11,8 @@ from typing import Any, Final, TypeAlias
 
 import yaml
 
+from netclaim.json_text import TOO_DEEP
+
 try:
     from yaml import CSafeLoader as _Loader
 except ImportError:  # a PyYAML built without libyaml, which is a few dozen times slower
@@ -108,6 +110,8 @@ def load_value(content: bytes) -> Any:
         return yaml.load(content, Loader=KubeLoader)  # noqa: S506 - a safe loader
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from error
+    except RecursionError as error:
+        raise ValueError(TOO_DEEP) from error
 
 
 def dump(value: Any) -> str:

@@ -54,7 +54,7 @@ def _decoded(text: str, path: Path) -> object:
     """Read JSON in which a key may not stand twice: readers differ in what they make of that."""
     try:
         decoded = decode_json(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise RequestError(f"is not JSON: {error}", path=path) from error
     for twice in repeated_within(decoded):
         raise RequestError(f"the key {twice!r} appears twice; remove one", path=path)

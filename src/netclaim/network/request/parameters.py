@@ -30,6 +30,7 @@ FAULTS_MAX: Final = 20
 
 def read_claim(claim: Claim) -> tuple[InterfaceRequest, ...]:
     """Read what to make of each allocated device; RequestError says everything that is wrong."""
+    claim.check_readable()
     reader = Reader(claim)
     read: dict[str, InterfaceRequest | None] = {}
     for device in claim.devices:

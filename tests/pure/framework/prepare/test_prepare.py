@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from netclaim.errors import PeerError, RequestError
@@ -14,6 +15,8 @@ from netclaim.framework.journal.store import JournalError
 from netclaim.framework.prepare.holders import Holders
 from netclaim.framework.prepare.preparer import DeviceBusyError, DriverError
 from netclaim.model import AllocatedDevice, Claim, Prepared, PreparedDevice
+from netclaim.model.claim import OpaqueConfig
+from netclaim.model.unreadable import stand_in
 from tests.support.framework.parts import (
     UNREACHABLE,
     ScriptedDriver,
@@ -373,3 +376,15 @@ async def test_nothing_is_refused_for_labels_of_a_moment_ago(tmp_path: Path) -> 
     async with stage_in(tmp_path, BLUE, driver=Gatekeeper()) as stage:
         with pytest.raises(RequestError, match="may not use it"):
             await stage.preparer.prepare(BLUE.ref)
+
+
+async def test_parameters_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
+    """The driver does not see them, and the claim says what is wrong."""
+    config = OpaqueConfig("FromClaim", RED.devices[0].driver, stand_in("it is not UTF-8"))
+    claim = msgspec.structs.replace(RED, configs=(config,))
+    async with stage_in(tmp_path, claim) as stage:
+        with pytest.raises(RequestError, match="it is not UTF-8") as refusal:
+            await stage.preparer.prepare(claim.ref)
+        assert stage.driver.calls == []
+        stage.preparer.report_failure(claim.ref, str(refusal.value), None, refused=True)
+        assert stage.reports.touched == [("uid-red", {("node-1", "eth1", ""): str(refusal.value)})]

@@ -16,6 +16,7 @@ from netclaim.framework.publish.slices import Pool
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.testing import FakeClock
 from netclaim.model import Claim, ClaimRef, Device, JsonObject, Prepared, Taint
+from netclaim.model.unreadable import stand_in
 from tests.support.framework.parts import DRIVER
 
 POOL = Pool(driver=DRIVER, node="node-1", node_uid="node-uid")
@@ -180,8 +181,10 @@ def test_claims_that_do_not_wait_here_are_not_decoded() -> None:
         return json.dumps(found).encode().replace(b'"?"', b'"\xff"')
 
     assert awaited_of(text("node-2"), DRIVER, "node-1") is None
+    awaited = awaited_of(text("node-1"), DRIVER, "node-1")
+    assert awaited is not None
     with pytest.raises(RequestError, match="cannot be read"):
-        awaited_of(text("node-1"), DRIVER, "node-1")
+        awaited.claim.check_readable()
 
 
 def test_an_error_about_one_device_is_its_own() -> None:
@@ -203,6 +206,18 @@ async def test_a_claim_that_cannot_be_read_does_not_end_it() -> None:
     async with bench() as made:
         made.server.news.put_nowait(claim("odd") | {"metadata": {}})
         assert [each for each, _, _ in await made.verdict(claim())] == ["Passed"]
+
+
+async def test_parameters_that_cannot_be_read_fail() -> None:
+    """Their author gets a verdict, for which the driver is not asked."""
+    async with bench() as made:
+        found = claim()
+        opaque = {"driver": DRIVER, "parameters": stand_in("it is not UTF-8")}
+        allocated = found["status"]["allocation"]["devices"]
+        allocated["config"] = [{"source": "FromClaim", "opaque": opaque}]
+        ((kind, reason, message),) = await made.verdict(found)
+        assert (kind, reason, made.driver.seen) == ("Failed", "Request", [])
+        assert "it is not UTF-8" in message
 
 
 async def test_a_claim_that_can_be_served_passes() -> None:
