@@ -8,6 +8,8 @@
     errors       who must act when something fails
     paths        where in a document a field stands
     plain_text   text of others, shown so that nothing in it acts
+    json_text    JSON of others, read whole or taken apart
+    pauses       how long to wait after failures in a row
 
     kubelet, nri, cri, chained   how kubelet and the container runtime call
     cni, kernel, kube            CNI, the kernel and the API server, as we call them

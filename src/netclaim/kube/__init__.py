@@ -3,6 +3,7 @@
     access                                 where the API server is, who we are to it, TLS
     transport, errors, observe             requests, how they fail, what they were
     client, resource, versions             the API's verbs, its kinds and their versions
+    decode                                 what it sends, however unreadable one object in it is
     watch, lines, claim_watch              a selection that is followed
     dra                                    what a driver does with all that
 

@@ -2,6 +2,7 @@
 
 device, counter, device_name      what a driver offers
 claim, opaque_config              what a driver is given
+claim_text, unreadable            the same from text, and what stands for parameters that are none
 plan, attachment, pod, prepared   what becomes of it on the node
 leftover, node                    what garbage collection and discovery go by
 quantity                          amounts
