@@ -1,9 +1,9 @@
 """Follow what there is in the cluster, and keep only what is needed of it.
 
 Promise: `wait_synced` returns once everything was listed; later changes are passed on one by one,
-with what was known before. Memory grows with the number of claims, namespaces and nodes, not with
-their size. If a kind is not served, NotFoundError ends it: the PodNetwork's definition is missing,
-for example.
+with what was known before, unless nothing changed of what is kept. Memory grows with the number of
+claims, namespaces and nodes, not with their size. If a kind is not served, NotFoundError ends it:
+the PodNetwork's definition is missing, for example.
 """
 
 import asyncio
@@ -95,7 +95,7 @@ class Watches:
                 if isinstance(change, Synced):
                     now = dict(self._reflectors[kind].store)
                     for key in known.keys() | now.keys():
-                        self._changed(kind, known.get(key), now.get(key))
+                        self._tell(kind, known.get(key), now.get(key))
                     known = now
                     self._synced.add(kind)
                     if len(self._synced) == len(self._reflectors):
@@ -104,10 +104,20 @@ class Watches:
                 key = _key(change.object)
                 before = known.pop(key, None)
                 if isinstance(change, Deleted):
-                    self._changed(kind, before, None)
+                    self._tell(kind, before, None)
                 else:
                     known[key] = change.object
-                    self._changed(kind, before, change.object)
+                    self._tell(kind, before, change.object)
+
+    def _tell(self, kind: str, before: JsonObject | None, now: JsonObject | None) -> None:
+        """Pass a change on. A node, for example, changes all the time in what is not kept."""
+        if before is None or now is None or _without_version(before) != _without_version(now):
+            self._changed(kind, before, now)
+
+
+def _without_version(found: JsonObject) -> JsonObject:
+    meta = {key: value for key, value in found["metadata"].items() if key != "resourceVersion"}
+    return {**found, "metadata": meta}
 
 
 def _key(found: JsonObject) -> Key:
