@@ -75,7 +75,19 @@ def test_from_multus_to_interfaces(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     done = netclaim("check", "-f", result)
     assert done.returncode == 0, done.stdout
-    done = netclaim("try", "-f", result, "-o", "json", "--timeout", "300")
+    check_interfaces(result)
+
+
+def test_multus_manifests_run_as_they_are(tmp_path: Path) -> None:
+    """Without being converted first, they give the same."""
+    source = tmp_path / "multus.yaml"
+    source.write_text("".join(MANIFESTS))
+    check_interfaces(source)
+
+
+def check_interfaces(source: Path) -> None:
+    """Try manifests, and compare what pods have."""
+    done = netclaim("try", "-f", source, "-o", "json", "--timeout", "300")
     pods: dict[str, Any] = {one["name"]: one for one in json.loads(done.stdout)["pods"]}
     assert {name: one["reason"] for name, one in pods.items() if not one["ready"]} == {}
     assert pods.keys() == INTERFACES.keys()

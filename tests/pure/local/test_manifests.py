@@ -161,11 +161,43 @@ def test_resources_that_nothing_offers_are_noted(tmp_path: Path) -> None:
     assert read(tmp_path, f"{pod}---\n{offer}").notes == ()
 
 
-def test_network_of_multus_is_left_out_with_a_pointer(tmp_path: Path) -> None:
-    """A NetworkAttachmentDefinition is not run, and the note says what to write instead."""
-    other = "apiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\n"
-    (note,) = read(tmp_path, f"{POD}---\n{other}metadata: {{name: x}}\n").notes
-    assert "NetworkAttachmentDefinition ignored: netclaim attaches networks by claim" in note
+MULTUS = """
+apiVersion: k8s.cni.cncf.io/v1
+kind: NetworkAttachmentDefinition
+metadata: {name: media-net}
+spec:
+  config: 'CONFIG'
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: camera
+  annotations: {k8s.v1.cni.cncf.io/networks: media-net}
+spec:
+  containers: [{name: c, image: i}]
+"""
+
+
+def test_what_multus_reads_runs_as_claims(tmp_path: Path) -> None:
+    """A network and its annotated pod are run as `netclaim convert` would write them."""
+    config = '{"cniVersion": "1.0.0", "type": "macvlan", "master": "eth1"}'
+    found = read(tmp_path, MULTUS.replace("CONFIG", config))
+    network, pod = found.items
+    assert (network.kind, network.name) == ("PodNetwork", "media-net")
+    (entry,) = pod.object["spec"]["resourceClaims"]
+    assert entry["resourceClaimTemplateName"] == "media-net"
+    assert found.notes[0].startswith("1 network and 1 workload of Multus run as")
+
+
+def test_network_of_multus_that_cannot_be_converted_is_left_out(tmp_path: Path) -> None:
+    """The notes say why, and what to write instead."""
+    config = '{"cniVersion": "1.0.0", "type": "ovn-k8s-cni-overlay"}'
+    found = read(tmp_path, MULTUS.replace("CONFIG", config))
+    (pod,) = found.items
+    assert "resourceClaims" not in pod.object["spec"]
+    notes = "\n".join(found.notes)
+    assert "ovn-k8s-cni-overlay" in notes
+    assert "NetworkAttachmentDefinition ignored: netclaim attaches networks by claim" in notes
 
 
 def test_empty_documents_are_nothing(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """A user's manifests, read and checked before anything starts.
 
 Promise: what an API server would refuse is one line per fault, with file and line; so is what is no
-manifest at all. Objects of any version of resource.k8s.io since the first come out as v1. What is
-left out, and what a real cluster would need in addition, is reported in notes. Limit: kinds that
-the embedded cluster does not have are left out.
+manifest at all. Objects of any version of resource.k8s.io since the first come out as v1, and what
+Multus reads as networks and claims. What is left out, and what a real cluster would need in
+addition, is reported in notes. Limit: kinds that the embedded cluster does not have are left out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +15,7 @@ from netclaim.check.objects import fitted
 from netclaim.check.wanted import wanted
 from netclaim.errors import RequestError
 from netclaim.local.api import Store, Verbs
+from netclaim.local.input.from_multus import with_claims
 from netclaim.local.result.multus import CLAIM_INSTEAD, NETWORK
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.kinds import CLAIM_SPECS, POD_SPECS
@@ -51,8 +52,8 @@ def read_manifests(sources: Sequence[str], *, recursive: bool = False) -> Manife
     read, faults = read_objects(read_files(sources, recursive=recursive))
     items: list[Object] = []
     findings = list(faults)
-    notes: list[str] = []
-    for one in read:
+    objects, notes = with_claims(read)
+    for one in objects:
         kind = kind_of(one.object) if one.object else None
         if kind is not RULE:  # every version of it is converted
             notes += [f"{one.where(r.path)}: {show(r.path)}: {r.text}" for r in one.remarks]
