@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lab.cluster import Lab
-from lab.helm import CHART_NAMESPACE, Helm, load_driver_image
+from lab.helm import CHART, CHART_NAMESPACE, Helm, HelmError, load_driver_image
 from lab.kubectl import Kubectl, KubectlError
 from lab.progress import Progress
 from netclaim.controller.networks import FINALIZER
@@ -237,6 +237,16 @@ def is_of(field: str, refusal: str) -> bool:
     """Whether the server refused the field, or by one of our rules, which names no field."""
     rules = [rule.message for rule in RULES if f"spec.{rule.field}" == field]
     return field in refusal or any(message in refusal for message in rules)
+
+
+def test_a_cluster_has_one_controller(lab: Lab) -> None:
+    """A second release is refused one, and may have a driver of its own without it."""
+    helm = Helm(lab)
+    second = ("install", "second", str(CHART), "--dry-run=server", "--set=driverName=x.example")
+    classes = "--set=deviceClasses.cni\\.networking\\.x-k8s\\.io=null"
+    with pytest.raises(HelmError, match="netclaim-controller runs netclaim's controller already"):
+        helm(*second, classes, "--set=controller.enabled=true")
+    helm(*second, classes)
 
 
 def pod_network(name: str, spec: dict[str, Any] | None = None) -> dict[str, Any]:
