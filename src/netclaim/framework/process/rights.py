@@ -14,19 +14,24 @@ from netclaim.framework.tools.clock import Clock
 from netclaim.kube import Answered
 from netclaim.kube.observe import unobserved
 
-NEEDED: Final = frozenset(
-    {
-        # Nothing is prepared without: a claim is read, and its namespace for the policy's level.
-        ("get", "resourceclaims"),
-        ("get", "namespaces"),
-        # The scheduler works with devices as they were, or with none.
-        *((verb, "resourceslices") for verb in ("list", "watch", "create", "update", "delete")),
-        # Nobody sees what became of a claim, and a refused one keeps its devices.
-        ("patch", "resourceclaims/status"),
-    }
-)
 FORBIDDEN: Final = "403"
 REMEMBERED_S: Final = 600.0  # kubelet asks again for a pod that waits within 90 s
+# What the driver tries again by itself, at least every 30 s, is refused again before this. A write
+# that was refused may not be needed any more when the right is back, and then nothing shows that.
+RETRIED_S: Final = 45.0
+# How long a refusal counts, by verb and resource.
+NEEDED: Final = {
+    # Nothing is prepared without: a claim is read, and its namespace for the policy's level.
+    ("get", "resourceclaims"): REMEMBERED_S,
+    ("get", "namespaces"): REMEMBERED_S,
+    # The scheduler works with devices as they were, or with none.
+    **{
+        (verb, "resourceslices"): RETRIED_S
+        for verb in ("list", "watch", "create", "update", "delete")
+    },
+    # Nobody sees what became of a claim, and a refused one keeps its devices.
+    ("patch", "resourceclaims/status"): RETRIED_S,
+}
 
 
 class Rights:
@@ -49,11 +54,11 @@ class Rights:
 
     def text(self) -> str:
         """What is missing, in words; empty if nothing is."""
-        since_s = self._clock.monotonic() - REMEMBERED_S
+        now_s = self._clock.monotonic()
         missing = [
-            f"{verb} {resource}"
-            for (verb, resource), at_s in sorted(self._refused_s.items())
-            if at_s > since_s
+            " ".join(right)
+            for right, at_s in sorted(self._refused_s.items())
+            if now_s - at_s < NEEDED[right]
         ]
         if not missing:
             return ""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from netclaim.framework.process.rights import REMEMBERED_S, Rights
+from netclaim.framework.process.rights import REMEMBERED_S, RETRIED_S, Rights
 from netclaim.framework.testing import FakeClock
 from netclaim.kube import Answered
 
@@ -76,4 +76,15 @@ async def test_a_refusal_that_is_not_repeated() -> None:
     rights = Rights(clock)
     rights.note(answered("get", "namespaces", "403"))
     await clock.sleep(REMEMBERED_S + 1)
+    assert not rights.text()
+
+
+async def test_a_write_that_is_not_needed_any_more() -> None:
+    """Its refusal counts until the driver would have tried it again."""
+    clock = FakeClock()
+    rights = Rights(clock)
+    rights.note(answered("update", "resourceslices", "403"))
+    await clock.sleep(RETRIED_S - 1)
+    assert rights.text()
+    await clock.sleep(2)
     assert not rights.text()
