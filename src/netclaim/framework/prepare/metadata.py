@@ -86,9 +86,12 @@ class MetadataFiles:
         return mounts
 
     def refresh(self, claim_uid: str) -> None:
-        """Bring a prepared claim's files in line with its interfaces."""
+        """Bring a prepared claim's files in line with its interfaces; none for one that is ending.
+
+        Its files may have been removed already, while the journal still has it.
+        """
         booking = self._journal.bookings.get(claim_uid)
-        if booking is not None and booking.prepared is not None:
+        if booking is not None and booking.prepared is not None and booking.is_planned:
             self.write(booking.prepared, booking.pod_claim_name)
 
     def remove(self, claim_uid: str) -> None:

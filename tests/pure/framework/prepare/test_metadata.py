@@ -253,3 +253,17 @@ def test_the_name_in_the_pod(annotated: str, name: str) -> None:
     notes = {"annotations": {"resource.kubernetes.io/pod-claim-name": annotated}}
     assert parse_claim({"metadata": meta | notes}).pod_claim_name == name
     assert parse_claim({"metadata": meta}).pod_claim_name == ""
+
+
+async def test_files_of_a_claim_that_is_ending_do_not_come_back(tmp_path: Path) -> None:
+    """Neither a sandbox that ends nor the first list of devices writes what was removed."""
+    async with open_journal(tmp_path / "journal", BOOT) as journal:
+        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal, wanted=True)
+        booking = booking_of(CLAIM)
+        assert booking.prepared is not None
+        files.write(booking.prepared, "")
+        await journal.put_booking(booking.lapsed())
+        files.remove(CLAIM.uid)
+        files.refresh(CLAIM.uid)
+        files.note_offered([Device("eth1", {"mtu": 1500})])
+        assert list((tmp_path / "metadata").iterdir()) == []
