@@ -1,7 +1,7 @@
 """What stands in the place of a driver's own JSON that cannot be read. No I/O.
 
 The API server stores what a tenant wrote there without a look into it. Promise: an object that
-holds such JSON is read all the same, so that nobody else waits for it; whoever would act on the
+holds such JSON is read all the same, so that nobody else waits for it; code that would act on the
 parameters finds out that they are not there, and why.
 """
 
