@@ -11,6 +11,7 @@ run to run and are not compared.
 """
 
 import argparse
+import difflib
 import os
 import re
 import shlex
@@ -84,7 +85,12 @@ def main() -> None:
         after = current(before)
         if after != before:
             stale.append(path.name)
-            if not options.check:
+            if options.check:
+                lines = difflib.unified_diff(
+                    before.splitlines(), after.splitlines(), path.name, "as printed now", n=1
+                )
+                print(*lines, sep="\n", file=sys.stderr)
+            else:
                 path.write_text(after)
     if options.check and stale:
         sys.exit(f"not current: {', '.join(stale)}; run scripts/shown_output.py")
