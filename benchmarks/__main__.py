@@ -5,7 +5,7 @@ import sys
 
 NAMES = (
     *("attach_exec", "chained_exec", "bench_plugins", "bandwidth"),
-    *("allocator", "shares", "cluster", "callers", "neighbours"),
+    *("allocator", "shares", "cluster", "processor", "callers", "neighbours"),
 )
 
 

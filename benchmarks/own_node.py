@@ -13,9 +13,13 @@ def is_inside() -> bool:
 
 def run_inside(module: str, *arguments: str) -> None:
     """Run a benchmark's module again, in new namespaces, and wait for its end."""
+    subprocess.run(command_inside(module, *arguments), check=True)
+
+
+def command_inside(module: str, *arguments: str) -> list[str]:
+    """Return how to run a benchmark's module again, in new namespaces."""
     enter = ["unshare", "--net", "--mount", "--fork", "--kill-child", "--propagation", "private"]
-    command = [sys.executable, "-m", f"benchmarks.{module}", INSIDE, *arguments]
-    subprocess.run([*enter, *command], check=True)
+    return [*enter, sys.executable, "-m", f"benchmarks.{module}", INSIDE, *arguments]
 
 
 def ip(*arguments: str) -> None:

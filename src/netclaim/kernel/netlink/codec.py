@@ -112,6 +112,10 @@ def number(value: bytes) -> int:
     return int.from_bytes(value, sys.byteorder)
 
 
+def signed(value: bytes) -> int:
+    return int.from_bytes(value, sys.byteorder, signed=True)
+
+
 def text_of(value: bytes) -> str:
     """Read a string, with or without its NUL; bytes that are not UTF-8 are shown as escapes."""
     return value.split(b"\0", 1)[0].decode(errors="backslashreplace")

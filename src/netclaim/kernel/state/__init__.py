@@ -2,6 +2,7 @@
 
 links, addresses, routes  what there is, by rtnetlink
 monitor             changes, as they happen
+route_changes       whether a route has changed since one last asked
 waiting             until the kernel has done what it does in its own time
 link_identity       a link's index, name and MAC, by ioctl
 link_settings       settings of its kind

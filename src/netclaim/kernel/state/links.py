@@ -8,7 +8,6 @@ some drivers query the card for every VF.
 
 import errno
 import socket
-import sys
 from typing import Final
 
 import msgspec
@@ -23,6 +22,7 @@ from netclaim.kernel.netlink.codec import (
     Request,
     attributes,
     number,
+    signed,
     text_of,
 )
 from netclaim.kernel.requests.links import (
@@ -93,7 +93,7 @@ async def netns_number(rtnl: Rtnl, netns: Netns) -> int | None:
     """
     for message in await rtnl.call(get_nsid(netns.fd)):
         found = dict(attributes(message.payload, RTGENMSG.size))
-        nsid = _signed(found.get(uapi.NETNSA_NSID, b"\xff"))
+        nsid = signed(found.get(uapi.NETNSA_NSID, b"\xff"))
         return None if nsid < 0 else nsid
     return None
 
@@ -133,7 +133,7 @@ def read_link(message: Message) -> Link | None:
         port_kind=text_of(info.get(uapi.IFLA_INFO_SLAVE_KIND, b"")),
         master_index=number(get(uapi.IFLA_MASTER, b"")),
         parent_index=number(get(uapi.IFLA_LINK, b"")),
-        parent_nsid=None if nsid is None else _signed(nsid),
+        parent_nsid=None if nsid is None else signed(nsid),
     )
 
 
@@ -153,7 +153,3 @@ def _altnames(properties: bytes) -> tuple[str, ...]:
     return tuple(
         text_of(value) for kind, value in attributes(properties) if kind == uapi.IFLA_ALT_IFNAME
     )
-
-
-def _signed(value: bytes) -> int:
-    return int.from_bytes(value, sys.byteorder, signed=True)

@@ -1,4 +1,4 @@
-"""Changes of links and addresses, as they happen.
+"""Changes of links and addresses, as they happen, and of the numbers of namespaces.
 
 Promise: nothing is missed silently. The first event is Resync, and so is each one after the kernel
 had to drop some: a consumer that lists everything on Resync and follows the other events ends with
@@ -9,6 +9,8 @@ Limit: events come as fast as the kernel makes them; a consumer that wants fewer
 import errno
 import socket
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, Self, TypeAlias
 
 import msgspec
@@ -17,12 +19,15 @@ from netclaim.errors import HostError
 from netclaim.kernel.host.closing import Closing
 from netclaim.kernel.host.netns import Netns
 from netclaim.kernel.netlink import uapi
-from netclaim.kernel.netlink.client import discard, open_rtnetlink, receive
-from netclaim.kernel.netlink.codec import Message, messages
+from netclaim.kernel.netlink.client import discard, open_rtnetlink, receive, receive_now
+from netclaim.kernel.netlink.codec import Message, attributes, messages, signed
+from netclaim.kernel.requests.links import RTGENMSG
 from netclaim.kernel.state.addresses import Address, read_address
 from netclaim.kernel.state.links import Link, read_link
 
-GROUPS: Final = uapi.RTMGRP_LINK | uapi.RTMGRP_IPV4_IFADDR | uapi.RTMGRP_IPV6_IFADDR
+GROUPS: Final = (
+    uapi.RTMGRP_LINK | uapi.RTMGRP_IPV4_IFADDR | uapi.RTMGRP_IPV6_IFADDR | uapi.RTMGRP_NSID
+)
 RECEIVE_BUFFER_BYTES: Final = 1 << 20  # a link event takes about 4 KiB: those of 250 pods
 SO_RCVBUFFORCE: Final = 33  # asm-generic/socket.h; beyond net.core.rmem_max, with CAP_NET_ADMIN
 
@@ -51,15 +56,21 @@ class AddressGone(msgspec.Struct, frozen=True):
     address: Address
 
 
+class NamespaceGone(msgspec.Struct, frozen=True):
+    """A namespace has ended; another one may get the number by which links referred to it."""
+
+    nsid: int
+
+
 class Resync(msgspec.Struct, frozen=True):
     """Everything known before is void: list everything now."""
 
 
-Event: TypeAlias = LinkChanged | LinkGone | AddressChanged | AddressGone | Resync
+Event: TypeAlias = LinkChanged | LinkGone | AddressChanged | AddressGone | NamespaceGone | Resync
 
 
 def read_events(datagram: bytes) -> list[Event]:
-    """Take apart what the kernel announced; what is neither link nor address is ignored."""
+    """Take apart what the kernel announced; what is none of the above is ignored."""
     read = (_read_event(message) for message in messages(datagram))
     return [event for event in read if event is not None]
 
@@ -87,18 +98,35 @@ class Monitor(Closing):
 
     async def __anext__(self) -> Event:
         while not self._events:
-            self._events.extend(await self._next_events())
+            with self._overrun_noted():
+                self._events.extend(read_events(await receive(self._sock)))
         return self._events.popleft()
 
-    async def _next_events(self) -> list[Event]:
+    def fileno(self) -> int:
+        """Return the socket's descriptor, which is readable when `take` returns something."""
+        return self._sock.fileno()
+
+    def take(self) -> list[Event]:
+        """Return what has been announced so far, which may be nothing.
+
+        The kernel announces a change before whoever made it hears that it is made.
+        """
+        with self._overrun_noted():
+            while (datagram := receive_now(self._sock)) is not None:
+                self._events.extend(read_events(datagram))
+        taken, self._events = list(self._events), deque()
+        return taken
+
+    @contextmanager
+    def _overrun_noted(self) -> Iterator[None]:
         try:
-            return read_events(await receive(self._sock))
+            yield
         except OSError as error:
             if error.errno != errno.ENOBUFS:
                 raise HostError(f"cannot follow link changes: {error.strerror}") from error
-        # What is queued is older than what was dropped, and so than the list that Resync asks for.
-        discard(self._sock)
-        return [Resync()]
+            # What is queued is older than what was dropped, and so than the list that follows.
+            discard(self._sock)
+            self._events = deque([Resync()])
 
 
 def _read_event(message: Message) -> Event | None:
@@ -109,4 +137,7 @@ def _read_event(message: Message) -> Event | None:
     if address is not None:
         gone = message.kind == uapi.RTM_DELADDR
         return AddressGone(address) if gone else AddressChanged(address)
+    if message.kind == uapi.RTM_DELNSID:
+        nsid = dict(attributes(message.payload, RTGENMSG.size)).get(uapi.NETNSA_NSID)
+        return None if nsid is None else NamespaceGone(signed(nsid))
     return None

@@ -22,6 +22,8 @@ def with_conditions(device: Device, patterns: Sequence[str]) -> Device:
     """The device, with conditions if one of the patterns fits its link."""
     link = str(device.attributes.get("name", device.name))
     if not any(fnmatch.fnmatchcase(link, pattern) for pattern in patterns):
+        if device.attributes.get(PREFLIGHT) is False:
+            return device
         return msgspec.structs.replace(device, attributes={**device.attributes, PREFLIGHT: False})
     return msgspec.structs.replace(
         device,

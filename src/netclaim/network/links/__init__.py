@@ -2,6 +2,7 @@
 
 offered                       all of the following for one driver: what it offers, and changes of it
 node_links, discover          the links as they are now, and again whenever they change
+live_links, described         links by the kernel's announcements, and the devices made of them
 choice, offer                 which links are offered, and for how many claims
 withhold                      kinds that cannot be used, and links that are the node's own
 node_dependencies             links that the node depends on

@@ -5,8 +5,10 @@ Limit: looks at the namespace of the calling thread, which must be the node's.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from netclaim.kernel import (
@@ -18,7 +20,6 @@ from netclaim.kernel import (
     list_links,
     list_routes,
     open_netns,
-    read_facts,
 )
 from netclaim.kernel.host.sysfs import vf_count
 from netclaim.kernel.netlink import uapi
@@ -26,13 +27,15 @@ from netclaim.kernel.requests.ip import Network
 from netclaim.kernel.requests.links import set_link
 from netclaim.model import Device
 from netclaim.model.node import NodeFacts
-from netclaim.network.devices.device import device_of
+from netclaim.network.links.described import Described
 from netclaim.network.links.last_speeds import LastSpeeds
+from netclaim.network.links.live_links import LiveLinks, Own
 from netclaim.network.links.made_bridges import MadeBridges
 from netclaim.network.links.node_dependencies import carriers, node_networks, node_peers, used
 from netclaim.network.links.pod_namespaces import PodNamespaces
-from netclaim.network.links.withhold import NodeView, withheld, withheld_by_name
+from netclaim.network.links.withhold import INTO_POD, NOWHERE, NodeView, withheld, withheld_by_name
 
+VFS_S: Final = 1.0  # between two counts of cards' functions, which nobody announces
 BESIDE: Final = frozenset({"macvlan", "macvtap", "ipvlan", "ipvtap"})  # on the same segment
 
 
@@ -50,7 +53,7 @@ class Snapshot:
     used: Mapping[int, str] = field(default_factory=dict)  # index and reason: the node uses them
     with_vfs: frozenset[int] = frozenset()  # indices of cards whose functions are in use
     by_name: frozenset[int] = frozenset()  # of `withheld`, those for which a name is the reason
-    speeds: LastSpeeds = field(default_factory=LastSpeeds, compare=False)
+    described: Described = field(default_factory=lambda: Described(LastSpeeds()), compare=False)
 
     @property
     def offered(self) -> tuple[Link, ...]:
@@ -87,13 +90,8 @@ class Snapshot:
         }
 
     async def describe(self, links: Iterable[Link]) -> tuple[Device, ...]:
-        """Links as devices. Sysfs is read in a thread: a card's files can take milliseconds."""
-        return await asyncio.to_thread(lambda: tuple(map(self._describe, links)))
-
-    def _describe(self, link: Link) -> Device:
-        facts = self.speeds.filled_in(link, read_facts(link.name, link.index))
-        uplink = link.index in self.uplinks
-        return device_of(link, self.addresses, facts, default_route=uplink)
+        """Links as devices."""
+        return await self.described.describe(links, self.addresses, self.uplinks)
 
 
 NOTHING_SEEN: Final = Snapshot((), (), (), {}, {})
@@ -134,17 +132,33 @@ class NodeLinks:
         self._asked = 0  # how often
         self._covered = 0  # how many of these had asked when the last look began
         self._last = NOTHING_SEEN
+        self._live: _Followed | None = None
 
     def learn_node(self, node: NodeFacts) -> None:
         """Replace what is known of the node's addresses."""
         self._node = node
 
+    @contextmanager
+    def following(self) -> Iterator[LiveLinks]:
+        """Follow the kernel's announcements meanwhile, so that a look costs next to nothing.
+
+        Yields what says when to look again.
+        """
+        with LiveLinks(self._pods) as live:
+            self._live = _Followed(live, Described(self._speeds))
+            try:
+                yield live
+            finally:
+                self._live = None
+
     async def snapshot(self) -> Snapshot:
         """Look at all links of the node.
 
-        Those who ask while somebody looks share the next look: a burst of pods costs two or three,
-        where each takes 15 ms of processor time on a node with 110 links and 500 routes.
+        While nobody follows them, those who ask while somebody looks share the next look: each
+        takes 15 ms of processor time on a node with 110 links and 500 routes.
         """
+        if self._live is not None:
+            return await self._look_at(self._live)
         self._asked += 1
         mine = self._asked
         async with self._looking:
@@ -155,6 +169,24 @@ class NodeLinks:
                 self._covered = covered
             return self._last
 
+    async def _look_at(self, followed: "_Followed") -> Snapshot:
+        """Look at links that are followed: what has not changed is not worked out again."""
+        seen = await followed.live.look()
+        followed.forget_touched()
+        made_of = (seen.own, self._node, self._pod_networks(), self._made.names())
+        due = time.monotonic() - followed.vfs_s > VFS_S
+        if due or made_of != followed.made_of:
+            with_vfs = await _with_vfs(seen.own.links)
+            followed.vfs_s = time.monotonic()
+        else:
+            with_vfs = followed.own.with_vfs
+        if made_of != followed.made_of:
+            own = self._snapshot(seen.own, self._pods.known, followed.described)
+            followed.own, followed.made_of = replace(own, with_vfs=with_vfs), made_of
+        elif with_vfs != followed.own.with_vfs:
+            followed.own = replace(followed.own, with_vfs=with_vfs)
+        return followed.with_pods(seen.into_pods)
+
     async def _look(self) -> Snapshot:
         with Rtnl.open() as rtnl:
             links = await list_links(rtnl)
@@ -162,6 +194,12 @@ class NodeLinks:
             routes = await list_routes(rtnl, uapi.RT_TABLE_UNSPEC)
             # After the list: the kernel gives namespaces their numbers when it describes a link.
             pods = await self._pods.numbers(rtnl)
+        seen = self._snapshot(Own(links, addresses, routes), pods, Described(self._speeds))
+        return replace(seen, with_vfs=await _with_vfs(links))
+
+    def _snapshot(self, seen: Own, pods: frozenset[int], described: Described) -> Snapshot:
+        """Work out what follows from what the kernel said; not which cards have functions."""
+        links, addresses, routes = seen.links, seen.addresses, seen.routes
         carrying = carriers(links, addresses, routes, self._node)
         in_use = used(addresses, routes)
         view = NodeView(pods, self._pod_networks(), self._made.names())
@@ -179,8 +217,7 @@ class NodeLinks:
             node_networks=node_networks(carrying, addresses, routes, self._node),
             node_peers=node_peers({*carrying, *in_use}, routes, self._node),
             used=in_use,
-            with_vfs=await _with_vfs(links),
-            speeds=self._speeds,
+            described=described,
         )
 
     async def has(self, name: str) -> bool:
@@ -215,3 +252,39 @@ class NodeLinks:
             if not mac:
                 return False
             return any(link.mac == mac.lower() for link in await list_links(rtnl))
+
+
+class _Followed:
+    """Links that are followed, and what was last worked out about them."""
+
+    def __init__(self, live: LiveLinks, described: Described) -> None:
+        self.live = live
+        self.described = described
+        self.own = NOTHING_SEEN
+        self.made_of: tuple[object, ...] = ()  # what `own` follows from
+        self.vfs_s = float("-inf")  # when the functions were last counted
+        self._whole: tuple[Snapshot, tuple[Link, ...], Snapshot] | None = None
+
+    def forget_touched(self) -> None:
+        """Have the facts read again of links that were announced, and of cards with functions.
+
+        A card is not announced when its functions become more or fewer; they are.
+        """
+        touched, self.live.touched = self.live.touched, set()
+        if touched:
+            for index in touched | self.own.with_vfs:
+                self.described.forget(index)
+
+    def with_pods(self, into_pods: tuple[Link, ...]) -> Snapshot:
+        """Add the links into pods, which nobody can have."""
+        if self._whole is None or self._whole[0] is not self.own or self._whole[1] != into_pods:
+            reasons = {
+                link.index: NOWHERE if link.parent_nsid is None else INTO_POD for link in into_pods
+            }
+            whole = replace(
+                self.own,
+                links=(*self.own.links, *into_pods),
+                withheld={**self.own.withheld, **reasons},
+            )
+            self._whole = (self.own, into_pods, whole)
+        return self._whole[2]

@@ -34,6 +34,7 @@ log = structlog.get_logger(__name__)
 
 SHARES: Final = "allowMultipleAllocations"  # the field without which there are no shares
 FEATURE: Final = "DRAConsumableCapacity"
+PUBLISHED_KEPT: Final = 4096  # devices; a node has fewer links
 ALONE: Final = 2  # what a claim asks for that wants a link alone
 
 
@@ -43,6 +44,7 @@ class LinkOffer:
     def __init__(self, settings: LiveSettings) -> None:
         self._live = settings
         self._has_shares = True  # whether the API server knows of them
+        self._published: dict[str, tuple[tuple[object, ...], Device]] = {}  # and what of
         each = SLOT_DEVICES
         self.slot_devices = Gauge(each.name, each.text, each.label_names, registry=None)
         self.slot_devices.labels(settings.now.name).set(0)
@@ -71,8 +73,21 @@ class LinkOffer:
         """The device of a link for as many claims as the link is for.
 
         A link that `carries` the node can be had by parts only, unless the settings say otherwise:
-        a claim that got it alone would be refused, and keep it from others meanwhile.
+        a claim that got it alone would be refused, and keep it from others meanwhile. The same
+        object comes back for the same device for as long as nothing changes.
         """
+        made_of = (device, carries, self._settings, self._has_shares)
+        known = self._published.get(device.name)
+        if known is None or any(
+            now is not then for now, then in zip(made_of, known[0], strict=True)
+        ):
+            if len(self._published) >= PUBLISHED_KEPT:
+                self._published.clear()
+            known = (made_of, self._as_published(device, carries=carries))
+            self._published[device.name] = known
+        return known[1]
+
+    def _as_published(self, device: Device, *, carries: bool) -> Device:
         claims, bandwidth = self._claims(device), self._bandwidth(device)
         patterns = self._settings.whole_uplinks
         whole = not carries or any(fnmatch.fnmatchcase(_link(device), each) for each in patterns)

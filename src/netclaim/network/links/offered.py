@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from netclaim.kernel import Monitor
 from netclaim.model import Device
 from netclaim.model.node import NodeFacts
 from netclaim.network.devices.preflight import with_conditions
@@ -55,8 +54,8 @@ class OfferedLinks:
         nudged = asyncio.Event()
         self._nudge = partial(asyncio.get_running_loop().call_soon_threadsafe, nudged.set)
         try:
-            with Monitor() as monitor:
-                async for devices in follow(monitor, tend_and_list, nudged):
+            with self.node.following() as announced:
+                async for devices in follow(announced, tend_and_list, nudged):
                     yield devices
         finally:
             self._nudge = None

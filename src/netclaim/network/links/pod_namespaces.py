@@ -7,7 +7,7 @@ given out yet is not known yet, and no link can refer to it.
 
 import glob
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from netclaim.kernel import NamespaceGoneError, Rtnl, netns_number, open_netns
 
@@ -18,17 +18,35 @@ class PodNamespaces:
     def __init__(self, patterns: Iterable[str]) -> None:
         self._patterns = tuple(patterns)
         self._numbers: dict[tuple[str, int], int] = {}  # by path and inode: a path can come again
+        self.known: frozenset[int] = frozenset()  # the numbers, as of the last question
 
     async def numbers(self, rtnl: Rtnl) -> frozenset[int]:
         """By which numbers the client's namespace knows the pods', of those it has links to."""
-        there = {key for pattern in self._patterns for path in glob.glob(pattern)  # noqa: PTH207
-                 for key in _key(path)}  # fmt: skip
+        there = {key for path in self._paths() for key in _key(path)}
         self._numbers = {key: nsid for key, nsid in self._numbers.items() if key in there}
-        for key in sorted(there - self._numbers.keys()):
+        return await self._ask(rtnl, there - self._numbers.keys())
+
+    async def learn(self, rtnl: Rtnl) -> frozenset[int]:
+        """The same for somebody who calls `forget`: only paths that are new are looked at."""
+        known = {path for path, _ in self._numbers}
+        new = [path for path in self._paths() if path not in known]
+        return await self._ask(rtnl, {key for path in new for key in _key(path)})
+
+    def forget(self, nsid: int) -> None:
+        """The namespace of this number has ended, and another one may get it."""
+        self._numbers = {key: each for key, each in self._numbers.items() if each != nsid}
+        self.known -= {nsid}
+
+    def _paths(self) -> Iterator[str]:
+        return (path for pattern in self._patterns for path in glob.glob(pattern))  # noqa: PTH207
+
+    async def _ask(self, rtnl: Rtnl, keys: Collection[tuple[str, int]]) -> frozenset[int]:
+        for key in sorted(keys):
             nsid = await _ask(rtnl, key[0])
             if nsid is not None:
                 self._numbers[key] = nsid
-        return frozenset(self._numbers.values())
+        self.known = frozenset(self._numbers.values())
+        return self.known
 
 
 def _key(path: str) -> list[tuple[str, int]]:

@@ -4,7 +4,8 @@ A link is withheld if it
 1. is the loopback;
 2. is neither Ethernet nor InfiniBand (tunnels, tun), or is an ifb, which only shapes traffic:
    nothing can be put on these;
-3. leads into a pod: its other end lives in a pod's namespace;
+3. leads into a pod: its other end lives in a pod's namespace, or is not there, as for a moment
+   while such a link is made or deleted;
 4. is a port of a bridge, bond or other master, which is offered instead (a VRF is no such master);
 5. has an address of the node's pod network (the primary network's bridge, its tunnel, the host
    ends of its point-to-point links);
@@ -50,6 +51,8 @@ POD_NETWORK_NAMES: Final = (
     "cbr0",
     "docker0",
 )
+INTO_POD: Final = "it leads into a pod"
+NOWHERE: Final = "it has no other end: it is being made or deleted"
 BY_NAME: Final = "its name is one that pod networks use"
 
 
@@ -93,13 +96,20 @@ def _facts(
     return {index: reason for index, reason in reasons.items() if reason}
 
 
+def leads_away(link: Link, pod_nsids: Collection[int]) -> str:
+    """Say why a link is withheld by the third rule; empty if it is not."""
+    if link.parent_nsid in pod_nsids:
+        return INTO_POD
+    return NOWHERE if link.kind == "veth" and not link.parent_index else ""
+
+
 def _reason(link: Link, node: NodeView) -> str:
     if link.loopback:
         return "it is the loopback interface"
     if link.arphrd not in USABLE_TYPES or link.kind == "ifb":
         return "links of this kind cannot be used"
-    if link.parent_nsid in node.pod_nsids:
-        return "it leads into a pod"
+    if reason := leads_away(link, node.pod_nsids):
+        return reason
     if link.name in node.made_bridges:
         return "a plugin created it for a claim"
     return ""

@@ -51,7 +51,9 @@ def reason(link: Link, *others: Link, addresses: tuple[Address, ...] = ()) -> st
         pytest.param(a_link("eth0.100", kind="vlan", parent_index=2), id="a VLAN of the node"),
         pytest.param(a_link("br-lan", kind="bridge"), id="a bridge that the owner made"),
         pytest.param(a_link("eth5", kind="", master_index=8, port_kind="vrf"), id="in a VRF"),
-        pytest.param(a_link("eth6", kind="veth", flags=0), id="a link that is down"),
+        pytest.param(
+            a_link("eth6", kind="veth", parent_index=7, flags=0), id="a link that is down"
+        ),
         pytest.param(a_link("veth9", kind="veth", parent_index=3), id="a pair within the node"),
     ],
 )
@@ -67,9 +69,10 @@ def test_offered(link: Link) -> None:
         (a_link("tunl0", kind="ipip", arphrd=768), "links of this kind"),
         (a_link("ifb0", kind="ifb"), "links of this kind"),
         (a_link("eth7", kind="", master_index=77, port_kind="bond"), "it is a port of another"),
+        (a_link("veth8", kind="veth"), "it has no other end"),
         (a_link("cni0", kind="bridge"), "its name is one that pod networks"),
         (a_link("flannel.1", kind="vxlan"), "its name is one that pod networks"),
-        (a_link("cilium_host", kind="veth"), "its name is one that pod networks"),
+        (a_link("cilium_host", kind="veth", parent_index=7), "its name is one that pod networks"),
     ],
 )
 def test_withheld(link: Link, words: str) -> None:

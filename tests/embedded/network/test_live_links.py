@@ -1,0 +1,285 @@
+"""Links that are followed by announcements are those that a list of everything shows."""
+
+import asyncio
+import random
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from netclaim.kernel import Netns
+from netclaim.network.links.live_links import LiveLinks
+from netclaim.network.links.made_bridges import MadeBridges
+from netclaim.network.links.node_links import NodeLinks, Snapshot
+from netclaim.network.links.pod_namespaces import PodNamespaces
+from tests.support.kernel_support import fresh_netns, ip, name_of
+from tests.support.network_support import fresh_node, run_on
+
+pytestmark = pytest.mark.embedded
+
+SETTLE_S = 20.0  # for what the kernel does by itself afterwards, such as looking for duplicates
+STEPS = 150
+
+
+@pytest.fixture
+def node() -> Iterator[Netns]:
+    """A node with links."""
+    with fresh_node() as made:
+        yield made
+
+
+@pytest.fixture
+def pod() -> Iterator[Netns]:
+    """A pod's namespace."""
+    with fresh_netns() as made:
+        yield made
+
+
+def links_of(*pods: Netns) -> NodeLinks:
+    """The links of a node with these pods."""
+    paths = PodNamespaces(pod.path for pod in pods)
+    return NodeLinks(paths, tuple, MadeBridges(Path("/nonexistent")))
+
+
+def add_link_into(node: Netns, pod: Netns, name: str = "veth7") -> None:
+    """Make a link of the node that leads into a pod, with an address and a route."""
+    peer = ("peer", "name", f"p-{name}", "netns", name_of(pod))
+    ip(node, "link", "add", name, "type", "veth", *peer)
+    ip(node, "link", "set", name, "up")
+    ip(node, "address", "add", "10.99.0.1/32", "dev", name)
+    ip(node, "route", "add", "10.99.0.7/32", "dev", name)
+
+
+def add_bridges(node: Netns, count: int) -> None:
+    """Make links, and change each, faster than anybody listens."""
+    lines = "".join(f"link add br{n} type bridge\nlink set br{n} mtu 1400\n" for n in range(count))
+    command = ["ip", "-n", name_of(node), "-batch", "-"]
+    subprocess.run(command, input=lines.encode(), check=True)
+
+
+def names(seen: Snapshot) -> set[str]:
+    """The names of all links."""
+    return {link.name for link in seen.links}
+
+
+def test_a_change_is_seen_at_once(node: Netns) -> None:
+    """Whoever has made a link, an address or a route, and then asks, is shown it."""
+
+    async def scenario() -> None:
+        links = links_of()
+        with links.following():
+            await links.snapshot()
+            for number in range(20):
+                ip(node, "link", "add", f"br{number}", "type", "bridge")
+                assert f"br{number}" in names(await links.snapshot())
+                ip(node, "address", "add", f"10.1.{number}.1/24", "dev", "eth1")
+                addresses = {each.ip for each in (await links.snapshot()).addresses}
+                assert f"10.1.{number}.1" in addresses
+                ip(node, "link", "delete", f"br{number}")
+                assert f"br{number}" not in names(await links.snapshot())
+            ip(node, "route", "add", "default", "via", "10.1.3.2")
+            (uplink,) = (await links.snapshot()).uplinks
+            assert uplink in (await links.snapshot()).carriers
+            ip(node, "route", "delete", "default")
+            assert not (await links.snapshot()).uplinks
+
+    run_on(node, scenario)
+
+
+def test_pods_change_nothing_of_the_nodes_own(node: Netns, pod: Netns) -> None:
+    """What comes and goes with pods is seen, but nothing is worked out anew for it."""
+
+    async def scenario() -> None:
+        with LiveLinks(PodNamespaces([pod.path])) as live:
+            before = await live.look()
+            for _ in range(5):
+                add_link_into(node, pod)
+                there = await live.look()
+                assert [link.name for link in there.into_pods] == ["veth7"]
+                assert there.own is before.own
+                ip(node, "link", "delete", "veth7")
+                gone = await live.look()
+                assert gone.into_pods == ()
+                assert gone.own is before.own
+
+    run_on(node, scenario)
+
+
+def test_a_pods_link_is_withheld(node: Netns, pod: Netns) -> None:
+    """It is among the links, so that a claim that names it is told why it cannot have it."""
+
+    async def scenario() -> tuple[Snapshot, Snapshot]:
+        links = links_of(pod)
+        with links.following():
+            add_link_into(node, pod)
+            return await links.snapshot(), await links_of(pod).snapshot()
+
+    live, listed = run_on(node, scenario)
+    (link,) = [each for each in live.links if each.name == "veth7"]
+    assert live.withheld[link.index] == listed.withheld[link.index] == "it leads into a pod"
+
+
+def test_somebody_elses_look_is_a_reason_to_list(node: Netns) -> None:
+    """The announcement that a look has taken reaches whoever waits for one all the same."""
+
+    async def scenario() -> None:
+        with LiveLinks(PodNamespaces(())) as live:
+            await anext(live)
+            waiting = asyncio.ensure_future(anext(live))
+            await asyncio.sleep(0)
+            # In one step of the loop, so that the waiting one cannot take it itself.
+            ip(node, "link", "add", "br0", "type", "bridge")
+            own = (await live.look()).own
+            await waiting
+            assert "br0" in {link.name for link in own.links}
+
+    run_on(node, scenario)
+
+
+def test_what_was_dropped_is_listed(node: Netns) -> None:
+    """After more announcements than the socket holds, everything is listed."""
+
+    async def scenario() -> None:
+        links = links_of()
+        with links.following():
+            await links.snapshot()
+            add_bridges(node, 300)
+            assert {f"br{n}" for n in range(300)} <= names(await links.snapshot())
+
+    run_on(node, scenario)
+
+
+class Machine:
+    """A node to which something happens, again and again."""
+
+    def __init__(
+        self, node: Netns, pods: list[Netns], elsewhere: Netns, chance: random.Random
+    ) -> None:
+        self.node = node
+        self.pods = pods
+        self.elsewhere = elsewhere
+        self.chance = chance
+        self.made = 0
+
+    def try_ip(self, *arguments: str, where: Netns | None = None) -> None:
+        """Run `ip`, which may refuse."""
+        command = ["ip", "-n", name_of(where or self.node), *arguments]
+        subprocess.run(command, check=False, capture_output=True)
+
+    def name(self) -> str:
+        """A link that is there, or was."""
+        there = subprocess.run(
+            ["ip", "-n", name_of(self.node), "-brief", "link"], check=True, capture_output=True
+        ).stdout.decode()
+        return self.chance.choice([line.split()[0].split("@")[0] for line in there.splitlines()])
+
+    def new_name(self) -> str:
+        """A name that no link has had."""
+        self.made += 1
+        return f"l{self.made}"
+
+    def describe(self, link: str, *arguments: str) -> None:
+        """Give a link an alias or a name, which is announced for links that are up."""
+        self.try_ip("link", "set", link, "up")
+        self.try_ip("link", *arguments)
+
+    def step(self) -> None:
+        """Do one thing."""
+        self.chance.choice(self.steps())()
+
+    def steps(self) -> list[Callable[[], None]]:
+        """All that can happen."""
+        new, number = self.new_name(), self.chance.randrange(200)
+        link = self.name()
+        other = self.chance.choice([*self.pods, self.elsewhere])
+        peer = ("type", "veth", "peer", "name", f"p{new}")
+        there = ("netns", name_of(other))
+        return [
+            lambda: self.try_ip("link", "add", new, "type", "bridge"),
+            lambda: self.try_ip("link", "add", new, *peer),
+            lambda: self.try_ip("link", "add", new, *peer, *there),
+            lambda: self.try_ip("link", "add", new, *peer, "netns", name_of(self.pods[0])),
+            lambda: self.try_ip("link", "add", f"p{new}", "type", "veth", "peer", "name", new,
+                                "netns", name_of(self.node), where=other),
+            lambda: self.try_ip("link", "delete", link),
+            lambda: self.try_ip("link", "set", link, self.chance.choice(["up", "down"])),
+            lambda: self.try_ip("link", "set", link, "name", new),
+            lambda: self.describe(link, "set", link, "alias", new),
+            lambda: self.describe(link, "property", "add", "dev", link, "altname", f"alt-{new}"),
+            lambda: self.try_ip("link", "set", link, "mtu", f"{1400 + number % 100}"),
+            lambda: self.try_ip("link", "set", link, "master", self.name()),
+            lambda: self.try_ip("link", "set", link, "nomaster"),
+            lambda: self.try_ip("link", "set", link, *there),
+            lambda: self.try_ip("address", "add", f"10.{number}.0.1/24", "dev", link),
+            lambda: self.try_ip("address", "add", f"10.{number}.0.2/24", "dev", link),
+            lambda: self.try_ip("address", "add", f"fd00:{number}::1/64", "dev", link),
+            lambda: self.try_ip("address", "flush", "dev", link),
+            lambda: self.try_ip("route", "add", f"10.98.0.{number}/32", "dev", link),
+            lambda: self.try_ip("route", "replace", "default", "dev", link),
+            lambda: self.try_ip("route", "replace", "default", "via", f"10.{number}.0.9"),
+            lambda: self.try_ip("route", "add", f"10.97.{number}.0/24", "via", "10.98.0.1",
+                                "onlink", "dev", link),
+            lambda: self.try_ip("route", "delete", "default"),
+            lambda: self.try_ip("-6", "route", "add", f"fd01:{number}::/64", "dev", link),
+        ]  # fmt: skip
+
+
+def comparable(seen: Snapshot) -> Snapshot:
+    """The same without what nobody reads of links into pods, and in one order."""
+    away = {
+        index
+        for index, why in seen.withheld.items()
+        if why.startswith(("it leads", "it has no"))
+        # Ports of a bridge that carries the node go with the bridge, and are nobody's either way.
+        and seen.carriers.get(index, "depends on it").endswith("depends on it")
+    }
+    return replace(
+        seen,
+        links=tuple(sorted(seen.links, key=lambda link: link.index)),
+        addresses=tuple(
+            sorted(
+                (each for each in seen.addresses if each.index not in away),
+                key=lambda address: address.index,  # of one link, in the kernel's order
+            )
+        ),
+        carriers={index: why for index, why in seen.carriers.items() if index not in away},
+        used={index: why for index, why in seen.used.items() if index not in away},
+        uplinks=tuple(sorted(seen.uplinks)),
+        node_networks=tuple(sorted(set(map(str, seen.node_networks)))),  # type: ignore[arg-type]
+    )
+
+
+def difference(one: Snapshot, other: Snapshot) -> str:
+    """Say in which parts the two differ."""
+    return "\n".join(
+        f"{each.name}: {getattr(one, each.name)} and {getattr(other, each.name)}"
+        for each in fields(one)
+        if each.compare and getattr(one, each.name) != getattr(other, each.name)
+    )
+
+
+@pytest.mark.parametrize("round_", range(3))
+def test_whatever_happens_both_see_the_same(node: Netns, round_: int) -> None:
+    """After each of many random steps, a look at what is followed is as good as a list."""
+    with fresh_netns() as one, fresh_netns() as two, fresh_netns() as elsewhere:
+        pods = [one, two]
+        machine = Machine(node, pods, elsewhere, random.Random(random.random()))
+
+        async def scenario() -> None:
+            followed, listed = links_of(*pods), links_of(*pods)
+            with followed.following():
+                for _ in range(STEPS):
+                    machine.step()
+                    limit = time.monotonic() + SETTLE_S
+                    while True:
+                        live = comparable(await followed.snapshot())
+                        expected = comparable(await listed.snapshot())
+                        if live == expected:
+                            break
+                        assert time.monotonic() < limit, difference(live, expected)
+                        await asyncio.sleep(0.05)
+
+        run_on(node, scenario)
