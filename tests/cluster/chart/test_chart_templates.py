@@ -284,8 +284,13 @@ def test_metrics_are_served_to_others_only_on_demand(render: Render) -> None:
     assert environment(objects)["HOST_IP"] == "status.hostIP"
     assert ("ServiceMonitor", "netclaim") in objects
     alerts = (CHART / "files" / "alerts.yaml").read_text()
-    groups = yaml.safe_load(alerts.replace("RUNBOOKS_URL", "https://runbooks.example/"))
-    assert objects["PrometheusRule", "netclaim"]["spec"]["groups"] == groups
+    for placeholder, value in (
+        ("RUNBOOKS_URL", "https://runbooks.example/"),
+        ("DAEMONSET", DAEMON_SET[1]),
+        ("NAMESPACE", CHART_NAMESPACE),
+    ):
+        alerts = alerts.replace(placeholder, value)
+    assert objects["PrometheusRule", "netclaim"]["spec"]["groups"] == yaml.safe_load(alerts)
     dashboard = objects["ConfigMap", "netclaim-dashboard"]["data"]["netclaim.json"]
     assert json.loads(dashboard) == json.loads((CHART / "files" / "dashboard.json").read_text())
     assert objects["Service", "netclaim-metrics"]["spec"]["ports"][0]["port"] == 9999
