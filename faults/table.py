@@ -368,6 +368,11 @@ BOTH = (
         mends=(Start(("kubelet", "driver")),),
     ),
     Fault(
+        "kubelet-and-driver-dead-3s",
+        "kubelet is restarted while the driver's process is dead for 3 s",
+        breaks=(Kill(("kubelet",)), Start(("kubelet",)), Crash(3)),
+    ),
+    Fault(
         "kubelet-and-containerd-ending",
         "kubelet and containerd are killed at once as the pods end",
         stage="ending",

@@ -266,9 +266,11 @@ ROWS: Final = (
             ),
             Panel(
                 "Pending",
-                "Detaches and status writes that are still to be done; both should return to 0.",
+                "Devices that running pods lack, and detaches and status writes that are still to "
+                "be done; all should return to 0.",
                 "short",
                 (
+                    Query(gauge("netclaim_missing_attachments"), "missing"),
                     Query(gauge("netclaim_pending_detaches"), "detaches"),
                     Query(gauge("netclaim_pending_reports"), "reports"),
                 ),

@@ -13,14 +13,14 @@ enum {
     LOST_MS = 2000 /* a process that dies has closed its sockets before anybody learns that it died */
 };
 
-struct connection *connection_new(int client, int kept)
+struct connection *connection_new(int client, int kept, const struct answers *prepared)
 {
     struct connection *connection = take_memory(sizeof *connection);
 
     connection->client = client;
     connection->driver = -1;
     connection->kept = kept;
-    connection->relay = relay_new();
+    connection->relay = relay_new(prepared);
     return connection;
 }
 

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "answers.h"
+
 enum { CONNECTIONS_MAX = 32 }; /* kubelet keeps one; the rest is for its restarts and for tools */
 
 struct connection {
@@ -21,7 +23,7 @@ struct connection {
     bool has_ended;
 };
 
-struct connection *connection_new(int client, int kept);
+struct connection *connection_new(int client, int kept, const struct answers *prepared);
 void connection_free(struct connection *connection);
 
 /* Make a pair of sockets, and relay to one end; returns the other one, or -1. */

@@ -13,6 +13,8 @@
  *     relay NAME                  accept its connections, and pass their calls on to this life
  *     hold NAME                   let its calls wait for the next life
  *     drop NAME                   close it, and its connections
+ *     answer NAME BYTES           answer one of its calls while there is no driver; see answers.h
+ *     silence NAME                forget its answers
  *     note TEXT                   remember this for the next life
  *     alive                       from now on, a driver that is silent for long is killed
  *
@@ -22,7 +24,7 @@
  *
  * Promise: ends with the driver's own exit code when that ends by itself, or because we were told
  * to. Signals are passed on.
- * Limit: what it remembers ends with it. It never looks into a call.
+ * Limit: what it remembers ends with it. Of a call it looks at nothing but its path.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,19 +38,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "answers.h"
 #include "probe.h"
 #include "connection.h"
 #include "life.h"
 #include "queue.h"
 #include "say.h"
 
-enum { KEPT_MAX = 8, NAME_SIZE = 32, TEXT_SIZE = 256, MESSAGE_SIZE = 512 };
+enum { KEPT_MAX = 8, NAME_SIZE = 32, TEXT_SIZE = 256, MESSAGE_SIZE = 1024 };
 enum { TICK_MS = 1000 }; /* how often it looks whether the driver is alive */
 
 struct kept {
     char name[NAME_SIZE], text[TEXT_SIZE];
     int fd;                  /* -1: this place is free */
     bool is_relayed, serves; /* by us; to this life of the driver */
+    struct answers answers;  /* for callers while it serves none */
 };
 
 static struct life life = {.control = -1};
@@ -106,6 +110,7 @@ static void drop(struct kept *gone)
 {
     if (!gone)
         return;
+    answers_clear(&gone->answers); /* the service ends, and nobody may be told that it is there */
     for (struct connection *each = connections; each; each = each->next)
         if (&kept[each->kept] == gone) {
             connection_lose(each);
@@ -141,10 +146,18 @@ static void relay_to_life(struct kept *relayed)
             join(each);
 }
 
-static void take_message(char *message, int fd)
+static void answer(struct kept *answered, const char *bytes, size_t len)
+{
+    if (!answers_take(&answered->answers, bytes, len))
+        say("an answer of the driver for %s is not taken", answered->name);
+}
+
+static void take_message(char *message, size_t len, int fd)
 {
     char *text = message;
     const char *verb = strsep(&text, " "), *name = text ? strsep(&text, " ") : NULL;
+
+    size_t text_len = text ? (size_t)(message + len - text) : 0;
 
     name = name ? name : "";
     text = text ? text : (char *)"";
@@ -160,6 +173,10 @@ static void take_message(char *message, int fd)
         find_kept(name)->serves = false;
     else if (strcmp(verb, "drop") == 0)
         drop(find_kept(name));
+    else if (strcmp(verb, "answer") == 0 && find_kept(name))
+        answer(find_kept(name), text, text_len);
+    else if (strcmp(verb, "silence") == 0 && find_kept(name))
+        answers_clear(&find_kept(name)->answers);
     else if (strcmp(verb, "note") == 0)
         snprintf(note, sizeof note, "%.*s", TEXT_SIZE - 1, name);
     else if (strcmp(verb, "alive") == 0)
@@ -184,7 +201,7 @@ static void take_messages(void)
         if (rights && rights->cmsg_type == SCM_RIGHTS)
             memcpy(&fd, CMSG_DATA(rights), sizeof fd);
         message[len] = '\0';
-        take_message(message, fd);
+        take_message(message, (size_t)len, fd);
     }
 }
 
@@ -204,6 +221,9 @@ static void end_life(int status)
     take_messages(); /* its last ones */
     int code = life_ended(&life, status);
 
+    if (code >= 0) /* there is no next life to speak for */
+        for (struct kept *each = kept; each < kept + KEPT_MAX; each++)
+            answers_clear(&each->answers);
     for (struct connection *each = connections; each; each = each->next)
         connection_lose(each);
     for (struct kept *each = kept; each < kept + KEPT_MAX; each++)
@@ -249,7 +269,7 @@ static void accept_from(struct kept *listener)
         close(client);
         return;
     }
-    struct connection *connection = connection_new(client, (int)(listener - kept));
+    struct connection *connection = connection_new(client, (int)(listener - kept), &listener->answers);
 
     connection->next = connections;
     connections = connection;

@@ -1,4 +1,4 @@
-/* Kubelet's probes of the driver, without starting a Python for each of them.
+/* Kubelet's probes of the driver and of the controller, without starting a Python for each of them.
  *
  * Asks for a path on $NETCLAIM_HEALTH_SOCKET, which only this pod has, by HTTP 1.0, and prints the
  * answer's text, which kubelet shows. The same questions and answers as `python3 -m netclaim.probe`.
@@ -19,7 +19,7 @@
 
 static int fail(const char *path, const char *why)
 {
-    printf("the driver does not answer at %s: %s\n", path, why);
+    printf("nobody answers at %s: %s\n", path, why);
     return 1;
 }
 
@@ -59,7 +59,7 @@ int probe(const char *what)
         return 2;
     }
     if (!path || !*path) {
-        printf("$" SOCKET " is not set; it is what `netclaim driver --health-socket` got\n");
+        printf("$" SOCKET " is not set; it is what --health-socket got\n");
         return 1;
     }
     int fd = connected(path);

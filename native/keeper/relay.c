@@ -54,6 +54,7 @@ struct side {
 
 struct relay {
     struct side side[2];
+    const struct answers *prepared;
     bool has_preface, joined;
     struct stream *first, **end; /* by their numbers, which only grow */
     size_t count;
@@ -85,10 +86,11 @@ static void reset_side(struct side *side)
     };
 }
 
-struct relay *relay_new(void)
+struct relay *relay_new(const struct answers *prepared)
 {
     struct relay *relay = take_memory(sizeof *relay);
 
+    relay->prepared = prepared;
     relay->end = &relay->first;
     reset_side(&relay->side[CLIENT]);
     reset_side(&relay->side[DRIVER]);
@@ -535,10 +537,27 @@ static void send_answers(struct relay *relay, int64_t now_ms)
     }
 }
 
+/* Answer for a driver that is away. */
+static void answer_prepared(struct relay *relay)
+{
+    if (relay->joined)
+        return;
+    for (struct stream *each = relay->first; each; each = each->next) {
+        const struct queue *body =
+            each->asked && !each->answered ? answers_find(relay->prepared, &each->headers) : NULL;
+
+        if (!body)
+            continue;
+        answers_put(&each->answer, each->id, body);
+        each->answered = each->is_late = true;
+    }
+}
+
 int64_t relay_tick(struct relay *relay, int64_t now_ms)
 {
     int64_t next_ms = INT64_MAX;
 
+    answer_prepared(relay);
     send_answers(relay, now_ms);
     send_requests(relay);
     for (struct stream *each = relay->first; each; each = each->next)

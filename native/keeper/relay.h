@@ -6,7 +6,8 @@
  * connection and can be sent again as it is. Settings, pings and windows end here.
  *
  * Promise: a call whose answer has not begun to pass is made again to the next life of the driver,
- * under the same number; an answer is held until it is whole, for HOLD_MS at most. A call whose
+ * under the same number; an answer is held until it is whole, for HOLD_MS at most. While there is no
+ * driver, a call that it has prepared an answer for gets that (see answers.h). A call whose
  * answer was cut, or under which the driver has died DEATHS_MAX times, is reset. What a peer may
  * make this remember is bounded by the windows that it is given.
  * Limit: a call may be repeated, which its handler must bear.
@@ -17,11 +18,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "answers.h"
 #include "queue.h"
 
 struct relay;
 
-struct relay *relay_new(void);
+struct relay *relay_new(const struct answers *prepared); /* which outlives it, and may change */
 void relay_free(struct relay *relay);
 
 /* What kubelet or the driver sent; false if it broke the protocol, and its connection must end. */

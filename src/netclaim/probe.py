@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
 def _ask(path: str) -> tuple[bool, str]:
     place = os.environ.get(SOCKET, "")
     if not place:
-        return False, f"${SOCKET} is not set; it is what `netclaim driver --health-socket` got"
+        return False, f"${SOCKET} is not set; it is what --health-socket got"
     request = f"GET /{path} HTTP/1.0\r\nHost: probe\r\n\r\n".encode()
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
@@ -53,7 +53,7 @@ def _ask(path: str) -> tuple[bool, str]:
             with connection.makefile("rb") as reply:
                 answer = reply.read(ANSWER_MAX)
     except OSError as error:
-        return False, f"the driver does not answer at {place}: {error.strerror or error}"
+        return False, f"nobody answers at {place}: {error.strerror or error}"
     head, _, body = answer.decode(errors="replace").partition("\r\n\r\n")
     return head.startswith(("HTTP/1.0 200", "HTTP/1.1 200")), body.strip()
 

@@ -4,30 +4,17 @@ import json
 from typing import Any
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from lab.cluster import Lab
-from lab.drivers.driver_set import FIRST_PORT, DriverSet
+from lab.drivers.driver_set import DriverSet
 from lab.kubectl import Kubectl
 from netclaim.framework.telemetry.traces import trace_id_of
 from tests.cluster.site.claims import pod, simple_claim
-from tests.cluster.site.drivers import eventually, in_node
+from tests.cluster.site.drivers import eventually, scraped
 
 pytestmark = pytest.mark.cluster
 
 NODE = "kind-worker"
-FETCH = "import sys, urllib.request as u; sys.stdout.buffer.write(u.urlopen(sys.argv[1]).read())"
-
-
-def scraped(lab: Lab) -> dict[str, float]:
-    """The metrics of the node's driver, summed over all labels but the runtime's ways to call."""
-    text = in_node(lab, NODE, lab.python, "-c", FETCH, f"http://127.0.0.1:{FIRST_PORT}/metrics")
-    found: dict[str, float] = {}
-    for family in text_string_to_metric_families(text):
-        for sample in family.samples:
-            key = " ".join(filter(None, (sample.name, sample.labels.get("hook"))))
-            found[key] = found.get(key, 0) + sample.value
-    return found
 
 
 def lines_with(lab: Lab, words: str) -> list[dict[str, Any]]:
@@ -45,7 +32,7 @@ def test_one_id_over_a_rolling_update(
     kubectl.wait("pod/user", "condition=Ready")
     uid = kubectl.get("resourceclaim", "nic")["metadata"]["uid"]
     drivers.roll(driver, NODE)
-    seen = scraped(lab)
+    seen = scraped(lab, NODE)
     assert seen["netclaim_ready"] == seen["netclaim_seat_held"] == seen["netclaim_registered"] == 1
     assert seen["netclaim_runtime_hooked nri"] == seen["netclaim_runtime_hooked cni"] == 1
     assert seen["netclaim_attachments"] >= 1

@@ -104,3 +104,17 @@ resource.k8s.io/v1beta1
 {{- $mode -}}
 {{- end -}}
 {{- end -}}
+
+{{/* How Prometheus scrapes, as an endpoint of a ServiceMonitor. */}}
+{{- define "netclaim.scrape" -}}
+port: metrics
+interval: {{ .Values.metrics.serviceMonitor.interval }}
+bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token # Prometheus' own
+{{- if .Values.metrics.tls.secretName }}
+scheme: https
+{{- with .Values.metrics.serviceMonitor.tlsConfig }}
+tlsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end -}}

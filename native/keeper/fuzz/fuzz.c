@@ -1,7 +1,8 @@
 /* Plays many connections, in one process, for the sanitizers.
  *
- * On standard input, again and again: a line with a number of bytes, then a script. A script is made
- * of steps: a letter, two bytes of a length, and as many bytes.
+ * On standard input, again and again: a line with a number of bytes, then as many. The first are an
+ * answer that the driver has prepared, all others scripts. A script is made of steps: a letter, two
+ * bytes of a length, and as many bytes.
  *     c  from kubelet         d  from the driver       r  both sides read what there is for them
  *     j  a driver joins       l  the driver is lost    t  half a second passes
  * For each script a line on standard output: "ok", or which side broke the protocol, and the bytes
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../answers.h"
 #include "../relay.h"
 
 static void read_out(struct queue *out)
@@ -18,9 +20,10 @@ static void read_out(struct queue *out)
         queue_drop(out, out->len);
 }
 
-static const char *play(const unsigned char *script, size_t len, size_t *most)
+static const char *play(const struct answers *prepared, const unsigned char *script, size_t len,
+                        size_t *most)
 {
-    struct relay *relay = relay_new();
+    struct relay *relay = relay_new(prepared);
     const char *outcome = "ok";
     int64_t now = 1;
 
@@ -64,6 +67,7 @@ static const char *play(const unsigned char *script, size_t len, size_t *most)
 
 int main(void)
 {
+    struct answers prepared = {0};
     size_t len;
 
     while (scanf("%zu", &len) == 1 && getchar() == '\n') {
@@ -72,10 +76,17 @@ int main(void)
 
         if (!script || fread(script, 1, len, stdin) != len)
             return 2;
-        const char *outcome = play(script, len, &most);
+        if (!prepared.count) {
+            if (!answers_take(&prepared, script, len))
+                return 2;
+            free(script);
+            continue;
+        }
+        const char *outcome = play(&prepared, script, len, &most);
 
         printf("%s %zu\n", outcome, most);
         free(script);
     }
+    answers_clear(&prepared);
     return 0;
 }

@@ -2,17 +2,17 @@
 
 Promise: on SIGTERM what is under way is cancelled, which any later look makes up for, and the lease
 is given back. A cluster that does not answer is waited for; so is one that lacks the definition of
-PodNetworks. A replica that loses its lease stops, and waits for it again.
+PodNetworks. A replica that loses its lease stops, and waits for it again. Health and metrics are
+served as the driver serves its own: from the network, they need a token.
 """
 
 import asyncio
 import signal
 from collections.abc import Iterator
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Final
 
 import structlog
-from aiohttp import web
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -20,14 +20,17 @@ from prometheus_client.registry import Collector
 from netclaim.controller.lease import Lease
 from netclaim.controller.run import Controller
 from netclaim.controller.settings import LEASE_NAME, ControllerSettings
-from netclaim.errors import HostError, PeerError, RequestError
+from netclaim.errors import PeerError
+from netclaim.framework.kube_api import KubeReviews
+from netclaim.framework.process.http import Place, http_serving
+from netclaim.framework.process.http_access import HttpAccess, Reviews
+from netclaim.framework.tools.clock import Clock, SystemClock
 from netclaim.kube import Client, Cluster, NotServedError, connect
 from netclaim.tasks import race
 
 log = structlog.get_logger(__name__)
 
 PAUSE_S: Final = 5.0  # after a failure; the definition may be installed any moment
-SHUTDOWN_S: Final = 1.0
 # What there is to scrape, and what it means. The last one is a counter, the others are gauges; of a
 # replica that waits for its turn there is only the first.
 METRICS: Final = {
@@ -45,6 +48,10 @@ class Process(Collector):
     def __init__(self) -> None:
         self.controller: Controller | None = None  # None: another replica works
         self.fault = ""
+        self._counts: tuple[float, ...] = ()
+        self._registry = CollectorRegistry()
+        self.refresh()
+        self._registry.register(self)
 
     def not_ready(self) -> str:
         """What is missing, in words; a replica that waits for its turn is ready."""
@@ -52,21 +59,26 @@ class Process(Collector):
             return self.fault
         return self.controller.not_ready() if self.controller is not None else ""
 
-    def collect(self) -> Iterator[Metric]:
-        """The metrics, as prometheus_client has them."""
+    def refresh(self) -> None:
+        """Count what there is, for the metrics."""
         working = self.controller
-        counts: tuple[float, ...] = (bool(working),)
+        self._counts = (bool(working),)
         if working is not None:
             found = (working.networks, working.waiting, working.failing, working.nudges)
-            counts = (*counts, *found)
-        for (name, text), value in zip(METRICS.items(), counts, strict=False):
+            self._counts = (*self._counts, *found)
+
+    def exposition(self) -> bytes:
+        """The metrics in Prometheus' text format, as they were counted last."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """The metrics, as prometheus_client has them."""
+        for (name, text), value in zip(METRICS.items(), self._counts, strict=False):
             kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
             yield kind(name, text, value=value)
 
 
-async def serve_controller(
-    cluster: Cluster, settings: ControllerSettings, *, http_address: str
-) -> None:
+async def serve_controller(cluster: Cluster, settings: ControllerSettings, place: Place) -> None:
     """Run until SIGTERM or SIGINT."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -74,10 +86,25 @@ async def serve_controller(
         loop.add_signal_handler(number, stop.set)
     process = Process()
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(_Http(process, http_address))
         client = await stack.enter_async_context(connect(cluster))
+        await stack.enter_async_context(watched(process, place, KubeReviews(client), SystemClock()))
         await race(stop.wait(), _take_turns(client, settings, process))
         log.info("serve.stopping")
+
+
+def watched(
+    process: Process, place: Place, reviews: Reviews, clock: Clock
+) -> AbstractAsyncContextManager[None]:
+    """Serve /healthz, /readyz and /metrics while the block runs."""
+    return http_serving(
+        place,
+        process,
+        process.not_ready,
+        unhealthy=lambda: "",  # it answers
+        refresh=process.refresh,
+        access=HttpAccess(reviews, clock),
+        clock=clock,
+    )
 
 
 async def _take_turns(client: Client, settings: ControllerSettings, process: Process) -> None:
@@ -112,45 +139,3 @@ def _text(group: BaseExceptionGroup[BaseException]) -> str:
     while isinstance(first, BaseExceptionGroup):
         first = first.exceptions[0]
     return str(first)
-
-
-class _Http:
-    """Serves /healthz, /readyz and /metrics while its block runs."""
-
-    def __init__(self, process: Process, address: str) -> None:
-        self._address = address
-        registry = CollectorRegistry()
-        registry.register(process)
-
-        async def healthz(_: web.Request) -> web.Response:
-            return web.Response(text="ok\n")
-
-        async def readyz(_: web.Request) -> web.Response:
-            missing = process.not_ready()
-            return web.Response(text=f"{missing or 'ok'}\n", status=503 if missing else 200)
-
-        async def metrics(_: web.Request) -> web.Response:
-            headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-            return web.Response(body=generate_latest(registry), headers=headers)
-
-        application = web.Application()
-        application.router.add_get("/healthz", healthz)
-        application.router.add_get("/readyz", readyz)
-        application.router.add_get("/metrics", metrics)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=SHUTDOWN_S)
-
-    async def __aenter__(self) -> None:
-        await self._runner.setup()
-        if not self._address:
-            return
-        host, colon, port = self._address.rpartition(":")
-        if not colon or not port.isdecimal():
-            raise RequestError(f"{self._address!r} is not an address such as :9418")
-        try:
-            await web.TCPSite(self._runner, host.strip("[]") or None, int(port)).start()
-        except OSError as error:
-            raise HostError(f"cannot listen on {self._address}: {error}") from error
-        log.info("http.listening", address=self._address)
-
-    async def __aexit__(self, *_error: object) -> None:
-        await self._runner.cleanup()

@@ -5,7 +5,7 @@ from typing import Final
 
 from netclaim.network.settings import DRIVER_NAME
 
-HTTP_ADDRESS: Final = ":9418"
+HTTP_ADDRESS: Final = "127.0.0.1:9418"
 DRIVER_PODS: Final = "app.kubernetes.io/name=netclaim"  # as the chart labels them
 LEASE_NAME: Final = "netclaim-controller"
 

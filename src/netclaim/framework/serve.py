@@ -235,6 +235,7 @@ class _State:
         metrics.seat_held.set(self.turns.leading)
         metrics.registered.set(self.registered)
         metrics.parts_failing.set(self.turns.standing.count())
+        metrics.missing_attachments.set(self.turns.missing())
         if self.turns.plugin is not None:
             metrics.note_hooked("nri", hooked=self.turns.plugin.runtime is not None)
         installer = self.turns.installer

@@ -3,19 +3,22 @@
 The program is compiled from native/keeper/ into this directory; native/keeper/netclaim-keeper.c
 lists the messages. It holds listening sockets while the driver is between two lives, so that
 callers queue, and relays kubelet's connections, so that a call under way is made again to the next
-life.
+life. Calls that cannot wait for so long get an answer that was prepared.
 
 Promise: without a keeper everything works as if there were none. A socket whose path leads to
-somebody else meanwhile is not taken over. Limit: one socket at a time is relayed.
+somebody else meanwhile is not taken over.
 """
 
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
+
+from hpack import Encoder
 
 from netclaim.errors import HostError
 from netclaim.unix_socket import BoundSocket, inode_of
@@ -24,7 +27,7 @@ __all__ = ["NO_KEEPER", "Keeper", "KeptSocket", "program_path"]
 
 PROGRAM: Final = "netclaim-keeper"
 VARIABLE: Final = "NETCLAIM_KEEPER"  # the number of the file descriptor
-MESSAGE_MAX: Final = 512  # bytes, as the program has it
+MESSAGE_MAX: Final = 1024  # bytes, as the program has it
 INHERIT_S: Final = 10.0  # the keeper sends what it has before the driver starts
 ALIVE_S: Final = 2.0  # the keeper kills a driver that is silent for 20 s
 
@@ -64,6 +67,7 @@ class Keeper:
     def __init__(self, channel: socket.socket | None = None) -> None:
         self._channel = channel
         self._kept: dict[str, tuple[str, socket.socket]] = {}
+        self._calls: dict[str, asyncio.Queue[socket.socket | HostError]] = {}
         self.note = ""  # what the last life left
         self.stopping = False  # we were told to end, and there is no next life
 
@@ -106,20 +110,41 @@ class Keeper:
         self.send("keep", f"{name} {_text(bound.inode)}", bound.listener)
         return KeptSocket(self, name, bound, inherited=False)
 
-    async def connections(self, name: str) -> AsyncIterator[socket.socket]:
-        """Have a kept socket relayed to this process; yields the connections to serve."""
+    @contextmanager
+    def relayed(self, name: str) -> Iterator[AsyncIterator[socket.socket]]:
+        """Have a kept socket relayed to this process; yields the connections to serve.
+
+        When this is entered, its callers are the keeper's, whatever becomes of this process.
+        """
         assert self._channel is not None, "there is a keeper"
-        readable, loop = asyncio.Event(), asyncio.get_running_loop()
-        loop.add_reader(self._channel.fileno(), readable.set)
+        loop, number = asyncio.get_running_loop(), self._channel.fileno()
+        calls = self._calls[name] = asyncio.Queue()
+        loop.add_reader(number, self._pass_on, self._channel)  # for another name: the same again
         try:
             self.send("relay", name)
-            while True:
-                await readable.wait()
-                readable.clear()
-                for connection in self._received():
-                    yield connection
+            yield _each(calls)
         finally:
-            loop.remove_reader(self._channel.fileno())
+            del self._calls[name]
+            if not self._calls:
+                loop.remove_reader(number)
+            while not calls.empty():
+                if isinstance(call := calls.get_nowait(), socket.socket):
+                    call.close()
+
+    def answer(self, name: str, path: str, message: bytes) -> None:
+        """Have a gRPC call of a relayed socket answered so while no process serves it.
+
+        A second answer to a call replaces the first. They are forgotten with the socket, or by
+        `silence`.
+        """
+        # As a string of HPACK; what is before it stands for the name ":path".
+        encoded = Encoder().encode([(":path", path)])[1:]
+        body = b"\0" + len(message).to_bytes(4, "big") + message  # not compressed, and how long
+        self._send(f"answer {name} ".encode() + bytes([len(encoded)]) + encoded + body)
+
+    def silence(self, name: str) -> None:
+        """Have no call of a socket answered any more while no process serves it."""
+        self.send("silence", name)
 
     def write_note(self, text: str) -> None:
         """Leave a word to the next life, if there can be one."""
@@ -134,10 +159,12 @@ class Keeper:
             await sleep(ALIVE_S)
 
     def send(self, verb: str, rest: str = "", attached: socket.socket | None = None) -> None:
+        self._send(f"{verb} {rest}".encode(), attached)
+
+    def _send(self, message: bytes, attached: socket.socket | None = None) -> None:
         if self._channel is None:
             return
-        message = f"{verb} {rest}".encode()
-        assert len(message) < MESSAGE_MAX, "names and notes are ours, and short"
+        assert len(message) < MESSAGE_MAX, "names, notes and answers are ours, and short"
         fds = [attached.fileno()] if attached is not None else []
         try:
             socket.send_fds(self._channel, [message], fds)
@@ -156,20 +183,33 @@ class Keeper:
                 break
         self._channel.setblocking(False)
 
-    def _received(self) -> list[socket.socket]:
-        assert self._channel is not None, "called with a channel"
-        found: list[socket.socket] = []
+    def _pass_on(self, channel: socket.socket) -> None:
+        """Give what the keeper sent to those who serve it, and to all of them if it has ended."""
         while True:
             try:
-                _, _, fds = _receive(self._channel)
+                _, words, fds = _receive(channel)
             except BlockingIOError:
-                return found
+                return
             except OSError as error:
-                raise HostError(f"{PROGRAM} does not answer: {error}") from error
-            found += [socket.socket(fileno=fd) for fd in fds]
+                asyncio.get_running_loop().remove_reader(channel.fileno())
+                for calls in self._calls.values():
+                    calls.put_nowait(HostError(f"{PROGRAM} does not answer: {error}"))
+                return
+            for fd in fds:
+                connection = socket.socket(fileno=fd)
+                if words[0] in self._calls:
+                    self._calls[words[0]].put_nowait(connection)
+                else:
+                    connection.close()  # its service has ended meanwhile
 
 
 NO_KEEPER: Final = Keeper()
+
+
+async def _each(calls: asyncio.Queue[socket.socket | HostError]) -> AsyncIterator[socket.socket]:
+    while not isinstance(call := await calls.get(), HostError):
+        yield call
+    raise call
 
 
 def _receive(channel: socket.socket) -> tuple[str, list[str], list[int]]:

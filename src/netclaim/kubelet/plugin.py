@@ -3,7 +3,8 @@
 Promise: the DRA socket answers before the registration socket exists, and goes after it, so kubelet
 never learns of a driver that it cannot call. A stop lets the calls in flight finish before it
 withdraws the registration, because kubelet hangs up within a second of seeing that socket go. With
-a keeper, a process that fails withdraws nothing, and leaves its calls to the next one.
+a keeper, a process that fails withdraws nothing, and leaves its calls to the next one; a kubelet
+that is restarted meanwhile registers the driver by the answers that the keeper has of it.
 Limit: if two instances of a driver run, the caller has to know which of them works.
 """
 
@@ -21,6 +22,8 @@ from netclaim.kubelet.registration import Registration, RegistrationVerdict
 from netclaim.kubelet.server import GrpcService, serving
 from netclaim.kubelet.sockets import PluginSockets, ensure_directories
 
+DRA: Final = "dra"  # the sockets, as the keeper knows them
+REGISTRATION: Final = "registration"
 REGISTERED: Final = "registered"  # what one life leaves to the next
 GRACE_S: Final = 20.0  # a pod has 30 s to end unless it asks for more; the rest is for closing
 
@@ -48,13 +51,18 @@ async def serve_plugin(
 
     def note(verdict: RegistrationVerdict) -> None:
         keeper.write_note(REGISTERED if verdict.registered else "")
+        if verdict.registered:
+            for call, answer in registration.answers().items():
+                keeper.answer(REGISTRATION, call, answer.SerializeToString())
+        else:
+            keeper.silence(REGISTRATION)
         observe(verdict)
 
     registration = Registration(driver_name, sockets.dra.absolute(), note)
     services: list[GrpcService] = [*(DraService(api, claims) for api in DRA_APIS), health]
     async with (
-        serving(sockets.dra, services, keeper=keeper, name="dra", relayed=True) as calls,
-        serving(sockets.registration, [registration], keeper=keeper, name="registration"),
+        serving(sockets.dra, services, keeper=keeper, name=DRA) as calls,
+        serving(sockets.registration, [registration], keeper=keeper, name=REGISTRATION),
     ):
         log.info("kubelet.announced", driver=driver_name, socket=str(sockets.registration))
         if keeper.note == REGISTERED:

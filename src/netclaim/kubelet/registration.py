@@ -3,7 +3,7 @@
 Promise: `wait_registered()` returns once kubelet has accepted the driver; each verdict of kubelet
 is logged and passed to the observer. Kubelet tries again by itself after a refusal, and registers
 the driver again after its own restart, so verdicts may come any number of times. GetInfo has one
-second.
+second, and the verdict five.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 import structlog
+from google.protobuf.message import Message
 from grpclib.const import Cardinality, Handler
 from grpclib.server import Stream
 
@@ -70,6 +71,10 @@ class Registration:
         self._registered.set()
         self._observe(RegistrationVerdict(registered=True))
 
+    def answers(self) -> Mapping[str, Message]:
+        """Return what every process of this driver answers, whatever it is asked, by the call."""
+        return {GET_INFO: self._info(), NOTIFY_STATUS: pb.RegistrationStatusResponse()}
+
     def __mapping__(self) -> Mapping[str, Handler]:
         return {
             GET_INFO: Handler(
@@ -85,13 +90,14 @@ class Registration:
 
     async def _get_info(self, stream: Stream[pb.InfoRequest, pb.PluginInfo]) -> None:
         await receive(stream)
-        await stream.send_message(
-            pb.PluginInfo(
-                type=PLUGIN_TYPE,
-                name=self._driver_name,
-                endpoint=str(self._endpoint),
-                supported_versions=SUPPORTED_VERSIONS,
-            )
+        await stream.send_message(self._info())
+
+    def _info(self) -> pb.PluginInfo:
+        return pb.PluginInfo(
+            type=PLUGIN_TYPE,
+            name=self._driver_name,
+            endpoint=str(self._endpoint),
+            supported_versions=SUPPORTED_VERSIONS,
         )
 
     async def _notify(

@@ -54,18 +54,17 @@ async def serving(
     *,
     keeper: Keeper = NO_KEEPER,
     name: str = "",
-    relayed: bool = False,
 ) -> AsyncIterator["CallGate"]:
     """Serve on `path`: it listens when this is entered, and is gone when this is left.
 
-    A keeper holds the socket under `name`; if it is relayed, its calls outlive this process too.
+    A keeper holds the socket under `name`, and relays it, so that its calls outlive this process.
     """
     gate = CallGate(services)
     server = _ConnectionKeepingServer([gate])
     kept = keeper.listen(name, path, listen)
     failed = True
     try:
-        async with _accepting(server, kept, relayed=relayed and keeper.present):
+        async with _accepting(server, kept):
             yield gate
         failed = False
     finally:
@@ -80,23 +79,22 @@ async def serving(
 
 
 @asynccontextmanager
-async def _accepting(
-    server: "_ConnectionKeepingServer", kept: KeptSocket, *, relayed: bool
-) -> AsyncIterator[None]:
-    if not relayed:
+async def _accepting(server: "_ConnectionKeepingServer", kept: KeptSocket) -> AsyncIterator[None]:
+    if not kept.keeper.present:
         await server.start(sock=kept.bound.listener)
         yield
         return
 
-    async def take_each() -> None:
-        async for connection in kept.keeper.connections(kept.name):
+    async def take_each(connections: AsyncIterator[socket.socket]) -> None:
+        async for connection in connections:
             await server.take(connection)
 
     kept.bound.listener.close()  # the keeper accepts
-    async with asyncio.TaskGroup() as group:
-        taking = group.create_task(take_each())
-        yield
-        taking.cancel()
+    with kept.keeper.relayed(kept.name) as connections:
+        async with asyncio.TaskGroup() as group:
+            taking = group.create_task(take_each(connections))
+            yield
+            taking.cancel()
 
 
 class CallGate:

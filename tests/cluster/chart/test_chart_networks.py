@@ -17,12 +17,24 @@ from netclaim.controller.networks import FINALIZER
 from netclaim.controller.nudge import ANNOTATION
 from netclaim.controller.watches import COPY_TO
 from netclaim.schema.rules.pod_networks import RULES
-from tests.cluster.site.drivers import addresses, eventually, ready_condition
+from tests.cluster.site.drivers import addresses, eventually, in_node, ready_condition
 from tests.support.pod_network_cases import RIGHT, WRONG
 
 API = "cni.networking.x-k8s.io/v1alpha1"
 DRIVER = "cni.dra.networking.x-k8s.io"
 CONTROLLER = f"system:serviceaccount:{CHART_NAMESPACE}:netclaim-controller"
+READER = tuple(
+    f"--set=metrics.readers[0].{key}={value}"
+    for key, value in (("kind", "ServiceAccount"), ("namespace", "default"), ("name", "default"))
+)
+FETCH = """
+import sys, urllib.error, urllib.request
+request = urllib.request.Request(sys.argv[1], headers={"Authorization": "Bearer " + sys.argv[2]})
+try:
+    print(urllib.request.urlopen(request).read().decode())
+except urllib.error.HTTPError as error:
+    print(error.code)
+"""
 REPLICAS = "--selector=app.kubernetes.io/name=netclaim-controller"
 TOPOLOGY = """
 nodes: [kind-control-plane, kind-worker, kind-worker2]
@@ -44,7 +56,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     made.up(topology, port=0)
     try:
         load_driver_image(made)
-        Helm(made).install("--set=controller.enabled=true")
+        Helm(made).install("--set=controller.enabled=true", "--set=metrics.enabled=true", *READER)
         yield made
     finally:
         made.down()
@@ -250,6 +262,23 @@ def test_a_cluster_has_one_controller(lab: Lab) -> None:
     with pytest.raises(HelmError, match="netclaim-controller runs netclaim's controller already"):
         helm(*second, classes, "--set=controller.enabled=true")
     helm(*second, classes)
+
+
+def test_metrics_need_a_token(lab: Lab) -> None:
+    """A replica is Ready with its metrics on the network, and shows them to their readers only."""
+    system = lab.kubectl(CHART_NAMESPACE)
+    (replica, *_) = system.items("pods", REPLICAS)
+    url = f"http://{replica['status']['podIP']}:9418/metrics"
+
+    def fetched(token: str) -> str:
+        node = str(replica["spec"]["nodeName"])
+        return in_node(lab, node, lab.python, "-c", FETCH, url, token).strip()
+
+    assert is_ready(replica)
+    assert fetched("guess") == "401"
+    assert fetched(system("create", "token", "netclaim-controller").strip()) == "403"
+    token = lab.kubectl("default")("create", "token", "default").strip()
+    assert "netclaim_controller_leading" in fetched(token)
 
 
 def pod_network(name: str, spec: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -22,6 +22,7 @@ Objects: TypeAlias = dict[tuple[str, str], dict[str, Any]]
 Render: TypeAlias = Callable[..., Objects]
 
 DAEMON_SET = ("DaemonSet", "netclaim")
+CONTROLLER = ("Deployment", "netclaim-controller")
 POLICIES = {
     "netclaim-claims",
     "netclaim-classes",
@@ -68,9 +69,9 @@ def container(objects: Objects, name: tuple[str, str] = DAEMON_SET) -> dict[str,
     return found
 
 
-def environment(objects: Objects) -> dict[str, Any]:
+def environment(objects: Objects, name: tuple[str, str] = DAEMON_SET) -> dict[str, Any]:
     """The driver's environment; of what the pod fills in, where from."""
-    listed = container(objects)["env"]
+    listed = container(objects, name)["env"]
     return {
         each["name"]: each.get("value") or each["valueFrom"]["fieldRef"]["fieldPath"]
         for each in listed
@@ -284,8 +285,13 @@ def test_metrics_are_served_to_others_only_on_demand(render: Render) -> None:
     assert environment(objects)["HOST_IP"] == "status.hostIP"
     assert ("ServiceMonitor", "netclaim") in objects
     alerts = (CHART / "files" / "alerts.yaml").read_text()
-    groups = yaml.safe_load(alerts.replace("RUNBOOKS_URL", "https://runbooks.example/"))
-    assert objects["PrometheusRule", "netclaim"]["spec"]["groups"] == groups
+    for placeholder, value in (
+        ("RUNBOOKS_URL", "https://runbooks.example/"),
+        ("DAEMONSET", DAEMON_SET[1]),
+        ("NAMESPACE", CHART_NAMESPACE),
+    ):
+        alerts = alerts.replace(placeholder, value)
+    assert objects["PrometheusRule", "netclaim"]["spec"]["groups"] == yaml.safe_load(alerts)
     dashboard = objects["ConfigMap", "netclaim-dashboard"]["data"]["netclaim.json"]
     assert json.loads(dashboard) == json.loads((CHART / "files" / "dashboard.json").read_text())
     assert objects["Service", "netclaim-metrics"]["spec"]["ports"][0]["port"] == 9999
@@ -323,7 +329,34 @@ def test_readers_of_metrics(render: Render) -> None:
     assert endpoint["scheme"] == "https"
     assert endpoint["bearerTokenFile"]
     assert environment(objects)["NETCLAIM_HTTP_CERTIFICATE"] == "/etc/netclaim-tls/tls.crt"
+    assert not [name for _, name in objects if "controller" in name]
     assert not [name for _, name in render() if "metrics" in name]
+
+
+def test_readers_of_the_controllers_metrics(render: Render) -> None:
+    """They are served as the driver's are: to the pod itself, or to accounts that were named."""
+    tls = "metrics.tls.secretName=netclaim-tls"
+    served = ["metrics.enabled=true", "metrics.serviceMonitor.enabled=true", tls]
+    objects = render("controller.enabled=true", "networkPolicy.enabled=true", *served)
+    given = environment(objects, CONTROLLER)
+    assert given["NETCLAIM_HTTP_ADDRESS"] == "$(POD_IP):9418"
+    assert given["POD_IP"] == "status.podIP"
+    assert given["NETCLAIM_HTTP_CERTIFICATE"] == "/etc/netclaim-tls/tls.crt"
+    asking = objects["ClusterRoleBinding", "netclaim-controller-metrics-reviews"]
+    assert asking["roleRef"]["name"] == "system:auth-delegator"
+    assert [each["name"] for each in asking["subjects"]] == ["netclaim-controller"]
+    service = objects["Service", "netclaim-controller-metrics"]
+    assert service["spec"]["ports"][0]["port"] == 9418
+    (scraped,) = objects["ServiceMonitor", "netclaim-controller"]["spec"]["endpoints"]
+    (driver,) = objects["ServiceMonitor", "netclaim"]["spec"]["endpoints"]
+    assert scraped == {key: value for key, value in driver.items() if key != "relabelings"}
+    (let_in,) = objects["NetworkPolicy", "netclaim-controller"]["spec"]["ingress"]
+    assert let_in == {"ports": [{"port": "metrics"}]}
+    closed = render("controller.enabled=true", "networkPolicy.enabled=true")
+    assert environment(closed, CONTROLLER)["NETCLAIM_HTTP_ADDRESS"] == "127.0.0.1:9418"
+    assert "ports" not in container(closed, CONTROLLER)
+    assert not [name for _, name in closed if "metrics" in name]
+    assert ("NetworkPolicy", "netclaim-controller") not in closed
 
 
 def test_pods_volumes_are_out_of_sight(render: Render) -> None:

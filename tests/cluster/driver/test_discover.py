@@ -13,6 +13,7 @@ from tests.cluster.site.drivers import (
     eventually,
     in_node,
     reserved_addresses,
+    scraped,
     wait_claim,
     wait_event,
     wait_true_report,
@@ -116,8 +117,10 @@ def test_pod_that_loses_its_link_gets_its_interface_back(
     assert gone["message"] == "the device is gone from the node, or hidden"
     assert "networkData" not in lost["status"]["devices"][0]
     assert reserved_addresses(lab, "kind-worker2", "card") == set()
+    assert scraped(lab, "kind-worker2")["netclaim_missing_attachments"] == 1
     lab.plug("kind-worker2", plugged)
     wait_claim(kubectl, "card", "True")
+    assert scraped(lab, "kind-worker2")["netclaim_missing_attachments"] == 0
     wait_true_report(kubectl, "card", "hardy")
     wait_health(kubectl, "hardy", "Healthy")
     kubectl("delete", "pod", "hardy")

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from prometheus_client.parser import text_string_to_metric_families
+
 from lab.cluster import Lab
+from lab.drivers.driver_set import FIRST_PORT
 from lab.kubectl import WAIT_S, Kubectl
 
 T = TypeVar("T")
@@ -15,6 +18,7 @@ T = TypeVar("T")
 EXAMPLES = Path(__file__).parents[3] / "examples"
 POLL_S = 0.2
 
+FETCH = "import sys, urllib.request as u; sys.stdout.buffer.write(u.urlopen(sys.argv[1]).read())"
 COUNT_ROWS = """
 import sqlite3, sys
 db = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
@@ -43,6 +47,17 @@ def in_node(lab: Lab, node: str, *command: str) -> str:
     )
     assert done.returncode == 0, f"{command} on {node}: {done.stderr}"
     return done.stdout
+
+
+def scraped(lab: Lab, node: str) -> dict[str, float]:
+    """The metrics of a node's driver, summed over all labels but the runtime's ways to call."""
+    text = in_node(lab, node, lab.python, "-c", FETCH, f"http://127.0.0.1:{FIRST_PORT}/metrics")
+    found: dict[str, float] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            key = " ".join(filter(None, (sample.name, sample.labels.get("hook"))))
+            found[key] = found.get(key, 0) + sample.value
+    return found
 
 
 def links(lab: Lab, node: str) -> set[str]:

@@ -10,9 +10,14 @@ from typing import Any
 
 import pytest
 
+from netclaim.controller.serve import Process as Controller
+from netclaim.controller.serve import watched
 from netclaim.errors import HostError
+from netclaim.framework.process.http import Place
+from netclaim.framework.tools.clock import SystemClock
 from netclaim.kernel.host.syscalls import CLONE_NEWNET, unshare
 from tests.pure.framework.process.test_http import Process, ask
+from tests.support.framework.accounts import Accounts
 from tests.support.kube.certs import Authority
 
 pytestmark = pytest.mark.embedded
@@ -84,5 +89,20 @@ def test_https(tmp_path: Path) -> None:
         with pytest.raises(HostError, match="cannot use the certificate"):
             async with Process().serving(ADDRESS, **given):
                 pass
+
+    in_own_network(work)
+
+
+def test_the_controllers_metrics() -> None:
+    """Those of the controller are guarded as the driver's are."""
+
+    async def work() -> None:
+        async with watched(Controller(), Place(ADDRESS), Accounts(), SystemClock()):
+            for path in ("metrics", "healthz", "readyz"):
+                assert (await ask(ADDRESS, path))[0] == 401
+                assert (await ask(LOCAL, path))[0] == 200
+            assert (await ask(ADDRESS, "metrics", "web"))[0] == 403
+            shown = (await ask(ADDRESS, "metrics", "prometheus"))[1]
+            assert "netclaim_controller_leading 0.0" in shown
 
     in_own_network(work)

@@ -25,5 +25,7 @@ def keeper_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def fuzz_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What plays scripts of frames."""
-    sources = [NATIVE / name for name in ("fuzz/fuzz.c", "relay.c", "frames.c", "queue.c")]
+    sources = [
+        NATIVE / name for name in ("fuzz/fuzz.c", "relay.c", "answers.c", "frames.c", "queue.c")
+    ]
     return build(tmp_path_factory.mktemp("keeper") / "fuzz", *sources)

@@ -6,13 +6,15 @@
     stop-…     the process stops (SIGSTOP), the first time
     refuse-…   the claim is refused
 
-It writes a line for each event; its argument is kubelet's directory.
+While there is a file `wait` in kubelet's directory, which is its argument, it does not begin to
+serve. It writes a line for each event.
 """
 
 import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,6 +23,8 @@ from netclaim.keeper import Keeper
 from netclaim.kubelet import HealthBoard, PluginSockets, serve_plugin
 from netclaim.model.prepared import ClaimRef, PrepareAnswer
 from tests.support.kubelet_parts import DRIVER, device_for
+
+POLL_S = 0.01
 
 
 def say(*words: object) -> None:
@@ -72,6 +76,13 @@ async def _end_by_bug(bug: asyncio.Event) -> None:
     raise RuntimeError("a bug")
 
 
+def _wait(root: Path) -> None:
+    if (root / "wait").exists():
+        say("waiting")
+    while (root / "wait").exists():
+        time.sleep(POLL_S)
+
+
 async def _serve(root: Path, keeper: Keeper) -> None:
     claims = Claims(root)
     stop = asyncio.Event()
@@ -112,4 +123,5 @@ async def _serve(root: Path, keeper: Keeper) -> None:
 
 
 if __name__ == "__main__":
+    _wait(Path(sys.argv[1]))
     asyncio.run(_serve(Path(sys.argv[1]), Keeper.from_environment()))

@@ -6,6 +6,7 @@ from pathlib import Path
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.settings import SettingCodes
+from hpack import Encoder
 
 from tests.support.fuzzing import INPUTS, inputs, seed_of_today
 
@@ -13,6 +14,7 @@ from tests.support.fuzzing import INPUTS, inputs, seed_of_today
 HELD_MAX = 32 << 20
 REQUEST = [(":method", "POST"), (":path", "/v1.DRAPlugin/NodePrepareResources"),
            (":scheme", "http"), (":authority", "localhost"), ("te", "trailers")]  # fmt: skip
+GREETING = [*REQUEST[:1], (":path", "/pluginregistration.Registration/GetInfo"), *REQUEST[2:]]
 ANSWER = [(":status", "200"), ("content-type", "application/grpc")]
 WORDS = [bytes(head) for head in (
     [0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 8],  # RST_STREAM of the first call
@@ -29,6 +31,33 @@ WORDS = [bytes(head) for head in (
 def step(letter: str, content: bytes = b"") -> bytes:
     """One step of a script."""
     return letter.encode() + len(content).to_bytes(2, "big") + content
+
+
+def prepared() -> bytes:
+    """An answer to the greeting, as the driver hands it over."""
+    path = Encoder().encode([GREETING[1]])[1:]
+    return bytes([len(path)]) + path + bytes(5)
+
+
+def played(program: Path, tried: list[bytes]) -> list[tuple[str, int]]:
+    """The outcome of each script, and how much was held at most."""
+    stdin = b"".join(b"%d\n%s" % (len(script), script) for script in [prepared(), *tried])
+    done = subprocess.run([program], input=stdin, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()[-4000:]
+    lines = [line.split() for line in done.stdout.decode().splitlines()]
+    return [(outcome, int(held)) for outcome, held in lines]
+
+
+def greetings() -> bytes:
+    """A call that is answered while there is no driver, and one that comes when there is one."""
+    client = H2Connection(H2Configuration(client_side=True))
+    client.initiate_connection()
+    script = step("c", client.data_to_send())
+    for call in (1, 3):
+        client.send_headers(call, GREETING)
+        client.send_data(call, bytes(5), end_stream=True)
+        script += step("c", client.data_to_send()) + step("j") + step("r") + step("l")
+    return script
 
 
 def scripts() -> list[bytes]:
@@ -64,20 +93,18 @@ def scripts() -> list[bytes]:
         join + greeting + begin + asked + half + lose + join + greeting + half + whole + read,
         begin + asked + reset + join + greeting + half + tick + read + lose + read,
         begin + join + greeting + asked + lose + join + greeting + lose + join + greeting + lose,
+        greetings(),
     ]
 
 
 def test_nothing_breaks_the_relay(fuzz_program: Path) -> None:
     """No bytes of either side make the relay touch what is not its own, leak, or hold much."""
     tried = list(inputs(scripts(), seed_of_today(), WORDS))
-    stdin = b"".join(b"%d\n%s" % (len(script), script) for script in tried)
-    done = subprocess.run([fuzz_program], input=stdin, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()[-4000:]
-    lines = [line.split() for line in done.stdout.decode().splitlines()]
+    lines = played(fuzz_program, tried)
     assert len(lines) == INPUTS
-    assert [outcome for outcome, _ in lines[:4]] == ["ok"] * 4
+    assert [outcome for outcome, _ in lines[:5]] == ["ok"] * 5
     assert {outcome for outcome, _ in lines} == {"ok", "client", "driver"}
-    assert max(int(held) for _, held in lines) < HELD_MAX
+    assert max(held for _, held in lines) < HELD_MAX
 
 
 def test_memory_is_bounded(fuzz_program: Path) -> None:
@@ -93,9 +120,6 @@ def test_memory_is_bounded(fuzz_program: Path) -> None:
     for flood in floods:
         chunks = [flood[at : at + 30_000] for at in range(0, len(flood), 30_000)]
         script = begin + b"".join(step("c", chunk) for chunk in chunks)
-        done = subprocess.run(
-            [fuzz_program], input=b"%d\n%s" % (len(script), script), capture_output=True, check=True
-        )
-        outcome, held = done.stdout.decode().split()
+        [(outcome, held)] = played(fuzz_program, [script])
         assert outcome == "client"
-        assert int(held) < HELD_MAX
+        assert held < HELD_MAX

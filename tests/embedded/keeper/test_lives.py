@@ -9,10 +9,14 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import pytest
+from grpclib.client import Channel, UnaryUnaryMethod
 
 from netclaim.chained import OK, decode_answer
-from netclaim.kubelet import DraClient, PluginSockets, register
+from netclaim.errors import PeerError
+from netclaim.kubelet import DraApi, DraClient, PluginSockets, register
 from netclaim.kubelet.client import DriverCallError
+from netclaim.kubelet.proto import registration_pb2 as pb
+from netclaim.kubelet.registration import GET_INFO
 from netclaim.model.prepared import ClaimRef, PrepareAnswer
 from tests.support.kubelet_parts import DRIVER, device_for, files_below, kubelet_directory
 
@@ -44,6 +48,17 @@ class Kept:
     async def wait_serving(self) -> None:
         """Wait for the driver's next life."""
         self.pid = int((await self.wait_for("serving")).split()[1])
+
+    async def kill(self) -> None:
+        """End the driver; its next life has begun, and does not serve before `go_on`."""
+        (self.root / "wait").touch()
+        os.kill(self.pid, signal.SIGKILL)
+        await self.wait_for("waiting")
+
+    async def go_on(self) -> None:
+        """Let the next life serve."""
+        (self.root / "wait").unlink()
+        await self.wait_serving()
 
 
 @asynccontextmanager
@@ -79,6 +94,14 @@ async def kubelet_of(kept: Kept) -> AsyncIterator[DraClient]:
     registered = await register(kept.sockets.registration)
     async with DraClient(registered, deadline_s=LIMIT_S) as client:
         assert await prepared(client, "first")
+        yield client
+
+
+@asynccontextmanager
+async def kubelet_restarted(kept: Kept) -> AsyncIterator[DraClient]:
+    """Kubelet, which registers the driver again as its next process does, and has not called it."""
+    registered = await register(kept.sockets.registration)
+    async with DraClient(registered, deadline_s=LIMIT_S) as client:
         yield client
 
 
@@ -181,6 +204,39 @@ async def test_socket_that_was_taken_away(keeper_program: Path) -> None:
         os.kill(kept.pid, signal.SIGKILL)
         await kept.wait_serving()
         await register(kept.sockets.registration)
+
+
+async def test_restarted_kubelet_registers_meanwhile(keeper_program: Path) -> None:
+    """A kubelet that asks who is there while nobody is registers the driver, and its calls wait."""
+    async with kept_driver(keeper_program) as kept, kubelet_of(kept):
+        await kept.kill()
+        async with kubelet_restarted(kept) as kubelet:
+            call = asyncio.create_task(prepared(kubelet, "meanwhile"))
+            await kept.go_on()
+            assert await call
+        await kept.kill()
+        async with kubelet_restarted(kept):  # the next life's answers count as well
+            await kept.go_on()
+
+
+@pytest.mark.parametrize("known", [None, ()], ids=["unknown", "refused"])
+async def test_only_an_accepted_driver_is_spoken_for(
+    known: tuple[DraApi, ...] | None, keeper_program: Path
+) -> None:
+    """Kubelet learns from nobody but the driver of one that it has not accepted yet, or refused."""
+    async with kept_driver(keeper_program) as kept:
+        if known is not None:
+            await register(kept.sockets.registration)
+            with pytest.raises(PeerError):
+                await register(kept.sockets.registration, known)
+        await kept.kill()
+        async with Channel(path=str(kept.sockets.registration)) as channel:
+            get_info = UnaryUnaryMethod(channel, GET_INFO, pb.InfoRequest, pb.PluginInfo)
+            call = asyncio.create_task(get_info(pb.InfoRequest(), timeout=LIMIT_S))
+            await asked(kept.sockets.registration, b"GET / HTTP/1.1\r\n\r\n")  # the keeper is here
+            assert not call.done()
+            await kept.go_on()
+            assert (await call).name == DRIVER
 
 
 @pytest.mark.parametrize("code", [0, 2])

@@ -39,7 +39,7 @@ async def test_probes(tmp_path: Path, keeper_program: Path) -> None:
         assert (await probe("metrics", **place))[0] == 2
     code, said = await probe("healthz", **place)
     assert code == 1
-    assert said.startswith(f"the driver does not answer at {path}:")
+    assert said.startswith(f"nobody answers at {path}:")
     code, said = await probe("healthz")
     assert code == 1
     assert said.startswith("$NETCLAIM_HEALTH_SOCKET is not set")

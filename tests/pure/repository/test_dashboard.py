@@ -21,7 +21,14 @@ ALERTS: Final = [
 LABELS: Final = {each.name: each.labels for each in ALL}
 # What Prometheus, or the chart's ServiceMonitor, adds to every series.
 TARGET: Final = {"job", "instance", "node", "driver"}
-OTHERS: Final = {"up", *PROCESS}  # metrics that are not ours, but everybody's
+# Metrics that are not ours, but everybody's; the last ones are of kube-state-metrics.
+OF_DAEMONSET: Final = {"namespace": "any", "daemonset": "any"}
+OTHERS: Final = {
+    **{name: {} for name in ("up", *PROCESS)},
+    "kube_daemonset_status_desired_number_scheduled": OF_DAEMONSET,
+    "kube_daemonset_status_number_available": OF_DAEMONSET,
+    "kube_daemonset_status_updated_number_scheduled": OF_DAEMONSET,
+}
 UNITS: Final = {"short", "ops", "reqps", "s", "percentunit", "bytes", "bps"}
 
 
@@ -46,9 +53,10 @@ def test_expressions_use_what_there_is(what: str, expr: str) -> None:
     """Metrics exist, have the labels that are asked for, and these can have the values."""
     used = promql.metrics(expr)
     assert used, f"{what}: {expr} names no metric"
-    assert used <= LABELS.keys() | OTHERS, f"{what}: no such metric: {used - LABELS.keys()}"
+    known = {**OTHERS, **LABELS}
+    assert used <= known.keys(), f"{what}: no such metric: {used - known.keys()}"
     for each in promql.matchers(expr):
-        has = LABELS.get(each.metric, {})
+        has = known[each.metric]
         assert each.label in {*has, *TARGET}, f"{what}: {each.metric} has no label {each.label}"
         values = has.get(each.label, "any")
         if isinstance(values, tuple):
@@ -66,7 +74,7 @@ def test_the_dashboard_is_current() -> None:
 def test_every_metric_is_shown() -> None:
     """Each metric is on the dashboard."""
     used = set().union(*(promql.metrics(t["expr"]) for p in panels() for t in p["targets"]))
-    same_names(used - OTHERS, LABELS, place="ROWS in scripts/dashboard.py")
+    same_names(used - OTHERS.keys(), LABELS, place="ROWS in scripts/dashboard.py")
 
 
 def test_panels_are_whole() -> None:
@@ -102,7 +110,8 @@ def test_alerts_are_whole(rule: dict[str, Any]) -> None:
     notes = rule["annotations"]
     assert set(notes) == {"summary", "description", "runbook_url"}
     assert notes["runbook_url"] == f"RUNBOOKS_URL#{rule['alert'].lower()}"
-    kept = {label for metric in promql.metrics(rule["expr"]) for label in LABELS.get(metric, {})}
+    known = {**OTHERS, **LABELS}
+    kept = {label for metric in promql.metrics(rule["expr"]) for label in known[metric]}
     aggregated = re.match(r"\(?\s*(?:sum|max|min)\b", rule["expr"]) is not None
     labels = promql.grouped(rule["expr"]) if aggregated else kept | TARGET
     for text in (notes["summary"], notes["description"]):

@@ -12,6 +12,7 @@ FUNCTIONS = frozenset(
     {
         "rate",
         "increase",
+        "changes",
         "sum",
         "min",
         "max",

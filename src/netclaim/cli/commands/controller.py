@@ -13,6 +13,7 @@ import typer
 from netclaim.cli.options.cluster import Context, Kubeconfig
 from netclaim.controller.serve import serve_controller
 from netclaim.controller.settings import DRIVER_PODS, HTTP_ADDRESS, ControllerSettings
+from netclaim.framework.process.http import Place
 from netclaim.framework.telemetry.logs import configure_logs
 from netclaim.kube import load_cluster
 from netclaim.network import DRIVER_NAME
@@ -50,9 +51,29 @@ def command(
         str,
         typer.Option(
             envvar="NETCLAIM_HTTP_ADDRESS",
-            help="Where /healthz, /readyz and /metrics are served; empty for nowhere.",
+            help="Where /healthz, /readyz and /metrics are served; empty for nowhere. On another "
+            "address than a loopback one, requests need a token of an account that may get the "
+            "path, and the port is served on 127.0.0.1 as well, without a token.",
         ),
     ] = HTTP_ADDRESS,
+    http_certificate: Annotated[
+        str,
+        typer.Option(
+            envvar="NETCLAIM_HTTP_CERTIFICATE",
+            help="A certificate (PEM) for HTTPS on that address; read again when it has changed.",
+        ),
+    ] = "",
+    http_key: Annotated[
+        str,
+        typer.Option(envvar="NETCLAIM_HTTP_KEY", help="The key (PEM) of --http-certificate."),
+    ] = "",
+    health_socket: Annotated[
+        str,
+        typer.Option(
+            envvar="NETCLAIM_HEALTH_SOCKET",
+            help="A Unix socket that serves the same, for probes of this process.",
+        ),
+    ] = "",
     log_format: Annotated[
         str, typer.Option(envvar="NETCLAIM_LOG_FORMAT", help="The form of the log: json or text.")
     ] = "json",
@@ -76,4 +97,5 @@ def command(
         template_namespace=namespace,
     )
     cluster = load_cluster(kubeconfig, context)
-    asyncio.run(serve_controller(cluster, settings, http_address=http_address))
+    place = Place(http_address, http_certificate, http_key, health_socket)
+    asyncio.run(serve_controller(cluster, settings, place))

@@ -132,8 +132,8 @@ class Attacher:
         self._had = {k: v for k, v in self._had.items() if k[0] in self.journal.bookings}
         await self.detacher.undo(leases)
 
-    async def give_up_lost(self, pod: PodSandbox) -> bool:
-        """Take note of interfaces that are no longer in the pod; whether there are any.
+    async def give_up_lost(self, pod: PodSandbox) -> int:
+        """Take note of interfaces that are no longer in the pod; returns how many there are.
 
         Those that are there are mended. The next attach of the sandbox, or `finish`, undoes what is
         left of the others.
@@ -150,7 +150,7 @@ class Attacher:
             log.warning("attach.lost", **fields, at=each.plan.where)
             text = f"the interface on {device.device} is no longer in the pod"
             self.followers.reports.touch(each.plan.claim.uid, {device.key: text})
-        return bool(lost)
+        return len(lost)
 
     async def check(self, pod: PodSandbox) -> None:
         """Raise AttachError if the pod lacks what it should have, or has it otherwise."""

@@ -140,12 +140,13 @@ class Reconciler:
         pod = sandbox.pod
         sandbox.in_doubt = False
         try:
-            has_lost = await self.attacher.give_up_lost(pod)
+            lost = await self.attacher.give_up_lost(pod)
         except BaseException:
             self.sandboxes.get(pod).in_doubt = True
             raise
         now = self.sandboxes.get(pod)  # another object if the runtime has listed what runs since
-        if has_lost and now.wanted == "settled":
+        now.lacks = max(now.lacks, lost)
+        if lost and now.wanted == "settled":
             now.want_complete()
 
     async def _fulfil(self, sandbox: Sandbox, request: Request) -> None:
@@ -155,11 +156,13 @@ class Reconciler:
             try:
                 await self._complete(sandbox, request)
                 request.known.set()
+                sandbox.lacks = 0
                 if not request.is_late:
                     sandbox.note_done("complete")
                 self.hook_time.note_slow(pod, request.held_s)
             except BaseException as error:
                 request.fail(self._explained(error))
+                sandbox.lacks = len(sandbox.missing) or sandbox.lacks  # perhaps it got not so far
                 if not request.attended:
                     self.sandboxes.wake()  # for what else is to be undone then
                 try:

@@ -117,6 +117,7 @@ class Sandbox:
         # How far the last request got.
         self.plans: tuple[Plan, ...] = ()  # what it should have
         self.missing: tuple[Plan, ...] = ()  # what it lacked of that
+        self.lacks = 0  # how many of these it lacks for all that is known, also between requests
         # The claims to blame if what is under way fails now; none: the pod; None: nobody on it.
         self.blamed: frozenset[str] | None = None
 
@@ -196,6 +197,10 @@ class Sandboxes:
     def requested(self) -> tuple[Sandbox, ...]:
         """Those with a request that is not over yet."""
         return tuple(each for each in self._known.values() if each.request is not None)
+
+    def lacking(self) -> int:
+        """How many devices those lack that run, and are not ending."""
+        return sum(each.lacks for each in self._known.values() if each.wanted == "complete")
 
     def busy(self) -> frozenset[str]:
         """The ids of those with a request that is not over yet."""

@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 from aiohttp import web
@@ -28,7 +28,6 @@ from aiohttp import web
 from netclaim.errors import HostError, RequestError
 from netclaim.framework.process.http_access import HttpAccess
 from netclaim.framework.settings.fields import HTTP_ADDRESS, is_loopback, local_address
-from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.supervise import Backoff
 from netclaim.tasks import TaskScope
@@ -44,6 +43,12 @@ CERTIFICATE_LOOK_S: Final = 60.0  # a new certificate is there weeks before the 
 ANYWHERE: Final = ("", "0.0.0.0", "[::]")  # noqa: S104 (compared with, not bound to)
 
 
+class Exposition(Protocol):
+    """All metrics of a process, in Prometheus' text format; called in a thread."""
+
+    def exposition(self) -> bytes: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where to serve: HOST:PORT, a certificate for it, and a Unix socket; each may be empty."""
@@ -57,7 +62,7 @@ class Place:
 @asynccontextmanager
 async def http_serving(
     place: Place,
-    metrics: Metrics,
+    metrics: Exposition,
     not_ready: Callable[[], str],
     *,
     unhealthy: Callable[[], str],
@@ -180,7 +185,7 @@ async def _until_free(listen: Callable[[], Awaitable[None]], address: str, clock
 
 
 def _application(
-    metrics: Metrics,
+    metrics: Exposition,
     not_ready: Callable[[], str],
     unhealthy: Callable[[], str],
     refresh: Callable[[], None],

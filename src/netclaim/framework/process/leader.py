@@ -84,6 +84,7 @@ class Turns:
     running: list[asyncio.Task[None]] = field(default_factory=list)
     known: asyncio.Event = field(default_factory=asyncio.Event)  # who works: this process or not
     reachable: asyncio.Event = field(default_factory=asyncio.Event)  # by kubelet and the runtime
+    parts: Parts | None = None  # of the turn under way
     leading: bool = False
     waits_for: str = "starting"  # in words, while it is not leading
     _asked: bool = False  # whether this process had its chance to be the newer one
@@ -136,6 +137,11 @@ class Turns:
         """
         if self._gave_s is not None and not self.leading:
             await self.clock.sleep(max(0.0, self._gave_s + LINGER_S - self.clock.monotonic()))
+
+    def missing(self) -> int:
+        """How many devices running pods lack, as far as this process is the one to know."""
+        network = self.parts.network if self.parts is not None else None
+        return network.sandboxes.lacking() if network is not None else 0
 
     async def _let_sit(self) -> None:
         """Wait until the successor has the journal, but not for one that died on the way."""
@@ -206,7 +212,7 @@ class Turns:
         Returns where the other process serves kubelet.
         """
         self.driver.learn_node(node.facts)
-        parts = build(
+        self.parts = parts = build(
             self.driver,
             self.settings,
             journal=journal,
@@ -245,6 +251,7 @@ class Turns:
                 for task in (*self.running, *ends):
                     task.cancel()
                 self.running.clear()
+                self.parts = None
         return seat.successor
 
     def _keep(

@@ -105,6 +105,11 @@ class Metrics:
         self.attachments = self._number(
             "netclaim_attachments", "Devices that are attached to a pod."
         )
+        self.missing_attachments = self._number(
+            "netclaim_missing_attachments",
+            "Devices that running pods should have and lack, for example because their link was "
+            "removed; attaching them is tried again and again.",
+        )
         self.pending_detaches = self._number(
             "netclaim_pending_detaches", "Attachments that could not be undone yet."
         )

@@ -473,6 +473,49 @@ async def test_interface_that_went_with_its_device_comes_back(tmp_path: Path) ->
         assert stage.states() == {"sandbox-1/eth1": "attached"}
 
 
+async def test_what_running_pods_lack_is_counted(tmp_path: Path) -> None:
+    """A lost interface counts until it is back, also while it is tried again."""
+    seen: list[int] = []
+    async with node_in(tmp_path) as node:
+        stage = node.stage
+        await stage.prepare(TWO)
+        await node.run(pod_of())
+        assert node.sandboxes.lacking() == 0
+
+        def look() -> None:
+            seen.append(node.sandboxes.lacking())
+
+        def fail() -> None:
+            look()
+            raise UNREACHABLE
+
+        stage.driver.lost = {"eth1"}
+        stage.driver.on["attach eth1"] = [fail, fail, look]
+        node.sandboxes.note_offered([])
+        await node.repairer.wait_idle()
+        assert seen == [1, 1, 1]
+        assert node.sandboxes.lacking() == 0
+
+
+async def test_pod_that_starts_or_ends_lacks_nothing(tmp_path: Path) -> None:
+    """A pod that did not get its interface does not run; one that ends needs none."""
+    async with node_in(tmp_path) as node:
+        stage = node.stage
+        await stage.prepare(RED)
+        await node.run(pod_of())
+        stage.driver.lost = {"eth1"}
+        begun = stage.driver.hang("attach eth1")
+        node.sandboxes.note_offered([])
+        await begun.wait()
+        assert node.sandboxes.lacking() == 1
+        await node.stop(pod_of())
+        assert node.sandboxes.lacking() == 0
+        stage.driver.fail("attach eth1", UNREACHABLE)
+        with pytest.raises(AttachError):
+            await node.run(pod_of("pod-1", "sandbox-2"))
+        assert node.sandboxes.lacking() == 0
+
+
 async def test_interface_that_is_made_again_keeps_its_address(tmp_path: Path) -> None:
     """The driver learns what a running pod had, however often it tries; the same needs no event."""
     async with node_in(tmp_path) as node:

@@ -211,7 +211,7 @@ def test_probe_without_a_driver(
     """What is missing is said in a line, which kubelet shows."""
     monkeypatch.setenv("NETCLAIM_HEALTH_SOCKET", "/nowhere/health.sock")
     assert probe.main(["readyz"]) == 1
-    assert "does not answer at /nowhere/health.sock" in capsys.readouterr().out
+    assert "nobody answers at /nowhere/health.sock" in capsys.readouterr().out
     monkeypatch.delenv("NETCLAIM_HEALTH_SOCKET")
     assert probe.main(["readyz"]) == 1
     assert probe.main([]) == 2

@@ -296,7 +296,7 @@ async def test_state_as_metrics(root: Path) -> None:
         async with runtime_at(settings), served(ScriptedDriver(), settings):
             here = await state()
             assert here["netclaim_ready"] == here['netclaim_runtime_hooked{,hook="nri"}'] == "1.0"
-            assert here["netclaim_parts_failing"] == "0.0"
+            assert here["netclaim_parts_failing"] == here["netclaim_missing_attachments"] == "0.0"
 
 
 async def first_health(kubelet: DraClient) -> tuple[DeviceHealth, ...]:
