@@ -1,9 +1,9 @@
 """Run all tests as two pytest processes: those that compute beside those that mostly wait.
 
-The pure and the reference rung, the policy's fuzz, and the commands that run a cluster in their own
-namespaces keep one core busy; the others wait for the lab, or measure. Beside each other they take
-as long as the longer one. The output of the computing ones is shown after that of the others, whole
-if something failed. Each process lists its slowest tests at the end.
+The pure and the reference rung and most of the embedded one keep one core busy; the others wait for
+the lab that they share, or measure. Beside each other they take as long as the longer one, so what
+has a lab of its own is where there is time. The output of the computing ones is shown after that of
+the others, whole if something failed. Each process lists its slowest tests at the end.
 Promise: fails if either process does; Ctrl-C ends both.
 Arguments go to both, such as `--randomly-seed=1`.
 """
@@ -14,14 +14,19 @@ import tempfile
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[1]
-# All of these work in namespaces of their own, if in any, and a busy machine only delays them. What
-# measures traffic, memory or a stalled loop is not among them.
+# All of these work in namespaces or a lab of their own, if in any, and a busy machine only delays
+# them. What measures traffic, memory or a stalled loop is not among them.
 COMPUTING = (
     "tests/pure",
     "tests/reference",
-    "tests/embedded/local",
-    "tests/embedded/policy/test_fuzz.py",
-    "tests/embedded/repository",
+    *(
+        f"tests/embedded/{each}"
+        for each in (
+            *("chained", "commands", "framework", "keeper", "kernel", "local", "policy"),
+            *("repository", "network/test_live_links.py"),
+        )
+    ),
+    "tests/cluster/chart/test_chart_networks.py",
 )
 CACHE = ".pytest_cache/computing"  # for `--last-failed`; the other process has the usual one
 SLOWEST = 20  # as many as fit a screen, so that the summary of failures below stays in sight
@@ -44,7 +49,7 @@ def main(arguments: list[str]) -> int:
         output = said.read()
     # A failure is looked for at the end of the output: a rung that passed must not push it away.
     shown = output if beside.returncode else closing(output)
-    sys.stdout.buffer.write(f"\nBeside that, {', '.join(COMPUTING)}:\n".encode() + shown)
+    sys.stdout.buffer.write(b"\nBeside that, those that compute:\n" + shown)
     return code or beside.returncode
 
 
