@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from netclaim.kernel import Netns
+from netclaim.network.links import live_links
 from netclaim.network.links.live_links import LiveLinks
 from netclaim.network.links.made_bridges import MadeBridges
 from netclaim.network.links.node_links import NodeLinks, Snapshot
@@ -148,6 +149,28 @@ def test_what_was_dropped_is_listed(node: Netns) -> None:
             await links.snapshot()
             add_bridges(node, 300)
             assert {f"br{n}" for n in range(300)} <= names(await links.snapshot())
+
+    run_on(node, scenario)
+
+
+def test_a_look_that_is_cut_off_loses_nothing(node: Netns, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a look had taken over when it was cancelled, or failed, is seen by the next one."""
+
+    async def scenario() -> None:
+        with LiveLinks(PodNamespaces(())) as live:
+            await live.look()
+            ip(node, "link", "add", "eth3", "type", "veth", "peer", "name", "eth4")
+            with monkeypatch.context() as broken:
+                never = asyncio.Event()
+                broken.setattr(live_links, "list_routes", lambda *_: never.wait())
+                look = asyncio.ensure_future(live.look())
+                await asyncio.sleep(0.05)
+                assert not look.done()
+                look.cancel()
+                await asyncio.wait([look])
+            own = (await live.look()).own
+            assert {"eth3", "eth4"} <= {link.name for link in own.links}
+            assert {route.index for route in own.routes}
 
     run_on(node, scenario)
 

@@ -89,7 +89,7 @@ class LiveLinks(Closing, AsyncIterator[None]):
         self._told: Own | None = None
         self._moved = asyncio.Event()  # somebody else's look has taken announcements
         self._listed_s = float("-inf")
-        self.touched: set[int] = set()  # own links that were announced since this was last cleared
+        self.touched: set[int] = set()  # own links that were announced, or went, since it was empty
 
     def close(self) -> None:
         """Stop following. A second call does nothing."""
@@ -111,7 +111,11 @@ class LiveLinks(Closing, AsyncIterator[None]):
         """What the node has now."""
         async with self._turn:
             before = self._seen
-            await self._catch_up()
+            try:
+                await self._catch_up()
+            except BaseException:  # what was taken over by then is not known: a cut-off look, say
+                self._listed_s = float("-inf")
+                raise
             if self._seen is not before:
                 self._moved.set()
             return self._seen
@@ -214,6 +218,8 @@ class LiveLinks(Closing, AsyncIterator[None]):
     def _drop(self, index: int) -> tuple[bool, bool]:
         self._addresses.pop(index, None)
         own = self._own.pop(index, None) is not None
+        if own:
+            self.touched.add(index)
         return own, self._into_pods.pop(index, None) is not None
 
     async def _read_addresses(self, index: int) -> bool:
