@@ -12,7 +12,7 @@ import pytest
 
 from netclaim.kernel import Netns
 from netclaim.network.links import live_links
-from netclaim.network.links.live_links import LiveLinks
+from netclaim.network.links.live_links import PAUSE_S, LiveLinks
 from netclaim.network.links.made_bridges import MadeBridges
 from netclaim.network.links.node_links import NodeLinks, Snapshot
 from netclaim.network.links.pod_namespaces import PodNamespaces
@@ -129,13 +129,14 @@ def test_somebody_elses_look_is_a_reason_to_list(node: Netns) -> None:
     async def scenario() -> None:
         with LiveLinks(PodNamespaces(())) as live:
             await anext(live)
-            waiting = asyncio.ensure_future(anext(live))
-            await asyncio.sleep(0)
-            # In one step of the loop, so that the waiting one cannot take it itself.
-            ip(node, "link", "add", "br0", "type", "bridge")
-            own = (await live.look()).own
-            await waiting
-            assert "br0" in {link.name for link in own.links}
+            for name, wait_s in (("br0", 0.0), ("br1", PAUSE_S / 2), ("br2", 4 * PAUSE_S)):
+                waiting = asyncio.ensure_future(anext(live))
+                await asyncio.sleep(wait_s)
+                # In one step of the loop, so that the waiting one cannot take it itself.
+                ip(node, "link", "add", name, "type", "bridge")
+                own = (await live.look()).own
+                await waiting
+                assert name in {link.name for link in own.links}
 
     run_on(node, scenario)
 

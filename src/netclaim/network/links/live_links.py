@@ -45,6 +45,9 @@ from netclaim.kernel.state.route_changes import RouteChanges
 from netclaim.network.links.pod_namespaces import PodNamespaces
 from netclaim.network.links.withhold import leads_away
 
+# After announcements about pods alone. A pod can change its link thousands of times a second; what
+# comes within the pause is taken over together, or dropped by the kernel and listed.
+PAUSE_S: Final = 0.05
 LIST_S: Final = 60.0  # everything is listed anew, for what nobody announced
 
 
@@ -101,10 +104,12 @@ class LiveLinks(Closing, AsyncIterator[None]):
 
     async def __anext__(self) -> None:
         while True:
+            self._moved.clear()
             seen = await self.look()
             if seen.own is not self._told:
                 self._told = seen.own
                 return
+            await asyncio.sleep(PAUSE_S)
             await self._something()
 
     async def look(self) -> Seen:
@@ -122,7 +127,6 @@ class LiveLinks(Closing, AsyncIterator[None]):
 
     async def _something(self) -> None:
         """Wait for an announcement, or for a change that somebody else's look has found."""
-        self._moved.clear()
         loop = asyncio.get_running_loop()
         loop.add_reader(self._monitor.fileno(), self._moved.set)
         try:
