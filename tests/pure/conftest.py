@@ -7,7 +7,7 @@ import pytest
 from netclaim.chained import program_path
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)  # other rungs in the same process need the real one
 def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The driver installs a program that nothing here runs, whether or not there is a real one.
 
