@@ -118,9 +118,9 @@ async def test_writes_of_a_burst_share_commits(
     commits: list[int] = []
     commit = Store.commit
 
-    def counted(self: Store, statements: list[Statement]) -> None:
+    def counted(self: Store, statements: list[Statement], *, synced: bool = True) -> None:
         commits.append(len(statements))
-        commit(self, statements)
+        commit(self, statements, synced=synced)
 
     async with open_journal(tmp_path / "journal.db", BOOT) as journal:
         monkeypatch.setattr(Store, "commit", counted)
