@@ -11,12 +11,11 @@ from lab.drivers.driver_set import FIRST_PORT, DriverSet
 from lab.kubectl import Kubectl
 from netclaim.framework.telemetry.traces import trace_id_of
 from tests.cluster.site.claims import pod, simple_claim
-from tests.cluster.site.drivers import eventually, in_node
+from tests.cluster.site.drivers import FETCH, eventually, in_node
 
 pytestmark = pytest.mark.cluster
 
 NODE = "kind-worker"
-FETCH = "import sys, urllib.request as u; sys.stdout.buffer.write(u.urlopen(sys.argv[1]).read())"
 
 
 def scraped(lab: Lab) -> dict[str, float]:
