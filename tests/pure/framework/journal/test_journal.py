@@ -146,6 +146,15 @@ async def test_closing_waits_for_writes(tmp_path: Path) -> None:
         assert journal.bookings == {"uid-red": booking}
 
 
+async def test_closed_journal_refuses_writes(tmp_path: Path) -> None:
+    """A write that comes too late raises, and its caller does not wait for ever."""
+    async with open_journal(tmp_path / "journal.db", BOOT) as journal:
+        pass
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        await journal.put_booking(booking_of(claim_of()))
+    assert journal.bookings == {}
+
+
 async def test_one_process_at_a_time(tmp_path: Path) -> None:
     """A journal in use is refused, and free again when its user has ended."""
     async with open_journal(tmp_path / "journal.db", BOOT):
