@@ -71,21 +71,49 @@ class KubeClaims:
 
 
 class KubeNamespaces:
-    """Namespaces' labels, remembered for a moment."""
+    """Namespaces' labels, remembered for a moment; who asks while another one does waits for it."""
 
     def __init__(self, api: Api, clock: Clock) -> None:
         self._api = api
         self._clock = clock
         self._kept: dict[str, tuple[float, Mapping[str, str]]] = {}  # when, what; oldest first
+        self._asking: dict[str, asyncio.Future[Mapping[str, str] | None]] = {}  # None: cut off
 
     async def labels(self, name: str, *, fresh: bool = False) -> Mapping[str, str]:
         """A namespace's labels, at most LABELS_S old; none for a namespace that is gone.
 
         `fresh`: as they are now.
         """
-        kept = self._kept.get(name)
-        if kept is not None and not fresh and self._clock.monotonic() - kept[0] < LABELS_S:
-            return kept[1]
+        while True:
+            kept = self._kept.get(name)
+            if kept is not None and not fresh and self._clock.monotonic() - kept[0] < LABELS_S:
+                return kept[1]
+            asking = self._asking.get(name)
+            if asking is None or fresh:
+                return await self._ask(name)
+            if (found := await asyncio.shield(asking)) is not None:
+                return found
+
+    async def _ask(self, name: str) -> Mapping[str, str]:
+        """Read the labels, for all who want them meanwhile."""
+        answer: asyncio.Future[Mapping[str, str] | None]
+        answer = asyncio.get_running_loop().create_future()
+        self._asking[name] = answer
+        try:
+            labels = await self._read(name)
+            answer.set_result(labels)
+        except Exception as error:
+            answer.set_exception(error)
+            answer.exception()  # perhaps nobody else wants it
+            raise
+        finally:
+            if not answer.done():
+                answer.set_result(None)
+            if self._asking.get(name) is answer:
+                del self._asking[name]
+        return labels
+
+    async def _read(self, name: str) -> Mapping[str, str]:
         asked_s = self._clock.monotonic()
         try:
             found = await (await self._api()).get_namespace(name)

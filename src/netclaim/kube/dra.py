@@ -10,7 +10,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Final, Literal
 
 from netclaim.json_text import UNREADABLE
 from netclaim.kube.claim_watch import follow_claims
@@ -24,6 +24,10 @@ from netclaim.model.api.limits import NOTE_MAX, SHORT_MAX
 from netclaim.model.claim import Claim, JsonObject
 from netclaim.model.claim_text import claim_from_text
 from netclaim.model.text import cut
+
+# Bytes of a claim that are read on the event loop. A claim for one interface takes some 10 us, less
+# than asking a thread does; the worst text of this length that was found takes 0.6 ms.
+READ_AT_ONCE: Final = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +70,13 @@ class DraApi:
     async def get_claim(self, namespace: str, name: str, *, driver: str = "") -> Claim:
         """Return a claim, with the parameters for a driver if one is named.
 
-        Compare its UID, since its name may belong to another claim by now. The text is read in a
+        Compare its UID, since its name may belong to another claim by now. A long text is read in a
         thread: a tenant decides how long that takes.
         """
         text = await self._client.get_json(self._claims, name, namespace=namespace)
         try:
+            if len(text) <= READ_AT_ONCE:
+                return claim_from_text(text, driver)
             return await asyncio.to_thread(claim_from_text, text, driver)
         except UNREADABLE as error:
             message = f"the API server's answer is not an object: {error}"

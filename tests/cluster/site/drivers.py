@@ -17,7 +17,6 @@ T = TypeVar("T")
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 POLL_S = 0.2
-
 FETCH = "import sys, urllib.request as u; sys.stdout.buffer.write(u.urlopen(sys.argv[1]).read())"
 COUNT_ROWS = """
 import sqlite3, sys

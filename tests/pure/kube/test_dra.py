@@ -1,5 +1,6 @@
 """What a driver does with the API: v1 on our side, the served version on the wire."""
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -7,9 +8,11 @@ from datetime import UTC, datetime
 import pytest
 import pytest_asyncio
 
-from netclaim.kube import Added, DraApi, Event, InvalidError, NotFoundError, Synced
+from netclaim.kube import Added, DraApi, Event, InvalidError, NotFoundError, Synced, dra
+from netclaim.kube.dra import READ_AT_ONCE
 from netclaim.kube.errors import MalformedReplyError
-from netclaim.model.claim import ClaimError
+from netclaim.model.claim import Claim, ClaimError
+from netclaim.model.claim_text import claim_from_text
 from tests.support.kube.stub import Reply, Stream, StubServer, client_of, event, serve_stub, status
 
 BETA = "/apis/resource.k8s.io/v1beta1"
@@ -46,6 +49,23 @@ async def test_a_claim_of_any_version(stub: StubServer, api: DraApi) -> None:
     stub.on("GET", CLAIM, Reply(claim_json()))
     claim = await api.get_claim("blue", "nic")
     assert (claim.uid, claim.requests, claim.allocated) == ("uid-1", ("r",), False)
+
+
+async def test_a_long_claim_is_read_in_a_thread(
+    stub: StubServer, api: DraApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tenant can make it as long as the API server allows; a short one is not worth a thread."""
+    threads: list[int] = []
+
+    def read(text: bytes, driver: str) -> Claim:
+        threads.append(threading.get_ident())
+        return claim_from_text(text, driver)
+
+    monkeypatch.setattr(dra, "claim_from_text", read)
+    stub.on("GET", CLAIM, Reply(claim_json()), Reply(claim_json(status={"x": " " * READ_AT_ONCE})))
+    short, long = [await api.get_claim("blue", "nic") for _ in range(2)]
+    assert short == long
+    assert [each == threading.get_ident() for each in threads] == [True, False]
 
 
 async def test_an_answer_that_is_no_claim(stub: StubServer, api: DraApi) -> None:

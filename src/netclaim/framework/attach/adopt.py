@@ -41,7 +41,7 @@ log = structlog.get_logger()
 class ClaimPlanner(Protocol):
     """What plans claims: one of a pod, one that is owed, and what kubelet has on record."""
 
-    async def adopt(self, ref: ClaimRef, *, released: bool) -> None: ...
+    async def adopt(self, ref: ClaimRef, *, released: bool, new_pod: str = "") -> None: ...
     async def settle(self, ref: ClaimRef) -> None: ...
     async def recall(self, on_record: Collection[ClaimRef] | None) -> None: ...
 
@@ -71,11 +71,18 @@ class Adopter:
         await self._settle_owed(sandbox)
         if self._is_known(pod):
             return
-        for claim in await self._claims_of(pod):
-            if new:
-                await self._plan(sandbox, claim, hooked=True)
-            else:
-                await self._take_over(sandbox, claim, hooked=hooked)
+        used = await self.pods.claims_of(pod)
+        if used is not None:
+            self.blind = not used.known
+        planned = self._planned_for(pod) if new else {}
+        for name in sorted(used.names) if used is not None else ():
+            if name in planned:
+                await self._plan(sandbox, planned[name], hooked=True, new=True)
+            elif (claim := await self._claim_of(pod, name)) is not None:
+                if new:
+                    await self._plan(sandbox, claim.ref, hooked=True, new=True)
+                else:
+                    await self._take_over(sandbox, claim, hooked=hooked)
         if not self.blind:
             self._known[pod.uid] = None
         if len(self._known) > PODS_KEPT:
@@ -104,13 +111,16 @@ class Adopter:
                 await self.planner.settle(booking.claim)
                 sandbox.blamed = None
 
-    async def _plan(self, sandbox: Sandbox, claim: Claim, *, hooked: bool) -> None:
-        booking = self.journal.bookings.get(claim.uid)
+    async def _plan(
+        self, sandbox: Sandbox, ref: ClaimRef, *, hooked: bool, new: bool = False
+    ) -> None:
+        booking = self.journal.bookings.get(ref.uid)
         if hooked and not (booking and booking.is_planned):  # the driver is called
-            self.hook_time.check_claims(sandbox.pod, {claim.uid: False})
-        sandbox.blamed = frozenset({claim.uid})
+            self.hook_time.check_claims(sandbox.pod, {ref.uid: False})
+        sandbox.blamed = frozenset({ref.uid})
         # A journal that is complete would know the claim, had kubelet not released it.
-        await self.planner.adopt(claim.ref, released=self.journal.complete)
+        released = self.journal.complete
+        await self.planner.adopt(ref, released=released, new_pod=sandbox.pod.uid if new else "")
         sandbox.blamed = None
 
     async def _take_over(self, sandbox: Sandbox, claim: Claim, *, hooked: bool) -> None:
@@ -121,7 +131,7 @@ class Adopter:
         pod = sandbox.pod
         at = claim_fields(claim.ref) | pod_fields(pod)
         try:
-            await self._plan(sandbox, claim, hooked=hooked)
+            await self._plan(sandbox, claim.ref, hooked=hooked)
         except (RequestError, NotBegunError) as error:
             sandbox.blamed = None
             explain("adopt.failed", error, **at)
@@ -146,18 +156,19 @@ class Adopter:
             return True
         return self.journal.complete and not self.released.has(pod.namespace)
 
-    async def _claims_of(self, pod: PodSandbox) -> list[Claim]:
-        """The pod's claims on our devices."""
-        used = await self.pods.claims_of(pod)
-        if used is None:
-            return []
-        self.blind = not used.known
-        claims = []
-        for name in sorted(used.names):
-            found = await self.claims.get(ClaimRef(uid="", namespace=pod.namespace, name=name))
-            if found is not None and pod.uid in found.pod_uids:
-                claims.append(found.of_driver(self.driver))
-        return [claim for claim in claims if claim.devices]
+    async def _claim_of(self, pod: PodSandbox, name: str) -> Claim | None:
+        """A claim of the pod's, if it has devices of ours."""
+        found = await self.claims.get(ClaimRef(uid="", namespace=pod.namespace, name=name))
+        if found is None or pod.uid not in found.pod_uids:
+            return None
+        mine = found.of_driver(self.driver)
+        return mine if mine.devices else None
+
+    def _planned_for(self, pod: PodSandbox) -> Mapping[str, ClaimRef]:
+        """The claims that are planned for this very pod, by name; one may be being released."""
+        mine = self.journal.booked.group("pod", pod.uid)
+        known = (each for each in mine if each.claim.namespace == pod.namespace)
+        return {each.claim.name: each.claim for each in known if each.is_planned}
 
 
 def _network_plans(booking: Booking) -> list[Plan]:

@@ -73,9 +73,13 @@ class Followers:
         self.metrics.pending_detaches.set(leased.size("state", "detaching"))
 
     def note_undone(self, claim_uid: str) -> None:
-        """Something of the claim was undone; other pods may still use it."""
-        if any(lease.done for lease in self.journal.leases_of_claim(claim_uid)):
-            self.reports.look_again(claim_uid)
+        """Something of the claim was undone; other pods may still use it.
+
+        If none does, what containers can read of it is left until it is attached again.
+        """
+        if not any(lease.done for lease in self.journal.leases_of_claim(claim_uid)):
+            return
+        self.reports.look_again(claim_uid)
         try:
             self.facts.refresh(claim_uid)
         except HostError as error:  # what is said of the others was true, and is put right some day

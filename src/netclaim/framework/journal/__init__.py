@@ -1,6 +1,7 @@
 """The journal: what has to survive a crash and a reboot.
 
 journal    bookings, leases and reports of one driver, on disk and in memory
+commits    writes of many callers, together
 store      the file, SQLite
 records    the values that it keeps
 table      rows in memory, found by more than their key

@@ -1,24 +1,25 @@
 """What must survive: the bookings, leases and reports of one driver, on disk and in memory.
 
-Promise: a write is on the disk when its call returns, and is seen by readers from then on; SIGKILL
-or a power cut at any instruction loses nothing that returned. Reading never waits, since everything
-is held in memory too. A write goes on when its caller is cancelled, and memory follows the disk
-either way. Writes that come while the disk is busy go to it together: many pods at once cost little
-more than one. After a write that failed, as on a full disk, others are tried until one succeeds.
-Limit: one process at a time; a second one is refused until the first has ended.
+Promise: a write is in the file when its call returns, and is seen by readers from then on; SIGKILL
+at any instruction loses nothing that returned. A power cut takes at most the last writes, and of
+those only reports and moves that the next boot needs nothing of (`states` lists them). Reading
+never waits, since everything is held in memory too. A write goes on when its caller is cancelled,
+and memory follows the file either way. Many pods at once cost little more than one (`commits`).
+Limit: one process at a time; a second one is refused until the first has ended. That a report is
+written goes to the file with the next write; after SIGKILL before that, it is written once more.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
+from netclaim.framework.journal.commits import Commits
 from netclaim.framework.journal.records import (
     Booking,
     KnownNode,
@@ -26,6 +27,12 @@ from netclaim.framework.journal.records import (
     Report,
     read_booking,
     write_booking,
+)
+from netclaim.framework.journal.states import (
+    BOOKING_MOVES,
+    LEASE_MOVES,
+    LeaseState,
+    is_synced,
 )
 from netclaim.framework.journal.store import JournalError, Statement, Store
 from netclaim.framework.journal.table import booking_table, lease_table
@@ -42,29 +49,17 @@ DELETE_LEASE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Write:
-    """What one caller wants written, how memory follows, and the future that the caller awaits."""
-
-    statements: list[Statement]
-    remember: Callable[[], object]
-    done: asyncio.Future[None]
-
-
 class Journal:
     """The driver's memory. Made by `open_journal`."""
 
     def __init__(self, store: Store, worker: ThreadPoolExecutor) -> None:
         self._store = store
-        self._worker = worker
+        self._commits = Commits(store, worker)
         self.booked: Final = booking_table()
         self.leased: Final = lease_table()
         self._reports: dict[str, Report] = {}
         self.complete = False  # whether all that runs on the node is in here; not so in a new file
         self.node: KnownNode | None = None  # as the API server last described it
-        self._waiting: list[_Write] = []
-        self._committing: asyncio.Task[None] | None = None
-        self._failed = asyncio.Event()  # and not succeeded since
 
     @property
     def bookings(self) -> Mapping[str, Booking]:
@@ -103,19 +98,24 @@ class Journal:
         def remember() -> None:
             self.complete = True
 
-        await self._write([(INSERT_META, ("complete", "yes"))], remember)
+        await self._commits.write([(INSERT_META, ("complete", "yes"))], remember)
 
     async def put_node(self, node: KnownNode) -> None:
         def remember() -> None:
             self.node = node
 
         row = ("node", msgspec.json.encode(node).decode())
-        await self._write([(INSERT_META, row)], remember)
+        await self._commits.write([(INSERT_META, row)], remember)
 
     async def put_booking(self, booking: Booking) -> None:
         """Write a booking, in place of an earlier one of the claim."""
-        await self._write(
-            [_booking_row(booking)], lambda: self.booked.put(booking.claim.uid, booking)
+        uid = booking.claim.uid
+        known = self.bookings.get(uid)
+        before = known.state if known is not None else None
+        await self._commits.write(
+            [_booking_row(booking)],
+            lambda: self.booked.put(uid, booking),
+            synced=is_synced(BOOKING_MOVES, before, booking.state),
         )
 
     async def drop_booking(self, claim_uid: str) -> None:
@@ -124,8 +124,9 @@ class Journal:
         def forget() -> None:
             self.booked.drop(claim_uid)
             self._reports.pop(claim_uid, None)
+            self._commits.drop_carried(claim_uid)
 
-        await self._write(
+        await self._commits.write(
             [
                 ("DELETE FROM bookings WHERE claim_uid = ?", (claim_uid,)),
                 ("DELETE FROM reports WHERE claim_uid = ?", (claim_uid,)),
@@ -147,21 +148,39 @@ class Journal:
                 self.leased.drop(key)
 
         drops = [(DELETE_LEASE, _columns(key)) for key in forgotten]
-        await self._write([*_lease_rows(batch), *drops], remember)
+        after = {key: lease.state for key, lease in batch.items()}
+        synced = any(self._is_synced(key, after.get(key)) for key in (*batch, *forgotten))
+        await self._commits.write([*_lease_rows(batch), *drops], remember, synced=synced)
 
     async def drop_lease(self, key: AttachmentKey) -> None:
         await self.put_leases((), dropped=[key])
 
+    def _is_synced(self, key: AttachmentKey, after: LeaseState | None) -> bool:
+        known = self.leases.get(key)
+        return is_synced(LEASE_MOVES, known.state if known is not None else None, after)
+
     async def put_report(self, report: Report) -> None:
-        """Write what a claim's status says or will say, unless the claim was dropped."""
+        """Write what a claim's status says or will say, unless the claim was dropped.
+
+        A power cut may take it; the status is then written again, with later times.
+        """
         uid = report.claim.uid
 
         def remember() -> None:
             if uid in self.bookings:
                 self._reports[uid] = report
 
-        row = (uid, msgspec.json.encode(report), uid)
-        await self._write([(INSERT_REPORT, row)], remember)
+        await self._commits.write([_report_row(report)], remember, synced=False)
+
+    def carry_report(self, report: Report) -> None:
+        """Remember at once what a claim's status says, and write that with the next write.
+
+        Not if the claim was dropped. After SIGKILL in between, the same status is written again.
+        """
+        uid = report.claim.uid
+        if uid in self.bookings:
+            self._reports[uid] = report
+            self._commits.carry(uid, _report_row(report))
 
     async def run(self) -> None:
         """Wait for a write that fails, and try another; raises JournalError while that fails too.
@@ -169,56 +188,19 @@ class Journal:
         A second call tries at once if the last write failed.
         """
         while True:
-            await self._failed.wait()
-            await self._write([(INSERT_META, ("written", "yes"))], lambda: None)
-
-    async def _write(self, statements: list[Statement], remember: Callable[[], object]) -> None:
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
-        self._waiting.append(_Write(statements, remember, done))
-        if self._committing is None:  # a task of nobody's: the write outlives its caller
-            self._committing = loop.create_task(self._commit_waiting())
-        await done
-
-    async def _commit_waiting(self) -> None:
-        """Commit all writes that wait, in order, until none does."""
-        while self._waiting:
-            writes, self._waiting = self._waiting, []
-            fault = await self._commit([line for write in writes for line in write.statements])
-            for write in writes:
-                if fault is None:
-                    write.remember()
-                if write.done.done():
-                    continue  # its caller was cancelled
-                if fault is None:
-                    write.done.set_result(None)
-                else:
-                    write.done.set_exception(fault)
-        self._committing = None
-
-    async def _commit(self, statements: list[Statement]) -> Exception | None:
-        loop = asyncio.get_running_loop()
-        try:
-            await loop.run_in_executor(self._worker, self._store.commit, statements)
-        except Exception as error:  # noqa: BLE001 (all who wait must get it)
-            self._failed.set()
-            return error
-        self._failed.clear()
-        return None
+            await self._commits.wait_failed()
+            await self._commits.write([(INSERT_META, ("written", "yes"))], lambda: None)
 
     async def settle(self) -> None:
-        """Return when everything that was to be written is on the disk, or has failed.
+        """Return when everything that was to be written is in the file, or has failed.
 
         Also if the caller is cancelled, and be it twice: the writes are not, as others wait, too.
         """
-        committing, cut_off = self._committing, None
-        while committing is not None and not committing.done():
-            try:
-                await asyncio.wait([committing])
-            except asyncio.CancelledError as error:
-                cut_off = error
-        if cut_off is not None:
-            raise cut_off
+        await self._commits.settle()
+
+    async def finish(self) -> None:
+        """The same, with what no later write will carry."""
+        await self._commits.finish()
 
     def load(self, boot_id: str) -> None:
         """Read everything, and take over what an earlier process or boot left half done."""
@@ -266,7 +248,7 @@ async def open_journal(path: Path, boot_id: str) -> AsyncIterator[Journal]:
             try:
                 yield journal
             finally:
-                await journal.settle()
+                await journal.finish()
         finally:
             worker.submit(store.close)
 
@@ -279,6 +261,11 @@ _NODE = msgspec.json.Decoder(KnownNode)
 def _booking_row(booking: Booking) -> Statement:
     row = (booking.claim.uid, write_booking(booking))
     return ("INSERT OR REPLACE INTO bookings VALUES (?, ?)", row)
+
+
+def _report_row(report: Report) -> Statement:
+    uid = report.claim.uid
+    return (INSERT_REPORT, (uid, msgspec.json.encode(report), uid))
 
 
 def _columns(key: AttachmentKey) -> tuple[str, str, str, str, str]:

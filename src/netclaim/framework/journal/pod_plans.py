@@ -53,6 +53,25 @@ class Pods(Protocol):
     async def claims_of(self, pod: PodSandbox) -> PodClaims | None: ...
 
 
+class RememberedPods:
+    """Pods, each of which is asked for once, unless it was gone or could not be read."""
+
+    def __init__(self, pods: Pods) -> None:
+        self._pods = pods
+        self._used: dict[str, PodClaims] = {}  # by pod UID; oldest first
+
+    async def claims_of(self, pod: PodSandbox) -> PodClaims | None:
+        remembered = self._used.get(pod.uid)
+        if remembered is not None:
+            return remembered
+        claims = await self._pods.claims_of(pod)
+        if claims is not None and claims.known:
+            self._used[pod.uid] = claims
+        if len(self._used) > PODS_KEPT:
+            del self._used[next(iter(self._used))]
+        return claims
+
+
 class NotPreparedError(PeerError):
     """A pod's claim is not prepared, or is being released; kubelet has to prepare it."""
 
@@ -83,7 +102,6 @@ class PodPlans:
         self._journal = journal
         self._claims = claims
         self._pods = pods
-        self._used: dict[str, PodClaims] = {}  # by pod UID; oldest first
         self._later_claims: dict[str, set[str]] = {}  # by pod UID: learned since they were prepared
 
     async def of(self, pod: PodSandbox) -> tuple[Plan, ...]:
@@ -139,16 +157,9 @@ class PodPlans:
         return True
 
     async def _claims_of(self, pod: PodSandbox) -> PodClaims:
-        remembered = self._used.get(pod.uid)
-        if remembered is not None:
-            return remembered
         claims = await self._pods.claims_of(pod)
         if claims is None:
             raise PodGoneError(f"pod {pod.namespace}/{pod.name} was deleted while it was starting")
-        if claims.known:
-            self._used[pod.uid] = claims
-        if len(self._used) > PODS_KEPT:
-            del self._used[next(iter(self._used))]
         return claims
 
 

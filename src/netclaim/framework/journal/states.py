@@ -2,7 +2,10 @@
 
 `records` holds the values and the journal keeps them; these are the tables by which they change.
 Promise: a booking or a lease gets another state by a move that is listed here, and a move that is
-not listed raises MoveError. docs/architecture.md shows the same tables. No I/O.
+not listed raises MoveError. Every move survives the end of the process. One that is not `synced`
+may be lost in a power cut, with all that was written after it, since nothing depends on it then:
+the next boot takes the row for the same in either state, or the step is repeated, as every step may
+be. docs/architecture.md shows the same tables. No I/O.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,6 +39,7 @@ class Move(Generic[S]):
     before: tuple[S | None, ...]
     after: S | None
     by: str
+    synced: bool = True  # whether it is on the disk before anybody goes on
 
 
 def state_after(table: Iterable[Move[S]], name: str, before: S | None) -> S | None:
@@ -44,6 +48,11 @@ def state_after(table: Iterable[Move[S]], name: str, before: S | None) -> S | No
         if move.name == name and before in move.before:
             return move.after
     raise MoveError(f"{name!r} is not possible in the state {before or 'none'!r}")
+
+
+def is_synced(table: Iterable[Move[S]], before: S | None, after: S | None) -> bool:
+    """Whether a change of state has to survive a power cut."""
+    return all(move.synced for move in table if before in move.before and after == move.after)
 
 
 BOOKING_STATES: Final[Mapping[BookingState, State[BookingState]]] = {
@@ -83,7 +92,8 @@ BOOKING_STATES: Final[Mapping[BookingState, State[BookingState]]] = {
 }
 
 BOOKING_MOVES: Final[tuple[Move[BookingState], ...]] = (
-    Move("book", (None,), "booked", "prepare, before the driver is called"),
+    # Kubelet has no answer yet, and asks again; what the driver has begun ends with the boot.
+    Move("book", (None,), "booked", "prepare, before the driver is called", synced=False),
     Move(
         "plan",
         ("booked", "owed", "lapsed", "ending", "ended", "ready"),
@@ -109,8 +119,20 @@ BOOKING_MOVES: Final[tuple[Move[BookingState], ...]] = (
         "ended",
         "the same for a pod that came while it was released",
     ),
-    Move("lapse", ("ready",), "lapsed", "release, before the driver is called to undo it"),
-    Move("lapse", ("ending",), "ended", "the same for a claim whose release was put off"),
+    Move(
+        "lapse",
+        ("ready",),
+        "lapsed",
+        "release, before the driver is called to undo it",
+        synced=False,
+    ),
+    Move(
+        "lapse",
+        ("ending",),
+        "ended",
+        "the same for a claim whose release was put off",
+        synced=False,
+    ),
     Move("drop", ("booked", "owed", "lapsed", "ended"), None, "release, when everything is undone"),
 )
 
@@ -134,7 +156,7 @@ LEASE_STATES: Final[Mapping[LeaseState, State[LeaseState]]] = {
 
 LEASE_MOVES: Final[tuple[Move[LeaseState], ...]] = (
     Move("begin", (None,), "attaching", "attach, before the driver is called"),
-    Move("attach", ("attaching",), "attached", "attach, when the driver has done it"),
+    Move("attach", ("attaching",), "attached", "attach, when the driver has done it", synced=False),
     Move("take back", ("attaching",), None, "attach, when the driver says that nothing was begun"),
     Move(
         "take over",
@@ -147,6 +169,8 @@ LEASE_MOVES: Final[tuple[Move[LeaseState], ...]] = (
         ("attaching", "attached", "detaching"),
         "detaching",
         "detach, before the driver is called; attach, for what is no longer in the pod",
+        synced=False,
     ),
-    Move("drop", ("detaching",), None, "detach, when it is undone or given up"),
+    # It is undone once more after the boot, as after every one.
+    Move("drop", ("detaching",), None, "detach, when it is undone or given up", synced=False),
 )

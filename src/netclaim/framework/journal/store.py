@@ -1,7 +1,9 @@
 """The journal's file: SQLite, in the calling thread.
 
-Promise: a commit that returned survives SIGKILL and a power cut; a commit is all or nothing; a file
-of another schema, a damaged one or one in use is refused with a message that says what to do.
+Promise: a commit that returned survives SIGKILL, and if it was synced, a power cut. A power cut
+takes no commit before one that was synced, and none without those after it. A commit is all or
+nothing; a file of another schema, a damaged one or one in use is refused with a message that says
+what to do.
 Limit: rows are bytes here; the journal knows what they mean.
 """
 
@@ -29,6 +31,11 @@ PRAGMA user_version = {SCHEMA_VERSION};
 COMMIT;
 """
 
+# SQLite appends each commit to a log (WAL) before it returns. This says whether it also waits for
+# the disk; if not, the system writes it some seconds later, or the next commit that waits does.
+SYNC_EACH: Final = "PRAGMA synchronous = FULL"
+SYNC_LATER: Final = "PRAGMA synchronous = NORMAL"
+
 Statement: TypeAlias = tuple[str, tuple[Any, ...]]
 
 
@@ -46,15 +53,22 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = _lock(path.with_suffix(".lock"))
+        self._syncing = True  # at each commit, as SQLite was last told
         try:
             self._database = self._connect()
         except BaseException:
             os.close(self._lock)
             raise
 
-    def commit(self, statements: Iterable[Statement]) -> None:
-        """Carry out statements in one transaction."""
+    def commit(self, statements: Iterable[Statement], *, synced: bool = True) -> None:
+        """Carry out statements in one transaction; `synced`: a power cut must not take it.
+
+        A sync is most of what a commit costs, and it is one for all commits before it.
+        """
         try:
+            if synced != self._syncing:
+                self._database.execute(SYNC_EACH if synced else SYNC_LATER)
+                self._syncing = synced
             with self._database:
                 for statement, values in statements:
                     self._database.execute(statement, values)
@@ -95,7 +109,7 @@ class Store:
 def _set_up(database: sqlite3.Connection) -> int:
     """Make the tables if the file is new; returns the version of the tables."""
     database.execute("PRAGMA journal_mode = WAL")
-    database.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last commits
+    database.execute(SYNC_EACH)
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version == 0:  # SQLite's value for a new file
         database.executescript(SCHEMA)

@@ -8,6 +8,7 @@ name the claim get any of it.
 """
 
 import asyncio
+import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final, Protocol
@@ -19,6 +20,7 @@ from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
 from netclaim.model.plan import ContainerEdits, Mount, Prepared
 from netclaim.nri import ContainerHook
 
+WRITTEN_ANEW: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 CDI_VERSION: Final = "0.5.0"  # the first in which a device's name may begin with a digit
 
 
@@ -103,17 +105,30 @@ class CdiDirectory:
         return self._directory / f"{self._driver}_{claim_uid}.json"
 
 
-def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
-    """Put a whole new file at a path; a container that has the old one open keeps that."""
+def replace_file(path: Path, content: bytes, mode: int | None = None) -> os.stat_result:
+    """Put a whole new file at a path; a container that has the old one open keeps that.
+
+    Returns what the system says of the new one.
+    """
     unfinished = path.with_suffix(".tmp")  # the runtime looks at .json and .yaml
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_bytes(content)
-        if mode is not None:
-            unfinished.chmod(mode)
-        unfinished.replace(path)
+        try:
+            descriptor = os.open(unfinished, WRITTEN_ANEW, 0o666)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(unfinished, WRITTEN_ANEW, 0o666)
+        try:
+            while content:
+                content = content[os.write(descriptor, content) :]
+            if mode is not None:
+                os.fchmod(descriptor, mode)
+            made = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+        unfinished.rename(path)
     except OSError as error:
         raise HostError(f"cannot write {path}: {error}") from error
+    return made
 
 
 def _name(claim_uid: str, device: AllocatedDevice) -> str:

@@ -11,8 +11,10 @@ the container was created. Of a claim that several pods of the node use, it says
 common, which is the interface's name as a rule.
 """
 
+import os
 import shutil
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +39,26 @@ IN_CONTAINERS: Final = Path("/var/run/kubernetes.io/dra-device-attributes")
 READABLE: Final = 0o644  # a container's user may be anyone
 
 
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What a file says, and how often that has changed; 0 if there is none.
+
+    `file` is which one it was: its number, time and size.
+    """
+
+    generation: int = 0
+    body: JsonObject = field(default_factory=dict)
+    file: tuple[int, int, int] = (0, 0, 0)
+
+    def attributes(self) -> Mapping[str, JsonObject]:
+        """The attributes by device, as they were when the claim was prepared."""
+        return {
+            device["name"]: device.get("attributes", {})
+            for request in self.body.get("requests", ())
+            for device in request.get("devices", ())
+        }
+
+
 class MetadataFiles:
     """One driver's files. They outlive the driver: a container is restarted with its file."""
 
@@ -47,6 +69,7 @@ class MetadataFiles:
         self._journal = journal
         self._wanted = wanted
         self._attributes: dict[str, JsonObject] = {}  # by device, as last offered
+        self._written: dict[str, dict[Path, _Content]] = {}  # by claim
         self._begun = False  # whether what an earlier process left was looked at
 
     def note_offered(self, devices: Iterable[Device]) -> None:
@@ -95,12 +118,14 @@ class MetadataFiles:
             self.write(booking.prepared, booking.pod_claim_name)
 
     def remove(self, claim_uid: str) -> None:
+        directory, written = self._directory / claim_uid, self._written.pop(claim_uid, {})
         try:
-            shutil.rmtree(self._directory / claim_uid)
+            if not _is_removed(directory, written):
+                shutil.rmtree(directory)
         except FileNotFoundError:
             return
         except OSError as error:
-            raise HostError(f"cannot remove {self._directory / claim_uid}: {error}") from error
+            raise HostError(f"cannot remove {directory}: {error}") from error
 
     def strays(self, claims: Collection[str], *, before: float) -> Mapping[str, Path]:
         """The directories of all claims but these, by UID, last written before this time."""
@@ -140,8 +165,11 @@ class MetadataFiles:
         devices: list[AllocatedDevice],
         network: Mapping[DeviceKey, JsonObject],
     ) -> None:
-        before = _read(path)
-        known = _attributes_in(before)
+        written = self._written.setdefault(claim.uid, {})
+        before = written.get(path)
+        if before is None or before.file != _file_at(path):
+            before = _read(path)
+        known = before.attributes()
         entries = [
             _entry(device, known.get(device.device) or self._attributes.get(device.device, {}))
             | ({"networkData": network[device.key]} if network.get(device.key) else {})
@@ -151,14 +179,15 @@ class MetadataFiles:
             **({"podClaimName": pod_claim_name} if pod_claim_name else {}),
             "requests": [{"name": devices[0].request, "devices": entries}],
         }
-        generation = before.get("metadata", {}).get("generation", 0)
-        if generation and all(before.get(key) == value for key, value in body.items()):
+        if before.generation and before.body == body:
             return
+        generation = before.generation + 1
         meta = {"name": claim.name, "namespace": claim.namespace, "uid": claim.uid}
-        numbered = {"metadata": meta | {"generation": generation + 1}, **body}
+        numbered = {"metadata": meta | {"generation": generation}, **body}
         objects = [_object(version, numbered) for version in VERSIONS]
         lines = b"".join(msgspec.json.encode(each) + b"\n" for each in objects)
-        replace_file(path, lines, READABLE)
+        made = replace_file(path, lines, READABLE)
+        written[path] = _Content(generation, body, _which(made))
 
 
 def _entry(device: AllocatedDevice, attributes: JsonObject) -> JsonObject:
@@ -171,22 +200,39 @@ def _object(version: str, body: JsonObject) -> JsonObject:
     return head | body
 
 
-def _attributes_in(obj: JsonObject) -> Mapping[str, JsonObject]:
-    """The attributes in a file, by device, as they were when the claim was prepared."""
-    return {
-        device["name"]: device.get("attributes", {})
-        for request in obj.get("requests", ())
-        for device in request.get("devices", ())
-    }
-
-
-def _read(path: Path) -> JsonObject:
-    """The first object of a file; empty if there is none, or none that can be read."""
+def _read(path: Path) -> _Content:
+    """What the first object of a file says; nothing if there is none that can be read."""
     try:
         first: Any = msgspec.json.decode(path.read_bytes().partition(b"\n")[0])
     except FileNotFoundError:
-        return {}
+        return _Content()
     except (OSError, msgspec.DecodeError) as error:
         log.warning("metadata.unreadable", path=str(path), error=str(error))
-        return {}
-    return first if isinstance(first, dict) else {}
+        return _Content()
+    if not isinstance(first, dict):
+        return _Content()
+    body = {key: first[key] for key in ("podClaimName", "requests") if key in first}
+    return _Content(first.get("metadata", {}).get("generation", 0), body)
+
+
+def _file_at(path: Path) -> tuple[int, int, int] | None:
+    """Which file is at a path; None if there is none."""
+    try:
+        return _which(path.stat())
+    except OSError:
+        return None
+
+
+def _which(found: os.stat_result) -> tuple[int, int, int]:
+    return (found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+def _is_removed(directory: Path, files: Iterable[Path]) -> bool:
+    """Remove a directory with these files; whether that was all there is in it."""
+    try:
+        for path in files:
+            path.unlink()
+        directory.rmdir()
+    except OSError:  # there is something else, or nothing
+        return False
+    return True

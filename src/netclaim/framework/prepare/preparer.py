@@ -150,13 +150,16 @@ class Preparer:
                     self.reports.turn_away(claim, str(error))
                 raise
 
-    async def adopt(self, ref: ClaimRef, *, released: bool) -> None:
+    async def adopt(self, ref: ClaimRef, *, released: bool, new_pod: str = "") -> None:
         """Plan a claim that was prepared before, as far as one knows; or leave no trace of it.
 
-        `released`: unless it is known, kubelet has released it already, and will not again.
+        `released`: unless it is known, kubelet has released it already, and will not again. What is
+        planned for `new_pod`, by UID, stays as it is; a release that is under way comes first.
         """
         async with self._working_on(ref):
             known = self.journal.bookings.get(ref.uid)
+            if known is not None and known.is_planned and new_pod in known.pods:
+                return
             try:
                 claim = await self.source.read(ref)
                 await self._prepare(claim, released=known.is_released if known else released)

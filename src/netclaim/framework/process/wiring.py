@@ -36,7 +36,13 @@ from netclaim.framework.collect.retire import Retirement, holdings
 from netclaim.framework.contract import Driver, NetworkDriver, Offer
 from netclaim.framework.discover.follow import device_healths
 from netclaim.framework.journal.journal import Journal
-from netclaim.framework.journal.pod_plans import Claims, PodPlans, Pods, ReleasedLately
+from netclaim.framework.journal.pod_plans import (
+    Claims,
+    PodPlans,
+    Pods,
+    ReleasedLately,
+    RememberedPods,
+)
 from netclaim.framework.kube_api import (
     PREFLIGHT,
     Api,
@@ -272,7 +278,8 @@ def _wire_network(driver: NetworkDriver, ground: Ground) -> Stages:
     node, api = ground.node, ground.api
     journal, clock = ground.journal, ground.clock
     hook_time = HookTime(clock)
-    plans = PodPlans(journal, api.claims, api.pods, node.kubelet.users)
+    pods = RememberedPods(api.pods)
+    plans = PodPlans(journal, api.claims, pods, node.kubelet.users)
     followers = Followers(journal, api.reports, node.marks, node.facts, ground.metrics)
     attacher = Attacher(
         driver,
@@ -293,7 +300,7 @@ def _wire_network(driver: NetworkDriver, ground: Ground) -> Stages:
         attacher,
         preparer,
         claims=api.claims,
-        pods=api.pods,
+        pods=pods,
         released=ground.released,
         on_record=partial(node.kubelet.claims_of, driver.name),
         hook_time=hook_time,

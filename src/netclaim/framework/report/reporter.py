@@ -237,7 +237,8 @@ class Reporter:
             since_s = self._clock.monotonic() - self._written_s.get(claim_uid, float("-inf"))
             if since_s < WORDS_S:
                 return WORDS_S - since_s
-        await self._journal.put_report(report)  # keeps its transition times if we are killed
+        if previous != report:  # keeps its transition times if we are killed
+            await self._journal.put_report(report)
         async with self._writes:
             with self._metrics.timed("report"), doing("report", booking.claim):
                 if not await self._statuses.apply(
@@ -246,7 +247,7 @@ class Reporter:
                     log.info("report.gone")
                     return 0.0
         self._written_s[claim_uid] = self._clock.monotonic()
-        await self._journal.put_report(written)
+        self._journal.carry_report(written)
         pods = pods_of(self._journal.leases_of_claim(claim_uid))
         log.info(
             "report.done",

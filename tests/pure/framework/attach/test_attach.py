@@ -295,10 +295,10 @@ async def test_cut_off_while_it_is_written(tmp_path: Path, monkeypatch: pytest.M
         await stage.prepare(RED)
         commit, writing, go = Store.commit, threading.Event(), threading.Event()
 
-        def commit_late(self: Store, statements: list[Statement]) -> None:
+        def commit_late(self: Store, statements: list[Statement], *, synced: bool = True) -> None:
             writing.set()
             go.wait()
-            commit(self, statements)
+            commit(self, statements, synced=synced)
 
         monkeypatch.setattr(Store, "commit", commit_late)
         request = stage.reconciler.request(pod_of(), "chain")

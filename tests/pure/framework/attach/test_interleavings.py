@@ -34,10 +34,10 @@ async def test_cut_off_twice_while_it_is_written(
         await stage.prepare(RED)
         commit, writing, go = Store.commit, threading.Event(), threading.Event()
 
-        def commit_late(self: Store, statements: list[Statement]) -> None:
+        def commit_late(self: Store, statements: list[Statement], *, synced: bool = True) -> None:
             writing.set()
             go.wait()
-            commit(self, statements)
+            commit(self, statements, synced=synced)
 
         monkeypatch.setattr(Store, "commit", commit_late)
         request = stage.reconciler.request(pod_of(), "chain")
@@ -164,10 +164,10 @@ async def test_claim_that_a_pod_got_while_it_was_released(
         await stage.prepare(claim_of("red", owner="pod-1"))
         commit, writing, go = Store.commit, threading.Event(), threading.Event()
 
-        def commit_late(self: Store, statements: list[Statement]) -> None:
+        def commit_late(self: Store, statements: list[Statement], *, synced: bool = True) -> None:
             writing.set()
             go.wait()
-            commit(self, statements)
+            commit(self, statements, synced=synced)
 
         monkeypatch.setattr(Store, "commit", commit_late)
         async with asyncio.TaskGroup() as group:

@@ -118,9 +118,9 @@ async def test_writes_of_a_burst_share_commits(
     commits: list[int] = []
     commit = Store.commit
 
-    def counted(self: Store, statements: list[Statement]) -> None:
+    def counted(self: Store, statements: list[Statement], *, synced: bool = True) -> None:
         commits.append(len(statements))
-        commit(self, statements)
+        commit(self, statements, synced=synced)
 
     async with open_journal(tmp_path / "journal.db", BOOT) as journal:
         monkeypatch.setattr(Store, "commit", counted)
@@ -144,6 +144,15 @@ async def test_closing_waits_for_writes(tmp_path: Path) -> None:
         writing.cancel()
     async with open_journal(tmp_path / "journal.db", BOOT) as journal:
         assert journal.bookings == {"uid-red": booking}
+
+
+async def test_closed_journal_refuses_writes(tmp_path: Path) -> None:
+    """A write that comes too late raises, and its caller does not wait for ever."""
+    async with open_journal(tmp_path / "journal.db", BOOT) as journal:
+        pass
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        await journal.put_booking(booking_of(claim_of()))
+    assert journal.bookings == {}
 
 
 async def test_one_process_at_a_time(tmp_path: Path) -> None:

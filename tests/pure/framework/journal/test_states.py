@@ -302,7 +302,9 @@ def test_the_page_shows_the_tables() -> None:
     for table in (BOOKING_MOVES, LEASE_MOVES):
         for move in table:
             before = ", ".join(each or "none" for each in move.before)
-            assert f"| {move.name} | {before} | {move.after or 'none'} | {move.by} |" in text
+            synced = "yes" if move.synced else "no"
+            row = f"| {move.name} | {before} | {move.after or 'none'} | {move.by} | {synced} |"
+            assert row in text
 
 
 def test_a_move_that_is_not_listed_raises() -> None:

@@ -166,6 +166,16 @@ async def test_no_file_is_left(tmp_path: Path) -> None:
         assert list((tmp_path / "metadata").iterdir()) == []
 
 
+async def test_nothing_beside_the_files_is_left(tmp_path: Path) -> None:
+    """What a process that was killed left unfinished goes with the claim's files."""
+    async with open_journal(tmp_path / "journal", BOOT) as journal:
+        files = MetadataFiles(tmp_path / "metadata", DRIVER, journal, wanted=True)
+        files.write(Prepared(CLAIM.ref, (plan_of(CLAIM, device_of()),)), "")
+        (tmp_path / "metadata/uid-red/net.tmp").write_text("{")
+        files.remove("uid-red")
+        assert list((tmp_path / "metadata").iterdir()) == []
+
+
 async def test_files_that_were_lost(tmp_path: Path) -> None:
     """A driver that starts writes the files of prepared claims again that are gone."""
     async with open_journal(tmp_path / "journal", BOOT) as journal:
@@ -218,7 +228,7 @@ async def test_damage(tmp_path: Path) -> None:
 
 
 async def test_told_before_there_is_a_container(tmp_path: Path) -> None:
-    """The file is written within the attach, which fails if that fails; and when a pod ends."""
+    """The file is written within the attach, which fails if that fails."""
     async with stage_in(tmp_path, CLAIM) as stage:
         await stage.prepare(CLAIM)
         stage.facts.fault = HostError("the disk is full")
@@ -230,8 +240,19 @@ async def test_told_before_there_is_a_container(tmp_path: Path) -> None:
         stage.facts.refreshed.clear()
         await stage.attach(pod_of())
         assert stage.facts.refreshed == [CLAIM.uid]
+
+
+async def test_told_when_a_pod_ends_and_others_stay(tmp_path: Path) -> None:
+    """The file is written for those who still have the claim, and not when nobody has it."""
+    async with stage_in(tmp_path, CLAIM) as stage:
+        await stage.prepare(CLAIM)
+        await stage.attach(pod_of())
+        await stage.attach(pod_of("pod-2", "sandbox-2"))
+        stage.facts.refreshed.clear()
         await stage.release(pod_of())
-        assert stage.facts.refreshed == [CLAIM.uid] * 2
+        assert stage.facts.refreshed == [CLAIM.uid]
+        await stage.release(pod_of("pod-2", "sandbox-2"))
+        assert stage.facts.refreshed == [CLAIM.uid]
 
 
 async def test_a_pod_ends_although_nothing_can_be_written(tmp_path: Path) -> None:
@@ -239,9 +260,10 @@ async def test_a_pod_ends_although_nothing_can_be_written(tmp_path: Path) -> Non
     async with stage_in(tmp_path, CLAIM) as stage:
         await stage.prepare(CLAIM)
         await stage.attach(pod_of())
+        await stage.attach(pod_of("pod-2", "sandbox-2"))
         stage.facts.fault = HostError("the disk is full")
         await stage.release(pod_of())
-        assert stage.states() == {}
+        assert stage.states() == {"sandbox-2/eth1": "attached"}
 
 
 @pytest.mark.parametrize(

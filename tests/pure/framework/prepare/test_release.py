@@ -1,12 +1,14 @@
 """A claim that kubelet releases while a pod has it, or is about to, does not cost it anything."""
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
 
 from netclaim.framework.attach.errors import AttachError
 from netclaim.framework.journal.pod_plans import NotPreparedError
+from netclaim.framework.journal.store import Statement, Store
 from tests.support.framework.node import RED, node_in
 from tests.support.framework.parts import (
     UNREACHABLE,
@@ -114,6 +116,49 @@ async def test_pods_are_not_looked_up_for_ever(tmp_path: Path) -> None:
         await node.stage.clock.sleep(121)
         await node.run(pod_of("pod-4", "s4"))
         assert node.stage.pods.gets == ["pod-3"]
+
+
+async def test_planned_claims_are_not_read_again(tmp_path: Path) -> None:
+    """A pod that is looked up after a release is asked for once, and its planned claim not at all.
+
+    Also where others share claims in its namespace.
+    """
+    async with node_in(tmp_path) as node:
+        await node.stage.prepare(RED)
+        await node.stage.preparer.unprepare(RED.ref)
+        await node.stage.prepare(
+            claim_of("green", device_of("eth3"), pods=("pod-3",)),
+            claim_of("blue", device_of("eth2"), pods=("pod-2",)),
+        )
+        await node.run(pod_of("pod-2", "s2"))
+        assert (node.stage.pods.gets, node.stage.claims.gets) == (["pod-2"], [])
+        assert node.stage.states() == {"s2/eth2": "attached"}
+
+
+async def test_release_that_has_just_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod whose claim is still planned, but is being released, has it planned again."""
+    async with node_in(tmp_path) as node:
+        await node.synchronize()
+        await node.stage.prepare(RED)
+        commit, writing, go = Store.commit, threading.Event(), threading.Event()
+
+        def commit_late(self: Store, statements: list[Statement], *, synced: bool = True) -> None:
+            writing.set()
+            go.wait()
+            commit(self, statements, synced=synced)
+
+        monkeypatch.setattr(Store, "commit", commit_late)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(node.stage.preparer.unprepare(RED.ref))
+            await asyncio.to_thread(writing.wait)
+            assert node.stage.journal.bookings["uid-red"].is_planned
+            starting = group.create_task(node.run(pod_of()))
+            for _ in range(100):  # it comes to the claim that is being released
+                await asyncio.sleep(0)
+            assert not starting.done()
+            go.set()
+        assert node.stage.driver.calls == ["unprepare red", "prepare red", "attach eth1"]
+        assert node.stage.journal.bookings["uid-red"].is_planned
 
 
 async def test_forged_owner_does_not_hide_a_release(tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+"""What the driver asks of the API server in the lives of pods, counted on the node itself."""
+
+import time
+from collections import Counter
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from lab.cluster import Lab
+from lab.drivers.driver_set import FIRST_PORT
+from lab.kubectl import Kubectl
+from netclaim.framework.kube_api import LABELS_S
+from tests.cluster.site.claims import pod, simple_claim
+from tests.cluster.site.drivers import FETCH, eventually, in_node, ready_condition
+
+pytestmark = pytest.mark.cluster
+
+NODE = "kind-worker"
+PODS = 5
+ON_NODE = {"kubernetes.io/hostname": NODE}
+# What does not depend on pods: a watch that the server ended, and what is known of the node.
+IN_TIME = {"nodes", "endpointslices"}
+
+
+def requests(lab: Lab) -> Counter[tuple[str, str]]:
+    """The requests of the node's driver so far, by verb and resource."""
+    text = in_node(lab, NODE, lab.python, "-c", FETCH, f"http://127.0.0.1:{FIRST_PORT}/metrics")
+    found: Counter[tuple[str, str]] = Counter()
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if sample.name == "netclaim_api_requests_total":
+                verb, resource = sample.labels["verb"], sample.labels["resource"]
+                if verb != "watch" and resource not in IN_TIME:
+                    found[verb, resource] += int(sample.value)
+    return found
+
+
+def has_ended(lab: Lab, uids: set[str]) -> bool:
+    """Whether the driver has released all these claims."""
+    logs = lab.state.log(NODE).parent.glob(f"{NODE}@*.log")
+    lines = [line for log in logs for line in log.read_text().splitlines()]
+    ended = [line for line in lines if '"unprepare.done"' in line]
+    return all(any(uid in line for line in ended) for uid in uids)
+
+
+def test_requests_of_pods(lab: Lab, kubectl: Kubectl, driver: str) -> None:
+    """For each pod its claim is read once and its status is written once; nothing else."""
+    spec = simple_claim("nic")["spec"]
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "nic"},
+        "spec": {"spec": spec},
+    }
+    published = f"--field-selector=spec.driver={driver},spec.nodeName={NODE}"
+    eventually(lambda: kubectl.items("resourceslices", published), bool, "the node's devices")
+    names = [f"pod-{number}" for number in range(PODS)]
+    own = [{"name": "nic", "resourceClaimTemplateName": "nic"}]
+    before, started = requests(lab), time.monotonic()
+    kubectl.apply(
+        template, *(pod(name, nodeSelector=ON_NODE, resourceClaims=own) for name in names)
+    )
+    for name in names:
+        kubectl.wait(f"pod/{name}", "condition=Ready")
+    claims = eventually(
+        lambda: kubectl.items("resourceclaims"),
+        lambda found: all((ready_condition(c) or {}).get("status") == "True" for c in found),
+        "Ready=True of every claim",
+    )
+    uids = {each["metadata"]["uid"] for each in claims}
+    assert len(uids) == PODS
+    kubectl("delete", "pods", *names, "--wait=true")
+    eventually(lambda: has_ended(lab, uids), bool, "the release of every claim")
+    made = requests(lab) - before
+    # The pods may have been prepared one after the other, but not more often than that.
+    assert 1 <= made.pop(("get", "namespaces")) <= 1 + (time.monotonic() - started) / LABELS_S
+    assert made == {("get", "resourceclaims"): PODS, ("patch", "resourceclaims/status"): PODS}
