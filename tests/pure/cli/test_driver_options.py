@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from netclaim.cli import load_command, main
-from netclaim.cli.commands import driver
+from netclaim.cli import driving, main
+from netclaim.cli.app import load_command
 from netclaim.framework import Settings, add_flags
 from netclaim.framework.settings.declare import Setting, declared_in
 from netclaim.framework.settings.sources import Sources
-from netclaim.network import LinkSettings
-from netclaim.network.settings import declared
+from netclaim.network.settings import LinkSettings, declared
 from tests.support.doc_pages import same_names
 
 # A value of each setting that is no path, and not its default; as a flag says it.
@@ -241,8 +240,8 @@ def test_every_setting_reaches_the_driver(
 ) -> None:
     """What an option says, its variable, or the file, is what the driver is started with."""
     started: list[dict[str, Any]] = []
-    monkeypatch.setattr(driver, "link_driver", lambda own: own)
-    monkeypatch.setattr(driver, "serve", lambda own, every, _: started.append(flat(own, every)))
+    monkeypatch.setattr(driving, "link_driver", lambda own: own)
+    monkeypatch.setattr(driving, "serve", lambda own, every, _: started.append(flat(own, every)))
     known = setting.form == "path" or setting.name in OTHER
     assert known, f"add a value of {setting.name} that is not its default to OTHER"
     value = OTHER.get(setting.name, "/other")
