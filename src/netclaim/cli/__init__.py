@@ -10,7 +10,7 @@ mistake and keeps its traceback. `output` deals with output that cannot be writt
     app       all of it as typer has it         driving       the driver as this process
     output    standard output that fails        kubectl       all of it as a plugin of kubectl
     asking    a question to the node's driver   uninstalling  what a driver leaves, and its removal
-    file_results  files that a command converted
+    garbage   reading without its collector     file_results  files that a command converted
 """
 
 import sys

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from netclaim.cli.garbage import uncollected
 from netclaim.cli.options.cluster import (
     AllNamespaces,
     Context,
@@ -37,6 +38,7 @@ NO_SLICES: Final = (
 )
 
 
+@uncollected()
 def command(
     *,
     arguments: Annotated[

@@ -4,15 +4,14 @@ Promise: it only reads a cluster or files. It exits with 0, also if there are pr
 `--exit-code` is given; with 2 if the input cannot be read.
 """
 
-import gc
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final, cast, get_args
 
 import typer
 
+from netclaim.cli.garbage import uncollected
 from netclaim.cli.options.cluster import (
     AllNamespaces,
     Context,
@@ -125,7 +124,7 @@ def command(
         if follow:
             display = display_for(sys.stdout, question.scope, form)
             raise typer.Exit(asyncio.run(watch(cluster, question, display)))
-        with _uncollected():
+        with uncollected():
             status = asyncio.run(ask(cluster, question))
         _print(status, question.scope, form, Look(wide=form == "wide"))
     if exit_code and any(one.severity == "error" for one in status.problems):
@@ -146,25 +145,12 @@ def _from_files(
     from netclaim.status.scope import narrow
     from netclaim.survey.files import read_dump
 
-    with _uncollected():
+    with uncollected():
         objects = read_dump(sources, "default", recursive=recursive)
         if not objects:
             raise RequestError(f"{', '.join(sources)}: no manifests found")
         found = [one.object for one in objects if one.is_known]
         return narrow(compose(found, drivers, every_driver=every), scope)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Switch the garbage collector off: everything that is read stays, and it would scan it often.
-
-    That takes a third of the time for a cluster of thousands of nodes.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _print(status: "Status", scope: "Scope", form: "Form", look: "Look") -> None:
