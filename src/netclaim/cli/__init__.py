@@ -10,9 +10,11 @@ mistake and keeps its traceback. `output` deals with output that cannot be writt
     app       all of it as typer has it         driving       the driver as this process
     output    standard output that fails        kubectl       all of it as a plugin of kubectl
     asking    a question to the node's driver   uninstalling  what a driver leaves, and its removal
-    garbage   reading without its collector     file_results  files that a command converted
+    garbage   reading without its collector     driver_words  the driver's options without typer
+    file_results  files that a command converted
 """
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -54,14 +56,30 @@ def main(arguments: Sequence[str] | None = None, *, name: str = "netclaim") -> N
 
 
 def _run(arguments: Sequence[str] | None, name: str) -> None:
-    from netclaim.cli import app  # noqa: PLC0415 - it reads the tables above
-
+    words = list(sys.argv[1:] if arguments is None else arguments)
     faults: list[NetclaimError] = []
     try:
-        app.run(sys.argv[1:] if arguments is None else arguments, name)
+        if words[:1] == ["driver"] and _drive(words[1:]):
+            sys.exit()
+        from netclaim.cli import app  # noqa: PLC0415 - a driver runs without typer
+
+        app.run(words, name)
     except* NetclaimError as group:  # a group of tasks may fail in several ways at once
         faults = faults_in(group)
     for fault in faults:
         print(f"netclaim: {fault}", file=sys.stderr)
     if faults:
         sys.exit(exit_code(faults))
+
+
+def _drive(words: Sequence[str]) -> bool:
+    """Run the driver, unless typer has to read its words."""
+    from netclaim.cli.driver_words import read_settings  # noqa: PLC0415 - only for the driver
+
+    followed = read_settings(words, os.environ)
+    if followed is None:
+        return False
+    from netclaim.cli.driving import drive  # noqa: PLC0415 - only for the driver
+
+    drive(followed)
+    return True
