@@ -11,14 +11,16 @@ mistake and keeps its traceback. `output` deals with output that cannot be writt
     output    standard output that fails        kubectl       all of it as a plugin of kubectl
     asking    a question to the node's driver   uninstalling  what a driver leaves, and its removal
     garbage   reading without its collector     driver_words  the driver's options without typer
-    file_results  files that a command converted
+    absent    importing without a library       file_results  files that a command converted
 """
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
+from netclaim.cli.absent import absent
 from netclaim.cli.output import guarded_output
 from netclaim.errors import NetclaimError, exit_code, faults_in
 
@@ -59,7 +61,9 @@ def _run(arguments: Sequence[str] | None, name: str) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     faults: list[NetclaimError] = []
     try:
-        if words[:1] == ["driver"] and _drive(words[1:]):
+        driver = _driver(words[1:]) if words[:1] == ["driver"] else None
+        if driver is not None:
+            driver()
             sys.exit()
         from netclaim.cli import app  # noqa: PLC0415 - a driver runs without typer
 
@@ -72,14 +76,18 @@ def _run(arguments: Sequence[str] | None, name: str) -> None:
         sys.exit(exit_code(faults))
 
 
-def _drive(words: Sequence[str]) -> bool:
-    """Run the driver, unless typer has to read its words."""
-    from netclaim.cli.driver_words import read_settings  # noqa: PLC0415 - only for the driver
+def _driver(words: Sequence[str]) -> Callable[[], None] | None:
+    """Return the driver, ready to run; None if typer has to read its words.
 
-    followed = read_settings(words, os.environ)
-    if followed is None:
-        return False
-    from netclaim.cli.driving import drive  # noqa: PLC0415 - only for the driver
+    structlog imports rich if it is installed, to show tracebacks in colour; that is 5 MB for as
+    long as the driver runs.
+    """
+    with absent("rich"):
+        from netclaim.cli.driver_words import read_settings  # noqa: PLC0415 - only for the driver
 
-    drive(followed)
-    return True
+        followed = read_settings(words, os.environ)
+        if followed is None:
+            return None
+        from netclaim.cli.driving import drive  # noqa: PLC0415 - only for the driver
+
+    return partial(drive, followed)
