@@ -17,9 +17,10 @@ from lab.parts.binaries import CNI_PLUGINS, Binaries
 from lab.progress import Progress
 from netclaim.model import AllocatedDevice, Plan, PodSandbox
 from netclaim.model.prepared import ClaimRef
-from netclaim.network import LinkSettings, link_driver
+from netclaim.network.build import link_driver
 from netclaim.network.plan.interface_plan import InterfacePlan
-from netclaim.network.policy.table import Level
+from netclaim.network.policy.levels import Level
+from netclaim.network.settings import LinkSettings
 
 __all__ = ["main"]
 

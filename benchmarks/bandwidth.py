@@ -24,9 +24,11 @@ from lab.traffic import answer_times, loaded, rate
 from netclaim.kernel import Netns, open_netns
 from netclaim.model import AllocatedDevice, Attachment, Plan, PodSandbox
 from netclaim.model.prepared import ClaimRef
-from netclaim.network import LinkDriver, LinkSettings, link_driver
+from netclaim.network.build import link_driver
+from netclaim.network.driver import LinkDriver
 from netclaim.network.plan.interface_plan import InterfacePlan
-from netclaim.network.policy.table import Level
+from netclaim.network.policy.levels import Level
+from netclaim.network.settings import LinkSettings
 
 __all__ = ["main"]
 

@@ -251,7 +251,7 @@ def main() -> None:
         *alone,
         Row("status written after attach, median", f"{statistics.median(delays):.3f} s", "1 s"),
         Row("status written after attach, p99", f"{percentile(delays, 0.99):.3f} s"),
-        Row("driver, resident memory", f"{memory:.0f} MiB", "below 80 MiB"),
+        Row("driver, resident memory", f"{memory:.0f} MiB", "below 64 MiB"),
         Row("driver, first start to registered", f"{fresh:.2f} s", "below 1 s"),
         Row("driver, the same after SIGKILL", f"{killed:.2f} s"),
     ]

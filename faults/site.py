@@ -18,7 +18,7 @@ from lab.drivers.driver import DEFAULT_DRIVER, is_ready, netclaim_driver
 from lab.drivers.driver_set import DriverSet
 from lab.kubectl import Kubectl
 from lab.nodes.linux import Process
-from netclaim.network.policy.table import LABEL
+from netclaim.network.policy.levels import LABEL
 
 __all__ = ["COMPONENTS", "DRIVER", "POLL_S", "NotSettledError", "Site", "site", "until"]
 

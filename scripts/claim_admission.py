@@ -10,15 +10,14 @@ import json
 import textwrap
 from collections.abc import Iterable, Mapping
 
+from netclaim.network.policy.levels import LABEL, Level
 from netclaim.network.policy.table import (
     COMMON_KEYS,
     IPAM_TYPES,
-    LABEL,
     NETWORK_KEYS,
     SYSCTLS,
     TYPES,
     KeyPolicy,
-    Level,
     TypePolicy,
 )
 from netclaim.network.request.ifnames import COLLECTIVE_IFNAMES, TAKEN_IFNAMES

@@ -17,13 +17,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from netclaim.network.policy.levels import Level
 from netclaim.network.policy.table import (
     COMMON_KEYS,
     IPAM_TYPES,
     SYSCTLS,
     TYPES,
     KeyPolicy,
-    Level,
     TypePolicy,
 )
 from netclaim.network.request.keys import KEYS, PARAMETERS

@@ -11,7 +11,7 @@ import yaml
 from lab.cluster import Lab
 from lab.errors import LabError
 from lab.kubectl import Kubectl, KubectlError
-from netclaim.network.policy.table import LABEL
+from netclaim.network.policy.levels import LABEL
 from tests.cluster.site.claims import claim, device_class, macvlan, parameters, pod, request
 from tests.cluster.site.drivers import addresses, eventually, in_node, wait_claim, wait_event
 

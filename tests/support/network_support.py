@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 
 from netclaim.kernel import Netns
 from netclaim.model import Claim, Plan, PodSandbox
-from netclaim.network import LinkDriver, LinkSettings, link_driver
+from netclaim.network.build import link_driver
+from netclaim.network.driver import LinkDriver
+from netclaim.network.settings import LinkSettings
 from tests.support.kernel_support import fresh_netns, ip, name_of
 from tests.support.network_parts import TYPED, claim_of, config_of, device_of
 

@@ -17,8 +17,8 @@ from netclaim.model.claim import JsonObject
 from netclaim.network.errors import ParametersError
 from netclaim.network.judge.request import permit
 from netclaim.network.plan.guard import level_named
+from netclaim.network.policy.levels import LABEL, Level
 from netclaim.network.policy.standing import Standing
-from netclaim.network.policy.table import LABEL, Level
 from netclaim.network.request.parameters import InterfaceRequest
 
 SHARED: Final = "other claims may have the device too, because the request has adminAccess"

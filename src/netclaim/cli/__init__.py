@@ -7,27 +7,24 @@ must act: 2 for the user or the machine's owner, 1 if trying again may help. Any
 mistake and keeps its traceback. `output` deals with output that cannot be written.
 
     commands  the commands                      options       options that several of them have
+    app       all of it as typer has it         driving       the driver as this process
     output    standard output that fails        kubectl       all of it as a plugin of kubectl
     asking    a question to the node's driver   uninstalling  what a driver leaves, and its removal
-    file_results  files that a command converted
+    garbage   reading without its collector     driver_words  the driver's options without typer
+    absent    importing without a library       file_results  files that a command converted
 """
 
-import importlib
-import inspect
-import keyword
+import os
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final
 
-import typer
-from typer.core import TyperCommand, TyperGroup
-
-from netclaim import __version__
+from netclaim.cli.absent import absent
 from netclaim.cli.output import guarded_output
-from netclaim.errors import NetclaimError, RequestError, exit_code, faults_in
-from netclaim.manifests.near import near
+from netclaim.errors import NetclaimError, exit_code, faults_in
 
-__all__ = ["COMMANDS", "FURTHER", "build_app", "load_command", "main"]
+__all__ = ["COMMANDS", "FURTHER", "main"]
 
 # Each with its line in `netclaim --help`, which is also the first line of its own help.
 COMMANDS: Final[Mapping[str, str]] = {
@@ -51,75 +48,6 @@ FURTHER: Final[Mapping[tuple[str, str], str]] = {
 }
 
 
-class _LazyGroup(TyperGroup):
-    """A group that knows its commands' names and first lines, and imports only what it runs."""
-
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - typer's signature
-        summary = COMMANDS.get(cmd_name)
-        return None if summary is None else TyperCommand(cmd_name, help=summary)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        close = "" if args[0] in COMMANDS else near(args[0], COMMANDS)
-        if close:
-            raise RequestError(f'unknown command "{args[0]}"; did you mean "{close}"?')
-        name, _, rest = super().resolve_command(ctx, args)
-        further = FURTHER.get((str(name), rest[0])) if rest else None
-        if further is not None:
-            return f"{name} {rest[0]}", load_command(further), rest[1:]
-        return name, load_command(str(name)), rest
-
-
-def load_command(name: str) -> Any:
-    """Import a subcommand's module, by the module's name, and return its parser."""
-    suffix = "_" if keyword.iskeyword(name) else ""
-    module = importlib.import_module(f"netclaim.cli.commands.{name}{suffix}")
-    # Raw docstrings spell out the backspace by which typer leaves a paragraph's lines alone.
-    text = (inspect.getdoc(module.command) or "").replace("\\b", "\b")
-    alone = _typer()
-    kind = getattr(module, "COMMAND_CLASS", TyperCommand)
-    alone.command(name, help=text, cls=kind)(module.command)
-    return typer.main.get_command(alone)
-
-
-def build_app() -> typer.Typer:
-    """Return the whole command line."""
-    app = _typer(cls=_LazyGroup, no_args_is_help=True, add_completion=True)
-    app.callback()(_options)
-    return app
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        print(f"netclaim {__version__}")
-        raise typer.Exit
-
-
-def _options(
-    *,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
-        ),
-    ] = False,
-) -> None:
-    """Network interfaces for Kubernetes pods through Dynamic Resource Allocation."""
-
-
-def _typer(*, add_completion: bool = False, **settings: Any) -> typer.Typer:
-    # Plain help: importing rich would take longer than everything else `--help` does.
-    return typer.Typer(
-        add_completion=add_completion,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["--help", "-h"]},
-        **settings,
-    )
-
-
 def main(arguments: Sequence[str] | None = None, *, name: str = "netclaim") -> None:
     """Run `netclaim` with these arguments, or the process's own, and exit.
 
@@ -130,12 +58,36 @@ def main(arguments: Sequence[str] | None = None, *, name: str = "netclaim") -> N
 
 
 def _run(arguments: Sequence[str] | None, name: str) -> None:
+    words = list(sys.argv[1:] if arguments is None else arguments)
     faults: list[NetclaimError] = []
     try:
-        build_app()(args=arguments, prog_name=name)
+        driver = _driver(words[1:]) if words[:1] == ["driver"] else None
+        if driver is not None:
+            driver()
+            sys.exit()
+        from netclaim.cli import app  # noqa: PLC0415 - a driver runs without typer
+
+        app.run(words, name)
     except* NetclaimError as group:  # a group of tasks may fail in several ways at once
         faults = faults_in(group)
     for fault in faults:
         print(f"netclaim: {fault}", file=sys.stderr)
     if faults:
         sys.exit(exit_code(faults))
+
+
+def _driver(words: Sequence[str]) -> Callable[[], None] | None:
+    """Return the driver, ready to run; None if typer has to read its words.
+
+    structlog imports rich if it is installed, to show tracebacks in colour; that is 5 MB for as
+    long as the driver runs.
+    """
+    with absent("rich"):
+        from netclaim.cli.driver_words import read_settings  # noqa: PLC0415 - only for the driver
+
+        followed = read_settings(words, os.environ)
+        if followed is None:
+            return None
+        from netclaim.cli.driving import drive  # noqa: PLC0415 - only for the driver
+
+    return partial(drive, followed)

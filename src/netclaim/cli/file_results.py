@@ -9,22 +9,13 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
-
-import typer
+from typing import Final
 
 from netclaim.errors import HostError, RequestError
 from netclaim.manifests.text.files import STDIN, ManifestFile
 from netclaim.manifests.text.json_stream import as_yaml, json_parts
 
 NEW_FILE: Final = 0o644  # a manifest is no secret
-InPlace: TypeAlias = Annotated[
-    bool, typer.Option("--in-place", "-i", help="Overwrite each file with its result.")
-]
-OutputDirectory: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="DIR", help="Write each result into DIR."),
-]
 
 
 def check_targets(sources: Sequence[str], *, in_place: bool, output: Path | None) -> None:

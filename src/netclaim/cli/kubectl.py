@@ -11,7 +11,8 @@ import shlex
 import sys
 from typing import Final
 
-from netclaim.cli import COMMANDS, build_app, main
+from netclaim.cli import COMMANDS, main
+from netclaim.cli.app import build_app
 
 NAME: Final = "kubectl netclaim"
 OF_NETCLAIM: Final = ("-h", "--help", "--version", "--install-completion", "--show-completion")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from netclaim.network.settings import DRIVER_NAME
+from netclaim.network import DRIVER_NAME
 
 HTTP_ADDRESS: Final = "127.0.0.1:9418"
 DRIVER_PODS: Final = "app.kubernetes.io/name=netclaim"  # as the chart labels them

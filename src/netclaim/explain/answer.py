@@ -23,9 +23,10 @@ from netclaim.allocator import (
     explain,
 )
 from netclaim.explain.cause import cause, stop
+from netclaim.explain.hints import Known
 from netclaim.explain.lines import Line, lines_of, node_line
 from netclaim.explain.subject import Subject
-from netclaim.explain.why import Wording
+from netclaim.explain.why import Wording, known_values
 from netclaim.explain.world import HOSTNAME, World
 from netclaim.manifests.objects import ObjectKey
 from netclaim.model.api.claim import DeviceResult
@@ -61,7 +62,8 @@ class Answer:
 
 def answer_all(world: World, subjects: Sequence[Subject]) -> tuple[Answer, ...]:
     """Answer for one subject after the other; a template is judged as if it were alone."""
-    run, untouched = _Run.of(world), _Run.of(world)
+    known = known_values(world.slices)
+    run, untouched = _Run.of(world, known), _Run.of(world, known)
     return tuple(
         (untouched if subject.is_template else run).answer(subject) for subject in subjects
     )
@@ -79,12 +81,12 @@ class _Run:
     pods: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, world: World) -> "_Run":
+    def of(cls, world: World, known: Known) -> "_Run":
         users = dict(world.users)
         return cls(
             world,
             Allocator(world.slices, world.classes, Holders(world.claims.values())),
-            Wording.of(world.slices, users),
+            Wording(users, known),
             dict(world.claims),
             users,
         )

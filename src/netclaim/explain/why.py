@@ -53,10 +53,6 @@ class Wording:
     users: Mapping[ObjectKey, tuple[str, ...]]
     known: Known
 
-    @classmethod
-    def of(cls, slices: Iterable[Slice], users: Mapping[ObjectKey, tuple[str, ...]]) -> "Wording":
-        return cls(users, Known.of(value for one in slices for value in _values(one)))
-
     def say(self, reason: Reason, device: Device) -> str:
         match reason:
             case NotSelected(selector=selector, clauses=clauses):
@@ -101,6 +97,11 @@ class Wording:
         meant = () if isinstance(view, CelError) else hints(clause, view, self.known)
         said = _joined((*read, *dict.fromkeys(meant)))
         return f"{clause.text} - {said}" if said else clause.text
+
+
+def known_values(slices: Iterable[Slice]) -> Known:
+    """Return the texts of all devices."""
+    return Known.of(value for one in slices for value in _values(one))
 
 
 def distance(reasons: Iterable[Reason], device: Device) -> float:

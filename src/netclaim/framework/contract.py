@@ -34,9 +34,7 @@ done; where it matters, the method says what the second call must do.
 import abc
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
-
-from prometheus_client.registry import Collector
+from typing import TYPE_CHECKING, TypeAlias
 
 from netclaim.errors import NetclaimError, PeerError
 from netclaim.model.attachment import Attachment, Interface
@@ -47,6 +45,9 @@ from netclaim.model.leftover import Leftover, Living
 from netclaim.model.node import NodeFacts
 from netclaim.model.plan import Plan, Prepared
 from netclaim.model.pod import PodSandbox
+
+if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
 
 Offer: TypeAlias = tuple[Device | CounterSet, ...]
 """All devices of a node, and the sets of counters that they draw from."""
@@ -138,7 +139,7 @@ class Driver(abc.ABC):
             return (Hold(name),)
         return (Hold(name, whole=False), Hold((*name, device.share_id)))
 
-    def collectors(self) -> Sequence[Collector]:
+    def collectors(self) -> Sequence["Collector"]:
         """Metrics of the driver's own, by prometheus_client, to be served beside the framework's.
 
         Called once, before anything runs; they are collected in a thread, at each scrape.

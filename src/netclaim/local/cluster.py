@@ -30,7 +30,7 @@ from netclaim.local.topology import Link, Topology
 from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.claim import JsonObject
 from netclaim.network import DRIVER_NAME
-from netclaim.network.policy.table import Level
+from netclaim.network.policy.levels import Level
 from netclaim.nri import Runtime, RuntimeSettings, listening
 from netclaim.schema.kinds import NAMESPACE, NODE, POD_NETWORK, SLICE
 from netclaim.schema.rules.claims import ADMIN_LABEL

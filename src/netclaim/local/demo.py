@@ -29,7 +29,7 @@ from netclaim.local.trial import (
 )
 from netclaim.manifests.text.yaml_dialect import dump
 from netclaim.model.claim import JsonObject
-from netclaim.network.policy.table import Level
+from netclaim.network.policy.levels import Level
 from netclaim.schema.kinds import CLAIM, DEPLOYMENT, NODE, SLICE, TEMPLATE
 from netclaim.screen import Screen
 

@@ -24,7 +24,7 @@ from netclaim.local.result.show import Result, as_json, show_result, unschedulab
 from netclaim.local.staying_up import wait_for_user
 from netclaim.local.topology import Topology
 from netclaim.manifests.text.files import raise_faults
-from netclaim.network.policy.table import Level
+from netclaim.network.policy.levels import Level
 from netclaim.schema.kinds import NAMESPACE, POD_NETWORK
 from netclaim.screen import PlainScreen, Screen
 

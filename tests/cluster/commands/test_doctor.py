@@ -21,7 +21,7 @@ from netclaim.doctor.examine import examine
 from netclaim.doctor.finding import Result
 from netclaim.doctor.show import as_json
 from netclaim.kube import connect, load_cluster
-from netclaim.network.policy.table import LABEL
+from netclaim.network.policy.levels import LABEL
 from tests.cluster.site.claims import pod, simple_claim
 from tests.cluster.site.drivers import eventually, wait_claim
 

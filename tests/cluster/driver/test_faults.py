@@ -19,7 +19,7 @@ from lab.kubectl import Kubectl
 from netclaim.kubelet.client import DraClient, RegisteredDriver
 from netclaim.kubelet.dra_api import DRA_APIS
 from netclaim.model import ClaimRef
-from netclaim.network.policy.table import LABEL
+from netclaim.network.policy.levels import LABEL
 from tests.cluster.site.claims import claim, macvlan, parameters, pod, request, simple_claim
 from tests.cluster.site.drivers import (
     addresses,

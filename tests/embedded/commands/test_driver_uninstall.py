@@ -11,7 +11,7 @@ from netclaim.cli import main
 from netclaim.framework import Settings
 from netclaim.framework.journal.journal import open_journal
 from netclaim.framework.process.node_places import NodePlaces
-from netclaim.network import LinkSettings
+from netclaim.network.settings import LinkSettings
 
 pytestmark = pytest.mark.embedded
 

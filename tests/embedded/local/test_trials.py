@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from netclaim.network.settings import DRIVER_NAME
+from netclaim.network import DRIVER_NAME
 from tests.embedded.local.test_commands import netclaim
 
 pytestmark = pytest.mark.embedded

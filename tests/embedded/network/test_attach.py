@@ -14,8 +14,9 @@ from netclaim.errors import RequestError
 from netclaim.kernel import Netns
 from netclaim.model import Attachment, Interface, Plan
 from netclaim.model.claim import ReportedDevice
-from netclaim.network import LinkDriver, LinkGoneError, NameTakenError
-from netclaim.network.policy.table import LABEL
+from netclaim.network.driver import LinkDriver
+from netclaim.network.errors import LinkGoneError, NameTakenError
+from netclaim.network.policy.levels import LABEL
 from tests.support.kernel_support import fresh_netns, ip, ip_json
 from tests.support.network_parts import WHERE
 from tests.support.network_support import (

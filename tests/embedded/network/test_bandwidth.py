@@ -16,9 +16,9 @@ from lab.traffic import TOLERANCE, fair_rate
 from netclaim.kernel import Netns, Rtnl, find_link
 from netclaim.kernel.state.link_limit import is_limited
 from netclaim.model import Attachment, Plan
-from netclaim.network import LinkDriver
 from netclaim.network.attach.bandwidth import TEND_S, BandwidthLimits, NotLimitedError
-from netclaim.network.policy.table import Level
+from netclaim.network.driver import LinkDriver
+from netclaim.network.policy.levels import Level
 from tests.support.kernel_support import fresh_netns, ip, ip_json
 from tests.support.network_support import (
     claim_for,

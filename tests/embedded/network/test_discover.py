@@ -13,12 +13,13 @@ from netclaim.kernel import Netns, Rtnl, find_link
 from netclaim.kernel.requests.links import bridge, create_link, delete_link, set_link, veth
 from netclaim.model import Device, Prepared
 from netclaim.model.node import NodeFacts
-from netclaim.network import LinkDriver, LinkSettings
 from netclaim.network.devices.device import device_name
 from netclaim.network.devices.expression import link_expression
+from netclaim.network.driver import LinkDriver
 from netclaim.network.links.made_bridges import MadeBridges
 from netclaim.network.links.node_links import NodeLinks
 from netclaim.network.links.pod_namespaces import PodNamespaces
+from netclaim.network.settings import LinkSettings
 from tests.support.kernel_support import fresh_netns, ip
 from tests.support.network_support import (
     claim_for,

@@ -13,7 +13,7 @@ import pytest
 from netclaim.cni import CniError
 from netclaim.kernel import Netns
 from netclaim.model import Attachment, Claim, Leftover, Living
-from netclaim.network import LinkDriver
+from netclaim.network.driver import LinkDriver
 from tests.support.kernel_support import fresh_netns, ip, ip_json, name_of
 from tests.support.network_support import (
     claim_for,

@@ -24,7 +24,7 @@ from netclaim.model import (
     Prepared,
 )
 from netclaim.model.claim import Consumer
-from netclaim.network import LinkDriver
+from netclaim.network.driver import LinkDriver
 from tests.support.framework.parts import ScriptedDriver, Stage, moved, stage_in
 from tests.support.kernel_support import fresh_netns, ip, ip_json
 from tests.support.network_parts import DRIVER, TYPED, claim_of, config_of, device_of

@@ -13,7 +13,7 @@ import pytest
 from netclaim.framework.contract import NetworkDriver
 from netclaim.framework.process.driver_thread import hooks_on, own_loop
 from netclaim.kernel import Netns
-from netclaim.network import LinkDriver
+from netclaim.network.driver import LinkDriver
 from tests.embedded.network.rtnl_holder import LagMeter, Witness, doomed_netns, end_netns
 from tests.support.kernel_support import fresh_netns
 from tests.support.network_support import (

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from netclaim.kernel import call_in
 from netclaim.model import AllocatedDevice, Attachment, Claim, OpaqueConfig, Plan
-from netclaim.network import LinkDriver
-from netclaim.network.policy.table import LABEL
+from netclaim.network.driver import LinkDriver
+from netclaim.network.policy.levels import LABEL
 from tests.embedded.policy.policy_machine import FACTS, OWN, Machine, inside
 from tests.embedded.policy.policy_picture import (
     SETTINGS,

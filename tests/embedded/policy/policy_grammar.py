@@ -10,14 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
-from netclaim.network.policy.table import (
-    COMMON_KEYS,
-    IPAM_TYPES,
-    LABEL,
-    NETWORK_KEYS,
-    SYSCTLS,
-    TYPES,
-)
+from netclaim.network.policy.levels import LABEL
+from netclaim.network.policy.table import COMMON_KEYS, IPAM_TYPES, NETWORK_KEYS, SYSCTLS, TYPES
 from tests.support.network_parts import DRIVER
 
 __all__ = ["BYTES", "claim_from"]

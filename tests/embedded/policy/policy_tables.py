@@ -7,7 +7,7 @@ are called, `policy_machine` says.
 import json
 from typing import Any, Final
 
-from netclaim.network.policy.table import LABEL
+from netclaim.network.policy.levels import LABEL
 from netclaim.plugins.engine.errors import ConfError
 from netclaim.plugins.tuning.sysctls import sysctl_path
 from tests.embedded.policy.policy_attack import Attack, network_of

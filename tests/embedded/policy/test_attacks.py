@@ -19,10 +19,10 @@ from netclaim.kernel import Netns, call_in
 from netclaim.kernel.host.sysctl import read_sysctl, write_sysctl
 from netclaim.model import Plan
 from netclaim.model.node import NodeFacts
-from netclaim.network import LinkDriver
+from netclaim.network.driver import LinkDriver
 from netclaim.network.errors import PolicyError
 from netclaim.network.plugin_files import UNUSED_MAX
-from netclaim.network.policy.table import Level
+from netclaim.network.policy.levels import Level
 from tests.embedded.policy.policy_attack import (
     Attack,
     attach,

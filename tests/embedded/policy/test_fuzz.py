@@ -31,9 +31,9 @@ from netclaim.framework.contract import NotBegunError
 from netclaim.kernel.host import nftables
 from netclaim.kernel.state.removal import remove_link
 from netclaim.model import Attachment, Claim, Plan, Prepared
-from netclaim.network import LinkDriver
+from netclaim.network.driver import LinkDriver
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
-from netclaim.network.policy.table import Level
+from netclaim.network.policy.levels import Level
 from netclaim.network.request.link_keys import linked_names
 from tests.embedded.policy.policy_grammar import BYTES, claim_from
 from tests.embedded.policy.policy_machine import (

@@ -3,7 +3,7 @@
 import pytest
 
 from netclaim.allocator.cel import compile_selector, device_view
-from netclaim.allocator.cel.trace import Clause, Reading, trace
+from netclaim.allocator.cel.trace import Clause, Reading, Tracer
 from netclaim.model.api.slice import PublishedDevice
 
 VIEW = device_view(
@@ -25,7 +25,7 @@ MINE = 'device.attributes["dra.example"]'
 
 def clauses(expression: str) -> tuple[Clause, ...]:
     """Trace an expression on the device."""
-    return trace(compile_selector(expression), VIEW)
+    return Tracer(compile_selector(expression)).trace(VIEW)
 
 
 def test_each_clause_has_its_outcome_and_values() -> None:

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from netclaim.check.report import check_files
-from netclaim.cli import load_command
+from netclaim.cli.app import load_command
 from netclaim.errors import NetclaimError, RequestError
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.kinds import API_VERSIONS

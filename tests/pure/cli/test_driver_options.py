@@ -2,19 +2,21 @@
 
 import argparse
 import json
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from netclaim.cli import load_command, main
-from netclaim.cli.commands import driver
+from netclaim.cli import app, driving, main
+from netclaim.cli.app import load_command
+from netclaim.cli.driver_words import read_settings
 from netclaim.framework import Settings, add_flags
 from netclaim.framework.settings.declare import Setting, declared_in
-from netclaim.framework.settings.sources import Sources
-from netclaim.network import LinkSettings
-from netclaim.network.settings import declared
+from netclaim.framework.settings.sources import Followed, Sources
+from netclaim.network.settings import LinkSettings, declared
 from tests.support.doc_pages import same_names
 
 # A value of each setting that is no path, and not its default; as a flag says it.
@@ -241,8 +243,8 @@ def test_every_setting_reaches_the_driver(
 ) -> None:
     """What an option says, its variable, or the file, is what the driver is started with."""
     started: list[dict[str, Any]] = []
-    monkeypatch.setattr(driver, "link_driver", lambda own: own)
-    monkeypatch.setattr(driver, "serve", lambda own, every, _: started.append(flat(own, every)))
+    monkeypatch.setattr(driving, "link_driver", lambda own: own)
+    monkeypatch.setattr(driving, "serve", lambda own, every, _: started.append(flat(own, every)))
     known = setting.form == "path" or setting.name in OTHER
     assert known, f"add a value of {setting.name} that is not its default to OTHER"
     value = OTHER.get(setting.name, "/other")
@@ -265,3 +267,101 @@ def test_every_setting_reaches_the_driver(
         changed = [each.name for each in declared() if values[each.name] != defaults[each.name]]
         assert changed == [setting.name]
         assert values == started[0]
+
+
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Followed | None]]:
+    """Return what is read of a command line without typer, and by typer."""
+    for other in declared():
+        monkeypatch.delenv(other.variable, raising=False)
+
+    def read(*given: str) -> list[Followed | None]:
+        found = [read_settings(given, os.environ)]
+        monkeypatch.setattr(driving, "drive", found.append)
+        with pytest.raises(SystemExit):
+            app.run(["driver", *given], "netclaim")
+        return found
+
+    return read
+
+
+def assert_same(found: Sequence[Followed | None]) -> None:
+    """See that both readers read something, and the same."""
+    quick, slow = found
+    assert quick is not None
+    assert slow is not None
+    assert quick.sources.given == slow.sources.given
+    assert quick.sources.path == slow.sources.path
+    assert quick.started.values == slow.started.values
+
+
+@pytest.mark.parametrize("setting", declared(), ids=lambda each: each.name)
+def test_typer_reads_the_same(
+    setting: Setting, both: Callable[..., list[Followed | None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A driver reads its options and variables without typer, which would read the same."""
+    value = OTHER.get(setting.name, "/other")
+    said = [words(setting, value), *([flag, value] for flag in setting.also)]
+    if setting.form != "switch":
+        said += [[f"{setting.option}={value}"], [setting.option, value, setting.option, value]]
+    else:
+        said += [[setting.option], [setting.option, *words(setting, value)]]
+    for arguments in said:
+        assert_same(both(*arguments))
+    several = f"{value} {value}" if setting.form == "repeated" else value
+    monkeypatch.setenv(setting.variable, several)
+    for arguments in ([], words(setting, value)):
+        assert_same(both(*arguments))
+
+
+def test_the_file_is_read_the_same(
+    both: Callable[..., list[Followed | None]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The file is named by its option or by its variable; an empty variable names none."""
+    file = tmp_path / "config.yaml"
+    file.write_text('{"attachTimeout": 31}')
+    for variable, arguments in (
+        ("", ["--config", str(file)]),
+        ("/nowhere", [f"--config={file}"]),
+        (str(file), []),
+        ("", []),
+    ):
+        monkeypatch.setenv("NETCLAIM_CONFIG", variable)
+        found = both(*arguments)
+        assert_same(found)
+        assert found[0] is not None
+        assert found[0].sources.path == (file if arguments or variable else None)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["gc", "--help"],
+        ["--no-such-option"],
+        ["--attach-timeout", "soon"],
+        ["--attach-timeout"],
+        ["--node-name", "--kubeconfig"],
+        ["--runtime-hook=never"],
+        ["--generic-device=false"],
+        ["--shared-link=eth1"],
+        ["more"],
+    ],
+)
+def test_typer_explains_the_rest(arguments: list[str]) -> None:
+    """Help, further words and mistakes are left to typer."""
+    assert read_settings(arguments, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("NETCLAIM_ATTACH_TIMEOUT", "soon"),
+        ("NETCLAIM_RUNTIME_HOOK", "never"),
+        ("NETCLAIM_GENERIC_DEVICE", "perhaps"),
+        ("NETCLAIM_SHARED_LINK", "eth1"),
+    ],
+)
+def test_typer_explains_variables(variable: str, text: str) -> None:
+    """Mistakes in variables, and variables of settings that were removed, are typer's as well."""
+    assert read_settings([], {variable: text}) is None

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from netclaim import __version__
-from netclaim.cli import COMMANDS, FURTHER, build_app, commands, load_command, main
+from netclaim.cli import COMMANDS, FURTHER, commands, main
+from netclaim.cli.app import build_app, load_command
 from netclaim.errors import HostError, NetclaimError, PeerError, RequestError
 from tests.support.doc_pages import DOCS, same_names
 
@@ -55,7 +56,7 @@ def test_errors_are_lines(
     def failing(**_: object) -> None:
         raise fault
 
-    monkeypatch.setattr("netclaim.cli.build_app", lambda: failing)
+    monkeypatch.setattr("netclaim.cli.app.build_app", lambda: failing)
     assert exit_code() == code
     assert capsys.readouterr().err == line
 
@@ -66,7 +67,7 @@ def test_a_mistake_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) 
     def failing(**_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("netclaim.cli.build_app", lambda: failing)
+    monkeypatch.setattr("netclaim.cli.app.build_app", lambda: failing)
     with pytest.raises(ZeroDivisionError):
         main([])
 

@@ -12,7 +12,7 @@ from netclaim.doctor.examine import examine
 from netclaim.doctor.finding import Outcome, Result
 from netclaim.errors import HostError
 from netclaim.kube import Cluster, Selection, StoredSecrets, connect, dra_resource
-from netclaim.network.policy.table import LABEL
+from netclaim.network.policy.levels import LABEL
 from netclaim.schema.kinds import NODE
 from tests.support.doctor_site import (
     ACCOUNT,

@@ -26,7 +26,7 @@ from netclaim.framework.testing import FakeClock
 from netclaim.framework.tools.fair_slots import Places
 from netclaim.model import AllocatedDevice, Claim, ClaimRef, PodSandbox, Prepared
 from netclaim.model.claim_text import claim_from_text
-from netclaim.network import LinkDriver
+from netclaim.network.driver import LinkDriver
 from tests.support.framework.parts import (
     ScriptedDriver,
     attachment_of,

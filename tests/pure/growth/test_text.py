@@ -11,8 +11,8 @@ from netclaim.errors import NetclaimError
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
 from netclaim.network.judge.mistakes import config_faults
 from netclaim.network.judge.request import permit
+from netclaim.network.policy.levels import Level
 from netclaim.network.policy.standing import Standing
-from netclaim.network.policy.table import Level
 from netclaim.network.request.parameters import read_claim
 from tests.support.growth import assert_linear
 

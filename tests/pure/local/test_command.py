@@ -6,7 +6,7 @@ import pytest
 
 from netclaim.cli import main
 from netclaim.cli.options.trial import TrialSettings
-from netclaim.network.policy.table import Level
+from netclaim.network.policy.levels import Level
 from tests.support.network_parts import DRIVER
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "manifests" / "poc-demo-a.yaml"

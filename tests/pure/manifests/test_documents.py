@@ -209,3 +209,21 @@ def test_content_that_is_no_text() -> None:
         decode(b"a\n\xff\xfe", "f")
     with pytest.raises(ManifestError, match=r"^f:1: larger than 4 MiB; split it$"):
         decode(b"x" * (SIZE_MAX + 1), "f")
+
+
+def test_a_document_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data are built from the nodes that say where everything is; each call builds them anew."""
+    (document,) = read_documents("a: [1, {b: text}]\n", "f.yaml")
+    monkeypatch.setattr(yaml, "compose", None)
+    monkeypatch.setattr(yaml, "load", None)
+    first, second = document.data(), document.data()
+    assert first == second == {"a": [1, {"b": "text"}]}
+    assert first["a"] is not second["a"]
+
+
+def test_merging_leaves_the_nodes_alone() -> None:
+    """What `<<` merges is in the data, and not where the text does not have it."""
+    (document,) = read_documents("a: &a\n  x: 1\nb:\n  <<: *a\n  y: 2\n", "f.yaml")
+    assert document.data()["b"] == {"x": 1, "y": 2}
+    assert document.node_at(("b", "x")) is None
+    assert document.line_of(("b", "y")) == 5

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from netclaim.cli import load_command, main
+from netclaim.cli import main
+from netclaim.cli.app import load_command
 
 NAME = "a name of at most {} lower-case letters, digits, '-' and '.'"
 

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from netclaim.allocator.cel.check.environment import DEVICE, path_of
 from netclaim.allocator.cel.device import DeviceView
 from netclaim.allocator.cel.errors import EvaluationError
-from netclaim.allocator.cel.run.compiler import compile_node
+from netclaim.allocator.cel.run.compiler import Program, compile_node
 from netclaim.allocator.cel.selector import Selector
 from netclaim.allocator.cel.syntax import ast
 from netclaim.allocator.cel.values.value import Optional, Value, from_key, type_name
@@ -49,12 +49,17 @@ class Clause:
         return f"`{self.text}` {said}" + (f" ({read})" if read else "")
 
 
-def trace(selector: Selector, device: DeviceView) -> tuple[Clause, ...]:
-    """Return the clauses of a selector, each with what became of it."""
-    return tuple(
-        _Clause(selector, device, binds, node).trace()
-        for binds, node in _clauses((), selector.checked.root)
-    )
+class Tracer:
+    """A selector whose clauses are compiled once, and asked about many devices."""
+
+    def __init__(self, selector: Selector) -> None:
+        self._clauses = tuple(
+            _Clause.of(selector, binds, node) for binds, node in _clauses((), selector.checked.root)
+        )
+
+    def trace(self, device: DeviceView) -> tuple[Clause, ...]:
+        """Return the clauses of the selector, each with what became of it."""
+        return tuple(clause.trace(device) for clause in self._clauses)
 
 
 def render(value: Value) -> str:
@@ -87,74 +92,86 @@ def _clauses(
 
 
 @dataclass(frozen=True, slots=True)
-class _Clause:
-    """A clause of a selector that is asked for one device."""
+class _Part:
+    """A part of a selector, with the names that are bound around it."""
 
-    selector: Selector
-    device: DeviceView
-    binds: tuple[ast.Bind, ...]
+    text: str
     node: ast.Node
+    program: Program
 
-    def trace(self) -> Clause:
-        """Evaluate it, and what it reads."""
-        text = self._text(self.node)
-        readings = {self._text(node): node for node in self._references(self.node, self._names)}
-        read = tuple(self._read(node) for node in readings.values() if node is not self.node)
+    @classmethod
+    def of(cls, selector: Selector, binds: tuple[ast.Bind, ...], node: ast.Node) -> "_Part":
+        text, bound = _text(selector, node), node
+        for bind in reversed(binds):
+            bound = replace(bind, body=bound)
+        return cls(text, node, compile_node(selector.checked, bound))
+
+    def read(self, device: DeviceView) -> Reading:
         try:
-            value = self._evaluate(self.node)
+            return Reading(self.text, render(self.program(device)))
         except EvaluationError as error:
-            return Clause(text, "error", read, str(error))
-        if not isinstance(value, bool):
-            return Clause(text, "error", read, f"it is a {type_name(value)}, not true or false")
-        return Clause(text, "true" if value else "false", read)
+            missing = self._missing(device) or f"{self.text}: {error}"
+            return Reading(self.text, missing=missing)
 
-    @property
-    def _names(self) -> frozenset[str]:
-        return frozenset({DEVICE, *(bind.name for bind in self.binds)})
-
-    def _text(self, node: ast.Node) -> str:
-        return self.selector.expression[node.start : node.end]
-
-    def _evaluate(self, node: ast.Node) -> Value:
-        for bind in reversed(self.binds):
-            node = replace(bind, body=node)
-        return compile_node(self.selector.checked, node)(self.device)
-
-    def _read(self, node: ast.Node) -> Reading:
-        text = self._text(node)
-        try:
-            return Reading(text, render(self._evaluate(node)))
-        except EvaluationError as error:
-            return Reading(text, missing=self._missing(node) or f"{text}: {error}")
-
-    def _missing(self, node: ast.Node) -> str:
+    def _missing(self, device: DeviceView) -> str:
         """Say what the device lacks, where the path says what was looked for."""
-        path = path_of(node)
+        path = path_of(self.node)
         if path is None:
             return ""
         kind, domain, name = path
         what = "attribute" if kind == "attributes" else "capacity"
-        domains = self.device[kind]
+        domains = device[kind]
         if domain in domains:
             known = ", ".join(sorted(domains[domain]))
             return f"the device has no {what} {name!r} in {domain!r}, only {known}"
         known = ", ".join(sorted(domains)) or "none at all"
         return f"the device has no {what} in {domain!r}; its domains: {known}"
 
-    def _references(self, node: ast.Node, names: frozenset[str]) -> Iterator[ast.Node]:
-        """Yield the longest paths that begin at the device or at a bound name."""
-        if _root(node) in names and not isinstance(node, ast.Ident):
-            yield node
-            return
-        inner = names
-        if isinstance(node, ast.Fold):
-            yield from self._references(node.over, names)
-            inner = names - set(node.names)
-        elif isinstance(node, ast.Bind):
-            inner = names - {node.name}
-        for child in ast.children(node):
-            if not isinstance(node, ast.Fold) or child is not node.over:
-                yield from self._references(child, inner)
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """A clause of a selector, and what it reads."""
+
+    whole: _Part
+    reads: tuple[_Part, ...]
+
+    @classmethod
+    def of(cls, selector: Selector, binds: tuple[ast.Bind, ...], node: ast.Node) -> "_Clause":
+        names = frozenset({DEVICE, *(bind.name for bind in binds)})
+        reads = {_text(selector, one): one for one in _references(node, names)}
+        parts = (_Part.of(selector, binds, one) for one in reads.values() if one is not node)
+        return cls(_Part.of(selector, binds, node), tuple(parts))
+
+    def trace(self, device: DeviceView) -> Clause:
+        """Evaluate it, and what it reads."""
+        text, read = self.whole.text, tuple(part.read(device) for part in self.reads)
+        try:
+            value = self.whole.program(device)
+        except EvaluationError as error:
+            return Clause(text, "error", read, str(error))
+        if not isinstance(value, bool):
+            return Clause(text, "error", read, f"it is a {type_name(value)}, not true or false")
+        return Clause(text, "true" if value else "false", read)
+
+
+def _text(selector: Selector, node: ast.Node) -> str:
+    return selector.expression[node.start : node.end]
+
+
+def _references(node: ast.Node, names: frozenset[str]) -> Iterator[ast.Node]:
+    """Yield the longest paths that begin at the device or at a bound name."""
+    if _root(node) in names and not isinstance(node, ast.Ident):
+        yield node
+        return
+    inner = names
+    if isinstance(node, ast.Fold):
+        yield from _references(node.over, names)
+        inner = names - set(node.names)
+    elif isinstance(node, ast.Bind):
+        inner = names - {node.name}
+    for child in ast.children(node):
+        if not isinstance(node, ast.Fold) or child is not node.over:
+            yield from _references(child, inner)
 
 
 def _root(node: ast.Node) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from netclaim.allocator.cel import CelError, Selector, compile_selector
+from netclaim.allocator.cel.trace import Tracer
 from netclaim.allocator.errors import AllocationError
 from netclaim.allocator.objects.claim import Request, expressions_of
 from netclaim.allocator.objects.device import Device
@@ -61,6 +62,7 @@ class Matcher:
         self._pools = pools
         self._of_node: dict[Node, tuple[Pool, ...]] = {}
         self._selectors: dict[str, Selector | CelError] = {}
+        self._tracers: dict[str, Tracer] = {}
         self._verdicts: dict[str, dict[Device, Verdict]] = {}
         self._candidates: dict[tuple[OwnedSelector, ...], dict[Node, Candidates]] = {}
 
@@ -86,6 +88,13 @@ class Matcher:
             except CelError as error:
                 self._selectors[expression] = error
         return self._selectors[expression]
+
+    def tracer(self, selector: Selector) -> Tracer:
+        """Return what says clause by clause why a selector is or is not true of a device."""
+        known = self._tracers.get(selector.expression)
+        if known is None:
+            known = self._tracers[selector.expression] = Tracer(selector)
+        return known
 
     def verdict(self, expression: str, device: Device) -> Verdict:
         """Return what an expression is for a device: true, false, or an error."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from netclaim.allocator.allocate import Allocator
 from netclaim.allocator.cel import CelError, EvaluationError, Selector, UndefinedFieldError
-from netclaim.allocator.cel.trace import Clause, render, trace
+from netclaim.allocator.cel.trace import Clause, render
 from netclaim.allocator.errors import AllocationError
 from netclaim.allocator.objects.capacity import TooSmall
 from netclaim.allocator.objects.claim import Claim, Constraint, Request
@@ -134,7 +134,8 @@ def _selection(
     if isinstance(compiled, Selector) and not isinstance(device.view, EvaluationError):
         # A clause without a value does not count where another one is false.
         guilty = "error" if isinstance(verdict, CelError) else "false"
-        clauses = tuple(c for c in trace(compiled, device.view) if c.outcome == guilty)
+        traced = allocator.matcher.tracer(compiled).trace(device.view)
+        clauses = tuple(clause for clause in traced if clause.outcome == guilty)
     if isinstance(verdict, CelError):
         undefined = verdict.field if isinstance(verdict, UndefinedFieldError) else ""
         yield NoAnswer(selector, str(verdict), clauses, undefined)

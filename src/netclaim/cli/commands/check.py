@@ -5,19 +5,18 @@ change. Exit codes for CI: 1 for mistakes, 0 without (warnings pass), 2 if a fil
 """
 
 import sys
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-import msgspec
 import typer
 
-from netclaim.check.policy import Policy
-from netclaim.check.report import Report, check_files
 from netclaim.cli.options.files import Files, MoreFiles, Recursive, named
 from netclaim.cli.options.formats import refuse_unknown_format
 from netclaim.cli.options.policy import POLICY_HELP, PolicyName, level_of, listed
-from netclaim.manifests.text.files import read_files
 from netclaim.plain_text import plain_json
 from netclaim.screen.words import counted
+
+if TYPE_CHECKING:
+    from netclaim.check.report import Report
 
 MISTAKES: Final = 1
 
@@ -61,6 +60,10 @@ def command(
       netclaim check -f claim.yaml --policy restricted
       helm template chart | netclaim check -f -
     """
+    from netclaim.check.policy import Policy
+    from netclaim.check.report import check_files
+    from netclaim.manifests.text.files import read_files
+
     refuse_unknown_format(output)
     manifests = read_files(named(files, more_files), recursive=recursive)
     drivers = Policy(level_of(policy), frozenset(listed(claim_plugins)))
@@ -75,7 +78,9 @@ def command(
         raise typer.Exit(MISTAKES)
 
 
-def _json(report: Report) -> str:
+def _json(report: "Report") -> str:
+    import msgspec
+
     found = {
         "errors": report.errors,
         "warnings": report.warnings,
@@ -87,7 +92,7 @@ def _json(report: Report) -> str:
     return msgspec.json.format(plain_json(msgspec.json.encode(found)), indent=2).decode() + "\n"
 
 
-def _summary(report: Report) -> str:
+def _summary(report: "Report") -> str:
     faults = f"{counted(report.errors, 'error')}, {counted(report.warnings, 'warning')}"
     read = f"{counted(report.objects, 'object')} of {counted(report.files, 'file')}"
     passed_over = ", ".join(f"{n} {kind}" for kind, n in report.not_checked.items())

@@ -3,7 +3,6 @@
 Promise: a bad value is refused before anything starts. Limit: this only puts the parts together.
 """
 
-import asyncio
 import os
 import socket
 from typing import Annotated, Literal
@@ -11,11 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from netclaim.cli.options.cluster import Context, Kubeconfig
-from netclaim.controller.serve import serve_controller
 from netclaim.controller.settings import DRIVER_PODS, HTTP_ADDRESS, ControllerSettings
-from netclaim.framework.process.http import Place
-from netclaim.framework.telemetry.logs import configure_logs
-from netclaim.kube import load_cluster
 from netclaim.network import DRIVER_NAME
 
 
@@ -86,6 +81,13 @@ def command(
     admin annotated, and has kubelet ask again for pods whose claims can be prepared now; runs until
     SIGTERM. Several replicas take turns.
     """
+    import asyncio
+
+    from netclaim.controller.serve import serve_controller
+    from netclaim.framework.process.http import Place
+    from netclaim.framework.telemetry.logs import configure_logs
+    from netclaim.kube import load_cluster
+
     form: Literal["json", "text"] = "text" if log_format == "text" else "json"
     configure_logs(form)
     settings = ControllerSettings(

@@ -6,30 +6,18 @@ a file is replaced whole or not at all. What is not carried over is named, and r
 `--lossy`. A cluster is only read.
 """
 
-import asyncio
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netclaim.cli.file_results import (
-    InPlace,
-    OutputDirectory,
-    check_targets,
-    stream,
-    targets_of,
-    write_files,
-)
 from netclaim.cli.options.cluster import AllNamespaces, Context, Kubeconfig, Local, Pid, cluster_of
-from netclaim.cli.options.files import Files, MoreFiles, Recursive, named
-from netclaim.convert.cluster import read_cluster
-from netclaim.convert.documents import converted_text
-from netclaim.convert.objects import Conversion, convert_objects
+from netclaim.cli.options.files import Files, InPlace, MoreFiles, OutputDirectory, Recursive, named
 from netclaim.errors import RequestError
-from netclaim.manifests.reading import read_objects
-from netclaim.manifests.text.files import raise_faults, read_files
-from netclaim.manifests.text.yaml_dialect import dump
 from netclaim.screen.words import counted
+
+if TYPE_CHECKING:
+    from netclaim.convert.objects import Conversion
 
 
 def command(
@@ -75,6 +63,15 @@ def command(
       netclaim convert -f app.yaml | netclaim try -f -    see it work, without a cluster
       netclaim convert --cluster -n team-a > team-a.yaml  one namespace of a cluster
     """
+    import asyncio
+
+    from netclaim.cli.file_results import check_targets, stream, targets_of, write_files
+    from netclaim.convert.cluster import read_cluster
+    from netclaim.convert.documents import converted_text
+    from netclaim.convert.objects import convert_objects
+    from netclaim.manifests.reading import read_objects
+    from netclaim.manifests.text.files import raise_faults, read_files
+
     sources = named(files, more_files)
     if live or kubeconfig or context or local or pid:
         if sources or in_place or output is not None:
@@ -111,7 +108,7 @@ def command(
     print(_total(conversion), file=sys.stderr)
 
 
-def _report(conversion: Conversion, *, lossy: bool) -> None:
+def _report(conversion: "Conversion", *, lossy: bool) -> None:
     """Say what to know; RequestError if something is not carried over and nobody accepted that."""
     for remark in dict.fromkeys(map(str, conversion.remarks)):
         print(remark, file=sys.stderr)
@@ -121,12 +118,14 @@ def _report(conversion: Conversion, *, lossy: bool) -> None:
         raise RequestError(f"nothing written: {what}")
 
 
-def _yaml(conversion: Conversion) -> str:
+def _yaml(conversion: "Conversion") -> str:
     """Return what the objects of a cluster became."""
+    from netclaim.manifests.text.yaml_dialect import dump
+
     found = conversion.replacements.values()
     return "---\n".join(dump(each) for one in found for each in (*one.before, one.object))
 
 
-def _total(conversion: Conversion) -> str:
+def _total(conversion: "Conversion") -> str:
     networks = counted(conversion.networks, "network")
     return f"{networks} and {counted(conversion.workloads, 'workload')} converted"

@@ -1,19 +1,12 @@
 """`netclaim demo`: the demo of the KubeCon talk in seconds, on one machine, without a cluster."""
 
-import asyncio
 import sys
 
 import typer
 
 from netclaim.cli.options.trial import CniBinDirs, Keep
-from netclaim.local.demo import DEMO, tell
-from netclaim.local.input.manifests import read_manifests
-from netclaim.local.input.topology_file import load_topology
-from netclaim.local.machine import contained
 from netclaim.local.topology import DEFAULT_TOPOLOGY
-from netclaim.local.trial import Trial
-from netclaim.network.settings import DRIVER_NAME
-from netclaim.screen import screen_for
+from netclaim.network import DRIVER_NAME
 
 
 def command(
@@ -27,6 +20,15 @@ def command(
     macvlan on a link that only one of the nodes has. Works as root, or as any user who may create
     user namespaces. Nothing is left behind, even after Ctrl-C.
     """
+    import asyncio
+
+    from netclaim.local.demo import DEMO, tell
+    from netclaim.local.input.manifests import read_manifests
+    from netclaim.local.input.topology_file import load_topology
+    from netclaim.local.machine import contained
+    from netclaim.local.trial import Trial
+    from netclaim.screen import screen_for
+
     trial = Trial(
         topology=load_topology(DEFAULT_TOPOLOGY),
         manifests=read_manifests([str(DEMO)]),

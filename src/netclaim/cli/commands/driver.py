@@ -1,21 +1,12 @@
 """`netclaim driver`: the network driver of one node, until SIGTERM.
 
 Promise: a bad value is refused before anything starts, in one line that names its option, or its
-line in the file. Limit: this only puts the parts together; the meaning, default and form of each
-setting are declared with the settings.
+line in the file. Limit: the meaning, default and form of each setting are declared with the
+settings; `driving` puts the parts together.
 """
 
-import asyncio
-from dataclasses import replace
-
 from netclaim.cli.options.settings import SettingsCommand, takes_settings
-from netclaim.cli.uninstalling import leave
-from netclaim.framework import serve
-from netclaim.framework.settings.flags import settings_of
-from netclaim.framework.settings.sources import Followed, Resolved
-from netclaim.kernel.host.proc_sys import make_sysctls_writable
-from netclaim.network import LinkDriver, link_driver
-from netclaim.network.settings import link_settings
+from netclaim.framework.settings.sources import Followed
 
 COMMAND_CLASS = SettingsCommand
 
@@ -36,14 +27,6 @@ def command(followed: Followed) -> None:
     driver retire` is for the end of its pod; `netclaim driver uninstall` removes what a retired
     driver left there.
     """
-    own, settings = link_settings(followed.started), settings_of(followed.started)
-    make_sysctls_writable()
-    driver = link_driver(own)
-    following = replace(followed, change=lambda resolved: _change(driver, resolved))
-    if serve(driver, settings, following):
-        for line in asyncio.run(leave(settings, own.name, own.lease_dir)):
-            print(line)
+    from netclaim.cli.driving import drive
 
-
-def _change(driver: LinkDriver, resolved: Resolved) -> None:
-    driver.change(link_settings(resolved))
+    drive(followed)

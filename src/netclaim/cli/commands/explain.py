@@ -4,14 +4,14 @@ Promise: it only reads files and a cluster. It exits with 0 if everything asked 
 allocated, with 1 if something cannot be or has a mistake, with 2 if the input cannot be read.
 """
 
-import asyncio
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from netclaim.cli.garbage import uncollected
 from netclaim.cli.options.cluster import (
     AllNamespaces,
     Context,
@@ -25,18 +25,10 @@ from netclaim.cli.options.cluster import (
 from netclaim.cli.options.files import Files, Recursive, told_apart
 from netclaim.cli.options.formats import refuse_unknown_format
 from netclaim.errors import RequestError
-from netclaim.explain.answer import answer_all
-from netclaim.explain.mistakes import find_mistakes, find_strays
-from netclaim.explain.names import kind_named
-from netclaim.explain.show import as_json, show
-from netclaim.explain.subject import choose
-from netclaim.explain.world import read_world
-from netclaim.kube import Cluster
-from netclaim.manifests.kinds import POD_SPECS
-from netclaim.manifests.objects import Object, ObjectKey
-from netclaim.screen import screen_for
-from netclaim.survey.cluster import read_cluster
-from netclaim.survey.files import read_own
+
+if TYPE_CHECKING:
+    from netclaim.kube import Cluster
+    from netclaim.manifests.objects import Object
 
 CANNOT: Final = 1
 NO_SLICES: Final = (
@@ -46,6 +38,7 @@ NO_SLICES: Final = (
 )
 
 
+@uncollected()
 def command(
     *,
     arguments: Annotated[
@@ -88,6 +81,14 @@ def command(
       kubectl get resourceslices,nodes,deviceclasses -o yaml > links.yaml
       netclaim explain -f claim.yaml -f links.yaml        without a cluster
     """
+    from netclaim.explain.answer import answer_all
+    from netclaim.explain.mistakes import find_mistakes, find_strays
+    from netclaim.explain.show import as_json, show
+    from netclaim.explain.subject import choose
+    from netclaim.explain.world import read_world
+    from netclaim.screen import screen_for
+    from netclaim.survey.files import read_own
+
     refuse_unknown_format(output)
     refuse_both_namespaces(namespace, all_namespaces=all_namespaces)
     names, files = told_apart(arguments or (), files or ())
@@ -129,6 +130,8 @@ def command(
 
 def _one_name(names: Sequence[str]) -> str:
     """Return the name that was asked about, if any."""
+    from netclaim.explain.names import kind_named
+
     match names:
         case [kind, name] if kind_named(kind) and "/" not in name:  # as `kubectl get pod web`
             names = [f"{kind}/{name}"]
@@ -139,24 +142,33 @@ def _one_name(names: Sequence[str]) -> str:
 
 def _refuse_makers(name: str) -> None:
     """Refuse workloads: on a cluster their pods exist, and hold the devices."""
+    from netclaim.explain.names import kind_named
+    from netclaim.manifests.kinds import POD_SPECS
+
     word, slash, _ = name.partition("/")
     kind = kind_named(word) if slash else ""
     if kind in POD_SPECS and kind != "Pod":
         raise RequestError(f"{name}: a {kind} is explained from files only; name one of its pods")
 
 
-def _applied(own: Sequence[Object], cluster: Cluster, usual: str) -> tuple[Object, ...]:
+def _applied(own: "Sequence[Object]", cluster: "Cluster", usual: str) -> "tuple[Object, ...]":
     """Read a cluster, with the files' objects as if they were applied to it.
 
     Without a namespace, all namespaces are read.
     """
+    import asyncio
+
+    from netclaim.survey.cluster import read_cluster
+
     spaces = {found.key.namespace for found in own if usual} - {""} or {usual}
     there = asyncio.run(read_cluster(cluster, spaces.pop() if len(spaces) == 1 else ""))
     return (*there, *_over(own, there))
 
 
-def _over(own: Sequence[Object], there: Sequence[Object]) -> list[Object]:
+def _over(own: "Sequence[Object]", there: "Sequence[Object]") -> "list[Object]":
     """Return the files' objects with the status that they have in the cluster."""
+    from netclaim.manifests.objects import Object, ObjectKey
+
     known: dict[ObjectKey, Object] = {found.key: found for found in there}
     over = []
     for found in own:

@@ -4,16 +4,14 @@ Promise: it only reads a cluster or files. It exits with 0, also if there are pr
 `--exit-code` is given; with 2 if the input cannot be read.
 """
 
-import asyncio
-import gc
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Final, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Final, cast, get_args
 
 import typer
 
+from netclaim.cli.garbage import uncollected
 from netclaim.cli.options.cluster import (
     AllNamespaces,
     Context,
@@ -26,19 +24,14 @@ from netclaim.cli.options.cluster import (
 )
 from netclaim.cli.options.files import Files, Recursive, told_apart
 from netclaim.errors import RequestError
-from netclaim.network.settings import DRIVER_NAME
-from netclaim.screen import screen_for
-from netclaim.status.compose import compose
-from netclaim.status.scope import Scope, narrow, scope_of
-from netclaim.status.showing.displays import display_for
-from netclaim.status.showing.show import Form, Look, as_json, as_yaml, show
-from netclaim.status.showing.tables import absolute
-from netclaim.status.values import Status
-from netclaim.status.watching import Question, ask, watch
-from netclaim.survey.files import read_dump
+from netclaim.network import DRIVER_NAME
+
+if TYPE_CHECKING:
+    from netclaim.status.scope import Scope
+    from netclaim.status.showing.show import Form, Look
+    from netclaim.status.values import Status
 
 PROBLEMS: Final = 1
-FORMS: Final = get_args(Form)
 
 
 def command(
@@ -98,8 +91,17 @@ def command(
       netclaim status -f dump.yaml             a saved cluster
       netclaim status --local                  the cluster of `netclaim try --keep`
     """
-    if output not in FORMS:
-        known = ", ".join(FORMS)
+    import asyncio
+
+    from netclaim.status.scope import scope_of
+    from netclaim.status.showing.displays import display_for
+    from netclaim.status.showing.show import Form, Look
+    from netclaim.status.showing.tables import absolute
+    from netclaim.status.watching import Question, ask, watch
+
+    forms = get_args(Form)
+    if output not in forms:
+        known = ", ".join(forms)
         raise RequestError(f'unknown format "{output}"; write one of {known}', path=("--output",))
     refuse_both_namespaces(namespace, all_namespaces=all_namespaces)
     names, sources = told_apart(arguments or (), files or ())
@@ -122,14 +124,14 @@ def command(
         if follow:
             display = display_for(sys.stdout, question.scope, form)
             raise typer.Exit(asyncio.run(watch(cluster, question, display)))
-        with _uncollected():
+        with uncollected():
             status = asyncio.run(ask(cluster, question))
         _print(status, question.scope, form, Look(wide=form == "wide"))
     if exit_code and any(one.severity == "error" for one in status.problems):
         raise typer.Exit(PROBLEMS)
 
 
-def _scope_on(scope: Scope, usual: str, *, all_namespaces: bool) -> Scope:
+def _scope_on(scope: "Scope", usual: str, *, all_namespaces: bool) -> "Scope":
     """Limit claims and pods to the context's namespace, as kubectl does; nodes have none."""
     if scope.namespace or all_namespaces or scope.view not in ("claims", "pods"):
         return scope
@@ -137,9 +139,13 @@ def _scope_on(scope: Scope, usual: str, *, all_namespaces: bool) -> Scope:
 
 
 def _from_files(
-    sources: Sequence[str], scope: Scope, drivers: frozenset[str], *, recursive: bool, every: bool
-) -> Status:
-    with _uncollected():
+    sources: Sequence[str], scope: "Scope", drivers: frozenset[str], *, recursive: bool, every: bool
+) -> "Status":
+    from netclaim.status.compose import compose
+    from netclaim.status.scope import narrow
+    from netclaim.survey.files import read_dump
+
+    with uncollected():
         objects = read_dump(sources, "default", recursive=recursive)
         if not objects:
             raise RequestError(f"{', '.join(sources)}: no manifests found")
@@ -147,20 +153,10 @@ def _from_files(
         return narrow(compose(found, drivers, every_driver=every), scope)
 
 
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Switch the garbage collector off: everything that is read stays, and it would scan it often.
+def _print(status: "Status", scope: "Scope", form: "Form", look: "Look") -> None:
+    from netclaim.screen import screen_for
+    from netclaim.status.showing.show import as_json, as_yaml, show
 
-    That takes a third of the time for a cluster of thousands of nodes.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
-def _print(status: Status, scope: Scope, form: Form, look: Look) -> None:
     match form:
         case "json":
             print(as_json(status))

@@ -1,6 +1,5 @@
 """`netclaim try`: manifests on one machine in seconds, with real interfaces and no cluster."""
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -13,15 +12,8 @@ from netclaim.cli.options.policy import POLICY_HELP, PolicyName
 from netclaim.cli.options.settings import SettingsCommand
 from netclaim.cli.options.trial import CniBinDirs, Keep, TrialSettings
 from netclaim.errors import RequestError
-from netclaim.local.input.driver_names import driver_names, unserved
-from netclaim.local.input.driver_programs import read_programs
-from netclaim.local.input.manifests import read_manifests
-from netclaim.local.input.topology_file import load_topology
-from netclaim.local.machine import contained
 from netclaim.local.topology import DEFAULT_TOPOLOGY
-from netclaim.local.trial import Trial, run_trial
 from netclaim.plain_text import one_line
-from netclaim.screen import screen_for
 
 COMMAND_CLASS = SettingsCommand
 
@@ -129,6 +121,16 @@ def command(
       netclaim try -f manifests/ --topology rack.yaml
       helm template chart | netclaim try -f - --keep
     """
+    import asyncio
+
+    from netclaim.local.input.driver_names import driver_names, unserved
+    from netclaim.local.input.driver_programs import read_programs
+    from netclaim.local.input.manifests import read_manifests
+    from netclaim.local.input.topology_file import load_topology
+    from netclaim.local.machine import contained
+    from netclaim.local.trial import Trial, run_trial
+    from netclaim.screen import screen_for
+
     if timeout <= 0:
         raise RequestError("must be more than 0 seconds", path=("--timeout",))
     refuse_unknown_format(output)

@@ -6,25 +6,17 @@ replaced whole or not at all. What would be lost is named, and refused without `
 """
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netclaim.cli.file_results import (
-    InPlace,
-    OutputDirectory,
-    check_targets,
-    stream,
-    targets_of,
-    write_files,
-)
-from netclaim.cli.options.files import Files, MoreFiles, Recursive, named
+from netclaim.cli.options.files import Files, InPlace, MoreFiles, OutputDirectory, Recursive, named
 from netclaim.errors import RequestError
-from netclaim.manifests.kinds import GROUP
-from netclaim.manifests.text.files import read_files
 from netclaim.manifests.versions.conversion import VERSIONS, is_version
-from netclaim.manifests.versions.upgrade import Upgraded, upgrade_documents
 from netclaim.screen.words import counted
+
+if TYPE_CHECKING:
+    from netclaim.manifests.versions.upgrade import Upgraded
 
 
 def command(
@@ -55,6 +47,11 @@ def command(
       kubectl get deviceclass -o yaml | netclaim upgrade -f -
       netclaim upgrade --to v1beta1 -f claim.yaml         for Kubernetes 1.32
     """
+    from netclaim.cli.file_results import check_targets, stream, targets_of, write_files
+    from netclaim.manifests.kinds import GROUP
+    from netclaim.manifests.text.files import read_files
+    from netclaim.manifests.versions.upgrade import upgrade_documents
+
     if not is_version(to):
         known = ", ".join(VERSIONS)
         raise RequestError(f'unknown version "{to}"; {GROUP} has {known}', path=("--to",))
@@ -82,6 +79,6 @@ def command(
         print(f"{file.name}: {_total(result)}", file=sys.stderr)
 
 
-def _total(result: Upgraded) -> str:
+def _total(result: "Upgraded") -> str:
     counts = {"converted": result.converted, "kept": result.kept, "left out": result.left_out}
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "no documents"

@@ -1,6 +1,6 @@
 """Options that several commands have, declared once.
 
-files      which manifests a command reads
+files      which manifests a command reads, and where it writes them
 cluster    which cluster it asks
 policy     the driver's policy
 settings   the driver's settings

@@ -1,11 +1,13 @@
 """Which cluster a command reads: the same options everywhere, with kubectl's names."""
 
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from netclaim.errors import RequestError
-from netclaim.kube import Cluster, load_cluster
+
+if TYPE_CHECKING:
+    from netclaim.kube import Cluster
 
 Namespace: TypeAlias = Annotated[
     str,
@@ -38,15 +40,17 @@ Pid: TypeAlias = Annotated[
 ]
 
 
-def cluster_of(kubeconfig: str, context: str, *, local: bool, pid: int) -> Cluster:
+def cluster_of(kubeconfig: str, context: str, *, local: bool, pid: int) -> "Cluster":
     """Return the cluster that was named; an embedded one is entered until this process ends."""
     if not local and not pid:
+        from netclaim.kube import load_cluster
+
         return load_cluster(kubeconfig, context)
     if kubeconfig or context:
         raise RequestError(
             "--local and --pid cannot be used together with --kubeconfig or --context"
         )
-    from netclaim.local.entering import enter_cluster  # noqa: PLC0415 - the rest does without
+    from netclaim.local.entering import enter_cluster
 
     return enter_cluster(pid)
 

@@ -2,7 +2,7 @@
 
 from typing import Final, Literal, TypeAlias
 
-from netclaim.network.policy.table import LABEL, LEVELS, Level
+from netclaim.network.policy.levels import LABEL, LEVELS, Level
 
 PolicyName: TypeAlias = Literal["restricted", "baseline", "privileged"]
 POLICY_HELP: Final = (

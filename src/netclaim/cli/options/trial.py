@@ -13,9 +13,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from netclaim.framework.settings.sources import CONFIG_OPTION, Sources
-from netclaim.network.policy.table import Level
-from netclaim.network.settings import REMOVED, check_together, declared
+from netclaim.network.policy.levels import Level
 
 Keep: TypeAlias = Annotated[
     bool, typer.Option("--keep", help="Keep the cluster up, and print how to explore it.")
@@ -42,6 +40,9 @@ class TrialSettings:
 
     def policy_level(self, driver_names: Sequence[str]) -> Level:
         """Check everything for each driver; returns the level of namespaces without a label."""
+        from netclaim.framework.settings.sources import Sources
+        from netclaim.network.settings import REMOVED, check_together, declared
+
         level = Level.BASELINE
         for name in driver_names:
             given = {**self._given(), "name": name}
@@ -51,6 +52,9 @@ class TrialSettings:
 
     def flags(self) -> tuple[str, ...]:
         """Return the options to start the drivers with."""
+        from netclaim.framework.settings.sources import CONFIG_OPTION
+        from netclaim.network.settings import declared
+
         given = self._given()
         said = {each.option: given[each.name] for each in declared() if each.name in given}
         flags = [

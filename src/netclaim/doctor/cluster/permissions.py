@@ -15,7 +15,7 @@ from netclaim.doctor.releases import GRANULAR_SINCE, Release
 from netclaim.kube import NAMESPACES, NODES, PODS, Client, NotFoundError, Resource, dra_resource
 from netclaim.kube.resource import ACCESS_REVIEWS, DAEMON_SETS
 from netclaim.model.claim import JsonObject
-from netclaim.network.settings import DRIVER_NAME
+from netclaim.network import DRIVER_NAME
 from netclaim.screen.words import listed
 
 SELF: Final = replace(

@@ -14,8 +14,8 @@ from netclaim.check.wanted import wanted
 from netclaim.manifests.kinds import CLAIM_SPECS, CONFIGS
 from netclaim.manifests.near import near
 from netclaim.manifests.objects import Object, inside
+from netclaim.network import DRIVER_NAME
 from netclaim.network.request.dialect import is_our_dialect
-from netclaim.network.settings import DRIVER_NAME
 
 TYPO: Final = 0.85  # how alike two names are if one is a slip; poc.dra.networking is at 0.67
 # A selector names a driver itself, or as the domain of its attributes.

@@ -19,6 +19,8 @@ from netclaim.paths import Path, show
 SIZE_MAX: Final = 4 << 20  # a thousand times a large manifest; one object is at most 1.5 MiB
 DEPTH_MAX: Final = 100  # a pod's deepest field is at 14
 NODES_MAX: Final = 500_000  # with aliases unfolded; 4 MiB of text alone has fewer
+MERGE: Final = "<<"
+ALIAS: Final = "*"
 NULL: Final = "tag:yaml.org,2002:null"
 NO_MANIFEST: Final = "not a manifest; a manifest is an object with apiVersion and kind"
 
@@ -54,7 +56,9 @@ class Document:
     def data(self) -> Any:
         """Return the document's data, built anew."""
         try:
-            return yaml.load(as_yaml(self.text), Loader=KubeLoader)  # noqa: S506 - a safe loader
+            if self.root is None or MERGE in self.text:  # merging would change the nodes
+                return yaml.load(as_yaml(self.text), Loader=KubeLoader)  # noqa: S506 - a safe one
+            return KubeLoader("").construct_document(self.root)
         except yaml.MarkedYAMLError as error:
             raise self.fault(f"{error.problem}{_hint(self.text)}", _line(error)) from error
         except (ValueError, TypeError, RecursionError) as error:  # a malformed number, key or tag
@@ -164,7 +168,8 @@ def _compose(text: str, source: str, first_line: int) -> yaml.Node | None:
     except yaml.MarkedYAMLError as error:  # an alias to nothing
         line = first_line + _line(error)
         raise ManifestError(source, line, f"not YAML: {error.problem}") from error
-    _check_aliases(root, source, first_line)
+    if ALIAS in text:
+        _check_aliases(root, source, first_line)
     return root
 
 

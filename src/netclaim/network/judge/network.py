@@ -13,6 +13,7 @@ from netclaim.errors import RequestError
 from netclaim.manifests.near import did_you_mean
 from netclaim.network.errors import PolicyError
 from netclaim.network.judge.addresses import Use, address_fault, carried_by
+from netclaim.network.policy.levels import LABEL, Level
 from netclaim.network.policy.standing import (
     Standing,
     needs_level,
@@ -22,7 +23,6 @@ from netclaim.network.policy.standing import (
 from netclaim.network.policy.table import (
     COMMON_KEYS,
     IPAM_TYPES,
-    LABEL,
     NETWORK_BYTES_MAX,
     PLUGINS_MAX,
     ROUTES_MAX,
@@ -30,7 +30,6 @@ from netclaim.network.policy.table import (
     SYSCTLS,
     TYPES,
     KeyPolicy,
-    Level,
 )
 from netclaim.network.request.link_keys import takes_link
 from netclaim.paths import Key, Path

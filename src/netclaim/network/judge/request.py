@@ -10,8 +10,8 @@ from netclaim.errors import RequestError
 from netclaim.network.errors import PolicyError, raise_all
 from netclaim.network.judge.addresses import address_fault, wished
 from netclaim.network.judge.network import judge
+from netclaim.network.policy.levels import Level
 from netclaim.network.policy.standing import Standing, needs_level, needs_own
-from netclaim.network.policy.table import Level
 from netclaim.network.request.keys import ALLOWABLE, PARAMETERS
 from netclaim.network.request.parameters import InterfaceRequest
 from netclaim.network.request.wishes import WISHES, Wishes

@@ -17,8 +17,8 @@ from netclaim.network.judge.request import permit, wish_faults
 from netclaim.network.links.discover import GENERIC
 from netclaim.network.links.node_links import Snapshot
 from netclaim.network.plan.interface_plan import InterfacePlan
+from netclaim.network.policy.levels import LABEL, LEVELS, Level
 from netclaim.network.policy.standing import Standing
-from netclaim.network.policy.table import LABEL, LEVELS, Level
 from netclaim.network.request.link_keys import linked_names, takes_link
 from netclaim.network.request.parameters import InterfaceRequest
 from netclaim.network.settings import LinkSettings, LiveSettings

@@ -24,7 +24,7 @@ from netclaim.network.plan.guard import Guard
 from netclaim.network.plan.interface_plan import InterfacePlan, with_files
 from netclaim.network.plan.programs import ProgramChecks
 from netclaim.network.plugin_files import PluginFiles
-from netclaim.network.policy.table import Level
+from netclaim.network.policy.levels import Level
 from netclaim.network.request.link_keys import with_link, without_link
 from netclaim.network.request.parameters import InterfaceRequest
 from netclaim.network.request.wishes import WISHES, with_wishes

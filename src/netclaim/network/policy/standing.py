@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from netclaim.errors import RequestError
 from netclaim.kernel.requests.ip import Network
 from netclaim.network.errors import PolicyError
-from netclaim.network.policy.table import LABEL, Level
+from netclaim.network.policy.levels import LABEL, Level
 from netclaim.paths import Path
 
 

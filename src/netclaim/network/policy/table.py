@@ -13,33 +13,15 @@ Limit: values only. The keys beside `config` are in `request/keys.py`. `judge` a
 `canonical` spells keys as it does, docs/security.md and deploy/claim-admission.yaml show it.
 """
 
-import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from netclaim.network.policy.levels import Level
 from netclaim.plugins.engine.key_rules import DeclaredKey, declared, keys_within
 from netclaim.plugins.engine.plugin import Plugin
 from netclaim.plugins.registry import IPAM_CLASSES, PLUGIN_CLASSES
 from netclaim.plugins.strict import CommonConf, ipam_keys, own_keys
-
-
-class Level(enum.IntEnum):
-    """How far a namespace's claims are trusted; each includes the ones before it."""
-
-    RESTRICTED = 0
-    BASELINE = 1
-    PRIVILEGED = 2
-
-    def __str__(self) -> str:
-        return self.name.lower()
-
-
-LEVELS: Final[Mapping[str, Level]] = {str(level): level for level in Level}
-"""The levels by their names."""
-
-LABEL: Final = "cni.networking.x-k8s.io/policy"
-"""The label of a namespace that chooses its level. Labels of namespaces are an admin's to set."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from netclaim.errors import RequestError
 from netclaim.manifests.near import did_you_mean
 from netclaim.model.api.label_selector import LabelSelector
 from netclaim.model.device_name import is_dns_label
-from netclaim.network.policy.table import NETWORK_KEYS, KeyPolicy, Level
+from netclaim.network.policy.levels import Level
+from netclaim.network.policy.table import NETWORK_KEYS, KeyPolicy
 from netclaim.network.request.canonical import canonical
 from netclaim.network.request.ifnames import read_ifname
 from netclaim.network.request.wishes import WISHES, Wish

@@ -7,7 +7,6 @@ per_link  settings with a value for each link
 
 from netclaim.network.settings.fields import (
     ATTACHMENTS_DEFAULT,
-    DRIVER_NAME,
     REMOVED,
     SLOTS_DEFAULT,
     LinkSettings,
@@ -19,7 +18,6 @@ from netclaim.network.settings.fields import (
 
 __all__ = [
     "ATTACHMENTS_DEFAULT",
-    "DRIVER_NAME",
     "REMOVED",
     "SLOTS_DEFAULT",
     "LinkSettings",

@@ -23,7 +23,8 @@ from netclaim.framework.settings import (
 )
 from netclaim.kernel.requests.ip import Network
 from netclaim.model.api.limits import DOMAIN_MAX
-from netclaim.network.policy.table import LABEL, LEVELS, Level
+from netclaim.network import DRIVER_NAME
+from netclaim.network.policy.levels import LABEL, LEVELS, Level
 from netclaim.network.settings.per_link import (
     BANDWIDTH,
     COUNT,
@@ -47,7 +48,6 @@ from netclaim.plugins import PLUGIN_TYPES
 if TYPE_CHECKING:
     from netclaim.network.devices.expression import LinkExpression
 
-DRIVER_NAME: Final = "cni.dra.networking.x-k8s.io"  # what manifests in the wild say
 ATTACHMENTS_DEFAULT: Final = 32
 ATTACHMENTS_MAX: Final = 4096  # as many VLANs as a link can carry; no node runs more pods
 SLOTS_DEFAULT: Final = 8

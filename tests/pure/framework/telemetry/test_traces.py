@@ -73,7 +73,7 @@ def test_a_share_of_claims_can_be_traced() -> None:
 
 def test_nothing_is_loaded_without_a_collector() -> None:
     """A driver that sends no traces does not import OpenTelemetry."""
-    code = "import sys, netclaim.cli.commands.driver; print('opentelemetry' in sys.modules)"
+    code = "import sys, netclaim.cli.driving; print('opentelemetry' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert told.stdout.strip() == "False"
 

@@ -13,8 +13,8 @@ from netclaim.cni import DNS, Route
 from netclaim.errors import RequestError
 from netclaim.network.judge.addresses import Use
 from netclaim.network.judge.request import permit
+from netclaim.network.policy.levels import Level
 from netclaim.network.policy.standing import Standing
-from netclaim.network.policy.table import Level
 from netclaim.network.request.wishes import WISHES
 from netclaim.plugins.engine.conf import read_cidr, read_ip
 from netclaim.plugins.engine.key_rules import DeclaredKey, declared, item_of, keys_within

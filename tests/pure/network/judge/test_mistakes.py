@@ -8,8 +8,8 @@ import pytest
 from netclaim.network.errors import ParametersError
 from netclaim.network.judge.mistakes import config_faults, guessed_type
 from netclaim.network.judge.request import permit
+from netclaim.network.policy.levels import Level
 from netclaim.network.policy.standing import Standing
-from netclaim.network.policy.table import Level
 from netclaim.network.request.parameters import InterfaceRequest, read_claim
 from netclaim.plugins import PLUGIN_TYPES
 from tests.support.network_parts import TYPED, WHERE, claim_of, config_of

@@ -7,8 +7,8 @@ import pytest
 
 from netclaim.network.errors import ParametersError, PolicyError
 from netclaim.network.judge.request import permit
+from netclaim.network.policy.levels import LABEL, Level
 from netclaim.network.policy.standing import Standing
-from netclaim.network.policy.table import LABEL, Level
 from netclaim.network.request.parameters import InterfaceRequest, read_claim
 from tests.support.network_parts import MACVLAN, TYPED, WHERE, claim_of, config_of
 

@@ -28,8 +28,9 @@ from netclaim.network.judge.request import permit
 from netclaim.network.links.node_links import Snapshot
 from netclaim.network.plan.guard import Guard
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
+from netclaim.network.policy.levels import Level
 from netclaim.network.policy.standing import Standing
-from netclaim.network.policy.table import COMMON_KEYS, IPAM_TYPES, TYPES, KeyPolicy, Level
+from netclaim.network.policy.table import COMMON_KEYS, IPAM_TYPES, TYPES, KeyPolicy
 from netclaim.network.request.parameters import InterfaceRequest, read_claim
 from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.plugins.__main__ import read_config

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from netclaim.cni.key_case import fold
+from netclaim.network.policy.levels import Level
 from netclaim.network.policy.table import (
     COMMON_KEYS,
     IPAM_TYPES,
@@ -12,7 +13,6 @@ from netclaim.network.policy.table import (
     SYSCTLS,
     TYPES,
     KeyPolicy,
-    Level,
 )
 from netclaim.network.request.keys import KEYS, SetBy
 from netclaim.network.request.wishes import WISHES, Wishes

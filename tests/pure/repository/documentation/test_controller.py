@@ -2,7 +2,7 @@
 
 import re
 
-from netclaim.cli import load_command
+from netclaim.cli.app import load_command
 from netclaim.controller.serve import Process
 from tests.support.doc_pages import ROOT, code, same_names, section, table
 

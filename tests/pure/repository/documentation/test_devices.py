@@ -9,9 +9,9 @@ from netclaim.kernel.netlink import uapi
 from netclaim.model.api.device_json import device_json
 from netclaim.model.api.slice import PublishedDevice
 from netclaim.model.device import AttributeValue, Device
+from netclaim.network import DRIVER_NAME
 from netclaim.network.devices.device import ATTRIBUTES, LINK_TYPES
 from netclaim.network.links.discover import generic_device
-from netclaim.network.settings import DRIVER_NAME
 from tests.pure.network.devices.test_device import CARD, ETH1, EVERY_ATTRIBUTE, described
 from tests.pure.network.devices.test_device import address as address_of
 from tests.support.doc_pages import code, same_names, section, table

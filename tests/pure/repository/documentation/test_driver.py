@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from netclaim.chained import program_path
-from netclaim.cli import load_command
+from netclaim.cli.app import load_command
 from netclaim.framework import Settings
 from netclaim.framework.process.node_places import NodePlaces
 from netclaim.kubelet import PluginSockets

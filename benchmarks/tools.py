@@ -1,0 +1,101 @@
+"""What commands cost before and while they work: processor time beside `python -c pass`.
+
+Each command is a process of its own, and its best run counts: processor time does not depend on
+what else the machine does, except through caches. Modules are compiled before, as in the image.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.allocator import DRIVER, class_object, slice_object
+from benchmarks.table import Row, print_table
+
+__all__ = ["main"]
+
+ROUNDS = 15
+NODES, DEVICES = 400, 16  # 6,400 links
+NETCLAIM = ("-m", "netclaim")
+# A driver that is ready to connect, and has not begun to.
+LOAD_DRIVER = "from netclaim.cli import _driver; assert _driver(['--node-name=node'])"
+MISSED = 1  # the exit code of `explain` for a claim that gets nothing
+
+
+def cost(arguments: Sequence[str], environment: Mapping[str, str], *, code: int = 0) -> float:
+    """Run Python with some arguments; returns the least processor time that it took, in seconds."""
+    command = [sys.executable, *arguments]
+    runs = [_run(command, environment, code) for _ in range(ROUNDS + 1)]
+    return min(runs[1:])  # the first one compiles modules
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str], code: int) -> float:
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    assert process.stderr is not None
+    said = process.stderr.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stderr.close()
+    if process.returncode != code:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {said.decode()}")
+    return used.ru_utime + used.ru_stime
+
+
+def saved_cluster() -> dict[str, Any]:
+    """Return a cluster as `kubectl get -o json` prints it, with a claim that gets no device."""
+    api = {"apiVersion": "resource.k8s.io/v1"}
+    kept = [slice_object(f"node-{index:04d}", DEVICES) for index in range(NODES)]
+    selector = f'device.attributes["{DRIVER}"].mtu > 9000'
+    exactly = {"deviceClassName": "net", "selectors": [{"cel": {"expression": selector}}]}
+    claim = {
+        "metadata": {"name": "claim", "namespace": "default"},
+        "spec": {"devices": {"requests": [{"name": "nic", "exactly": exactly}]}},
+    }
+    items = [
+        *({**api, "kind": "ResourceSlice", **one} for one in kept),
+        {**api, "kind": "DeviceClass", **class_object()},
+        {**api, "kind": "ResourceClaim", **claim},
+    ]
+    return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+def main() -> None:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory() as directory:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": f"{directory}/compiled"}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        dump = Path(directory) / "cluster.json"
+        dump.write_text(json.dumps(saved_cluster(), indent=4))
+        python = cost(("-c", "pass"), environment)
+        explain = (*NETCLAIM, "explain", "--file", str(dump))
+        measured = {
+            "netclaim --version": (cost((*NETCLAIM, "--version"), environment), "below 150 ms"),
+            "netclaim --help": (cost((*NETCLAIM, "--help"), environment), "below 150 ms"),
+            "netclaim check --help": (
+                cost((*NETCLAIM, "check", "--help"), environment),
+                "below 150 ms",
+            ),
+            f"netclaim explain, {NODES * DEVICES:,} links": (
+                cost(explain, environment, code=MISSED),
+                "below 2,000 ms",
+            ),
+            "netclaim driver, until it connects": (
+                cost(("-c", LOAD_DRIVER), environment),
+                "below 1,000 ms",
+            ),
+        }
+    rows = [Row("python -c pass", f"{1000 * python:.0f} ms")]
+    for what, (found, goal) in measured.items():
+        value = f"{1000 * found:,.0f} ms, {found / python:.0f} times"
+        rows.append(Row(what, value, goal))
+    print_table(f"processor time, best of {ROUNDS}", rows)
+
+
+if __name__ == "__main__":
+    main()
