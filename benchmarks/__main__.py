@@ -5,7 +5,7 @@ import sys
 
 NAMES = (
     *("attach_exec", "chained_exec", "bench_plugins", "bandwidth"),
-    *("allocator", "tools", "shares", "cluster", "processor", "callers", "neighbours"),
+    *("allocator", "tools", "shares", "growth", "cluster", "processor", "callers", "neighbours"),
 )
 
 
