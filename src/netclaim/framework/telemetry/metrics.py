@@ -151,7 +151,7 @@ class Metrics:
         )
         self._loop_lag = self._histogram(
             "netclaim_loop_lag_seconds",
-            "Delay until an event loop runs what is due, measured four times a second.",
+            "Delay until an event loop runs what is due, measured twice a second.",
             LOOPS,
             COARSE_S,
         )
