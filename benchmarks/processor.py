@@ -29,6 +29,7 @@ __all__ = ["main"]
 ROUNDS = int(os.environ.get("NETCLAIM_BENCH_ROUNDS", "5"))  # of each kind, in turn
 PODS = 15
 BARE = 200  # macvlans by bare messages
+OTHER = "kind-control-plane"  # another node
 IDLE_S = 60.0
 SETTLED_S = 3.0  # for what the driver does about pods that are gone
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -61,13 +62,17 @@ def with_whole_links(objects: dict[str, dict[str, Any]]) -> dict[str, dict[str, 
 
 
 def add_links(lab: Lab) -> None:
-    """Give the node a link for each pod."""
-    with inside_network(lab.state.load().inits[NODE]):
-        for number in range(PODS):
-            pair = (f"whole{number}", "type", "veth", "peer", "name", f"peer{number}")
+    """Give the node a link for each pod, whose other ends are on another node, as on a switch."""
+    inits = lab.state.load().inits
+    links, ends = ([f"{name}{number}" for number in range(PODS)] for name in ("whole", "end"))
+    with inside_network(inits[NODE]):
+        for link, end in zip(links, ends, strict=True):
+            pair = (link, "type", "veth", "peer", "name", end, "netns", str(inits[OTHER].pid))
             subprocess.run(["ip", "link", "add", *pair], check=True)
-            for link in (f"whole{number}", f"peer{number}"):
-                subprocess.run(["ip", "link", "set", link, "up"], check=True)
+            subprocess.run(["ip", "link", "set", link, "up"], check=True)
+    with inside_network(inits[OTHER]):
+        for end in ends:
+            subprocess.run(["ip", "link", "set", end, "up"], check=True)
 
 
 def life_ms(lab: Lab, deployment: dict[str, Any], idle: float) -> float:
