@@ -20,10 +20,21 @@ class Described:
     def __init__(self, speeds: LastSpeeds) -> None:
         self._speeds = speeds
         self._known: dict[int, tuple[Link, Sequence[Address], bool, Device]] = {}
+        self._forgotten = 0  # how often
 
     def forget(self, index: int) -> None:
         """Have a link's facts read again."""
         self._known.pop(index, None)
+        self._forgotten += 1
+
+    @property
+    def count(self) -> int:
+        """How many devices are remembered."""
+        return len(self._known)
+
+    def forget_all(self) -> None:
+        self._known.clear()
+        self._forgotten += 1
 
     async def describe(
         self, links: Iterable[Link], addresses: Iterable[Address], uplinks: Collection[int]
@@ -33,11 +44,19 @@ class Described:
         for address in addresses:
             on_links.setdefault(address.index, []).append(address)
         made_of = [(link, on_links.get(link.index, []), link.index in uplinks) for link in links]
-        new = [each for each in made_of if not self._is_known(*each)]
+        found = {
+            each[0].index: self._known[each[0].index][-1]
+            for each in made_of
+            if self._is_known(*each)
+        }
+        new = [each for each in made_of if each[0].index not in found]
         if new:
+            before = self._forgotten
             for made, device in zip(new, await asyncio.to_thread(self._read, new), strict=True):
-                self._known[made[0].index] = (*made, device)
-        return tuple(self._known[link.index][-1] for link, _, _ in made_of)
+                found[made[0].index] = device
+                if before == self._forgotten:  # otherwise it may have been read too early
+                    self._known[made[0].index] = (*made, device)
+        return tuple(found[link.index] for link, _, _ in made_of)
 
     def _is_known(self, link: Link, addresses: Sequence[Address], uplink: bool) -> bool:
         known = self._known.get(link.index)

@@ -6,8 +6,8 @@ it is set apart and costs little, however many pods there are; unless the node i
 traffic there.
 Promise: a look sees every change that was made before it began, since the kernel announces a change
 before whoever made it hears of it. `Seen.own` is the same object for as long as nothing but links
-into pods has changed. What the kernel announces to nobody is seen within a minute: the alias and
-alternative names of a link that is down, and a peer that moves on in other namespaces.
+into pods has changed. What the kernel announces to nobody is seen within a minute: the alias,
+alternative names and carrier of a link that is down, and a peer that moves on in other namespaces.
 Limit: one loop; looks at the namespace of the calling thread, which must be the node's.
 """
 
@@ -15,7 +15,7 @@ import asyncio
 import errno
 import time
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Self
 
 from netclaim.kernel import (
@@ -43,7 +43,7 @@ from netclaim.kernel.state.monitor import (
 )
 from netclaim.kernel.state.route_changes import RouteChanges
 from netclaim.network.links.pod_namespaces import PodNamespaces
-from netclaim.network.links.withhold import leads_away
+from netclaim.network.links.withhold import PAIRS, leads_away
 
 # After announcements about pods alone. A pod can change its link thousands of times a second; what
 # comes within the pause is taken over together, or dropped by the kernel and listed.
@@ -83,16 +83,16 @@ class LiveLinks(Closing, AsyncIterator[None]):
         self._own: dict[int, Link] = {}
         self._into_pods: dict[int, Link] = {}
         self._elsewhere: set[int] = set()  # numbers of namespaces that are no pods'
-        self._addresses: dict[
-            int, tuple[Address, ...]
-        ] = {}  # of own links, as the kernel lists them
+        self._addresses: dict[int, tuple[Address, ...]] = {}  # of own links, in the kernel's order
         self._routes: tuple[Route, ...] = ()
         self._needed: frozenset[int] = frozenset()  # links that the node itself routes over
+        self._changed = _Changed()
         self._seen = NOTHING
         self._told: Own | None = None
         self._moved = asyncio.Event()  # somebody else's look has taken announcements
         self._listed_s = float("-inf")
         self.touched: set[int] = set()  # own links that were announced, or went, since it was empty
+        self.listed = False  # everything was, since this was last set to False
 
     def close(self) -> None:
         """Stop following. A second call does nothing."""
@@ -119,11 +119,15 @@ class LiveLinks(Closing, AsyncIterator[None]):
             try:
                 await self._catch_up()
             except BaseException:  # what was taken over by then is not known: a cut-off look, say
-                self._listed_s = float("-inf")
+                self.list_again()
                 raise
             if self._seen is not before:
                 self._moved.set()
             return self._seen
+
+    def list_again(self) -> None:
+        """Have the next look list everything."""
+        self._listed_s = float("-inf")
 
     async def _something(self) -> None:
         """Wait for an announcement, or for a change that somebody else's look has found."""
@@ -141,49 +145,62 @@ class LiveLinks(Closing, AsyncIterator[None]):
             await self._list_everything()
             self._listed_s = now_s
             return
-        own, pods = await self._apply(events) if events else (False, False)
-        if self._route_changes.any(self._matters) or own:
-            own |= await self._read_routes()
-        if own:
+        self._changed = _Changed()
+        await self._sort_namespaces(events)
+        await self._apply(events)
+        await self._read_addresses()
+        if self._route_changes.any(self._matters) or self._changed.own:
+            await self._read_routes()
+            await self._read_addresses()
+        if self._changed.own:
             self._seen = Seen(self._as_own(), tuple(self._into_pods.values()))
-        elif pods:
+        elif self._changed.pods:
             self._seen = Seen(self._seen.own, tuple(self._into_pods.values()))
 
-    async def _apply(self, events: Iterable[Event]) -> tuple[bool, bool]:
-        """Take over what was announced; whether the node's own links changed, and those to pods."""
-        own_changed = pods_changed = False
-        readdressed: set[int] = set()
+    async def _apply(self, events: Iterable[Event]) -> None:
+        """Take over what was announced of links and addresses."""
         unsure: set[int] = set()
         for event in events:
             match event:
                 case LinkChanged(link):
-                    own, pods = await self._put(link)
-                    unsure |= _unsure_of(link)
+                    unsure |= self._unsure_of(link, gone=False)
+                    await self._put(link)
                 case LinkGone(link):
-                    own, pods = self._drop(link.index)
-                    unsure |= _unsure_of(link)
+                    unsure |= self._unsure_of(link, gone=True)
+                    self._drop(link.index)
                 case AddressChanged(address) | AddressGone(address):
-                    readdressed.add(address.index)
-                    continue
-                case NamespaceGone(nsid):
-                    self._pods.forget(nsid)
-                    self._elsewhere.discard(nsid)
-                    continue
-                case _:
-                    continue
-            own_changed |= own
-            pods_changed |= pods
+                    self._changed.addresses.add(address.index)
         for index in unsure & (self._own.keys() | self._into_pods.keys()):
             found = await find_link_at(self._rtnl, index)
-            own, pods = self._drop(index) if found is None else await self._put(found)
-            own_changed |= own
-            pods_changed |= pods
-        for index in readdressed & self._own.keys():
-            own_changed |= await self._read_addresses(index)
-        return own_changed, pods_changed
+            if found is None:
+                self._drop(index)
+            else:
+                await self._put(found)
+
+    def _unsure_of(self, link: Link, *, gone: bool) -> set[int]:
+        """Which links may be others than they were announced as, since this one was announced.
+
+        The kernel announces the first end of a pair before it has its other end, and says no more
+        until that end is set up. Nor does it say anything of the end that stays when the other one
+        moves to another namespace or comes home, or of links on top of one that does.
+        """
+        known = self._own | self._into_pods
+        unsure: set[int] = set()
+        if link.kind in PAIRS and link.parent_nsid is None:
+            other = known.get(link.parent_index)  # of none if it has no other end yet
+            if other is None or other.parent_index != link.index or other.parent_nsid is not None:
+                unsure = {link.parent_index or link.index}
+        if gone or link.index not in known:
+            unsure |= {
+                each.index
+                for each in known.values()
+                if each.parent_index == link.index and (each.parent_nsid is None) == gone
+            }
+        return unsure
 
     async def _list_everything(self) -> None:
         """List it all, and keep the values that have not changed."""
+        self._changed = _Changed()
         links = await list_links(self._rtnl)
         addresses = await list_addresses(self._rtnl)
         # After the list: the kernel gives namespaces their numbers when it describes a link.
@@ -194,63 +211,85 @@ class LiveLinks(Closing, AsyncIterator[None]):
             link.parent_nsid for link in self._own.values() if link.parent_nsid is not None
         }
         self._addresses = _by_link(each for each in addresses if each.index in self._own)
+        self._needed = frozenset()
         self._route_changes.any(self._matters)  # they are read now
         await self._read_routes()
-        self.touched.update(self._own)
+        await self._read_addresses()
+        self.listed = True
         own = self._as_own()
         self._seen = Seen(
             self._seen.own if own == self._seen.own else own, tuple(self._into_pods.values())
         )
 
-    async def _put(self, link: Link) -> tuple[bool, bool]:
-        """Note a link as it is now; whether that changes what the node has, or the pods."""
+    async def _sort_namespaces(self, events: Iterable[Event]) -> None:
+        """Forget namespaces that have ended, and look whether others have become pods'."""
+        for event in events:
+            if isinstance(event, NamespaceGone):
+                self._pods.forget(event.nsid)
+                self._elsewhere.discard(event.nsid)
+        if self._elsewhere and self._pods.may_have_more():
+            await self._learn_pods()
+
+    async def _learn_pods(self) -> None:
+        """Learn where pods are by now, and set their links apart."""
+        before = self._pods.known
+        pods = await self._pods.learn(self._rtnl)
+        self._elsewhere -= pods
+        for link in [each for each in self._own.values() if each.parent_nsid in pods - before]:
+            await self._put(link)
+
+    async def _put(self, link: Link) -> None:
+        """Note a link as it is now."""
         index, nsid = link.index, link.parent_nsid
         if nsid is not None and not (nsid in self._pods.known or nsid in self._elsewhere):
-            self._elsewhere |= {nsid} - await self._pods.learn(self._rtnl)
-        if leads_away(link, self._pods.known) and index not in self._needed:
-            was_own = self._own.pop(index, None) is not None
-            self._addresses.pop(index, None)
-            same = self._into_pods.get(index) == link
-            self._into_pods[index] = link
-            return was_own, not same
-        was_pods = self._into_pods.pop(index, None) is not None
-        self.touched.add(index)
-        same = self._own.get(index) == link
-        self._own[index] = link
-        return not same, was_pods
-
-    def _drop(self, index: int) -> tuple[bool, bool]:
-        self._addresses.pop(index, None)
-        own = self._own.pop(index, None) is not None
-        if own:
+            self._elsewhere.add(nsid)
+            await self._learn_pods()
+        apart = leads_away(link, self._pods.known) and index not in self._needed
+        here, there = (self._into_pods, self._own) if apart else (self._own, self._into_pods)
+        moved, same = there.pop(index, None) is not None, here.get(index) == link
+        here[index] = link
+        if not apart:
             self.touched.add(index)
-        return own, self._into_pods.pop(index, None) is not None
+            if moved:  # nobody noted its addresses
+                self._changed.addresses.add(index)
+        elif moved:
+            self.touched.add(index)
+            self._addresses.pop(index, None)
+        self._changed.own |= moved or (not apart and not same)
+        self._changed.pods |= moved or (bool(apart) and not same)
 
-    async def _read_addresses(self, index: int) -> bool:
-        """Read the addresses of a link; whether they are others than before."""
-        try:
-            found = await list_addresses(self._rtnl, index)
-        except KernelError as error:
-            if error.errno != errno.ENODEV:  # its end is announced, too
-                raise
-            return False
-        before = self._addresses.get(index, ())
-        self._addresses[index] = found
-        return found != before
+    def _drop(self, index: int) -> None:
+        self._addresses.pop(index, None)
+        if self._own.pop(index, None) is not None:
+            self.touched.add(index)
+            self._changed.own = True
+        if self._into_pods.pop(index, None) is not None:
+            self._changed.pods = True
 
-    async def _read_routes(self) -> bool:
-        """List the routes that matter; whether they are others than before."""
+    async def _read_addresses(self) -> None:
+        """Read the addresses of own links of which some were announced."""
+        due, self._changed.addresses = self._changed.addresses, set()
+        for index in due & self._own.keys():
+            try:
+                found = await list_addresses(self._rtnl, index)
+            except KernelError as error:
+                if error.errno != errno.ENODEV:  # its end is announced, too
+                    raise
+                continue
+            self._changed.own |= found != self._addresses.get(index, ())
+            self._addresses[index] = found
+
+    async def _read_routes(self) -> None:
+        """List the routes that matter. The links that the node routes over are its own."""
         found = await list_routes(self._rtnl, uapi.RT_TABLE_UNSPEC)
-        before, self._needed = (
-            self._needed,
-            frozenset(route.index for route in found if route.gateway or route.default),
-        )
+        before = self._needed
+        self._needed = frozenset(each.index for each in found if each.gateway or each.default)
         links = self._own | self._into_pods
         for index in (before ^ self._needed) & links.keys():
-            if (await self._put(links[index]))[0] and index in self._own:
-                await self._read_addresses(index)
-        routes, self._routes = self._routes, tuple(filter(self._matters, found))
-        return self._routes != routes
+            await self._put(links[index])
+        routes = tuple(filter(self._matters, found))
+        self._changed.own |= routes != self._routes
+        self._routes = routes
 
     def _matters(self, route: Route) -> bool:
         """Whether a route says more than how a pod's own address is reached."""
@@ -267,22 +306,17 @@ class LiveLinks(Closing, AsyncIterator[None]):
         )
 
 
+@dataclass(slots=True)
+class _Changed:
+    """What a look has found so far."""
+
+    own: bool = False  # something of what the node has besides links into pods
+    pods: bool = False  # a link into a pod
+    addresses: set[int] = field(default_factory=set)  # links whose addresses are to be read
+
+
 def _by_link(addresses: Iterable[Address]) -> dict[int, tuple[Address, ...]]:
     found: dict[int, list[Address]] = {}
     for address in addresses:
         found.setdefault(address.index, []).append(address)
     return {index: tuple(each) for index, each in found.items()}
-
-
-def _unsure_of(link: Link) -> set[int]:
-    """Which links may be others than announced, since this one was announced.
-
-    The kernel announces the first end of a pair before it has its other end, and says no more
-    until that end is set up; nor does it say anything of the end that stays when the other one
-    moves to another namespace.
-    """
-    if link.kind != "veth":
-        return set()
-    if not link.parent_index:
-        return {link.index}
-    return {link.parent_index} if link.parent_nsid is None else set()

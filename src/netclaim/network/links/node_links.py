@@ -1,6 +1,8 @@
 """The node's links as they are now: which there are, which are offered, what each one is.
 
-Promise: one snapshot is read in one go and does not change; it is never older than the question.
+Promise: one snapshot does not change; it is never older than the question, but for what the kernel
+announces to nobody: how many cards have functions is known of the last second, what else is in
+sysfs and what `live_links` lists is of the last minute.
 Limit: looks at the namespace of the calling thread, which must be the node's.
 """
 
@@ -11,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from netclaim.errors import NetclaimError
 from netclaim.kernel import (
     Address,
     Link,
@@ -157,8 +160,14 @@ class NodeLinks:
         While nobody follows them, those who ask while somebody looks share the next look: each
         takes 15 ms of processor time on a node with 110 links and 500 routes.
         """
-        if self._live is not None:
-            return await self._look_at(self._live)
+        followed = self._live
+        if followed is not None:
+            try:
+                return await self._look_at(followed)
+            except NetclaimError:
+                if self._live is followed:
+                    raise
+            # It has ended meanwhile, since discovery failed; that is nobody else's failure.
         self._asked += 1
         mine = self._asked
         async with self._looking:
@@ -271,7 +280,10 @@ class _Followed:
         A card is not announced when its functions become more or fewer; they are.
         """
         touched, self.live.touched = self.live.touched, set()
-        if touched:
+        if self.live.listed:
+            self.live.listed = False
+            self.described.forget_all()
+        elif touched:
             for index in touched | self.own.with_vfs:
                 self.described.forget(index)
 

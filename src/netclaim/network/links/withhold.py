@@ -51,6 +51,7 @@ POD_NETWORK_NAMES: Final = (
     "cbr0",
     "docker0",
 )
+PAIRS: Final = frozenset({"veth", "netkit"})  # kinds that have an other end
 INTO_POD: Final = "it leads into a pod"
 NOWHERE: Final = "it has no other end: it is being made or deleted"
 BY_NAME: Final = "its name is one that pod networks use"
@@ -100,7 +101,7 @@ def leads_away(link: Link, pod_nsids: Collection[int]) -> str:
     """Say why a link is withheld by the third rule; empty if it is not."""
     if link.parent_nsid in pod_nsids:
         return INTO_POD
-    return NOWHERE if link.kind == "veth" and not link.parent_index else ""
+    return NOWHERE if link.kind in PAIRS and not link.parent_index else ""
 
 
 def _reason(link: Link, node: NodeView) -> str:
