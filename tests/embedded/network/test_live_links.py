@@ -196,10 +196,16 @@ def test_a_link_that_the_node_routes_over_is_its_own(node: Netns, pod: Netns) ->
     run_on(node, scenario)
 
 
-def test_a_namespace_that_becomes_a_pods_later(node: Netns) -> None:
-    """A link is set apart once the namespace at its other end has a pod's path."""
-    with fresh_netns() as made, fresh_netns() as other, tempfile.TemporaryDirectory() as directory:
+@pytest.mark.parametrize("routed", [False, True])
+def test_a_namespace_that_becomes_a_pods_later(node: Netns, routed: bool) -> None:
+    """A link is withheld once the namespace at its other end has a pod's path.
+
+    Also if the node routes over it, and it is therefore not set apart.
+    """
+    with fresh_netns() as made, tempfile.TemporaryDirectory() as directory:
         add_link_into(node, made)
+        if routed:
+            ip(node, "route", "add", "default", "dev", "veth7")
         path = Path(directory) / "pod"
 
         async def scenario() -> None:
@@ -215,12 +221,12 @@ def test_a_namespace_that_becomes_a_pods_later(node: Netns) -> None:
                 subprocess.run(["mount", "--bind", made.path, path], check=True)  # noqa: ASYNC221
                 try:
                     assert link.index in (await links.snapshot()).withheld
-                    assert [each.name for each in (await live.look()).into_pods] == ["veth7"]
+                    apart = [each.name for each in (await live.look()).into_pods]
+                    assert apart == ([] if routed else ["veth7"])
                 finally:
                     subprocess.run(["umount", path], check=True)  # noqa: ASYNC221
 
         run_on(node, scenario)
-        assert other.path
 
 
 def test_discovery_that_fails_fails_nobody_else(node: Netns) -> None:

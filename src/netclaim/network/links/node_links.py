@@ -182,7 +182,9 @@ class NodeLinks:
         """Look at links that are followed: what has not changed is not worked out again."""
         seen = await followed.live.look()
         followed.forget_touched()
-        made_of = (seen.own, self._node, self._pod_networks(), self._made.names())
+        # A pod's link is among the node's own where the node routes over it.
+        pods = self._pods.known & {link.parent_nsid for link in seen.own.links}
+        made_of = (seen.own, self._node, self._pod_networks(), self._made.names(), pods)
         due = time.monotonic() - followed.vfs_s > VFS_S
         if due or made_of != followed.made_of:
             with_vfs = await _with_vfs(seen.own.links)
@@ -190,7 +192,7 @@ class NodeLinks:
         else:
             with_vfs = followed.own.with_vfs
         if made_of != followed.made_of:
-            own = self._snapshot(seen.own, self._pods.known, followed.described)
+            own = self._snapshot(seen.own, pods, followed.described)
             followed.own, followed.made_of = replace(own, with_vfs=with_vfs), made_of
         elif with_vfs != followed.own.with_vfs:
             followed.own = replace(followed.own, with_vfs=with_vfs)
