@@ -1,7 +1,6 @@
 """Claims become interfaces of pods, and back: real links, real plugins, real namespaces."""
 
 import asyncio
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from tests.support.network_parts import WHERE
 from tests.support.network_support import (
     claim_for,
     driver_for,
-    fresh_node,
     host_local,
     leases,
     plan_for,
@@ -31,20 +29,6 @@ from tests.support.network_support import (
 )
 
 pytestmark = pytest.mark.embedded
-
-
-@pytest.fixture
-def node() -> Iterator[Netns]:
-    """A node with links."""
-    with fresh_node() as made:
-        yield made
-
-
-@pytest.fixture
-def pod() -> Iterator[Netns]:
-    """A pod's namespace."""
-    with fresh_netns() as made:
-        yield made
 
 
 @pytest.fixture

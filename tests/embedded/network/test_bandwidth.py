@@ -23,7 +23,6 @@ from tests.support.kernel_support import fresh_netns, ip, ip_json
 from tests.support.network_support import (
     claim_for,
     driver_for,
-    fresh_node,
     name_of,
     plan_for,
     pod_of,
@@ -44,20 +43,6 @@ IPAM = {
 }
 MACVLAN = {"type": "macvlan", "ipam": IPAM}
 OTHER = {"type": "macvlan"}
-
-
-@pytest.fixture
-def node() -> Iterator[Netns]:
-    """A node with links."""
-    with fresh_node() as made:
-        yield made
-
-
-@pytest.fixture
-def pod() -> Iterator[Netns]:
-    """A pod's namespace."""
-    with fresh_netns() as made:
-        yield made
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Links of a real namespace become devices, and changes of them become lists."""
 
 import asyncio
-from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from tests.support.kernel_support import fresh_netns, ip
 from tests.support.network_support import (
     claim_for,
     driver_for,
-    fresh_node,
     plan_for,
     pod_of,
     run_on,
@@ -33,13 +31,6 @@ from tests.support.network_support import (
 pytestmark = pytest.mark.embedded
 
 AT_FIRST = ["cni", "eth1", "eth1-peer", "eth2", "eth2-peer"]
-
-
-@pytest.fixture
-def node() -> Iterator[Netns]:
-    """A node with links."""
-    with fresh_node() as made:
-        yield made
 
 
 @pytest.fixture

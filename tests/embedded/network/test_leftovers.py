@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from tests.support.kernel_support import fresh_netns, ip, ip_json, name_of
 from tests.support.network_support import (
     claim_for,
     driver_for,
-    fresh_node,
     host_local,
     leases,
     plan_for,
@@ -39,20 +37,6 @@ cat >"$here/$CNI_COMMAND.stdin"
 if [ -e "$here/$CNI_COMMAND.fails" ]; then cat "$here/$CNI_COMMAND.fails"; exit 1; fi
 if [ "$CNI_COMMAND" = ADD ]; then echo '{"ips":[{"address":"10.9.0.2/24"}]}'; fi
 """
-
-
-@pytest.fixture
-def node() -> Iterator[Netns]:
-    """A node with links."""
-    with fresh_node() as made:
-        yield made
-
-
-@pytest.fixture
-def pod() -> Iterator[Netns]:
-    """A pod's namespace."""
-    with fresh_netns() as made:
-        yield made
 
 
 @pytest.fixture

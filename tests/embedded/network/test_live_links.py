@@ -5,7 +5,7 @@ import random
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -20,26 +20,12 @@ from netclaim.network.links.made_bridges import MadeBridges
 from netclaim.network.links.node_links import NodeLinks, Snapshot
 from netclaim.network.links.pod_namespaces import PodNamespaces
 from tests.support.kernel_support import fresh_netns, ip, ip_json, name_of
-from tests.support.network_support import fresh_node, run_on
+from tests.support.network_support import run_on
 
 pytestmark = pytest.mark.embedded
 
 SETTLE_S = 20.0  # for what the kernel does by itself afterwards, such as looking for duplicates
 STEPS = 150
-
-
-@pytest.fixture
-def node() -> Iterator[Netns]:
-    """A node with links."""
-    with fresh_node() as made:
-        yield made
-
-
-@pytest.fixture
-def pod() -> Iterator[Netns]:
-    """A pod's namespace."""
-    with fresh_netns() as made:
-        yield made
 
 
 def links_of(*pods: Netns) -> NodeLinks:

@@ -19,7 +19,6 @@ from tests.support.kernel_support import fresh_netns
 from tests.support.network_support import (
     claim_for,
     driver_for,
-    fresh_node,
     host_local,
     plan_for,
     pod_of,
@@ -40,13 +39,6 @@ class Outcome(NamedTuple):
     held_s: float
     lag_s: float
     longest_attach_s: float
-
-
-@pytest.fixture
-def node() -> Iterator[Netns]:
-    """A node with links."""
-    with fresh_node() as made:
-        yield made
 
 
 @pytest.fixture
