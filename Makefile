@@ -92,6 +92,9 @@ image: setup ## the container image as a file, and its sizes; no container engin
 	@mkdir -p dist
 	@$(PY) -m lab image build --output dist/netclaim-image.tar
 
+release: setup ## the files of a release, from the tag that is checked out, into dist/
+	@$(PY) -m scripts.release $(RELEASE)
+
 LOCK := .venv/bin/uv pip compile --quiet pyproject.toml --generate-hashes --universal \
   --no-emit-index-url --custom-compile-command "make lock"
 

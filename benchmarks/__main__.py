@@ -5,7 +5,8 @@ import sys
 
 NAMES = (
     *("attach_exec", "chained_exec", "bench_plugins", "bandwidth"),
-    *("allocator", "tools", "shares", "growth", "cluster", "processor", "callers", "neighbours"),
+    *("allocator", "tools", "shares", "growth", "controller", "leases", "cluster"),
+    *("processor", "callers", "neighbours", "annotated", "page"),
 )
 
 

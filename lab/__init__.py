@@ -12,6 +12,7 @@ Not part of the wheel. `docs/lab.md` is the guide, `python -m lab --help` the re
     images                         container images, and netclaim's own
     guest                          another kernel, in a virtual machine
     api, kubectl, helm, traffic    what tests ask and measure
+    multus                         the kind of networks that Multus has
     demo                           the demo of the KubeCon talk
     errors, progress               what it says
 """

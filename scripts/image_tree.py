@@ -32,6 +32,7 @@ SITE = f"usr/local/lib/{PYTHON}/dist-packages"  # where Debian's Python looks fo
 PACKAGES = (
     "base-files",  # directories and /etc/os-release; first, since it links /lib to /usr/lib
     "libc6", "libgcc-s1", "gcc-14-base",  # the last one has the licence of the second
+    "libstdc++6",  # for RE2, which runs the regular expressions of selectors
     "python3.13-minimal", "libpython3.13-minimal", "libpython3.13-stdlib",
     "libbz2-1.0", "libexpat1", "libffi8", "liblzma5", "libsqlite3-0", "libssl3t64", "libuuid1",
     "libzstd1", "zlib1g",  # what the standard library and each other need

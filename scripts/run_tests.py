@@ -22,7 +22,7 @@ COMPUTING = (
     *(
         f"tests/embedded/{each}"
         for each in (
-            *("chained", "commands", "framework", "keeper", "kernel", "local", "policy"),
+            *("chained", "commands", "framework", "keeper", "kernel", "local", "policy", "ui"),
             *("repository", "network/test_live_links.py"),
         )
     ),

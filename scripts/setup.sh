@@ -14,15 +14,15 @@ die() { say "$*"; exit 2; }
 
 # Program or file that shows the package to be there, then the package. runc, busybox-static and
 # iproute2 are the lab's, see lab/parts/pins.yaml; qemu runs tests on a kernel with more kinds of
-# links; libnftables is for masquerading; gcc and libc.a are for native/; Debian's keys are for the
-# packages in the image.
+# links; libnftables is for masquerading; chromium looks at the page of `netclaim ui`; gcc and libc.a
+# are for native/; Debian's keys are for the packages in the image.
 missing_packages() {
   command -v "$PYTHON" >/dev/null 2>&1 || echo python3
   "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
   [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates
   [ "$ONLY" != --python ] || return 0
   for pair in ip:iproute2 runc:runc busybox:busybox-static nsenter:util-linux \
-    qemu-system-x86_64:qemu-system-x86 gcc:gcc make:make; do
+    qemu-system-x86_64:qemu-system-x86 gcc:gcc make:make chromium:chromium; do
     PATH="$PATH:/usr/sbin:/sbin" command -v "${pair%%:*}" >/dev/null 2>&1 || echo "${pair##*:}"
   done
   "$PYTHON" -c 'import ctypes; ctypes.CDLL("libnftables.so.1")' 2>/dev/null || echo libnftables1

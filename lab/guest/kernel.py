@@ -19,7 +19,7 @@ from lab.parts.build import only_one_builder, staged
 from lab.parts.pins import cache_root
 from lab.progress import Progress
 
-__all__ = ["GuestKernel", "fetch_kernel"]
+__all__ = ["KERNEL", "RELEASE", "GuestKernel", "fetch_kernel", "load_order", "plain_name"]
 
 PACKAGE = "linux-image-amd64"  # depends on the package of the kernel that is current
 KERNEL = "vmlinuz"
@@ -76,10 +76,11 @@ def needed_by(module: bytes) -> list[str]:
     """Read from a module the names of those that it needs."""
     match = re.search(rb"\0depends=([^\0]*)\0", module)
     listed = match[1].decode() if match else ""
-    return [_plain(name) for name in listed.split(",") if name]
+    return [plain_name(name) for name in listed.split(",") if name]
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return a module's name as the kernel writes it."""
     return name.replace("-", "_")  # a module's file may have either, and means the same
 
 
@@ -129,7 +130,7 @@ def _unpack(package: Path, directory: Path) -> None:
                 if path.name.startswith(KERNEL):
                     (directory / KERNEL).write_bytes(content.read())
                 elif path.suffix == ".ko":
-                    (directory / f"{_plain(path.stem)}.ko").write_bytes(content.read())
+                    (directory / f"{plain_name(path.stem)}.ko").write_bytes(content.read())
     if process.returncode != 0 or not (directory / KERNEL).exists():
         raise BootError(f"{package.name} holds no kernel")
 

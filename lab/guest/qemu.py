@@ -25,7 +25,7 @@ from lab.errors import UsageError
 from lab.guest.initramfs import archive
 from lab.guest.kernel import GuestKernel
 
-__all__ = ["QEMU", "ROOT_MODULES", "Guest", "booted", "find_emulator"]
+__all__ = ["QEMU", "ROOT_MODULES", "Guest", "Hardware", "booted", "find_emulator"]
 
 QEMU = "qemu-system-x86_64"
 # What it takes to see this machine's files; the command's own modules come on top.
@@ -60,6 +60,16 @@ sleep 60
 
 
 @dataclass(frozen=True, slots=True)
+class Hardware:
+    """What a guest runs on: by default the installed emulator's plain machine."""
+
+    emulator: tuple[str, ...] = ()  # the program with its own options; empty: the installed one
+    options: tuple[str, ...] = ()
+    memory_mib: int = MEMORY_MIB
+    bus: str = "pci.0"  # where this machine's files are
+
+
+@dataclass(frozen=True, slots=True)
 class Guest:
     """A machine that is running."""
 
@@ -84,22 +94,34 @@ def find_emulator() -> str:
 
 @contextmanager
 def booted(
-    kernel: GuestKernel, command: Sequence[str], *, directory: Path, scratch: Path
+    kernel: GuestKernel,
+    command: Sequence[str],
+    *,
+    directory: Path,
+    scratch: Path,
+    hardware: Hardware | None = None,
 ) -> Iterator[Guest]:
     """Run `command` in `directory` under `kernel`, for as long as the block takes at most."""
-    emulator = find_emulator()
+    hardware = hardware or Hardware()
+    emulator = hardware.emulator or (find_emulator(),)
     initramfs, log = scratch / "initramfs", scratch / "console.log"
     initramfs.write_bytes(_initramfs(kernel, command, directory))
     machine = [
-        *("-accel", "tcg", "-m", str(MEMORY_MIB), "-nodefaults", "-display", "none"),
+        *("-accel", "tcg", "-m", str(hardware.memory_mib)),
+        *hardware.options,
+        *("-nodefaults", "-display", "none"),
         *("-no-reboot", "-serial", f"file:{log}", "-serial", "stdio"),
         *("-kernel", str(kernel.image), "-initrd", str(initramfs)),
-        *("-append", "console=ttyS0 quiet panic=-1"),  # a kernel that panics ends the machine
-        *("-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"),
+        *(
+            "-append",
+            "console=ttyS0 quiet panic=-1 mitigations=off nokaslr no_timer_check",
+        ),  # a kernel that panics ends the machine
+        *("-fsdev", "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap"),
+        *("-device", f"virtio-9p-pci,fsdev=host,mount_tag=host,bus={hardware.bus}"),
     ]
     with (scratch / "emulator.log").open("wb") as complaints:
         process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "nice", "-n", NICENESS, emulator, *machine],
+            ["setpriv", "--pdeathsig", "KILL", "nice", "-n", NICENESS, *emulator, *machine],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=complaints,

@@ -12,23 +12,21 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import netclaim
 from lab import CHECKOUT
 from lab.errors import BootError
 from lab.images.dockerfile import DOCKERFILE, read_settings
-from lab.images.oci import Image, Layer, Tree, pack, write_images
+from lab.images.oci import Image, Layer, Tree, layers_of, pack, write_images
 from lab.parts.build import only_one_builder, staged
 from lab.parts.pins import cache_root
 from lab.progress import Progress
 
-__all__ = ["DRIVER_IMAGE", "DriverImage", "build_driver_image", "build_wheel"]
+__all__ = ["DRIVER_IMAGE", "LOCK", "DriverImage", "build_driver_image", "build_wheel"]
 
 DRIVER_IMAGE = f"netclaim.dev/netclaim:{netclaim.__version__}"
 SCRIPT = CHECKOUT / "scripts" / "image_tree.py"
@@ -49,17 +47,7 @@ class DriverImage:
     @classmethod
     def read(cls, path: Path) -> "DriverImage":
         """Look into an image's tar."""
-        with tarfile.open(path) as archive:
-
-            def blob(digest: str) -> bytes:
-                member = archive.extractfile(f"blobs/sha256/{digest.removeprefix('sha256:')}")
-                assert member is not None
-                return member.read()
-
-            index = archive.extractfile("index.json")
-            assert index is not None
-            manifest: Any = json.loads(blob(json.load(index)["manifests"][0]["digest"]))
-            layers = [blob(each["digest"]) for each in manifest["layers"]]
+        layers = layers_of(path)
         # RFC 1952: the last four bytes of gzip's output are the size of its input.
         unpacked = [int.from_bytes(layer[-4:], "little") for layer in layers]
         return cls(path, sum(map(len, layers)), sum(unpacked))

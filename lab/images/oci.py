@@ -16,7 +16,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Image", "Layer", "Tree", "busybox_tree", "lab_images", "pack", "write_images"]
+__all__ = [
+    "Image",
+    "Layer",
+    "Tree",
+    "busybox_tree",
+    "lab_images",
+    "layers_of",
+    "pack",
+    "write_images",
+]
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 PAUSE_IMAGE = "netclaim.dev/lab/pause:1"
@@ -109,6 +118,22 @@ def write_images(images: Sequence[Image], target: Path) -> None:
         _add(archive, "index.json", json.dumps(index).encode())
         for digest, content in sorted(blobs.items()):
             _add(archive, f"blobs/sha256/{digest}", content)
+
+
+def layers_of(archive: Path) -> list[bytes]:
+    """The packed layers of the first image in an archive, from the bottom up."""
+    with tarfile.open(archive) as blobs:
+
+        def read(name: str) -> bytes:
+            member = blobs.extractfile(name)
+            assert member is not None, name
+            return member.read()
+
+        def blob(digest: str) -> bytes:
+            return read(f"blobs/sha256/{digest.removeprefix('sha256:')}")
+
+        manifest = json.loads(blob(json.loads(read("index.json"))["manifests"][0]["digest"]))
+        return [blob(each["digest"]) for each in manifest["layers"]]
 
 
 def _manifest(image: Image, blobs: dict[str, bytes]) -> dict[str, Any]:

@@ -15,6 +15,7 @@
     cni, kernel, kube            CNI, the kernel and the API server, as we call them
 
     cli          the command `netclaim`
+    ui           a page in the browser
     check, explain, status, doctor  what its commands find out
     convert      from Multus: networks and pods as claims
     local        the embedded cluster of `netclaim try` and `demo`

@@ -268,7 +268,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "ipam-type": (
         network({"type": "macvlan", "ipam": {"type": "dhcp"}}),
-        "netclaim has no CNI plugin dhcp; claims may use host-local, static.",
+        "netclaim has no CNI plugin dhcp; claims may use host-local, netclaim, static.",
     ),
     "mode": (
         network({"type": "macvlan", "mode": "sideways"}),

@@ -108,14 +108,14 @@ def test_a_link_alone(nodes: Lab, kubectl: Kubectl) -> None:
     kubectl.apply(shared, pod("shares", "shared", **worker))
     kubectl.wait("pod/shares", "condition=Ready")
     moves = {"cniVersion": "1.0.0", "name": "whole", "plugins": [{"type": "host-device"}]}
-    alone = on_eth1("whole", moves, capacity={"requests": {"attachments": "2"}})
+    alone = on_eth1("whole", moves, capacity={"requests": {"wholeLink": "1"}})
     kubectl.apply(alone, pod("alone", "whole", **worker))
     waits(kubectl, "alone")
     kubectl("delete", "pod/shares", "resourceclaim/shared", "--wait=true")
     kubectl.wait("pod/alone", "condition=Ready")
     assert "eth1" not in links(nodes, "kind-worker2")
     (result,) = kubectl.get("resourceclaim", "whole")["status"]["allocation"]["devices"]["results"]
-    assert result["consumedCapacity"]["attachments"] == "5"
+    assert result["consumedCapacity"]["wholeLink"] == "2"
 
     kubectl.apply(on_eth1("second", macvlan("second", master=None)))
     kubectl.apply(pod("second", "second", **worker))

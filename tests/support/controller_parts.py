@@ -148,13 +148,20 @@ class Closed(Verbs):
 async def controlled(
     *namespaces: str,
     template_namespace: str = "",
+    network_namespaces: frozenset[str] = frozenset(),
     server: type[Verbs] = Verbs,
     earlier: Callable[[World], None] = lambda _: None,
+    known: World | None = None,
 ) -> AsyncIterator[World]:
-    """A cluster with these namespaces, and a controller that runs; `earlier` comes before it."""
-    verbs = new_verbs(*namespaces, server=server)
+    """A cluster with these namespaces, and a controller that runs; `earlier` comes before it.
+
+    `known` is a cluster whose controller has ended.
+    """
+    verbs = known.verbs if known is not None else new_verbs(*namespaces, server=server)
     earlier(World(verbs))
-    settings = ControllerSettings(DRIVER, template_namespace=template_namespace)
+    settings = ControllerSettings(
+        DRIVER, template_namespace=template_namespace, network_namespaces=network_namespaces
+    )
     async with serving(verbs) as client, TaskScope() as tasks:
         controller = await Controller.of(client, settings)
         tasks.start(controller.run())

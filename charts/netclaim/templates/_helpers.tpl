@@ -69,16 +69,25 @@ resource.k8s.io/v1beta1
 
 {{/* The settings file: nothing but .Values.settings, so that most changes reach a running driver. */}}
 {{- define "netclaim.config" -}}
-{{- if .Values.settings -}}
-{{ toYaml .Values.settings }}
+{{- with fromJson (include "netclaim.settings" .) -}}
+{{ toYaml . }}
 {{- end -}}
+{{- end -}}
+
+{{/* The settings, with what follows from other values unless they say otherwise. */}}
+{{- define "netclaim.settings" -}}
+{{- $settings := .Values.settings | default dict -}}
+{{- if and .Values.controller.enabled (not (hasKey $settings "networkDevices")) -}}
+{{- $settings = merge (dict "networkDevices" true) $settings -}}
+{{- end -}}
+{{- toJson $settings -}}
 {{- end -}}
 
 {{/* The settings that a running driver does not pick up: when they change, it is restarted. */}}
 {{- define "netclaim.fixedSettings" -}}
 {{- $known := dig "properties" dict ((.Files.Get "files/settings.schema.json" | default "{}") | fromJson) -}}
 {{- $fixed := dict -}}
-{{- range $key, $value := .Values.settings -}}
+{{- range $key, $value := fromJson (include "netclaim.settings" .) -}}
 {{- if not (dig $key "x-netclaim-live" false $known) -}}
 {{- $_ := set $fixed $key $value -}}
 {{- end -}}
@@ -118,3 +127,11 @@ tlsConfig:
 {{- end }}
 {{- end }}
 {{- end -}}
+
+{{- /* Which pods can have networks by annotation: those with a network namespace of their own. */}}
+{{- define "netclaim.annotatedPods" -}}
+- name: has-its-own-network
+  expression: >-
+    !object.spec.?hostNetwork.orValue(false)
+    && !('kubernetes.io/config.mirror' in object.metadata.?annotations.orValue({}))
+{{- end }}

@@ -4,7 +4,9 @@
     objects         each object by itself, as an API server judges it
     unknown_fields  fields that a kind does not have, and which may have been meant
     networks        PodNetworks, and what the controller makes of them
+    services        Services that name a network
     references      what objects say of each other
+    pod_templates   pods that objects of other groups describe
     parameters      what the driver would refuse
     stand_in        a made-up allocation, for the driver to read
     wanted          what a claim asks for

@@ -10,7 +10,7 @@ from dataclasses import replace
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.objects import DEFAULT, Object, ObjectKey, inside
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.pod_network import KIND, PodNetwork
+from netclaim.model.api.pod_network import KIND, TYPES, PodNetwork
 from netclaim.model.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.network.judge.pod_network import network_faults
@@ -90,4 +90,4 @@ def _read(subject: Object) -> PodNetwork | None:
         network = PodNetwork.read(subject.object)
     except ObjectError:
         return None
-    return network if network.is_ours and network.spec.type else None
+    return network if network.is_ours and network.spec.type in TYPES else None

@@ -62,18 +62,23 @@ def judged(one: Object) -> tuple[Object | None, list[Finding]]:
 
     There is no object if a field has the wrong type, or if v1 has nothing in its place.
     """
-    if one.kind in APART:
-        return None, []  # what `netclaim upgrade` remarks on it is no finding
+    if one.kind in APART and not one.is_taint_rule:
+        return None, []
     fitting = fitted(one)
     findings = [
         *_old_version(one),
-        *_remarks(one, (r for r in one.remarks if r.path not in fitting.unknown)),
+        *_remarks(one, (r for r in _of_conversion(one) if r.path not in fitting.unknown)),
         *fitting.findings,
     ]
     if fitting.object is not None:
         faults = islice(_faults(fitting.object), FAULTS_MAX)
         findings += [_finding(fitting.object, fault) for fault in faults]
     return fitting.object, findings
+
+
+def _of_conversion(one: Object) -> tuple[Remark, ...]:
+    """What `netclaim upgrade` remarks on an object; that a rule stays as it is, is no finding."""
+    return () if one.is_taint_rule else one.remarks
 
 
 def fitted(one: Object) -> Fitted:
@@ -150,7 +155,7 @@ def _lines_below(one: Object, fault: Fault, error: CompileError) -> int:
 
 def _old_version(one: Object) -> Iterator[Finding]:
     group, _, version = str(one.written["apiVersion"]).partition("/")
-    if group == GROUP and version in (*DEAD_VERSIONS, "v1alpha3"):
+    if group == GROUP and version in (*DEAD_VERSIONS, "v1alpha3") and not one.is_taint_rule:
         yield one.warning(
             ("apiVersion",),
             f"no Kubernetes since 1.34 serves {version}; `netclaim upgrade` converts it to v1",

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from netclaim.check.alone import alone_doubts
+from netclaim.check.alone import alone_doubts, link_doubts
 from netclaim.check.policy import Policy, policy_faults, standing_in
 from netclaim.check.stand_in import StandIn, class_alone, configs_of, pinned_drivers, stand_ins
 from netclaim.check.wanted import class_of, wanted
@@ -95,11 +95,12 @@ def check_claim(
 def _alone_doubts(
     stand_in: StandIn, requests: Sequence[InterfaceRequest], index: Index
 ) -> Iterator[Finding]:
-    """Requests that take a link which others may share."""
+    """Requests that take a link which others may share, or name another than they select."""
     for request in requests:
         one = stand_in.asked(request.device.base_request)
         device_class = class_of(one, stand_in.subject, index)
         yield from alone_doubts(request, one, stand_in.subject, device_class)
+        yield from link_doubts(request, one, stand_in.subject, device_class)
 
 
 def _misspelt_drivers(subject: Object, index: Index) -> Iterator[Finding]:

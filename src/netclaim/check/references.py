@@ -41,7 +41,7 @@ def _check_requests(claim: Object, index: Index) -> Iterator[Finding]:
     """A claim's classes, and its right to devices that others use."""
     for one in wanted(claim):
         if one.class_name and not class_of(one, claim, index):
-            yield _not_in_files(claim, (*one.path, "deviceClassName"), "DeviceClass", index)
+            yield not_in_files(claim, (*one.path, "deviceClassName"), "DeviceClass", index)
         admitted = namespace_labels(claim, index).get(ADMIN_LABEL) == "true"
         if one.fields.get("adminAccess") and not admitted:
             yield claim.warning(
@@ -52,10 +52,10 @@ def _check_requests(claim: Object, index: Index) -> Iterator[Finding]:
 
 
 def check_pod(
-    pod: Object, index: Index, ifnames: Mapping[Object, frozenset[str]]
+    pod: Object, index: Index, ifnames: Mapping[Object, frozenset[str]], spec: Path = ()
 ) -> Iterator[Finding]:
-    """Yield what does not fit together in one pod or workload."""
-    spec = POD_SPECS[pod.kind]
+    """Yield what does not fit together in one pod or workload; `spec`: if it is none of ours."""
+    spec = spec or POD_SPECS[pod.kind]
     claims: dict[str, Object] = {}
     users: dict[str, tuple[str, Object]] = {}  # of each interface name, the first claim
     for number, entry in enumerate(inside(pod.object, spec).get("resourceClaims", ())):
@@ -68,7 +68,7 @@ def check_pod(
             if why := index.why_absent(CLAIM_KINDS[key], entry[key], near=pod):
                 yield pod.error((*path, key), why)
             else:
-                yield _not_in_files(pod, (*path, key), CLAIM_KINDS[key], index)
+                yield not_in_files(pod, (*path, key), CLAIM_KINDS[key], index)
             continue
         name = entry.get("name", "")
         claims[name] = claim
@@ -114,7 +114,8 @@ def _requests(claim: Object) -> list[JsonObject]:
     return found
 
 
-def _not_in_files(subject: Object, path: Path, kind: str, index: Index) -> Finding:
+def not_in_files(subject: Object, path: Path, kind: str, index: Index) -> Finding:
+    """A warning about the name at a path, which no object of the files has."""
     name = str(inside(subject.object, path[:-1])[str(path[-1])])
     namespace = "" if kind in CLUSTER_WIDE else subject.namespace
     where = f" in namespace {namespace}" if namespace else ""

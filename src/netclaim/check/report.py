@@ -8,8 +8,10 @@ from typing import Final
 from netclaim.check.networks import check_network, made_of_networks, withheld
 from netclaim.check.objects import is_looked_at, judged
 from netclaim.check.parameters import check_claim, check_class, our_drivers
+from netclaim.check.pod_templates import as_pod, has_pods, pods_in
 from netclaim.check.policy import Policy, check_namespace
-from netclaim.check.references import check_references
+from netclaim.check.references import check_pod, check_references
+from netclaim.check.services import check_service
 from netclaim.manifests.finding import Finding, Severity, count
 from netclaim.manifests.kinds import API_VERSIONS, CLAIM_SPECS
 from netclaim.manifests.objects import Index, Object
@@ -28,6 +30,7 @@ class Report:
     objects: int
     files: int
     not_checked: Mapping[str, int]  # by kind, objects of which nothing is known
+    pods_only: Mapping[str, int]  # by kind, objects of which only the claims of pods are checked
 
     @property
     def errors(self) -> int:
@@ -55,16 +58,21 @@ def check_files(
         findings += found
         if fitting is not None:
             subjects.append(fitting)
-    findings += _check_together(subjects, policy)
+    findings += _check_together(subjects, [one for one in read if not is_looked_at(one)], policy)
     order = {file.name: number for number, file in enumerate(files)}
     ordered = sorted(dict.fromkeys(findings), key=lambda one: (order[one.file], one.line))
-    return Report(tuple(ordered), len(subjects), len(files), _not_checked(read))
+    return Report(tuple(ordered), len(subjects), len(files), *_not_checked(read))
 
 
-def _not_checked(read: Iterable[Object]) -> dict[str, int]:
-    """Count what was passed over, by kind; with its group if a kind of ours has the same name."""
-    kinds = Counter(_full_kind(one) for one in read if not is_looked_at(one))
-    return dict(sorted(kinds.items()))
+def _not_checked(read: Iterable[Object]) -> tuple[dict[str, int], dict[str, int]]:
+    """Count what was passed over, by kind, and apart from that what was so but for its pods.
+
+    A kind has its group with it if one of ours has the same name.
+    """
+    others = [one for one in read if not is_looked_at(one)]
+    pods = [one for one in others if has_pods(one)]
+    kinds = Counter(map(_full_kind, others)) - Counter(map(_full_kind, pods))
+    return dict(sorted(kinds.items())), dict(sorted(Counter(map(_full_kind, pods)).items()))
 
 
 def _full_kind(one: Object) -> str:
@@ -72,8 +80,10 @@ def _full_kind(one: Object) -> str:
     return f"{one.kind}.{group}" if one.kind in API_VERSIONS else one.kind
 
 
-def _check_together(subjects: Sequence[Object], policy: Policy) -> Iterator[Finding]:
-    """What is found only by looking at several objects."""
+def _check_together(
+    subjects: Sequence[Object], others: Iterable[Object], policy: Policy
+) -> Iterator[Finding]:
+    """What is found only by looking at several objects; `others` are of kinds that are not ours."""
     made = made_of_networks(subjects)
     index = Index([*subjects, *made], withheld(subjects))
     drivers = our_drivers(subjects)
@@ -87,6 +97,8 @@ def _check_together(subjects: Sequence[Object], policy: Policy) -> Iterator[Find
             yield from check_class(subject, drivers)
         elif subject.kind == NETWORK_KIND:
             yield from check_network(subject)
+        elif subject.kind == "Service":
+            yield from check_service(subject, index)
         elif subject.kind == "Namespace":
             yield from check_namespace(subject)
         elif subject.kind in CLAIM_SPECS:
@@ -94,3 +106,6 @@ def _check_together(subjects: Sequence[Object], policy: Policy) -> Iterator[Find
             ifnames[subject] = judgement.ifnames
             yield from judgement.findings
     yield from check_references(subjects, index, ifnames)
+    for one in others:
+        for path, spec in pods_in(one):
+            yield from check_pod(as_pod(one, path, spec), index, ifnames, path)

@@ -12,6 +12,7 @@ mistake and keeps its traceback. `output` deals with output that cannot be writt
     asking    a question to the node's driver   uninstalling  what a driver leaves, and its removal
     garbage   reading without its collector     driver_words  the driver's options without typer
     absent    importing without a library       file_results  files that a command converted
+    starting  the first files of a driver
 """
 
 import os
@@ -35,8 +36,10 @@ COMMANDS: Final[Mapping[str, str]] = {
     "try": "Run manifests on one machine: real interfaces, no cluster.",
     "explain": "Show why claims get their devices, or why not.",
     "status": "Show nodes, links, claims and pods, and who uses what.",
+    "ui": "Show nodes, links, networks, claims and pods in a browser.",
     "doctor": "Find out what is wrong with a cluster or node, and what to do.",
     "convert": "Convert networks and pods of Multus to PodNetworks and claims.",
+    "new": "Write the first files of a driver for other devices.",
     "upgrade": "Convert resource.k8s.io manifests to another API version.",
 }
 # Commands of two words, each with its module; the help of the first word lists them.

@@ -46,10 +46,18 @@ def run(words: Sequence[str], name: str) -> None:
     A command does not need the group around it, which has options of its own: in order to read that
     they were not given, typer loads pydantic, which takes longer than the rest of `check --help`.
     """
+    words = _habitual(words)
     if words and words[0] in COMMANDS:
         command, parser, rest = _resolve(words)
         parser(args=rest, prog_name=f"{name} {command}")
     build_app()(args=list(words), prog_name=name)
+
+
+def _habitual(words: Sequence[str]) -> Sequence[str]:
+    """Read `version` and `help COMMAND` as options, since many programs have them as commands."""
+    if tuple(words) == ("version",):
+        return ["--version"]
+    return [*words[1:], "--help"] if words[:1] == ["help"] else words
 
 
 def _resolve(words: Sequence[str]) -> tuple[str, Any, list[str]]:

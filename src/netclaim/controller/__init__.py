@@ -6,11 +6,16 @@
     watches    what there is in the cluster, followed; only what is needed of it is kept
     queue      what has to be looked at, each thing once
     networks   PodNetworks: their classes, templates, finalizers and status
+    pools      AddressPools: whether they can be used; leases that nobody has any more
     wanted     what of a network there should be, and what its status should say
+    available  which nodes have a network
     stamp      an admin's template, copied into the namespaces that it names
+    services   Services that name a network: their EndpointSlices
+    annotated  pods that name networks in Multus' annotation: their claims, and what is reported
     nudge      kubelet asks again for a pod whose claim can be prepared now
     refused    pods that wait for refused claims, evicted so that others get the devices
     objects    the API's kinds, in the version that the cluster serves
+    events     events about objects
     settings   what an admin can set
 
 Every part is level-triggered: it compares what there is with what there should be, and a second

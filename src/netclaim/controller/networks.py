@@ -17,12 +17,13 @@ from typing import Any, Final, TypeAlias
 import msgspec
 import structlog
 
+from netclaim.controller.available import Available
 from netclaim.controller.objects import MANAGER, POD_NETWORKS, Objects
 from netclaim.controller.wanted import (
     allowed_namespaces,
-    availability,
     is_offered,
     mistake_in,
+    results_of,
     status_of,
     use_of,
     with_times,
@@ -34,7 +35,7 @@ from netclaim.model.api.base import ObjectError
 from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.claim import JsonObject
-from netclaim.network.pod_network import LABEL, class_of, owner_of, template_of
+from netclaim.network.pod_network import LABEL, SPEC, class_of, owner_of, template_of
 
 log = structlog.get_logger(__name__)
 
@@ -64,6 +65,7 @@ class Networks:
         self._driver = driver
         self._now = now
         self._kept: dict[str, tuple[JsonObject, JsonObject]] = {}  # class: wanted, as stored
+        self._available = Available(driver)
 
     def names(self) -> list[str]:
         """All networks there are."""
@@ -91,14 +93,14 @@ class Networks:
         else:
             namespaces = allowed_namespaces(network, self._watches.store("Namespace").values())
             failed = await self._keep_templates(network, namespaces, passed_over)
-        use = use_of(name, self._claims(name))
+        use = use_of(name, self._driver, self._claims(name))
         if network.is_ending and not use.claims:
             await self._release(network)
             log.info("network.gone", network=name)
             return
-        nodes = availability(
+        nodes = self._available.of(
             network,
-            self._driver,
+            self._watches.revision("Node", "ResourceSlice"),
             [node for _, node in self._watches.store("Node")],
             self._watches.store("ResourceSlice").values(),
         )
@@ -123,7 +125,7 @@ class Networks:
                 claim = ResourceClaim.read(found)
             except ObjectError:  # of a later version of the API; nobody else's network stops
                 continue
-            if name in claim.classes:
+            if name in claim.classes or results_of(name, self._driver, claim):
                 yield claim
 
     async def _keep_class(self, network: PodNetwork, taken: list[str]) -> bool:
@@ -135,10 +137,11 @@ class Networks:
             return False
         if live is None:
             return await self._create(wanted, network, taken)
-        if live["spec"] != wanted["spec"] and self._kept.get(network.name) != (
+        same_spec = live["spec"] == wanted["spec"] or self._kept.get(network.name) == (
             wanted["spec"],
             live["spec"],
-        ):
+        )
+        if not same_spec or _text(live) != _text(wanted):
             stored = await self._objects.update(_over(live, wanted))
             self._kept[network.name] = wanted["spec"], stored["spec"]
             log.info("network.class_changed", network=network.name)
@@ -150,19 +153,21 @@ class Networks:
         """Keep a template in each of the namespaces, and none elsewhere; returns what failed."""
         store = self._watches.store(TEMPLATE_KIND)
         work: dict[str, Awaitable[Any]] = {}
+        wanted = _marked(_owned(template_of(network, ""), network))  # but for its namespace
+        made_of, own = _made_of(wanted), network.name
         for namespace in sorted(namespaces):
-            wanted = _marked(_owned(template_of(network, namespace), network))
             live = store.get((namespace, network.name))
             if live is None:
-                work[namespace] = self._create(wanted, network, taken)
+                work[namespace] = self._create(_placed(wanted, namespace), network, taken)
             elif not _is_of(live, network):
                 taken.append(f"{TEMPLATE_KIND} {namespace}/{network.name} is not the network's")
-            elif _made_of(live) != _made_of(wanted):
-                work[namespace] = self._replace(live, wanted, network, taken)
+            elif _made_of(live) != made_of:
+                placed = _placed(wanted, namespace)
+                work[namespace] = self._replace(live, placed, network, taken)
         work |= {
             namespace: self._delete(TEMPLATE_KIND, live)
             for (namespace, name), live in store.items()
-            if name == network.name and _was_made(live) and namespace not in namespaces
+            if name == own and namespace not in namespaces and _was_made(live)
         }
         return await _some_at_a_time(work)
 
@@ -199,6 +204,7 @@ class Networks:
             if called == name and _was_made(live)
         }
         self._kept.pop(name, None)
+        self._available.forget(name)
         for error in (await _some_at_a_time(gone)).values():
             raise error
 
@@ -248,9 +254,16 @@ def _owned(wanted: JsonObject, network: PodNetwork) -> JsonObject:
 
 
 def _over(live: JsonObject, wanted: JsonObject) -> JsonObject:
-    """An object with another spec."""
+    """A class with another spec, which its annotation has too."""
     head = {"apiVersion": wanted["apiVersion"], "kind": wanted["kind"]}
-    return {**head, "metadata": live["metadata"], "spec": wanted["spec"]}
+    annotations = {**live["metadata"].get("annotations", {}), **wanted["metadata"]["annotations"]}
+    meta = {**live["metadata"], "annotations": annotations}
+    return {**head, "metadata": meta, "spec": wanted["spec"]}
+
+
+def _text(device_class: JsonObject) -> str:
+    text: str = device_class["metadata"].get("annotations", {}).get(SPEC, "")
+    return text
 
 
 def _marked(wanted: JsonObject) -> JsonObject:
@@ -258,6 +271,11 @@ def _marked(wanted: JsonObject) -> JsonObject:
     digest = hashlib.sha256(msgspec.json.encode(wanted["spec"], order="sorted")).hexdigest()
     meta = {**wanted["metadata"], "annotations": {MADE_OF: digest[:16]}}
     return {**wanted, "metadata": meta}
+
+
+def _placed(wanted: JsonObject, namespace: str) -> JsonObject:
+    """The same template in a namespace."""
+    return {**wanted, "metadata": {**wanted["metadata"], "namespace": namespace}}
 
 
 def _made_of(live: JsonObject) -> str:

@@ -8,6 +8,7 @@ that waits for such a claim is changed.
     a slice of the node       a link that is back
     a driver's pod is ready   a driver that is back
     this controller starts    whatever happened while none ran
+    nothing for `UNHEARD_S`   kubelet could not ask: it was not allowed to read the claim yet
 
 Promise: a change nudges a pod once, and a pod is nudged at most once in `PAUSE_S`; what comes
 earlier is done then. A pod that runs is never touched. Limit: a driver that is not this project's
@@ -35,6 +36,9 @@ ANNOTATION: Final = "cni.networking.x-k8s.io/asked-again"
 PAUSE_S: Final = 5.0
 # A driver reads a namespace's labels itself, and publishes a link a moment after it sees it.
 SETTLE_S: Final = 0.5
+# After a claim was reserved, without a word of its driver. A node's authorizer may learn of a claim
+# later than its kubelet does. Long enough for the hundredth pod of a burst, short beside 60 s.
+UNHEARD_S: Final = 10.0
 KNOWN_MAX: Final = 10_000  # pods whose last nudge is remembered
 
 
@@ -50,6 +54,7 @@ class Nudge:
         *,
         pause_s: float = PAUSE_S,
         settle_s: float = SETTLE_S,
+        unheard_s: float = UNHEARD_S,
     ) -> None:
         self._objects = objects
         self._watches = watches
@@ -57,6 +62,7 @@ class Nudge:
         self._now = now
         self._pause_s = pause_s
         self._settle_s = settle_s
+        self._unheard_s = unheard_s
         self._last: dict[str, float] = {}  # by the pod's UID
         self._namespaces: set[str] = set()
         self._nodes: set[str] = set()
@@ -79,6 +85,11 @@ class Nudge:
         elif kind == "Pod" and _is_ready(now) and not _is_ready(before):
             self._nodes.add(now["node"] if now is not None else "")
             self._some.set()
+        elif kind == "ResourceClaim" and _is_reserved(now) and not _is_reserved(before):
+            assert now is not None
+            meta = now["metadata"]
+            key = meta["namespace"], meta["name"]
+            asyncio.get_running_loop().call_later(self._unheard_s, self._owe_unheard, key)
 
     async def run(self) -> None:
         """Nudge until cancelled."""
@@ -145,6 +156,14 @@ class Nudge:
         self._owed.add(uid)
         self._some.set()
 
+    def _owe_unheard(self, key: tuple[str, str]) -> None:
+        """Have the pods of a claim nudged of which its driver has said nothing."""
+        found = self._watches.store("ResourceClaim").get(key)
+        if found is None or found["status"].get("devices"):
+            return
+        for consumer in found["status"].get("reservedFor", ()):
+            self._owe(consumer["uid"])
+
     async def _annotate(self, namespace: str, pod: Consumer) -> None:
         when = self._now().isoformat(timespec="milliseconds")
         patch = {"metadata": {"uid": pod.uid, "annotations": {ANNOTATION: when}}}
@@ -164,6 +183,10 @@ class Nudge:
 
 def _is_ready(pod: JsonObject | None) -> bool:
     return pod is not None and bool(pod["ready"])
+
+
+def _is_reserved(claim: JsonObject | None) -> bool:
+    return claim is not None and bool(claim["status"].get("reservedFor"))
 
 
 def _labels(found: JsonObject | None) -> object:

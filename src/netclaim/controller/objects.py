@@ -8,10 +8,17 @@ from typing import Any, Final
 
 from netclaim.kube import Client, Resource, dra_resource, negotiate
 from netclaim.manifests.versions.conversion import Version, from_v1, to_v1
+from netclaim.model.api import address_pool
 from netclaim.model.api.pod_network import GROUP, KIND, PLURAL, VERSION
 from netclaim.model.claim import JsonObject
 
 POD_NETWORKS: Final = Resource(GROUP, VERSION, PLURAL, KIND, namespaced=False)
+ADDRESS_POOLS: Final = Resource(
+    GROUP, VERSION, address_pool.PLURAL, address_pool.KIND, namespaced=False
+)
+ADDRESS_LEASES: Final = Resource(
+    GROUP, VERSION, address_pool.LEASE_PLURAL, address_pool.LEASE_KIND, namespaced=False
+)
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True)
 MANAGER: Final = "netclaim-controller"
 

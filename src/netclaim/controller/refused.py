@@ -18,12 +18,12 @@ from typing import Any, Final
 
 import structlog
 
+from netclaim.controller.events import event_about
 from netclaim.errors import NetclaimError
 from netclaim.kube import EVENTS, PODS, Client, ForbiddenError, NotFoundError
 from netclaim.model.api.base import ObjectError
 from netclaim.model.api.claim import Consumer, ResourceClaim
 from netclaim.model.claim import JsonObject
-from netclaim.model.text import cut
 
 log = structlog.get_logger(__name__)
 
@@ -32,7 +32,6 @@ REFUSED: Final = "Refused"  # how the reason of such a condition ends
 # much less than the 60 to 90 s after which kubelet would ask again.
 GRACE_S: Final = 15.0
 AGAIN_S: Final = 5.0  # after an eviction that failed
-NOTE_MAX: Final = 1024  # bytes of an event's text
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,16 @@ class RefusedClaims:
         log.info("refused.evicted", **fields, why=claim.why)
         text = f"evicted, so that others can have its devices: claim {claim.name} was refused: "
         try:
-            await self._client.create(EVENTS, self._event(found, cut(text + claim.why, NOTE_MAX)))
+            event = event_about(
+                found,
+                kind=PODS.kind,
+                action="Evict",
+                reason="ClaimRefused",
+                note=text + claim.why,
+                now=self._now(),
+                identity=self._identity,
+            )
+            await self._client.create(EVENTS, event)
         except NetclaimError as error:  # the claim's own event said why; not worth a retry
             log.warning("refused.event_failed", **fields, error=str(error))
 
@@ -146,32 +154,6 @@ class RefusedClaims:
         ]
         pods = tuple(one for one in status.reserved_for if one.is_pod)
         return (max(refused, key=len), pods) if refused and pods else ("", ())
-
-    def _event(self, pod: JsonObject, text: str) -> JsonObject:
-        meta: dict[str, Any] = pod["metadata"]
-        now = self._now()
-        return {
-            "apiVersion": EVENTS.api_version,
-            "kind": EVENTS.kind,
-            "metadata": {
-                "generateName": f"{meta['name'][:200]}-",
-                "namespace": meta["namespace"],
-            },
-            "eventTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-            "reportingController": "netclaim-controller",
-            "reportingInstance": self._identity[:128] or "netclaim-controller",
-            "action": "Evict",
-            "reason": "ClaimRefused",
-            "type": "Warning",
-            "note": text,
-            "regarding": {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "namespace": meta["namespace"],
-                "name": meta["name"],
-                "uid": meta["uid"],
-            },
-        }
 
 
 def _later(claim: _Refused, due_s: float) -> _Refused:

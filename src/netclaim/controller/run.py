@@ -7,29 +7,39 @@ in `run`, and hears of changes in `_changed`.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import structlog
 
+from netclaim.controller.annotated.networks import TrustedNetworks, is_made_of_definition
+from netclaim.controller.annotated.pods import AnnotatedPods
 from netclaim.controller.networks import Networks
 from netclaim.controller.nudge import Nudge
 from netclaim.controller.objects import Objects
+from netclaim.controller.pools import Pools
 from netclaim.controller.queue import WorkQueue
 from netclaim.controller.refused import RefusedClaims
+from netclaim.controller.services.keep import Services
 from netclaim.controller.settings import ControllerSettings
 from netclaim.controller.stamp import Stamp, is_stamped
-from netclaim.controller.watches import Watches
+from netclaim.controller.watches import DEFINITION, Watches
 from netclaim.errors import NetclaimError
 from netclaim.kube import Client
+from netclaim.model.api.address_pool import AddressPoolStatus
 from netclaim.model.claim import JsonObject
+from netclaim.network.devices.network_device import is_device_of
+from netclaim.network.devices.shares import ON
 from netclaim.network.pod_network import LABEL
 
 log = structlog.get_logger(__name__)
 
 SOON_S: Final = 0.5  # slices and claims come in bursts, and only the status depends on them
 AGAIN_S: Final = 300.0  # for what no watch shows
+COUNTED_S: Final = 2.0  # leases come in bursts as well, and only a pool's counts depend on them
+POOL: Final = "pool/"  # in the queue, before a pool's name: a network's name has no slash
 STAMP: Final = ""  # in the queue: all copies of templates; a network has a name
+DEFINITIONS: Final = "/"  # all networks that are made of NetworkAttachmentDefinitions
 
 
 class Controller:
@@ -40,8 +50,12 @@ class Controller:
         self._watches = Watches(objects, settings, self._changed)
         self._networks = Networks(objects, self._watches, settings.driver_name)
         self._stamp = Stamp(objects, self._watches, settings.template_namespace)
+        self._pools = Pools(objects, self._watches, settings.driver_name)
         self._nudge = Nudge(objects, self._watches, settings.driver_name)
         self._refused = RefusedClaims(objects.client, settings.driver_name, settings.identity)
+        self._services = Services(objects, self._watches, settings.driver_name, settings.identity)
+        self._annotated = AnnotatedPods(objects, self._watches, settings)
+        self._trusted = TrustedNetworks(objects, self._watches, settings)
         self._synced = False
         self._failing: dict[str, str] = {}
 
@@ -56,6 +70,11 @@ class Controller:
         return self._nudge.count
 
     @property
+    def services(self) -> Services:
+        """The part that keeps the endpoints of networks."""
+        return self._services
+
+    @property
     def waiting(self) -> int:
         """How many things wait to be looked at."""
         return len(self._queue)
@@ -63,18 +82,27 @@ class Controller:
     @property
     def failing(self) -> int:
         """How many things could not be done."""
-        return len(self._failing)
+        return len(self._failing) + self._services.failing
+
+    @property
+    def annotated_waiting(self) -> int:
+        """How many pods cannot have what their annotation asks for."""
+        return self._annotated.waiting
 
     @property
     def networks(self) -> int:
         """How many networks there are."""
         return len(self._networks.names()) if self._synced else 0
 
+    def pools(self) -> Iterator[tuple[str, AddressPoolStatus]]:
+        """How full each pool of addresses is."""
+        return self._pools.statuses() if self._synced else iter(())
+
     def not_ready(self) -> str:
         """What is missing, in words; empty if nothing is."""
         if not self._synced:
             return "; ".join(self._watches.faults()) or "the cluster's objects are being listed"
-        return "; ".join(self._watches.faults())
+        return "; ".join((*self._watches.faults(), *self._services.faults()))
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -84,11 +112,17 @@ class Controller:
                 await self._watches.wait_synced()
                 self._synced = True
                 self._add(self._networks.names())
+                self._add(map(POOL.__add__, self._pools.names()))
                 self._queue.add(STAMP)
+                self._queue.add(DEFINITIONS)
                 for claim in self._watches.store("ResourceClaim").values():
                     self._refused.changed("ResourceClaim", None, claim)
+                self._services.begin()
                 group.create_task(self._nudge.run())
+                group.create_task(self._services.run())
                 group.create_task(self._refused.run())
+                group.create_task(self._annotated.run())
+                group.create_task(self._pools.run())
                 group.create_task(self._work())
                 group.create_task(self._look_again())
         finally:
@@ -100,6 +134,10 @@ class Controller:
             try:
                 if key == STAMP:
                     await self._stamp.reconcile()
+                elif key == DEFINITIONS:
+                    await self._trusted.reconcile()
+                elif key.startswith(POOL):
+                    await self._pools.reconcile(key.removeprefix(POOL))
                 else:
                     await self._networks.reconcile(key)
             except NetclaimError as error:
@@ -125,8 +163,13 @@ class Controller:
             return
         self._nudge.changed(kind, before, now)
         self._refused.changed(kind, before, now)
+        self._services.changed(kind, before, now)
+        self._annotated.changed(kind, before, now)
         found = now or before
         assert found is not None
+        if kind == DEFINITION or (kind == "PodNetwork" and is_made_of_definition(found)):
+            self._queue.add(DEFINITIONS)
+        self._pool_changed(kind, found)
         match kind:
             case "PodNetwork":
                 self._queue.add(found["metadata"]["name"])
@@ -139,9 +182,19 @@ class Controller:
                 elif kind == "ResourceClaimTemplate":
                     self._template_changed(found, now)
             case "ResourceClaim":
-                self._soon(_classes(found))
+                names = self._networks.names()
+                states = (one for one in (before, now) if one is not None)
+                devices = (name for one in states for name in _by_device(one, names))
+                self._soon({*_classes(found), *devices})  # it may have given its devices back
             case "ResourceSlice" | "Node":
                 self._soon(self._networks.names())
+
+    def _pool_changed(self, kind: str, found: JsonObject) -> None:
+        """A pool, or an address of one."""
+        if kind == "AddressLease":
+            self._queue.add_later(f"{POOL}{found['spec']['pool']}", COUNTED_S)
+        elif kind == "AddressPool":  # pools that have the same addresses depend on each other
+            self._add(map(POOL.__add__, self._pools.names()))
 
     def _template_changed(self, found: JsonObject, now: JsonObject | None) -> None:
         """A template of somebody: a copy, an original, or one that stood in a network's way."""
@@ -158,6 +211,14 @@ class Controller:
         for name in names:
             if name in there:
                 self._queue.add_later(name, SOON_S)
+
+
+def _by_device(claim: JsonObject, names: Iterable[str]) -> set[str]:
+    """The networks whose devices a claim has."""
+    allocation = claim.get("status", {}).get("allocation") or {}
+    results = allocation.get("devices", {}).get("results", ())
+    devices = [each["device"] for each in results if ON in each["device"]]
+    return {name for name in names for device in devices if is_device_of(name, device)}
 
 
 def _classes(claim: JsonObject) -> set[str]:

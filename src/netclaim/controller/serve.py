@@ -26,19 +26,26 @@ from netclaim.framework.process.http import Place, http_serving
 from netclaim.framework.process.http_access import HttpAccess, Reviews
 from netclaim.framework.tools.clock import Clock, SystemClock
 from netclaim.kube import Client, Cluster, NotServedError, connect
+from netclaim.model.api.address_pool import AddressPoolStatus
 from netclaim.tasks import race
 
 log = structlog.get_logger(__name__)
 
 PAUSE_S: Final = 5.0  # after a failure; the definition may be installed any moment
-# What there is to scrape, and what it means. The last one is a counter, the others are gauges; of a
-# replica that waits for its turn there is only the first.
+# What there is to scrape, and what it means. A name in `_total` is a counter's, the others are
+# gauges'; of a replica that waits for its turn there is only the first.
+POOL_ADDRESSES: Final = "netclaim_controller_pool_addresses"  # the only one with labels
 METRICS: Final = {
     "netclaim_controller_leading": "Whether this replica holds the lease and works.",
     "netclaim_controller_networks": "PodNetworks in the cluster.",
     "netclaim_controller_waiting": "Things that wait to be looked at.",
     "netclaim_controller_failing": "Things that could not be done and are tried again.",
     "netclaim_controller_nudges_total": "Pods that were nudged.",
+    "netclaim_controller_services": "Services that name a network.",
+    "netclaim_controller_endpoints": "Endpoints of these Services.",
+    "netclaim_controller_slice_writes_total": "EndpointSlices that were written or deleted.",
+    "netclaim_controller_annotated_waiting": "Pods whose annotated networks cannot be had.",
+    POOL_ADDRESSES: "Addresses of an AddressPool, by pool and state (used or free).",
 }
 
 
@@ -49,6 +56,7 @@ class Process(Collector):
         self.controller: Controller | None = None  # None: another replica works
         self.fault = ""
         self._counts: tuple[float, ...] = ()
+        self._pools: tuple[tuple[str, AddressPoolStatus], ...] = ()
         self._registry = CollectorRegistry()
         self.refresh()
         self._registry.register(self)
@@ -63,9 +71,13 @@ class Process(Collector):
         """Count what there is, for the metrics."""
         working = self.controller
         self._counts = (bool(working),)
+        self._pools = ()
         if working is not None:
+            self._pools = tuple(working.pools())
             found = (working.networks, working.waiting, working.failing, working.nudges)
-            self._counts = (*self._counts, *found)
+            services = working.services
+            served = (services.count, services.endpoints, services.writes)
+            self._counts = (*self._counts, *found, *served, working.annotated_waiting)
 
     def exposition(self) -> bytes:
         """The metrics in Prometheus' text format, as they were counted last."""
@@ -76,6 +88,14 @@ class Process(Collector):
         for (name, text), value in zip(METRICS.items(), self._counts, strict=False):
             kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
             yield kind(name, text, value=value)
+        if self._pools:
+            pools = GaugeMetricFamily(
+                POOL_ADDRESSES, METRICS[POOL_ADDRESSES], labels=("pool", "state")
+            )
+            for name, status in self._pools:
+                pools.add_metric((name, "used"), status.used)
+                pools.add_metric((name, "free"), status.free)
+            yield pools
 
 
 async def serve_controller(cluster: Cluster, settings: ControllerSettings, place: Place) -> None:

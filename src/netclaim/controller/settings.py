@@ -20,3 +20,5 @@ class ControllerSettings:
     driver_namespace: str = ""  # of the drivers' pods; empty: their restarts are not noticed
     driver_pods: str = DRIVER_PODS  # their labels, as a selector
     template_namespace: str = ""  # whose annotated templates are copied; empty: none are
+    # Whose NetworkAttachmentDefinitions are an admin's word; those of others are a tenant's.
+    network_namespaces: frozenset[str] = frozenset()

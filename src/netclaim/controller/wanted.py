@@ -9,10 +9,11 @@ from typing import Final, NamedTuple
 
 from netclaim.allocator.cel import CelError, DeviceView, Selector, compile_selector, device_view
 from netclaim.model.api.base import Condition, ObjectError
-from netclaim.model.api.claim import ResourceClaim
+from netclaim.model.api.claim import DeviceResult, ResourceClaim
 from netclaim.model.api.pod_network import NodeAvailability, PodNetwork, PodNetworkStatus
 from netclaim.model.api.slice import ResourceSlice
 from netclaim.model.claim import JsonObject
+from netclaim.network.devices.network_device import is_device_of
 from netclaim.network.judge.pod_network import network_faults
 from netclaim.network.pod_network import class_of
 
@@ -49,13 +50,22 @@ def allowed_namespaces(network: PodNetwork, namespaces: Iterable[JsonObject]) ->
     )
 
 
-def use_of(name: str, claims: Iterable[ResourceClaim]) -> Use:
-    """Who uses the class of a network."""
+def results_of(name: str, driver: str, claim: ResourceClaim) -> list[DeviceResult]:
+    """What a claim got of a network, by its class or by one of its devices."""
+    requests = set(claim.requests_of(name))
+    return [
+        each
+        for each in claim.status.results
+        if each.request in requests or (each.driver == driver and is_device_of(name, each.device))
+    ]
+
+
+def use_of(name: str, driver: str, claims: Iterable[ResourceClaim]) -> Use:
+    """Who uses a network."""
     pods: dict[str, None] = {}
     allocated = interfaces = 0
     for claim in claims:
-        requests = set(claim.requests_of(name))
-        results = [each for each in claim.status.results if each.request in requests]
+        results = results_of(name, driver, claim)
         if not results:
             continue
         allocated += 1
@@ -99,6 +109,8 @@ def _on_node(
 
 
 def _no_link(network: PodNetwork) -> str:
+    if network.spec.parent.overrides:
+        return "the driver there offers it on no link; see parent.overrides and --network-devices"
     if name := network.spec.parent.name:
         return f"no link {name} is offered there"
     if network.spec.parent.selector:

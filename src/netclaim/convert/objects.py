@@ -84,6 +84,17 @@ def network_name(key: NetworkKey) -> str:
     return name if namespace == DEFAULT else f"{namespace}-{name}"
 
 
+def name_fault(key: NetworkKey) -> str:
+    """Return why a PodNetwork cannot have the name; empty if it can."""
+    name = network_name(key)
+    if "." not in name and len(name) <= NAME_MAX:
+        return ""
+    return (
+        f'would have the name "{name}", but the name of a PodNetwork is a DNS label of at most'
+        f" {NAME_MAX} characters; rename it"
+    )
+
+
 def _definitions(
     objects: Iterable[Object], remarks: list[Remark]
 ) -> Iterator[tuple[NetworkKey, Definition]]:
@@ -110,11 +121,8 @@ def _check_name(found: Definition, names: dict[str, NetworkKey]) -> None:
     name = network_name(found.key)
     if not found.one.name:
         raise UnconvertedError("has no name; write metadata.name")
-    if "." in name or len(name) > NAME_MAX:
-        raise UnconvertedError(
-            f'would have the name "{name}", but the name of a PodNetwork is a DNS label of at most'
-            f" {NAME_MAX} characters; rename it"
-        )
+    if fault := name_fault(found.key):
+        raise UnconvertedError(fault)
     if name in names:
         raise UnconvertedError(
             f'{"/".join(names[name])} has the name "{name}" as a PodNetwork too; rename one of them'

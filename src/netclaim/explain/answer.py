@@ -24,12 +24,13 @@ from netclaim.allocator import (
 )
 from netclaim.explain.cause import cause, stop
 from netclaim.explain.hints import Known
-from netclaim.explain.lines import Line, lines_of, node_line
+from netclaim.explain.lines import Line, is_worth_saying, lines_of, node_line
 from netclaim.explain.subject import Subject
 from netclaim.explain.why import Wording, known_values
 from netclaim.explain.world import HOSTNAME, World
 from netclaim.manifests.objects import ObjectKey
 from netclaim.model.api.claim import DeviceResult
+from netclaim.model.quantity import Quantity
 
 Outcome: TypeAlias = Literal["fits", "allocated", "cannot be allocated", "does not run"]
 
@@ -221,7 +222,11 @@ def _key(claim: Claim) -> ObjectKey:
 
 def _result(result: DeviceResult) -> str:
     """Say which device a claim has, and how much of it."""
-    share = ", ".join(f"{name} {amount}" for name, amount in result.consumed_capacity.items())
+    share = ", ".join(
+        f"{name} {amount}"
+        for name, amount in result.consumed_capacity.items()
+        if is_worth_saying(Quantity.parse(str(amount)))
+    )
     return f"{result.pool}/{result.device}{f' ({share})' if share else ''}"
 
 

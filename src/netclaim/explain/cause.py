@@ -5,6 +5,7 @@ is missing, what fails the pod everywhere, then what the nodes lack. It also say
 table show it, so that the nearest miss is one of them.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -13,6 +14,7 @@ from netclaim.allocator import (
     Held,
     NoAnswer,
     NodeReport,
+    NotSelected,
     Request,
     RequestReport,
     Shortage,
@@ -25,6 +27,9 @@ from netclaim.explain.world import World
 from netclaim.manifests.near import near
 from netclaim.model.api.ids import DeviceId
 from netclaim.screen.words import counted
+
+# How a selector names the driver of the devices that it is for.
+DRIVER: Final = re.compile(r"""device\.driver\s*==\s*["']([^"']+)["']""")
 
 Shows: TypeAlias = Callable[[Line], bool]
 
@@ -141,6 +146,8 @@ def _short(found: Sequence[RequestReport], *, nodes: int) -> str:
     devices = {device.device for one in found for device in one.devices}
     if not devices:
         return f"{name}: no device is published on {counted(nodes, 'node')}"
+    if absent := _absent_driver(found):
+        return f"{name}: no device of {absent} is published on {counted(nodes, 'node')}"
     kept = {
         device.device
         for one in found
@@ -157,3 +164,21 @@ def _short(found: Sequence[RequestReport], *, nodes: int) -> str:
         return f"{name} needs {request.count} devices on one node, and at most {best} fit{taken}"
     tried = f"{counted(len(devices), 'device')} on {counted(nodes, 'node')}"
     return f"{name}: none of {tried} fits{taken}"
+
+
+def _absent_driver(found: Sequence[RequestReport]) -> str:
+    """Return the driver that the request's class is for, if all devices are of other drivers."""
+    devices = [device for one in found for device in one.devices]
+    published = {device.device.driver for device in devices}
+    named = {
+        driver
+        for device in devices
+        for why in device.reasons
+        if isinstance(why, NotSelected)
+        for driver in DRIVER.findall(why.selector.expression)
+    }
+    all_ruled_out = all(
+        any(isinstance(w, NotSelected) and DRIVER.search(w.selector.expression) for w in d.reasons)
+        for d in devices
+    )
+    return named.pop() if all_ruled_out and len(named) == 1 and not named & published else ""

@@ -93,7 +93,12 @@ def shorten(clause: Clause) -> str:
     """Return a clause with only the last part of each path, unless a path leads nowhere."""
     if clause.outcome == "error":
         return clause.text
-    return ANY_PATH.sub(lambda path: path["name"] or path["key"] or path[0], clause.text)
+    return last_names(clause.text)
+
+
+def last_names(text: str) -> str:
+    """Return an expression with only the last part of each path that has one."""
+    return ANY_PATH.sub(lambda path: path["name"] or path["key"] or path[0], text)
 
 
 def say_reading(reading: Reading) -> str:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from netclaim.allocator import Allocator, Node, NodeReport, RequestReport, Room
-from netclaim.explain.why import Wording, distance
+from netclaim.explain.why import Missed, Wording, distance
 from netclaim.model.api.ids import DeviceId
+from netclaim.model.quantity import NANO, Quantity
 
 NO_DEVICE: Final = float("inf")  # a node as a whole comes after every device
 
@@ -31,6 +32,7 @@ class Line:
     fails: bool = False  # it is about a request that the node cannot satisfy
     but: str = ""  # why the pod cannot have a device with which nothing is wrong
     takes: tuple[str, ...] = ()  # how much of a shared device's capacities it would take
+    missed: tuple[Missed, ...] = ()  # the same as `why`, condition by condition
 
     @property
     def fits(self) -> bool:
@@ -78,8 +80,18 @@ def lines_of(
                 distance(one.reasons, device),
                 fails=bool(report.error) or request in lacking,
                 but="" if one.reasons else but,
-                takes=() if one.reasons else tuple(map(_takes, one.rooms)),
+                takes=()
+                if one.reasons
+                else tuple(
+                    _takes(room) for room in one.rooms if room.asked or is_worth_saying(room.needed)
+                ),
+                missed=tuple(m for reason in one.reasons for m in wording.missed(reason, device)),
             )
+
+
+def is_worth_saying(amount: Quantity) -> bool:
+    """Whether it is an amount that somebody misses: of some capacities, every claim has a trace."""
+    return amount.nanos >= NANO
 
 
 def _takes(room: Room) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from netclaim.explain.answer import Answer
 from netclaim.explain.lines import Line
 from netclaim.screen import Screen
+from netclaim.screen.words import counted
 
 LINES_MAX: Final = 40  # of devices: about a screen; the nearest ones come first
 
@@ -20,9 +21,10 @@ def show(
     answers: Sequence[Answer], strays: Sequence[str], screen: Screen, *, details: bool
 ) -> None:
     """Show the answers, `details` also for what fits; then the mistakes that belong to none."""
-    for answer in answers:
+    for several in _alike(answers):
+        answer = several[0]
         missed = answer.outcome not in ("fits", "allocated")
-        screen.line(answer.summary, good=not missed)
+        screen.line(f"{_titles(several)}: {answer.said}", good=not missed)
         if answer.nearest is not None:
             screen.line(f"nearest: {answer.nearest.title}: {'; '.join(answer.nearest.why)}")
         for mistake in answer.mistakes:
@@ -33,16 +35,38 @@ def show(
         screen.line(mistake, good=False)
 
 
+def _alike(answers: Sequence[Answer]) -> list[list[Answer]]:
+    """Put pods together that have the same answer, as the replicas of a workload have."""
+    groups: dict[tuple[object, ...], list[Answer]] = {}
+    for number, one in enumerate(answers):
+        key = one.subject.key
+        shown = tuple((line.node, line.device, line.short, line.but) for line in one.lines)
+        same = (key.namespace, one.outcome, one.said, shown, one.mistakes)
+        groups.setdefault(same if key.kind == "Pod" else (number,), []).append(one)
+    return list(groups.values())
+
+
+def _titles(several: Sequence[Answer]) -> str:
+    first, *others = (one.subject.title for one in several)
+    if not others:
+        return first
+    return f"{first} and {counted(len(others), 'pod')} like it"
+
+
 def _table(lines: Sequence[Line], screen: Screen) -> None:
     screen.line("")
     drivers = {line.device.driver for line in lines if line.device}
+    requests: dict[tuple[str, str, str], dict[str, None]] = {}  # with the same said of a device
+    for line in lines:
+        row = (line.node, _device(line, several=len(drivers) > 1), _why(line))
+        requests.setdefault(row, {})[line.request] = None
     rows = [
-        (line.node, _device(line, several=len(drivers) > 1), line.request, _why(line))
-        for line in lines[:LINES_MAX]
+        (node, device, ", ".join(filter(None, asked)), why)
+        for (node, device, why), asked in requests.items()
     ]
-    screen.table(("NODE", "DEVICE", "REQUEST", "WHY"), rows)
-    if len(lines) > LINES_MAX:
-        screen.line(f"{len(lines) - LINES_MAX} more lines are not shown; use -o json to see all")
+    screen.table(("NODE", "DEVICE", "REQUEST", "WHY"), rows[:LINES_MAX])
+    if len(rows) > LINES_MAX:
+        screen.line(f"{len(rows) - LINES_MAX} more lines are not shown; use -o json to see all")
     screen.line("")
 
 

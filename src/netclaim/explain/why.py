@@ -30,6 +30,7 @@ from netclaim.explain.hints import (
     closeness,
     field_hint,
     hints,
+    last_names,
     mentions,
     say_reading,
     shorten,
@@ -38,12 +39,20 @@ from netclaim.manifests.objects import ObjectKey
 
 # What each obstacle adds to the distance; a false clause adds 1, less what it is near to being true
 PARTS_SHOWN: Final = 2  # claims that have the rest, in a column
-TAKEN: Final = 0.1  # everything else about the device is right
+TAKEN: Final = 0.001  # everything else about the device is right; nearer than any typo
 OTHER_CLASS: Final = 3.0  # not what the claim is about: another driver's device, as a rule
 OTHER_NODE: Final = 3.0
 MENTIONED: Final = (
     0.5  # less: the clause names a value that the device has, under another name perhaps
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A condition in the same words for every device that misses it, and what this one has."""
+
+    condition: str
+    found: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +87,32 @@ class Wording:
         said = "; ".join(map(_short, reason.clauses)) or unexplained
         owner = "class " if reason.selector.of_class else ""
         return f"{owner}selectors[{reason.selector.number}]: {said}"
+
+    def missed(self, reason: Reason, device: Device) -> Iterator[Missed]:
+        """Yield the conditions that a reason is about."""
+        match reason:
+            case (
+                NotSelected(selector=selector, clauses=clauses)
+                | NoAnswer(selector=selector, clauses=clauses)
+            ):
+                whose = f"{selector.owner}: " if selector.of_class else ""
+                for clause in clauses:
+                    read = [say_reading(reading) for reading in clause.readings]
+                    found = _joined(read or (clause.error,))
+                    yield Missed(f"{whose}{last_names(clause.text)}", found)
+                if not clauses:
+                    yield Missed(f"{whose}{last_names(selector.expression)}", str(reason))
+            case Held():
+                yield Missed("not taken", self.say(reason, device))
+            case Tainted():
+                yield Missed("no taint that keeps it away", str(reason))
+            case NotHere():
+                yield Missed("usable from the node", str(reason))
+            case Shortage(need=need):
+                what = need.partition(":")[0].partition(" ")[2]  # a capacity or a counter
+                yield Missed(f"enough {what} left", self.say(reason, device))
+            case _:
+                yield Missed("large enough", str(reason))
 
     def _parts(self, parts: Iterable[Part]) -> Iterator[str]:
         """Say who has what, beginning with the claim that has most."""

@@ -21,7 +21,7 @@ from netclaim.allocator.objects.extended import Wish, extended_resources, offere
 from netclaim.allocator.objects.node import required_affinity, selector_matches
 from netclaim.check.networks import made_of_networks, withheld
 from netclaim.errors import RequestError
-from netclaim.manifests.kinds import GROUP, POD_SPECS, SCALED
+from netclaim.manifests.kinds import POD_SPECS, SCALED
 from netclaim.manifests.objects import Object, ObjectKey
 from netclaim.model.api.base import JsonObject
 from netclaim.model.api.claim import ResourceClaim
@@ -124,7 +124,7 @@ def read_world(found: Iterable[Object]) -> World:
     What the controller would make of PodNetworks is there, if it is not in the objects already.
     """
     found = tuple(found)
-    known = [one for one in found if one.is_known or _is_rule(one)]
+    known = [one for one in found if one.is_known or one.is_taint_rule]
     by_key = {one.key: one for one in (*known, *made_of_networks(found))}
 
     def read(kind: str, reader: Callable[[Mapping[str, Any]], T]) -> dict[ObjectKey, T]:
@@ -144,13 +144,6 @@ def read_world(found: Iterable[Object]) -> World:
         users=read("ResourceClaim", _users),
         offered=offered(classes),
         withheld=withheld(found),
-    )
-
-
-def _is_rule(found: Object) -> bool:
-    """Whether it is a DeviceTaintRule, which is the same in every version."""
-    return found.kind == "DeviceTaintRule" and str(found.object.get("apiVersion")).startswith(
-        f"{GROUP}/"
     )
 
 

@@ -27,6 +27,7 @@ from netclaim.framework.contract import (
     LaterError,
     NetworkDriver,
     NotBegunError,
+    Objects,
     UnfitError,
 )
 from netclaim.framework.settings.fields import Settings
@@ -50,6 +51,7 @@ __all__ = [
     "LaterError",
     "NetworkDriver",
     "NotBegunError",
+    "Objects",
     "Settings",
     "UnfitError",
     "add_flags",

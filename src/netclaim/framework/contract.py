@@ -34,11 +34,11 @@ done; where it matters, the method says what the second call must do.
 import abc
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from netclaim.errors import NetclaimError, PeerError
 from netclaim.model.attachment import Attachment, Interface
-from netclaim.model.claim import AllocatedDevice, Claim
+from netclaim.model.claim import AllocatedDevice, Claim, JsonObject
 from netclaim.model.counter import CounterSet
 from netclaim.model.device import Device
 from netclaim.model.leftover import Leftover, Living
@@ -48,6 +48,8 @@ from netclaim.model.pod import PodSandbox
 
 if TYPE_CHECKING:
     from prometheus_client.registry import Collector
+
+    from netclaim.kube import Resource  # which brings in the whole client
 
 Offer: TypeAlias = tuple[Device | CounterSet, ...]
 """All devices of a node, and the sets of counters that they draw from."""
@@ -59,6 +61,32 @@ class Hold:
 
     thing: tuple[str, ...]
     whole: bool = True
+
+
+class Objects(Protocol):
+    """The cluster's objects, for a driver that keeps something in the API server.
+
+    Each call is one request with the driver's own permissions, which its author grants. What the
+    server does not answer, or refuses, is a PeerError. May be used in any hook, whichever thread it
+    runs in.
+    """
+
+    async def get(
+        self, resource: "Resource", name: str, *, namespace: str = ""
+    ) -> JsonObject | None:
+        """Return an object; None if there is none of this name."""
+
+    async def find(self, resource: "Resource", labels: str) -> Sequence[JsonObject]:
+        """Return the objects that a label selector selects, in all namespaces."""
+
+    async def create(self, resource: "Resource", wanted: JsonObject) -> JsonObject | None:
+        """Create an object; returns it as stored, or None if there is one of its name already."""
+
+    async def replace(self, resource: "Resource", wanted: JsonObject) -> JsonObject | None:
+        """Replace an object; None if it is gone, or has changed since it was read."""
+
+    async def delete(self, resource: "Resource", found: JsonObject) -> None:
+        """Delete an object, if it is still there and as it was read."""
 
 
 class NotBegunError(NetclaimError):
@@ -108,11 +136,24 @@ class Driver(abc.ABC):
     node_age_s: float | None = None
     """How old what is known of the node may become, in seconds; None if that does not matter."""
 
+    class_labels: str = ""
+    """Which DeviceClasses the driver wants to know, as a label selector; empty: none. A watch."""
+
     def learn_node(self, node: NodeFacts) -> None:  # noqa: B027 (most need not know)
         """Learn what the API server says of the node, before anything else is called.
 
         Called after each start of the driver, and when something about the node has changed;
         `node_age_s` says how soon.
+        """
+
+    def learn_objects(self, objects: Objects) -> None:  # noqa: B027 (most need not know)
+        """Learn how to reach the cluster's objects, before anything else is called."""
+
+    def learn_classes(self, classes: Sequence[JsonObject]) -> None:  # noqa: B027 (most follow none)
+        """Learn all classes with the driver's `class_labels`, and again whenever one has changed.
+
+        First called when the API server has listed them, which other hooks do not wait for. May be
+        called while other hooks run; must not block.
         """
 
     def learn_dropped(self, fields: frozenset[str]) -> None:  # noqa: B027 (most need not know)

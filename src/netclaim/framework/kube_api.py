@@ -15,6 +15,7 @@ from netclaim.framework.report.reporter import StatusRefusedError
 from netclaim.framework.telemetry.logs import brief
 from netclaim.framework.tools.clock import Clock
 from netclaim.kube import (
+    AlreadyExistsError,
     ApiError,
     Client,
     ConflictError,
@@ -23,6 +24,7 @@ from netclaim.kube import (
     ForbiddenError,
     NotFoundError,
     Resource,
+    Selection,
     ServerFaultError,
     TooManyRequestsError,
     UnauthorizedError,
@@ -47,7 +49,7 @@ class Api:
     """The API in the version that the server speaks. Raises PeerError while that is not known."""
 
     def __init__(self, client: Client) -> None:
-        self._client = client
+        self.client = client
         self._asking = asyncio.Lock()
         self._known: DraApi | None = None
 
@@ -55,7 +57,7 @@ class Api:
         if self._known is None:
             async with self._asking:
                 if self._known is None:
-                    self._known = await DraApi.negotiated(self._client)
+                    self._known = await DraApi.negotiated(self.client)
         return self._known
 
 
@@ -152,6 +154,45 @@ class KubeReviews:
             "spec": spec,
         }
         return (await self.client.create(kind, review)).get("status") or {}
+
+
+@dataclass(frozen=True, slots=True)
+class KubeObjects:
+    """Objects of any kind, for what a driver keeps in the API server."""
+
+    client: Client
+
+    async def get(self, resource: Resource, name: str, *, namespace: str = "") -> JsonObject | None:
+        try:
+            return await self.client.get(resource, name, namespace=namespace)
+        except NotFoundError:
+            return None
+
+    async def find(self, resource: Resource, labels: str) -> Sequence[JsonObject]:
+        return (await self.client.list(Selection(resource, labels=labels))).items
+
+    async def create(self, resource: Resource, wanted: JsonObject) -> JsonObject | None:
+        try:
+            return await self.client.create(resource, wanted)
+        except AlreadyExistsError:
+            return None
+
+    async def replace(self, resource: Resource, wanted: JsonObject) -> JsonObject | None:
+        try:
+            return await self.client.update(resource, wanted)
+        except (NotFoundError, ConflictError):
+            return None
+
+    async def delete(self, resource: Resource, found: JsonObject) -> None:
+        meta = found["metadata"]
+        with suppress(NotFoundError, ConflictError):
+            await self.client.delete(
+                resource,
+                meta["name"],
+                namespace=meta.get("namespace", ""),
+                uid=meta["uid"],
+                resource_version=meta["resourceVersion"],
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,15 @@ class DraApi:
             pace=pace,
         )
 
+    def watch_classes(self, labels: str, *, pace: Pace | None = None) -> Reflector:
+        """Return a reflector of the DeviceClasses that a label selector selects."""
+        return Reflector(
+            self._client,
+            Selection(dra_resource("DeviceClass", self._version), labels=labels),
+            convert=lambda found: to_v1(found, "DeviceClass", self._version),
+            pace=pace,
+        )
+
     async def create_slice(self, wanted: JsonObject, *, dry_run: bool = False) -> JsonObject:
         """Create a slice; returns it as stored, without what the server does not know.
 

@@ -10,6 +10,8 @@ from typing import Final, TypeAlias
 
 RESOURCES: Final = frozenset(
     {
+        "addressleases",
+        "addresspools",
         "endpointslices",
         "events",
         "namespaces",

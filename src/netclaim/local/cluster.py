@@ -22,17 +22,17 @@ from netclaim.kube import Client, connect, load_cluster
 from netclaim.local.api import Store, Verbs, serve_api
 from netclaim.local.control import control
 from netclaim.local.machine import NodePlace, add_netns, build_world, wire_cluster
+from netclaim.local.networks_there import has_networks
 from netclaim.local.node.driver_process import DriverOptions, ProgramOptions, driver_process
 from netclaim.local.node.drivers import Drivers
 from netclaim.local.node.kubelet import Kubelet, Pace
 from netclaim.local.node.sandboxes import Sandboxes
 from netclaim.local.topology import Link, Topology
-from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.network.policy.levels import Level
 from netclaim.nri import Runtime, RuntimeSettings, listening
-from netclaim.schema.kinds import NAMESPACE, NODE, POD_NETWORK, SLICE
+from netclaim.schema.kinds import NAMESPACE, NODE, SLICE
 from netclaim.schema.rules.claims import ADMIN_LABEL
 
 API_PORT: Final = 8001  # as for `kubectl proxy`; the cluster's own namespace has no other server
@@ -87,13 +87,8 @@ class EmbeddedCluster:
             self.verbs.create(NAMESPACE, {**_head(NAMESPACE.name), **body}, manager=ADMIN)
 
     def has_networks(self) -> bool:
-        """Whether the controller has made what the PodNetworks there are need."""
-        found = map(PodNetwork.read, self.store.list(POD_NETWORK))
-        return all(
-            each.status.observed_generation == each.metadata.generation
-            for each in found
-            if each.is_ours
-        )
+        """Whether the controller and the drivers have made what the PodNetworks there are need."""
+        return has_networks(self.store)
 
     async def wait_ready(self) -> None:
         """Return once every driver is registered and has published its node's devices."""

@@ -52,6 +52,11 @@ async def tell(trial: Trial, screen: Screen) -> int:
             cluster = await start_cluster(trial, stack, until_s)
         await _environment(cluster, screen)
         _slices(cluster, screen)
+        if trial.beside is not None:  # it may wait for somebody who looks
+            opening_s = time.monotonic()
+            await stack.enter_async_context(trial.beside(screen))
+            waited_s = time.monotonic() - opening_s
+            started_s, until_s = started_s + waited_s, until_s + waited_s
         with screen.working("starting the pods"):
             result = await start_pods(cluster, trial, until_s)
         took_s = time.monotonic() - started_s

@@ -44,7 +44,7 @@ async def wait_for_user(
     screen.block("\n".join(lines), "bash")
     if sys.stdin.isatty():
         screen.line("Press Enter or Ctrl-C to stop it; nothing is left behind.")
-        await _read_line()
+        await read_line()
     else:
         deaf = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
         how = "Send SIGTERM" if deaf else "Press Ctrl-C"
@@ -52,7 +52,8 @@ async def wait_for_user(
         await asyncio.Event().wait()
 
 
-async def _read_line() -> None:
+async def read_line() -> None:
+    """Return when the user has pressed Enter."""
     loop = asyncio.get_running_loop()
     typed = asyncio.Event()
     loop.add_reader(sys.stdin.fileno(), typed.set)

@@ -5,13 +5,14 @@ then are reported as still starting.
 """
 
 import asyncio
+import json
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import structlog
 
@@ -20,15 +21,20 @@ from netclaim.local.input.manifests import Manifests, create_all, unmade_namespa
 from netclaim.local.result.duplicates import with_duplicates
 from netclaim.local.result.expected import expected_pods, held_back
 from netclaim.local.result.outcome import PodOutcome, outcomes, settled
+from netclaim.local.result.services import ServiceOutcome, service_outcomes
 from netclaim.local.result.show import Result, as_json, show_result, unschedulable
 from netclaim.local.staying_up import wait_for_user
 from netclaim.local.topology import Topology
 from netclaim.manifests.text.files import raise_faults
+from netclaim.manifests.text.yaml_dialect import dump
+from netclaim.network import DRIVER_NAME
 from netclaim.network.policy.levels import Level
 from netclaim.schema.kinds import NAMESPACE, POD_NETWORK
 from netclaim.screen import PlainScreen, Screen
 
 LOOK_S: Final = 0.02  # a look at hundreds of pods costs as much; changes come by the thousand
+Beside: TypeAlias = Callable[[Screen], AbstractAsyncContextManager[None]]
+
 ALL_WELL: Final = 0
 SOME_FAILED: Final = 1
 # What the controller makes classes and templates of. A pod that came before them would be reported
@@ -49,7 +55,9 @@ class Trial:
     policy: Level = Level.BASELINE
     timeout_s: float = 60.0
     keep: bool = False
-    json: bool = False
+    json: bool = False  # the outcome as a document
+    yaml: bool = False  # the same in YAML
+    beside: Beside | None = None  # runs beside the pods, and shows on the screen where it is
 
     def cluster(self) -> AbstractAsyncContextManager[EmbeddedCluster]:
         """Return the cluster to try it on."""
@@ -70,10 +78,13 @@ async def run_trial(trial: Trial, screen: Screen) -> int:
     async with AsyncExitStack() as stack:
         with screen.working("starting the cluster"):
             cluster = await start_cluster(trial, stack, until_s)
+        if trial.beside is not None:
+            await stack.enter_async_context(trial.beside(screen))
         with screen.working("starting the pods"):
             result = await start_pods(cluster, trial, until_s)
         if trial.json:
-            PlainScreen(sys.stdout).block(as_json(result))
+            text = as_json(result)
+            PlainScreen(sys.stdout).block(dump(json.loads(text)) if trial.yaml else text)
         else:
             show_result(result, screen, keep=trial.keep)
         if trial.keep:
@@ -118,9 +129,23 @@ async def start_pods(cluster: EmbeddedCluster, trial: Trial, until_s: float) -> 
                 found = _look(cluster)
     except TimeoutError:
         found = _look(cluster, over=True)
+    services = await _services(cluster, until_s)
     found = with_duplicates(found, cluster.store, cluster.topology, cluster.driver_names)
     uncreated = max(0, expected_pods(cluster.store) - len(found))
-    return Result(found, uncreated, trial.timeout_s)
+    return Result(found, uncreated, trial.timeout_s, services)
+
+
+async def _services(cluster: EmbeddedCluster, until_s: float) -> tuple[ServiceOutcome, ...]:
+    """Wait until the Services of networks have the endpoints that they should have."""
+    driver = next(iter(cluster.driver_names), DRIVER_NAME)
+    found = service_outcomes(cluster.store, driver)
+    with suppress(TimeoutError):
+        async with asyncio.timeout_at(until_s):
+            while not all(each.settled for each in found):
+                await cluster.store.wait_after(cluster.store.revision)
+                await asyncio.sleep(LOOK_S)
+                found = service_outcomes(cluster.store, driver)
+    return found
 
 
 def _look(cluster: EmbeddedCluster, *, over: bool = False) -> tuple[PodOutcome, ...]:

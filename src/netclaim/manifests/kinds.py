@@ -16,7 +16,8 @@ from netclaim.paths import Path
 GROUP: Final = "resource.k8s.io"
 KINDS: Final = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 CLUSTER_WIDE: Final = (
-    "DeviceClass", "DeviceTaintRule", "Namespace", "Node", "PodNetwork", "ResourceSlice",
+    "AddressLease", "AddressPool", "DeviceClass", "DeviceTaintRule", "Namespace", "Node",
+    "PodNetwork", "ResourceSlice",
 )  # fmt: skip
 SCALED: Final = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")  # by replicas
 
@@ -45,7 +46,7 @@ _OF_VERSION: Final[Mapping[str, tuple[str, ...]]] = {
     "apps/v1": ("ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"),
     "batch/v1": ("CronJob", "Job"),
     f"{GROUP}/v1": KINDS,
-    NETWORK_API_VERSION: ("PodNetwork",),
+    NETWORK_API_VERSION: ("AddressLease", "AddressPool", "PodNetwork"),
 }  # fmt: skip
 # The kinds that we read, and the version that we read them in.
 API_VERSIONS: Final[Mapping[str, str]] = {

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from netclaim.manifests.finding import Finding, Severity
-from netclaim.manifests.kinds import API_VERSIONS, CLUSTER_WIDE
+from netclaim.manifests.kinds import API_VERSIONS, CLUSTER_WIDE, GROUP
 from netclaim.manifests.text.documents import Document
 from netclaim.manifests.versions.conversion import FLAT_VERSIONS
 from netclaim.manifests.versions.legacy import DEAD_KINDS, DEAD_VERSIONS, written_path
@@ -63,6 +63,12 @@ class Object:
     def is_known(self) -> bool:
         """Whether it is of a kind that we read, and not of another group's with the same name."""
         return bool(self.object) and self.object.get("apiVersion") == API_VERSIONS.get(self.kind)
+
+    @property
+    def is_taint_rule(self) -> bool:
+        """Whether it is a DeviceTaintRule, which is the same in every version."""
+        group = str(self.object.get("apiVersion")).partition("/")[0]
+        return self.kind == "DeviceTaintRule" and group == GROUP
 
     @property
     def source(self) -> str:

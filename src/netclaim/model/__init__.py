@@ -7,6 +7,7 @@ plan, attachment, pod, prepared   what becomes of it on the node
 leftover, node                    what garbage collection and discovery go by
 quantity                          amounts
 api                               the API's objects as JSON has them
+address_space                     the addresses of a pool, as numbers
 text                              text within a limit
 """
 

@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"  # at claims made from templates
+NETWORK_WIDE: Final = "/"  # in a pool's name: `addresses/media`; no node's name has a slash
 READABLE: Final = (
     "write them in UTF-8, without halves of surrogate pairs, with numbers that fit into 64 bits,"
     f" and nested at most {LEVELS_MAX} deep"
@@ -68,6 +69,11 @@ class AllocatedDevice(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.request.partition("/")[0]
 
     @property
+    def is_network_wide(self) -> bool:
+        """Whether it is of no node: a pool's name is a node's name, unless it has a slash."""
+        return NETWORK_WIDE in self.pool
+
+    @property
     def key(self) -> DeviceKey:
         """What distinguishes this device from every other of the same driver and claim."""
         return (self.pool, self.device, self.share_id or "")
@@ -94,6 +100,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     that the control plane does not confirm is left out: anybody can write any owner into a claim.
     `namespace_labels` are there for drivers that ask for them. `pod_claim_name` is what the pod
     calls a claim that was made from a template; the claim's author can write another name there.
+    `begun` says that this node began to prepare it before, and may not have come to an end.
     """
 
     uid: str
@@ -108,6 +115,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     reported: tuple[ReportedDevice, ...] = ()
     namespace_labels: Mapping[str, str] = {}
     pod_claim_name: str = ""
+    begun: bool = False
 
     @property
     def ref(self) -> ClaimRef:
@@ -120,10 +128,14 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
         return frozenset(c.uid for c in self.reserved_for if c.is_pod)
 
     def of_driver(self, driver: str) -> "Claim":
-        """The claim with only one driver's devices and configuration."""
+        """The claim with only one driver's devices and configuration.
+
+        Without what the driver's controller published for several nodes (`NETWORK_WIDE`): there is
+        nothing to prepare of it.
+        """
         return msgspec.structs.replace(
             self,
-            devices=tuple(d for d in self.devices if d.driver == driver),
+            devices=tuple(d for d in self.devices if d.driver == driver and not d.is_network_wide),
             configs=tuple(c for c in self.configs if c.driver == driver),
         )
 

@@ -109,6 +109,9 @@ class Device(msgspec.Struct, frozen=True):
     """What sends the pod to another device instead. Needed as soon as there are conditions."""
     binds_to_node: bool = False
     """Whether a claim with the device is bound to the node that was chosen for its first pod."""
+    making: int = 0
+    """Which thing it is that has the name; another number says that it was made again, and that
+    pods may have lost what they had of the earlier one. Not published."""
 
     def __post_init__(self) -> None:
         if not is_dns_label(self.name):

@@ -2,9 +2,11 @@
 
     build, driver    the driver from its settings, and what the framework calls of it
     attach, cleanup  what is done to a pod's interface beside CNI; what nobody uses any more
+    pools            addresses that are leased for the whole cluster
     plan             what a device of a claim becomes
     judge            what was asked, held against the policy
     links, request   what the node has; what a claim asks for
+    networks         the cluster's PodNetworks, and what they add to claims
     metrics          what the driver counts
     settings         what an admin can set
     pod_network      what a PodNetwork becomes: a class and claim templates

@@ -8,20 +8,24 @@ from concurrent.futures import ThreadPoolExecutor
 from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache
 from netclaim.kernel import is_live
 from netclaim.network.attach.bandwidth import BandwidthLimits
+from netclaim.network.attach.reserved import ReservedBandwidth
 from netclaim.network.cleanup.gate import NetworkGate
 from netclaim.network.cleanup.leftovers import Leftovers
 from netclaim.network.cleanup.plugin_gc import PluginGc, result_names
 from netclaim.network.driver import LinkDriver
+from netclaim.network.judge.pod_network import network_faults
 from netclaim.network.links.choice import LinkChoice
 from netclaim.network.links.health import LinkHealth
 from netclaim.network.links.lent import LentDevices
 from netclaim.network.links.made_bridges import MadeBridges
+from netclaim.network.links.networks import OfferedNetworks
 from netclaim.network.links.node_links import NodeLinks
 from netclaim.network.links.offer import LinkOffer
 from netclaim.network.links.offered import OfferedLinks
 from netclaim.network.links.pod_namespaces import PodNamespaces
 from netclaim.network.metrics.addresses import AddressCollector
 from netclaim.network.metrics.timed_plugins import TimedPlugins
+from netclaim.network.networks.known import KnownNetworks
 from netclaim.network.plan.guard import Guard
 from netclaim.network.plan.planner import Planner
 from netclaim.network.plan.programs import ProgramChecks
@@ -74,8 +78,17 @@ def link_driver(
         netns_alive=is_live,
     )
     health = LinkHealth(live, time.monotonic)
-    limits = BandwidthLimits(settings.name, time.monotonic)
     offer = LinkOffer(live)
+    reserved = ReservedBandwidth(
+        settings.name, offer.room.bandwidth_of, lambda: live.now.protect_bandwidth
+    )
+    limits = BandwidthLimits(settings.name, time.monotonic, reserved)
+    networks = OfferedNetworks(
+        KnownNetworks(settings.state_dir / "networks.json"),
+        offer,
+        live,
+        lambda network: "; ".join(map(str, network_faults(network, settings.name))),
+    )
     choice, guard = LinkChoice(live, offer), Guard(live)
     return LinkDriver(
         live,
@@ -87,6 +100,7 @@ def link_driver(
             health=health,
             made=made,
             lent=lent,
+            networks=networks,
         ),
         files=files,
         guard=guard,
@@ -97,6 +111,7 @@ def link_driver(
             files=files,
             guard=guard,
             program_checks=ProgramChecks(chain, in_process=frozenset(own)),
+            networks=networks.known,
         ),
         chain=chain,
         leftovers=Leftovers(

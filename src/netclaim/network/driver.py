@@ -3,11 +3,12 @@
 Promise: prepare finds every mistake that can be found without the pod, and everything that the
 claim may not have; the plan it makes leaves nothing to decide. Attach judges the plan once more,
 then runs its plugins, limits what they made, and nothing else; detach asks no permission. Limit:
-built on the framework as any driver is; it knows neither kubelet nor the runtime nor the API
-server.
+built on the framework as any driver is; it knows neither kubelet nor the runtime, and of the API
+server no more than pools of addresses and their leases.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from typing import Final
@@ -18,7 +19,7 @@ from prometheus_client.registry import Collector
 from netclaim.cni import Chain, CniArgs, Endpoint, Result, pod_args
 from netclaim.cni.errors import PluginBusyError
 from netclaim.errors import HostError, NetclaimError, PeerError
-from netclaim.framework import Hold, NetworkDriver, NotBegunError
+from netclaim.framework import Hold, NetworkDriver, NotBegunError, Objects
 from netclaim.framework.telemetry import claim_fields, pod_fields
 from netclaim.kernel import Link, NamespaceGoneError, open_netns
 from netclaim.model import (
@@ -27,6 +28,7 @@ from netclaim.model import (
     Claim,
     Device,
     Interface,
+    JsonObject,
     Leftover,
     Living,
     Plan,
@@ -50,10 +52,14 @@ from netclaim.network.errors import (
 )
 from netclaim.network.links.node_links import NOTHING_SEEN
 from netclaim.network.links.offered import OfferedLinks
+from netclaim.network.networks.claims import with_networks
 from netclaim.network.plan.guard import Guard
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
 from netclaim.network.plan.planner import Planner
 from netclaim.network.plugin_files import PluginFiles
+from netclaim.network.pod_network import LABEL as NETWORK_LABEL
+from netclaim.network.pools.cluster import ClusterPools
+from netclaim.network.pools.leases import Leases
 from netclaim.network.request.link_keys import moves_link
 from netclaim.network.request.parameters import read_claim
 from netclaim.network.settings import LinkSettings, LiveSettings
@@ -100,6 +106,7 @@ class LinkDriver(NetworkDriver):
         self._dad = DadHold()
         self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
         self._policy: tuple[object, ...] = ()  # that was logged last
+        self._leases: Leases | None = None  # until the API server is known
 
     @property
     def _settings(self) -> LinkSettings:
@@ -113,7 +120,8 @@ class LinkDriver(NetworkDriver):
     @property
     def node_age_s(self) -> float:  # type: ignore[override]
         """How old the node's addresses may be, and its labels if they decide what is offered."""
-        return LABELS_S if self._links.choice.reads_labels else ADDRESSES_S
+        reads_labels = self._links.choice.reads_labels or self._links.networks.known.reads_labels
+        return LABELS_S if reads_labels else ADDRESSES_S
 
     def collectors(self) -> Sequence[Collector]:
         return self._collectors
@@ -123,6 +131,10 @@ class LinkDriver(NetworkDriver):
         async with aclosing(self._links.follow(self._limits.tend)) as followed:
             async for devices in followed:
                 yield devices
+
+    def learn_objects(self, objects: Objects) -> None:
+        """Lease addresses of pools by these."""
+        self._leases = Leases(ClusterPools(objects, time.monotonic))
 
     def learn_node(self, node: NodeFacts) -> None:
         """Replace what is known of the node, and offer links by it."""
@@ -152,6 +164,15 @@ class LinkDriver(NetworkDriver):
             )
         self._policy = policy
 
+    @property
+    def class_labels(self) -> str:  # type: ignore[override]
+        """The classes of networks, if networks are to be devices; fixed when the driver starts."""
+        return NETWORK_LABEL if self._settings.network_devices else ""
+
+    def learn_classes(self, classes: Sequence[JsonObject]) -> None:
+        """Replace what is known of the cluster's networks, and offer them by it."""
+        self._links.learn_networks(classes)
+
     def learn_dropped(self, fields: frozenset[str]) -> None:
         """Offer slots if the API server drops shares, and shares if it does not."""
         self._links.learn_dropped(fields)
@@ -162,11 +183,12 @@ class LinkDriver(NetworkDriver):
         A link may be held by all of these at a time, if the API server was another one before.
         """
         held = super().holds(device)
-        link = Hold((device.pool, "link", link_of(device)), whole=has_alone(device))
+        link = Hold((device.pool, "link", link_of(device.device)), whole=has_alone(device))
         return (*held, link) if held else ()
 
     async def prepare(self, claim: Claim) -> Prepared:
         """Decide what each device of the claim becomes; the same claim gets the same plan again."""
+        claim = with_networks(claim, self._links.networks.known)
         requests = await asyncio.to_thread(read_claim, claim)  # milliseconds, if a tenant likes
         level = self._guard.level_of(claim)
         snapshot = await self._links.node.snapshot()
@@ -177,6 +199,8 @@ class LinkDriver(NetworkDriver):
             await asyncio.sleep(0)  # other claims and attaches go on between two devices
             with about(request.device.key):
                 link, network, plan = await self._planner.decide(claim, request, snapshot, level)
+                if self._leases is not None:
+                    plan = await self._leases.take(claim, request, plan, level)
             if not request.trusted:
                 names.add(network.name)
             self._links.made.note(network, {each.name for each in snapshot.links})
@@ -192,6 +216,7 @@ class LinkDriver(NetworkDriver):
     async def preflight(self, claim: Claim) -> None:
         """See whether prepare would succeed now."""
         level = self._guard.level_of(claim)
+        claim = with_networks(claim, self._links.networks.known)
         snapshot = await self._links.node.snapshot()
         for request in await asyncio.to_thread(read_claim, claim):
             await asyncio.sleep(0)
@@ -206,8 +231,13 @@ class LinkDriver(NetworkDriver):
                     raise NoCarrierError(link.name)
 
     async def unprepare(self, prepared: Prepared) -> None:
-        """Forget the links that the claim took into pods; may be repeated."""
+        """Forget the links that the claim took into pods, and give back its addresses.
+
+        May be repeated.
+        """
         self._links.lent.drop(prepared.claim.uid)
+        if self._leases is not None:
+            await self._leases.give_back(prepared)
 
     async def attach(self, plan: Plan, pod: PodSandbox) -> Attachment:
         """Run the plan's plugins for the pod, then limit what they made to its share.

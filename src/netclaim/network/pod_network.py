@@ -1,11 +1,13 @@
 """What a PodNetwork becomes: parameters of a class, a DeviceClass, and a claim template.
 
-    class       its selector finds the network's link; its configuration is the network's, which no
-                claim can change but for what `allow` lists
+    class       its selector finds the network's link, or where that has other names on some nodes,
+                the network's devices; its configuration is the network's, which no claim can change
+                but for what `allow` lists
     template    one request for the class; a pod names it, and that is all
 
-Both have the network's name. Promise: the same network gives the same objects. The links stay the
-only devices: all networks on a link share what the scheduler counts of it (docs/decisions). No I/O.
+Both have the network's name. Promise: the same network gives the same objects. A class selects
+links where it can: all networks on a link share what the scheduler counts of it (docs/decisions).
+No I/O.
 Limit: whether the network makes sense is checked elsewhere, as for a class that an admin writes.
 """
 
@@ -14,14 +16,16 @@ from typing import Any, Final
 
 import msgspec
 
-from netclaim.model import Quantity
-from netclaim.model.api.base import JsonObject
-from netclaim.model.api.pod_network import API_VERSION, KIND, PodNetwork, PodNetworkSpec
+from netclaim.model.api.base import JsonObject, ObjectError
+from netclaim.model.api.pod_network import API_VERSION, KIND, Parent, PodNetwork, PodNetworkSpec
+from netclaim.network.devices.device import POD_NETWORK
 from netclaim.network.devices.shares import ATTACHMENTS, BANDWIDTH
 
 CNI_VERSION: Final = "1.0.0"
 PARAMETERS_KIND: Final = "CNI"
 LABEL: Final = "cni.networking.x-k8s.io/pod-network"  # at what belongs to a network
+SPEC: Final = "cni.networking.x-k8s.io/pod-network-spec"  # at its class: all that the drivers need
+OF_NO_DRIVER: Final = ("provider", "enabled")  # fields of the spec that change nothing on a node
 PLUGINS: Final = {
     "macvlan": "macvlan",
     "ipvlan": "ipvlan",
@@ -30,6 +34,7 @@ PLUGINS: Final = {
     "hostDevice": "host-device",
 }
 MODES: Final = {"macvlan": "bridge", "ipvlan": "l2"}  # of a network that names none
+CLAIMED: Final = ("ips", "mac", "mtu")  # of `allow`: what a class says, too
 ALONE: Final = "2"  # attachments: more than one asks for the link alone
 
 
@@ -41,7 +46,7 @@ def parameters_of(network: PodNetwork) -> JsonObject:
         "kind": PARAMETERS_KIND,
         "podNetwork": network.name,
         "ifName": network.ifname,
-        "allow": list(spec.allow),
+        "allow": [each for each in spec.allow if each in CLAIMED],
         "config": spec.config if spec.type == "cni" else _config(network.name, spec),
     }
     if namespaces := msgspec.to_builtins(spec.namespaces):
@@ -51,11 +56,15 @@ def parameters_of(network: PodNetwork) -> JsonObject:
 
 def class_of(network: PodNetwork, driver: str) -> JsonObject:
     """The DeviceClass of a network, for a driver of this name."""
-    expressions = [f'device.driver == "{driver}"', *_link_expressions(network.spec, driver)]
+    expressions = [f'device.driver == "{driver}"', *_expressions(network, driver)]
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "DeviceClass",
-        "metadata": {"name": network.name, "labels": {LABEL: network.name}},
+        "metadata": {
+            "name": network.name,
+            "labels": {LABEL: network.name},
+            "annotations": {SPEC: spec_text(network)},
+        },
         "spec": {
             "selectors": [{"cel": {"expression": each}} for each in expressions],
             "config": [{"opaque": {"driver": driver, "parameters": parameters_of(network)}}],
@@ -63,10 +72,33 @@ def class_of(network: PodNetwork, driver: str) -> JsonObject:
     }
 
 
+def spec_text(network: PodNetwork) -> str:
+    """The network's spec as its class has it, for drivers: the same text for the same spec."""
+    spec = msgspec.to_builtins(network.spec)
+    kept = {key: value for key, value in spec.items() if key not in OF_NO_DRIVER}
+    return msgspec.json.encode(kept, order="sorted").decode()
+
+
+def network_of(device_class: JsonObject) -> PodNetwork | None:
+    """The network that a class was made for; None for another class.
+
+    An ObjectError says what is wrong with one that was changed.
+    """
+    meta = device_class["metadata"]
+    text = meta.get("annotations", {}).get(SPEC)
+    if text is None or meta.get("labels", {}).get(LABEL) != meta["name"]:
+        return None
+    try:
+        spec = msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise ObjectError(KIND, f"the annotation {SPEC} is not JSON: {error}") from error
+    return PodNetwork.read({"metadata": {"name": meta["name"]}, "spec": spec})
+
+
 def template_of(network: PodNetwork, namespace: str) -> JsonObject:
     """The claim template of a network in a namespace."""
     exactly: JsonObject = {"deviceClassName": network.name}
-    if capacity := _capacity(network.spec):
+    if capacity := _capacity(network):
         exactly["capacity"] = {"requests": capacity}
     request = {"name": network.name, "exactly": exactly}
     labels = {LABEL: network.name}
@@ -89,26 +121,39 @@ def owner_of(network: PodNetwork) -> JsonObject:
     }
 
 
-def _link_expressions(spec: PodNetworkSpec, driver: str) -> list[str]:
+def takes_link(network: PodNetwork) -> bool:
+    """Whether an interface of the network leaves nothing of its link to others."""
+    return network.spec.sharing.alone or network.spec.type == "hostDevice"
+
+
+def _expressions(network: PodNetwork, driver: str) -> list[str]:
     """Which devices have the network. Each expression is looked at only if those before hold."""
+    spec = network.spec
+    if spec.parent.overrides:  # only the node's driver knows the node's labels
+        domain, _, name = POD_NETWORK.partition("/")
+        attribute = f'device.attributes["{domain}"].{name}'
+        return [f'has({attribute}) && {attribute} == "{network.name}"']
+    return [link_expression(spec.parent, driver)]
+
+
+def link_expression(parent: Parent, driver: str) -> str:
+    """Which of a driver's devices are the link of a network, or the one that is no link."""
     attributes = f'device.attributes["{driver}"]'
-    if spec.parent.name:
-        name = json.dumps(spec.parent.name, ensure_ascii=False)  # which CEL reads as JSON does
-        return [f"{attributes}.name == {name}"]
-    if spec.parent.selector:
-        return [spec.parent.selector]
-    return [f'{attributes}.kind == "generic"']  # the device that stands for no particular link
+    if parent.name:
+        name = json.dumps(parent.name, ensure_ascii=False)  # which CEL reads as JSON does
+        return f"{attributes}.name == {name}"
+    return parent.selector or f'{attributes}.kind == "generic"'
 
 
-def _capacity(spec: PodNetworkSpec) -> JsonObject:
-    if spec.sharing.alone or spec.type == "hostDevice":
+def _capacity(network: PodNetwork) -> JsonObject:
+    if takes_link(network):
         return {ATTACHMENTS: ALONE}
-    asked = spec.sharing.bandwidth
-    return {} if asked is None else {BANDWIDTH: str(Quantity.parse(str(asked)))}
+    asked = network.bandwidth
+    return {} if asked is None else {BANDWIDTH: str(asked)}
 
 
 def _config(name: str, spec: PodNetworkSpec) -> JsonObject:
-    plugin: JsonObject = {"type": PLUGINS[spec.type]}
+    plugin: JsonObject = {"type": PLUGINS.get(spec.type, spec.type)}  # unknown in saved objects
     optional: dict[str, Any] = {
         "mode": spec.mode or MODES.get(spec.type),
         "bridge": spec.bridge,

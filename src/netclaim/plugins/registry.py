@@ -27,6 +27,7 @@ from netclaim.plugins.types.bandwidth import Bandwidth
 from netclaim.plugins.types.dummy import Dummy
 from netclaim.plugins.types.ipvlan import Ipvlan
 from netclaim.plugins.types.macvlan import Macvlan
+from netclaim.plugins.types.pooled import Pooled
 from netclaim.plugins.types.ptp import Ptp
 from netclaim.plugins.types.sbr import Sbr
 from netclaim.plugins.types.static import Static
@@ -46,7 +47,12 @@ class Parts:
     state_dir: Path
 
 
-IPAM_CLASSES: Final[Mapping[str, type[Plugin]]] = {"host-local": HostLocal, "static": Static}
+POOLED: Final = "netclaim"  # the IPAM type whose addresses are leased for the whole cluster
+IPAM_CLASSES: Final[Mapping[str, type[Plugin]]] = {
+    "host-local": HostLocal,
+    POOLED: Pooled,
+    "static": Static,
+}
 PLUGIN_CLASSES: Final[Mapping[str, type[Plugin]]] = {
     "bandwidth": Bandwidth,
     "bridge": Bridge,
@@ -101,7 +107,11 @@ def in_process_plugins(
             path=("exec-plugins",),
         )
 
-    managing = {name: kind() for name, kind in IPAM_CLASSES.items() if name not in exec_types}
+    managing = {
+        name: kind()
+        for name, kind in IPAM_CLASSES.items()
+        if name not in exec_types or name == POOLED  # of which there is no program
+    }
     parts = Parts(Ipam(managing, programs), programs, state_dir)
     making = {name: _make(name, parts) for name in PLUGIN_CLASSES if name not in exec_types}
     return {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from netclaim.manifests.kinds import CLUSTER_WIDE, GROUP
+from netclaim.model.api import address_pool
 from netclaim.model.api.pod_network import GROUP as NETWORK_GROUP
 from netclaim.model.api.pod_network import KIND, PLURAL, VERSION
 from netclaim.model.claim import JsonObject
@@ -86,6 +87,26 @@ RULE: Final = Kind(
 POD_NETWORK: Final = Kind(
     KIND, PLURAL, (Address(NETWORK_GROUP, VERSION),), has_status=True, short="podnet"
 )
+SERVICE: Final = Kind("Service", "services", _CORE, has_status=True, short="svc")
+ENDPOINT_SLICE: Final = Kind(
+    "EndpointSlice", "endpointslices", (Address("discovery.k8s.io", "v1"),)
+)
+DEFINITION: Final = Kind(  # Multus' own
+    "NetworkAttachmentDefinition",
+    "network-attachment-definitions",
+    (Address("k8s.cni.cncf.io", "v1"),),
+    short="net-attach-def",
+)
+ADDRESS_POOL: Final = Kind(
+    address_pool.KIND,
+    address_pool.PLURAL,
+    (Address(NETWORK_GROUP, VERSION),),
+    has_status=True,
+    short="pool",
+)
+ADDRESS_LEASE: Final = Kind(
+    address_pool.LEASE_KIND, address_pool.LEASE_PLURAL, (Address(NETWORK_GROUP, VERSION),)
+)
 LEASE: Final = Kind("Lease", "leases", (Address("coordination.k8s.io", "v1"),))
 EVENT: Final = Kind(
     "Event",
@@ -104,7 +125,8 @@ EVENT: Final = Kind(
 
 KINDS: Final = (
     NAMESPACE, NODE, POD, DEPLOYMENT, REPLICA_SET, STATEFUL_SET, DAEMON_SET, JOB, CLASS, CLAIM,
-    TEMPLATE, SLICE, RULE, POD_NETWORK, LEASE, EVENT,
+    TEMPLATE, SLICE, RULE, POD_NETWORK, ADDRESS_POOL, ADDRESS_LEASE, DEFINITION, SERVICE,
+    ENDPOINT_SLICE, LEASE, EVENT,
 )  # fmt: skip
 
 

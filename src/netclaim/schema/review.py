@@ -5,6 +5,8 @@ from typing import Final
 
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import (
+    ADDRESS_LEASE,
+    ADDRESS_POOL,
     CLAIM,
     CLASS,
     DAEMON_SET,
@@ -21,6 +23,7 @@ from netclaim.schema.kinds import (
     Kind,
 )
 from netclaim.schema.refusal import Fault, invalid
+from netclaim.schema.rules.address_pools import check_address_lease, check_address_pool
 from netclaim.schema.rules.claim_status import check_claim_status
 from netclaim.schema.rules.claims import check_admin_access, check_claim_spec, check_class_spec
 from netclaim.schema.rules.events import check_event
@@ -56,6 +59,10 @@ def check_new(
             yield from check_event(obj, core=core)
         case "PodNetwork":
             yield from check_pod_network(obj, SPEC)
+        case "AddressPool":
+            yield from check_address_pool(obj, SPEC)
+        case "AddressLease":
+            yield from check_address_lease(obj, SPEC, None)
         case _:
             yield from _check_spec(kind, spec, None)
 
@@ -72,6 +79,10 @@ def check_changed(obj: JsonObject, old: JsonObject, kind: Kind) -> Iterator[Faul
         yield from check_pod_update(spec, before)
     elif kind is POD_NETWORK:
         yield from check_pod_network(obj, SPEC)
+    elif kind is ADDRESS_POOL:
+        yield from check_address_pool(obj, SPEC)
+    elif kind is ADDRESS_LEASE:
+        yield from check_address_lease(obj, SPEC, old)
     elif kind is not EVENT:
         yield from _check_spec(kind, spec, before)
 

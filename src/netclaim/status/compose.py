@@ -14,10 +14,12 @@ import msgspec
 from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.api.device_class import DeviceClass
 from netclaim.model.api.ids import DeviceId
+from netclaim.screen.words import counted, listed
 from netclaim.status.objects import Objects, Pod, read_objects
 from netclaim.status.parts.claims import claim_statuses
 from netclaim.status.parts.devices import devices_of, uses_of
 from netclaim.status.parts.idle_drivers import idle_drivers
+from netclaim.status.parts.networks import network_views
 from netclaim.status.parts.nodes import driver_views, node_views
 from netclaim.status.parts.pods import claim_names, pod_views
 from netclaim.status.parts.problems import find_problems
@@ -64,12 +66,17 @@ def compose(
     names = {one.driver for one in devices} | (drivers & selected)
     views = driver_views(names, devices, claims, _by_driver(classes))
     status = Status(
-        notes=(*notes, *_strangers(there, drivers, views), *there.unread),
+        notes=(
+            *notes,
+            *_strangers(there, drivers, views, every_driver=every_driver),
+            *there.unread,
+        ),
         drivers=views,
         nodes=node_views(there.nodes, devices, claims, pods),
         devices=devices,
         claims=claims,
         pods=pods,
+        networks=network_views(there.networks),
     )
     idle = idle_drivers(every, _publishing(devices))
     duplicates = duplicate_addresses(raw.values())
@@ -85,13 +92,25 @@ def _publishing(devices: Iterable[Device]) -> Mapping[str, frozenset[str]]:
     return {driver: frozenset(nodes) for driver, nodes in found.items()}
 
 
-def _strangers(there: Objects, drivers: frozenset[str], views: Sequence[Driver]) -> tuple[str, ...]:
-    """Report that nothing is there of the drivers that were asked for, and whose devices are."""
+def _strangers(
+    there: Objects, drivers: frozenset[str], views: Sequence[Driver], *, every_driver: bool
+) -> tuple[str, ...]:
+    """Report what is there of other drivers: all there is, or claims that are not shown."""
+    shown = {one.name for one in views} | drivers
+    held = {name for claim in there.claims for name in _drivers_of(claim)} - shown
+    if views and held and not every_driver:
+        count = sum(bool(held & _drivers_of(claim)) for claim in there.claims)
+        whose = f"{counted(count, 'claim')} of {listed(sorted(held))}"
+        return (f"{whose} not shown; --all-drivers shows {'it' if count == 1 else 'them'}",)
     if views or not there.nodes:
         return ()
     others = sorted({one.spec.driver for one in there.slices})
     more = f"; --all-drivers shows those of {', '.join(others)}" if others else ""
     return (f"there are no devices of {', '.join(sorted(drivers))}{more}",)
+
+
+def _drivers_of(claim: ResourceClaim) -> set[str]:
+    return {one.driver for one in claim.status.results}
 
 
 def _classes(classes: Iterable[DeviceClass]) -> Mapping[str, frozenset[str]]:

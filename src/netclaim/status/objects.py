@@ -12,6 +12,7 @@ import msgspec
 from netclaim.model.api.base import Base, Condition, Meta, ObjectError
 from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.api.device_class import DeviceClass
+from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.api.slice import ResourceSlice
 from netclaim.model.api.taint import DeviceTaintRule
 
@@ -99,6 +100,7 @@ class Objects(msgspec.Struct, frozen=True):
     claims: tuple[ResourceClaim, ...] = ()
     pods: tuple[Pod, ...] = ()
     rules: tuple[DeviceTaintRule, ...] = ()
+    networks: tuple[PodNetwork, ...] = ()
     unread: tuple[str, ...] = ()
 
 
@@ -119,6 +121,7 @@ def read_objects(found: Iterable[Mapping[str, Any]]) -> Objects:
         claims=read(ResourceClaim),
         pods=read(Pod),
         rules=read(DeviceTaintRule),
+        networks=tuple(one for one in read(PodNetwork) if one.is_ours),
         unread=tuple(unread),
     )
 

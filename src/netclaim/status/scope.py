@@ -12,9 +12,10 @@ import msgspec
 
 from netclaim.errors import RequestError
 from netclaim.manifests.near import existing, near
+from netclaim.network.devices.network_device import is_device_of
 from netclaim.status.values import Device, Problem, Status
 
-View: TypeAlias = Literal["overview", "nodes", "links", "claims", "pods"]
+View: TypeAlias = Literal["overview", "nodes", "links", "claims", "pods", "networks"]
 VIEWS: Final[tuple[View, ...]] = get_args(View)[1:]
 WORDS: Final[dict[str, View]] = {
     "node": "nodes",
@@ -27,6 +28,10 @@ WORDS: Final[dict[str, View]] = {
     "resourceclaims": "claims",
     "pod": "pods",
     "po": "pods",
+    "network": "networks",
+    "podnet": "networks",
+    "podnetwork": "networks",
+    "podnetworks": "networks",
     **{view: view for view in VIEWS},
 }
 # Which problems belong to a view.
@@ -35,6 +40,7 @@ ABOUT: Final[dict[View, tuple[str, ...]]] = {
     "links": ("Device", "Pool", "Driver"),
     "claims": ("ResourceClaim", "Pod"),
     "pods": ("Pod", "ResourceClaim"),
+    "networks": ("PodNetwork",),
 }
 
 
@@ -135,6 +141,7 @@ def _is_about(problem: Problem, found: Status) -> bool:
         "Device": {f"{one.pool}/{one.name}" for one in found.devices},
         "Pool": {f"{one.driver}/{one.pool}" for one in found.devices},
         "Driver": {one.driver for one in found.devices},
+        "PodNetwork": {one.name for one in found.networks},
     }
     key = (problem.namespace, problem.name) if problem.namespace else problem.name
     return key in names.get(problem.kind, ())
@@ -188,4 +195,31 @@ def _has(device: Device, keys: set[tuple[str, str]]) -> bool:
     return any((use.namespace, use.claim) in keys for use in device.used_by)
 
 
-_FIND: Final = {"nodes": _nodes, "links": _links, "claims": _claims, "pods": _pods}
+def _networks(status: Status, names: set[str]) -> Status:
+    """Return networks with the claims that have them, by their class or by one of their devices."""
+    claims = [
+        one
+        for one in status.claims
+        if names & set(one.classes)
+        or any(is_device_of(name, each.device) for name in names for each in one.devices)
+    ]
+    keys = {(one.namespace, one.name) for one in claims}
+    return Status(
+        networks=tuple(one for one in status.networks if one.name in names),
+        claims=tuple(claims),
+        devices=tuple(one for one in status.devices if _has(one, keys)),
+        pods=tuple(
+            one
+            for one in status.pods
+            if any((one.namespace, use.claim) in keys for use in one.claims)
+        ),
+    )
+
+
+_FIND: Final = {
+    "nodes": _nodes,
+    "links": _links,
+    "claims": _claims,
+    "pods": _pods,
+    "networks": _networks,
+}

@@ -156,6 +156,11 @@ class ClaimStatus(_Value, frozen=True, kw_only=True):
     devices: tuple[ClaimDevice, ...] = ()
     pods: tuple[str, ...] = ()
 
+    @property
+    def is_unhealthy(self) -> bool:
+        """Whether a device of it is there, and does not work."""
+        return any(one.unhealthy for one in self.devices)
+
 
 class PodClaim(_Value, frozen=True, kw_only=True):
     """A claim that a pod uses; without a name if it is not made yet."""
@@ -179,6 +184,30 @@ class Pod(_Value, frozen=True, kw_only=True):
     claims: tuple[PodClaim, ...] = ()
 
 
+class MissingNode(_Value, frozen=True, kw_only=True):
+    """A node that does not have a network, and why."""
+
+    node: str
+    message: str = ""
+
+
+class Network(_Value, frozen=True, kw_only=True):
+    """A PodNetwork, as the controller reports it; `ready` is None before it does."""
+
+    name: str
+    type: str = ""
+    deleting: bool = False
+    ready: bool | None = None
+    reason: str = ""
+    message: str = ""
+    nodes: int = 0
+    namespaces: int = 0
+    interfaces: int = 0
+    pods: int = 0
+    users: tuple[str, ...] = ()
+    missing: tuple[MissingNode, ...] = ()
+
+
 class Problem(_Value, frozen=True, kw_only=True):
     """Something that is not as it should be, and what to do about it."""
 
@@ -193,7 +222,8 @@ class Problem(_Value, frozen=True, kw_only=True):
     def about(self) -> str:
         """What has the problem, such as `claim default/nic`."""
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        return f"{self.kind.removeprefix('Resource').lower()} {name}"
+        kind = self.kind.removeprefix("Resource").replace("PodNetwork", "network")
+        return f"{kind.lower()} {name}"
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.about}: {self.message}"
@@ -209,3 +239,4 @@ class Status(_Value, frozen=True, kw_only=True):
     devices: tuple[Device, ...] = ()
     claims: tuple[ClaimStatus, ...] = ()
     pods: tuple[Pod, ...] = ()
+    networks: tuple[Network, ...] = ()

@@ -20,7 +20,7 @@ from netclaim.status.compose import compose
 from netclaim.status.scope import Scope, View, narrow
 from netclaim.status.showing.displays import Display
 from netclaim.status.values import Status
-from netclaim.survey.cluster import RULE, Found, Wanted, look
+from netclaim.survey.cluster import NETWORK, RULE, Found, Wanted, look
 from netclaim.survey.driver_pods import DRIVER_PODS
 from netclaim.survey.follow import Moment, follow
 
@@ -30,7 +30,9 @@ NEEDED: Final[dict[View, tuple[str, ...]]] = {
     "links": ("ResourceSlice", "DeviceClass", "ResourceClaim"),
     "claims": ("ResourceSlice", "DeviceClass", "ResourceClaim", "Pod"),
     "pods": ("ResourceSlice", "DeviceClass", "ResourceClaim", "Pod"),
+    "networks": ("Node", "ResourceSlice", "DeviceClass", "ResourceClaim", "Pod"),
 }
+WITH_NETWORKS: Final[tuple[View, ...]] = ("overview", "networks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,11 @@ class Question:
             Wanted(kind, space if kind == "Pod" else "", space or self.usual_namespace)
             for kind in NEEDED[self.scope.view]
         )
-        rules = Wanted(RULE, optional=True)
+        networks = [Wanted(NETWORK, optional=True)] if self.scope.view in WITH_NETWORKS else []
+        further = (Wanted(RULE, optional=True), *networks)
         if "Pod" in NEEDED[self.scope.view]:
-            return (*needed, rules)
-        return (*needed, Wanted("Pod", labels=DRIVER_PODS, optional=True), rules)
+            return (*needed, *further)
+        return (*needed, Wanted("Pod", labels=DRIVER_PODS, optional=True), *further)
 
     def answer(self, moment: Moment, notes: tuple[str, ...] = (), *, strict: bool = True) -> Status:
         """Put the answer together; unless `strict`, names that were asked for may be missing."""

@@ -24,11 +24,17 @@ from netclaim.kube import (
     dra_resource,
     negotiate,
 )
+from netclaim.manifests.kinds import GROUP
 from netclaim.manifests.objects import Object
 from netclaim.manifests.versions.conversion import Version, to_v1
+from netclaim.model.api import pod_network
 
 RULE: Final = "DeviceTaintRule"
-RULE_VERSIONS: Final[tuple[Version, ...]] = ("v1", "v1beta2")  # since 1.37, and 1.36
+NETWORK: Final = pod_network.KIND
+POD_NETWORKS: Final = Resource(
+    pod_network.GROUP, pod_network.VERSION, pod_network.PLURAL, NETWORK, namespaced=False
+)
+RULE_VERSIONS: Final[tuple[Version, ...]] = ("v1", "v1beta2", "v1alpha3")  # since 1.37, 1.36, 1.33
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,10 @@ async def _look(client: Client, wanted: Wanted, version: Version) -> Found:
     selection = selection_of(wanted.kind, version, wanted.namespace, wanted.labels)
     try:
         return Found(tuple(await _list(client, selection, version)), (selection,))
+    except NotFoundError:
+        if wanted.kind != NETWORK:
+            raise
+        return Found((), ())  # a cluster without netclaim's controller
     except ForbiddenError as error:
         if wanted.optional:
             return Found((), ())
@@ -120,14 +130,14 @@ async def _rules(client: Client) -> Found:
 
 def selection_of(kind: str, version: Version, namespace: str = "", labels: str = "") -> Selection:
     """Return where a kind is listed, in a namespace if it has one."""
-    core = {one.kind: one for one in (NODES, PODS)}
+    core = {one.kind: one for one in (NODES, PODS, POD_NETWORKS)}
     resource = core.get(kind) or dra_resource(kind, version)
     return Selection(resource, namespace if resource.namespaced else "", labels)
 
 
 def in_v1(resource: Resource, item: dict[str, Any], version: Version) -> dict[str, Any]:
     """Return an object in v1's form with its kind, which lists leave out."""
-    if resource in (NODES, PODS):
+    if resource.group != GROUP:
         return {**item, "apiVersion": resource.api_version, "kind": resource.kind}
     return to_v1(item, resource.kind, version)
 

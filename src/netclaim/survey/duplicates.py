@@ -17,8 +17,8 @@ from netclaim.model.api.claim import DeviceResult, DeviceStatus, ResourceClaim
 
 ON_SEGMENT: Final = ("macvlan", "ipvlan", "vlan", "host-device")
 UNIQUE: Final = (
-    "host-local knows only the addresses of its own node; give each node a range of its own"
-    " (docs/tenant-network.md), or use an IPAM plugin for the whole cluster"
+    "host-local knows only the addresses of its own node; lease them for the whole cluster, from an"
+    " AddressPool with `ipam: {type: netclaim, pool: NAME}` (docs/address-pools.md)"
 )
 
 
@@ -98,7 +98,7 @@ def _addresses(claim: ResourceClaim, reported: DeviceStatus) -> Iterator[tuple[s
 
 def _segment(claim: ResourceClaim, given: DeviceResult) -> _Segment | None:
     """Return the network of a device; None if it does not reach beyond the node."""
-    config = _config(claim, given)
+    config = config_of(claim, given)
     plugins = config.get("plugins")
     plugin = plugins[0] if isinstance(plugins, list) and plugins else config
     if not isinstance(plugin, Mapping) or plugin.get("type") not in ON_SEGMENT:
@@ -112,7 +112,7 @@ def _segment(claim: ResourceClaim, given: DeviceResult) -> _Segment | None:
     )
 
 
-def _config(claim: ResourceClaim, given: DeviceResult) -> Mapping[str, Any]:
+def config_of(claim: ResourceClaim, given: DeviceResult) -> Mapping[str, Any]:
     """Return the network that an allocation has for a request; the claim's own entry counts."""
     allocation = claim.status.allocation
     found: Any = {}

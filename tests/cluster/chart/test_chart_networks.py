@@ -4,18 +4,18 @@ import json
 import secrets
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lab.cluster import Lab
-from lab.helm import CHART, CHART_NAMESPACE, Helm, HelmError, load_driver_image
+from lab.helm import CHART, CHART_NAMESPACE, Helm, HelmError
 from lab.kubectl import Kubectl, KubectlError
-from lab.progress import Progress
 from netclaim.controller.networks import FINALIZER
 from netclaim.controller.nudge import ANNOTATION
+from netclaim.controller.services.spread import MANAGED_BY, MANAGER
 from netclaim.controller.watches import COPY_TO
+from netclaim.schema.network_service import NETWORK, SELECTOR
 from netclaim.schema.rules.pod_networks import RULES
 from tests.cluster.site.drivers import addresses, eventually, in_node, ready_condition
 from tests.support.pod_network_cases import RIGHT, WRONG
@@ -23,10 +23,6 @@ from tests.support.pod_network_cases import RIGHT, WRONG
 API = "cni.networking.x-k8s.io/v1alpha1"
 DRIVER = "cni.dra.networking.x-k8s.io"
 CONTROLLER = f"system:serviceaccount:{CHART_NAMESPACE}:netclaim-controller"
-READER = tuple(
-    f"--set=metrics.readers[0].{key}={value}"
-    for key, value in (("kind", "ServiceAccount"), ("namespace", "default"), ("name", "default"))
-)
 FETCH = """
 import sys, urllib.error, urllib.request
 request = urllib.request.Request(sys.argv[1], headers={"Authorization": "Bearer " + sys.argv[2]})
@@ -35,31 +31,20 @@ try:
 except urllib.error.HTTPError as error:
     print(error.code)
 """
+CONTRACT = "multinetwork.networking.k8s.io"
+EMPTY_CLASS: dict[str, Any] = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "pod-network"},
+    "spec": {},
+}
 REPLICAS = "--selector=app.kubernetes.io/name=netclaim-controller"
-TOPOLOGY = """
-nodes: [kind-control-plane, kind-worker, kind-worker2]
-networks:
-- name: primary
-  subnet: 172.18.0.0/24
-  links: {kind-control-plane: eth0, kind-worker: eth0, kind-worker2: eth0}
-- name: media
-  links: {kind-worker: eth1, kind-worker2: eth1}
-"""
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """A lab with the chart and its controller; two nodes have a link to a second network."""
-    topology: Path = tmp_path_factory.mktemp("networks") / "topology.yaml"
-    topology.write_text(TOPOLOGY)
-    made = Lab(f"nets-{secrets.token_hex(3)}", Progress())
-    made.up(topology, port=0)
-    try:
-        load_driver_image(made)
-        Helm(made).install("--set=controller.enabled=true", "--set=metrics.enabled=true", *READER)
-        yield made
-    finally:
-        made.down()
+def lab(chart_lab: Lab) -> Lab:
+    """The lab with the chart, in place of the one that all other tests share."""
+    return chart_lab
 
 
 @pytest.fixture
@@ -111,7 +96,7 @@ def test_one_line_gives_a_pod_a_network(media: Kubectl, network: str) -> None:
     (plain,) = addresses(media, "plain", network)
     assert plain.startswith("10.77.0.")
     assert addresses(media, "chosen", network) == ["10.77.0.99/24"]
-    media("exec", "plain", "--", "ping", "-c", "1", "-W", "10", "10.77.0.99")
+    media("exec", "plain", "--", "ping", "-c", "3", "-W", "10", "10.77.0.99")
     (claim,) = [each for each in media.items("resourceclaims") if "plain" in name_of(each)]
     (device,) = claim["status"]["devices"]
     assert device["data"]["podNetwork"] == {"kind": "PodNetwork", "name": network}
@@ -157,6 +142,104 @@ def test_a_namespace_without_permission_gets_nothing(
         assert is_ready(other.get("pod", "wants"))  # who has it keeps it
     finally:
         admin("delete", "namespace", "other", "--wait=true", "--timeout=180s")
+
+
+def test_a_link_that_is_back_has_kubelet_ask_again(lab: Lab, media: Kubectl, network: str) -> None:
+    """A pod whose prepare failed for want of it starts without waiting for kubelet's retry."""
+    wait_template(media, network)
+    kubelet = "kind-worker/kubelet"
+    lab.pause(kubelet)
+    try:
+        media.apply(pod("early", network, "kind-worker"))
+        eventually(
+            lambda: [each.get("status", {}) for each in media.items("resourceclaims")],
+            lambda found: bool(found) and "allocation" in found[0],
+            "the claim has the link",
+        )
+        lab.unplug("kind-worker", "eth1")
+    finally:
+        lab.resume(kubelet)
+    try:
+        eventually(
+            lambda: [ready_condition(each) for each in media.items("resourceclaims")],
+            lambda found: bool(found) and found[0] is not None and found[0]["status"] == "False",
+            "the failure for want of the link",
+        )
+    finally:
+        lab.plug("kind-worker", "eth1", "media")
+    eventually(
+        lambda: media.get("pod", "early")["metadata"].get("annotations", {}),
+        lambda annotations: ANNOTATION in annotations,
+        "the controller has had kubelet ask again",
+    )
+    media.wait("pod/early", "condition=Ready")
+
+
+def test_a_claim_names_only_the_network(admin: Kubectl, media: Kubectl, network: str) -> None:
+    """The class is empty; two pods on two nodes reach each other, and keep a deleted network."""
+    admin.apply(EMPTY_CLASS)
+    media.apply(
+        by_attribute("plain", network),
+        pod("plain", "plain", "kind-worker"),
+        by_attribute("chosen", network, ips=["10.77.0.99/24"]),
+        pod("chosen", "chosen", "kind-worker2"),
+    )
+    for name in ("plain", "chosen"):
+        media.wait(f"pod/{name}", "condition=Ready")
+    media("exec", "plain", "--", "ping", "-c", "3", "-W", "10", "10.77.0.99")
+    for claim_ in media.items("resourceclaims"):
+        (device,) = claim_["status"]["devices"]
+        assert device["device"] == f"{network}-on-eth1"
+        assert device["data"]["podNetwork"] == {"kind": "PodNetwork", "name": network}
+        assert device["networkData"]["interfaceName"] == network
+    admin("delete", "podnetwork", network, "--wait=false")
+    eventually(lambda: devices(admin), lambda now: f"{network}-on-eth1" not in now, "not offered")
+    assert FINALIZER in admin.get("podnetwork", network)["metadata"]["finalizers"]
+    assert is_ready(media.get("pod", "plain"))
+    media("delete", "pod", "plain", "chosen", "--wait=true", "--timeout=180s")
+    eventually(lambda: names(admin, "podnetworks"), lambda all_: network not in all_, "it is gone")
+
+
+def test_what_tenants_add_to_a_network_is_refused(
+    lab: Lab, admin: Kubectl, media: Kubectl, network: str
+) -> None:
+    """A namespace without permission, a network of their own, and the link for themselves."""
+    wait_template(media, network)
+    admin.apply(EMPTY_CLASS)
+    admin("create", "namespace", "outside")
+    outside = lab.kubectl("outside")
+    alone = template("alone", network)
+    asked = alone["spec"]["spec"]["devices"]["requests"][0]["exactly"]
+    asked["capacity"] = {"requests": {"wholeLink": "1"}}
+    own = {"cniVersion": "1.0.0", "name": "own", "plugins": [{"type": "macvlan"}]}
+    try:
+        # One after the other: the controller evicts pods with refused claims.
+        outside.apply(by_attribute("sneaky", network), pod("sneaky", "sneaky", "kind-worker"))
+        assert f"outside may not use the network {network}" in refusal(outside, "sneaky")
+        media.apply(alone, pod("alone", "alone", "kind-worker"))
+        assert f"the network {network} shares its link" in refusal(media, "alone")
+        media.apply(by_attribute("mine", network, config=own), pod("mine", "mine", "kind-worker2"))
+        assert "does not let claims set it" in refusal(media, "mine")
+    finally:
+        admin("delete", "namespace", "outside", "--wait=true", "--timeout=180s")
+
+
+def test_labels_of_nodes_choose_the_link(admin: Kubectl, media: Kubectl) -> None:
+    """Only one node has an override, so only that node has the network."""
+    name = f"net-{secrets.token_hex(2)}"
+    there = {"matchLabels": {"kubernetes.io/hostname": "kind-worker2"}}
+    spec = pod_network(name)["spec"]
+    parent = {"overrides": [{"nodeSelector": there, "name": "eth1"}]}
+    admin.apply(pod_network(name, {**spec, "parent": parent}))
+    wait_template(media, name)
+    anywhere = pod("anywhere", name, "")
+    del anywhere["spec"]["nodeSelector"]
+    media.apply(anywhere)
+    media.wait("pod/anywhere", "condition=Ready")
+    assert media.get("pod", "anywhere")["spec"]["nodeName"] == "kind-worker2"
+    look = lambda: admin.get("podnetwork", name)["status"].get("nodesAvailable")  # noqa: E731
+    eventually(look, lambda found: found == 1, "one node has it")
+    admin("delete", "podnetwork", name, "--wait=false")
 
 
 def test_a_network_is_changed_switched_off_and_deleted_while_it_is_used(
@@ -218,6 +301,34 @@ def test_a_template_of_any_driver_is_copied(lab: Lab, media: Kubectl) -> None:
     wait_no_template(media, "one-gpu")
 
 
+def test_a_service_follows_its_pods_on_the_network(lab: Lab, media: Kubectl, network: str) -> None:
+    """Pods of two nodes, by readiness, by the link of their node, and until they end."""
+    wait_template(media, network)
+    nodes = {"web-1": "kind-worker", "web-2": "kind-worker2", "web-3": "kind-worker2"}
+    places = {name: f"10.77.0.{number}" for number, name in enumerate(nodes, 51)}
+    media.apply(service("web", network))
+    for name, node in nodes.items():
+        media.apply(template(name, network, ips=[f"{places[name]}/24"]), web_pod(name, node))
+    wait_endpoints(media, *places.values())
+    for found in media.items("endpointslices"):
+        assert found["metadata"]["labels"][MANAGED_BY] == MANAGER  # Kubernetes makes none
+        assert [(port["name"], port["port"]) for port in found["ports"]] == [("web", 8080)]
+    media("exec", "web-2", "--", "rm", "/tmp/ready")
+    wait_endpoints(media, places["web-1"], places["web-3"])
+    media("exec", "web-2", "--", "touch", "/tmp/ready")
+    wait_endpoints(media, *places.values())
+    lab.set_carrier("kind-worker", "eth1", on=False)
+    try:
+        wait_endpoints(media, places["web-2"], places["web-3"])
+    finally:
+        lab.set_carrier("kind-worker", "eth1", on=True)
+    wait_endpoints(media, *places.values())
+    media("delete", "pod", "web-3", "--wait=false")
+    wait_endpoints(media, places["web-1"], places["web-2"])
+    media("annotate", "service", "web", f"{NETWORK}-")
+    eventually(lambda: media.items("endpointslices"), lambda found: not found, "no slice is left")
+
+
 def test_the_controllers_token_is_of_no_use_elsewhere(
     admin: Kubectl, media: Kubectl, network: str
 ) -> None:
@@ -241,6 +352,11 @@ def test_the_controllers_token_is_of_no_use_elsewhere(
     only = "only classes and templates of PodNetworks"
     free = json.dumps(template("free", network))
     assert only in refused(media, "create", "-f-", stdin=free)
+    slice_: dict[str, Any] = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice"}
+    slice_ |= {"metadata": {"name": "forged"}, "addressType": "IPv4", "endpoints": []}
+    assert "only its own EndpointSlices" in refused(
+        media, "create", "-f-", stdin=json.dumps(slice_)
+    )
     class_: dict[str, Any] = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass"}
     class_ = {**class_, "metadata": {"name": "theirs"}, "spec": {}}
     assert only in refused(admin, "create", "-f-", stdin=json.dumps(class_))
@@ -312,6 +428,35 @@ def template(name: str, class_name: str, **parameters: Any) -> dict[str, Any]:
     return {**head, "metadata": {"name": name}, "spec": {"spec": {"devices": devices}}}
 
 
+def by_attribute(name: str, network: str, **parameters: Any) -> dict[str, Any]:
+    """A template that names a network, and a class that says nothing."""
+    made = template(name, EMPTY_CLASS["metadata"]["name"], **parameters)
+    expression = f'device.attributes["{CONTRACT}"].podNetwork == "{network}"'
+    (request,) = made["spec"]["spec"]["devices"]["requests"]
+    request["exactly"]["selectors"] = [{"cel": {"expression": expression}}]
+    return made
+
+
+def refusal(kubectl: Kubectl, pod_name: str) -> str:
+    """What the driver says of the claim of a pod, once it has refused it."""
+
+    def said() -> str:
+        for found in kubectl.items("resourceclaims"):
+            owners = found["metadata"].get("ownerReferences", [])
+            condition = ready_condition(found)
+            if condition is not None and any(each["name"] == pod_name for each in owners):
+                return str(condition["message"])
+        return ""
+
+    return str(eventually(said, bool, f"the refusal of {pod_name}"))
+
+
+def devices(admin: Kubectl) -> set[str]:
+    """The names of all devices."""
+    slices = admin.items("resourceslices")
+    return {each["name"] for found in slices for each in found["spec"].get("devices", [])}
+
+
 def claim(name: str, class_name: str) -> dict[str, Any]:
     """The same as a claim."""
     made = template(name, class_name)
@@ -342,6 +487,40 @@ def pod(name: str, template_name: str, node: str) -> dict[str, Any]:
         "resourceClaims": [{"name": "net", "resourceClaimTemplateName": template_name}],
     }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+def web_pod(name: str, node: str) -> dict[str, Any]:
+    """A pod of the Service below; a file in it says whether it is ready."""
+    made = pod(name, name, node)
+    made["metadata"]["labels"] = {"app": "web"}
+    (container,) = made["spec"]["containers"]
+    container["command"] = ["sh", "-c", "touch /tmp/ready; sleep infinity"]
+    container["ports"] = [{"name": "http", "containerPort": 8080}]
+    probe = {"exec": {"command": ["test", "-e", "/tmp/ready"]}}
+    container["readinessProbe"] = {**probe, "periodSeconds": 1, "timeoutSeconds": 20}
+    return made
+
+
+def service(name: str, network: str) -> dict[str, Any]:
+    """A Service of a network."""
+    annotations = {NETWORK: network, SELECTOR: "app=web"}
+    ports = [{"name": "web", "port": 80, "targetPort": "http"}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": {"clusterIP": "None", "ports": ports},
+    }
+
+
+def wait_endpoints(kubectl: Kubectl, *wanted: str) -> None:
+    """Wait until exactly these addresses of a namespace's Service are ready."""
+
+    def look() -> list[str]:
+        endpoints = (each for one in kubectl.items("endpointslices") for each in one["endpoints"])
+        return sorted(each["addresses"][0] for each in endpoints if each["conditions"]["ready"])
+
+    eventually(look, lambda found: found == sorted(wanted), f"the endpoints {wanted}")
 
 
 def ready(admin: Kubectl, network: str) -> str:

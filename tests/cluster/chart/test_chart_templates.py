@@ -17,6 +17,7 @@ from lab.kubectl import KubectlError
 from lab.parts.binaries import Binaries
 from lab.progress import Progress
 from scripts import chart_files
+from scripts.release import files_of, pack_chart
 
 Objects: TypeAlias = dict[tuple[str, str], dict[str, Any]]
 Render: TypeAlias = Callable[..., Objects]
@@ -28,6 +29,7 @@ POLICIES = {
     "netclaim-classes",
     "netclaim-driver-claim-status",
     "netclaim-driver-events",
+    "netclaim-driver-leases",
     "netclaim-driver-slices",
     "netclaim-namespaces",
 }
@@ -76,6 +78,20 @@ def environment(objects: Objects, name: tuple[str, str] = DAEMON_SET) -> dict[st
         each["name"]: each.get("value") or each["valueFrom"]["fieldRef"]["fieldPath"]
         for each in listed
     }
+
+
+def test_the_packed_chart(helm: Path, tmp_path: Path) -> None:
+    """The chart as a release has it renders what the checkout's does."""
+    packed = tmp_path / "chart.tgz"
+    packed.write_bytes(pack_chart(files_of("charts/netclaim")))
+    rendered = [
+        subprocess.run(
+            [str(helm), "template", "netclaim", str(chart), "--kube-version=1.36.0"],
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for chart in (CHART, packed)
+    ]  # fmt: skip
+    assert rendered[0] == rendered[1] != ""
 
 
 def test_lint_finds_nothing(helm: Path) -> None:
@@ -272,6 +288,15 @@ def test_classes_can_be_added_and_left_out(render: Render) -> None:
     )
     classes = {name for kind, name in objects if kind == "DeviceClass"}
     assert classes == {"storage", "netclaim-test"}
+
+
+def test_alerts_have_no_links_without_an_address(render: Render) -> None:
+    """Nobody publishes the runbooks by default, so no alert pretends that they are somewhere."""
+    objects = render("metrics.enabled=true", "metrics.prometheusRule.enabled=true")
+    groups = objects["PrometheusRule", "netclaim"]["spec"]["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    assert len(rules) > 10
+    assert all(set(rule["annotations"]) == {"summary", "description"} for rule in rules)
 
 
 def test_metrics_are_served_to_others_only_on_demand(render: Render) -> None:

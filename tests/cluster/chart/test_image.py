@@ -1,5 +1,7 @@
 """Netclaim's own image, on real nodes."""
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,9 +9,10 @@ import pytest
 
 from lab.cluster import Lab
 from lab.drivers.driver_pod import driver_pod
-from lab.images.driver_image import DRIVER_IMAGE, DriverImage, build_driver_image
+from lab.images.driver_image import DRIVER_IMAGE, LOCK, DriverImage, build_driver_image
 from lab.kubectl import Kubectl
 from netclaim import __version__
+from scripts.bill_of_materials import bill_of_materials
 from tests.cluster.site.claims import claim, device_class, macvlan, parameters, pod, request
 from tests.cluster.site.drivers import addresses, wait_true_report
 
@@ -89,6 +92,14 @@ def run(kubectl: Kubectl, name: str, **container: Any) -> str:
 def test_its_size(image: DriverImage) -> None:
     """The image is smaller than its limit, unpacked."""
     assert image.packed < image.unpacked < LIMIT_MB * 1_000_000
+
+
+def test_what_it_is_made_of(image: DriverImage) -> None:
+    """The list for a release has every Python package of the lock, and Debian's C library."""
+    listed = json.loads(bill_of_materials(image.path, 0))["components"]
+    locked = re.findall(r"^([a-z0-9][a-z0-9.-]*)==\S+ \\$", LOCK.read_text(), re.MULTILINE)
+    assert {name.replace(".", "-") for name in locked} <= {each["name"] for each in listed}
+    assert any(each["purl"].startswith("pkg:deb/debian/libc6@") for each in listed)
 
 
 def test_a_command_needs_no_privilege(image: DriverImage, kubectl: Kubectl) -> None:

@@ -65,7 +65,7 @@ def test_allocated_and_taken(lab: Lab, kubectl: Kubectl, driver: str) -> None:
     told = explain(lab, "-n", space)
     assert told.returncode == 0, told.stderr
     assert told.stdout == (
-        f"pod {space}/has: allocated: first has kind-worker/eth1 (attachments 32, bandwidth 312M), "
+        f"pod {space}/has: allocated: first has kind-worker/eth1 (attachments 32), "
         "which pod has uses\n"
     )
     # As if it were applied: the file's claim on the cluster's devices.

@@ -84,7 +84,7 @@ def test_nobody_takes_a_shared_link_away(clients: Kubectl) -> None:
     greedy = claim("greedy", {"nic": parameters(network)}, [asked], driver=DRIVER)
     clients.apply(greedy, pod("greedy", "greedy"))
     wait_event(clients, "greedy", "would take the shared link 'eth1' away from other claims")
-    remedy = 'write `capacity: {requests: {attachments: "2"}}` into the request nic'
+    remedy = 'write `capacity: {requests: {wholeLink: "1"}}` into the request nic'
     wait_event(clients, "greedy", remedy)
     one = clients.items("pods", "--selector=app=storage-clients")[0]["metadata"]["name"]
     assert len(addresses(clients, one, "net1")) == 1

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from netclaim.cli.starting import start_driver
 from netclaim.network import DRIVER_NAME
 from tests.embedded.local.test_commands import netclaim
 
@@ -207,6 +208,17 @@ def test_a_gpu_and_a_card_of_one_root(tmp_path: Path) -> None:
     assert "gpu" in waiting["reason"], json.dumps(found)
 
 
+def test_a_driver_of_netclaim_new(tmp_path: Path) -> None:
+    """The files of a new driver run as they are: its pod gets a device."""
+    program, manifest, _ = start_driver("lamp.example.com", tmp_path / "lamp")
+    objects = list(yaml.safe_load_all(manifest.read_text()))
+    found = run(
+        tmp_path, *objects, topology=ONE,
+        options=("--driver-program", f"lamp.example.com={program}"),
+    )  # fmt: skip
+    assert [one["ready"] for one in found["pods"]] == [True], json.dumps(found)
+
+
 def test_what_gpus_can_do(tmp_path: Path) -> None:
     """The demos of shares, partitions, alternatives, taints, extended resources, admin access."""
     examples = Path(__file__).parents[3] / "examples"
@@ -310,3 +322,32 @@ def test_a_namespace_that_may_not_use_a_network_is_refused(tmp_path: Path) -> No
         done = netclaim("try", "-f", str(file))
         assert done.returncode == 1
         assert told in done.stdout
+
+
+POOLED = """\
+apiVersion: cni.networking.x-k8s.io/v1alpha1
+kind: AddressPool
+metadata: {name: two}
+spec: {ranges: [{cidr: 10.10.1.0/30}]}
+---
+apiVersion: cni.networking.x-k8s.io/v1alpha1
+kind: PodNetwork
+metadata: {name: media-net}
+spec: {type: macvlan, parent: {name: eth1}, ipam: {type: netclaim, pool: two}}
+"""
+BOTH = """\
+nodes: [alpha, beta]
+networks:
+- {name: main, subnet: 192.0.2.0/24, links: {alpha: eth0, beta: eth0}}
+- {name: fast, links: {alpha: eth1, beta: eth1}}
+"""
+
+
+def test_two_nodes_lease_the_two_addresses_of_a_pool(tmp_path: Path) -> None:
+    """One each, where host-local would have given both the first one."""
+    claims = [{"name": "net", "resourceClaimTemplateName": "media-net"}]
+    agents = workload("apps/v1", "DaemonSet", "agent", {"pod": {"resourceClaims": claims}})
+    found = run(tmp_path, *yaml.safe_load_all(POOLED), agents, topology=BOTH)
+    ips = sorted(ip for one in found["pods"] for each in one["interfaces"] for ip in each["ips"])
+    assert ips == ["10.10.1.1/30", "10.10.1.2/30"]
+    assert {one["node"] for one in found["pods"]} == {"alpha", "beta"}

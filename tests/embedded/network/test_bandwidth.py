@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, aclosing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,14 +13,18 @@ from typing import Any
 import msgspec
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
+from structlog.testing import capture_logs
 
-from lab.traffic import TOLERANCE, fair_rate
+from lab.traffic import TOLERANCE, answer_times, fair_rate, loaded, rate
 from netclaim.kernel import Netns, Rtnl, find_link
-from netclaim.kernel.state.link_limit import is_limited
-from netclaim.model import Attachment, Plan
+from netclaim.kernel.state.link_limit import is_limited, limit_link
+from netclaim.model import Attachment, Interface, Plan
 from netclaim.network.attach.bandwidth import TEND_S, BandwidthLimits, NotLimitedError
+from netclaim.network.attach.reserved import ReservedBandwidth
 from netclaim.network.driver import LinkDriver
+from netclaim.network.plan.interface_plan import InterfacePlan
 from netclaim.network.policy.levels import Level
+from netclaim.network.settings.per_link import PerLink
 from tests.support.kernel_support import fresh_netns, ip, ip_json
 from tests.support.network_support import (
     claim_for,
@@ -291,7 +297,8 @@ def test_limits_are_looked_at_now_and_then(node: Netns, pod: Netns, driver: Link
     """All that are known, also those of a renamed interface, but not at every opportunity."""
     attachment = attach(node, pod, driver)
     seconds = [1000.0]
-    limits = BandwidthLimits("d", lambda: seconds[0])
+    reserved = ReservedBandwidth("d", lambda _: 0, lambda: True)
+    limits = BandwidthLimits("d", lambda: seconds[0], reserved)
     limits.note(attachment)
     run_on(node, limits.tend)
     ip(pod, "link", "set", "net1", "name", "mine")
@@ -311,6 +318,150 @@ def test_shares_are_counted_by_link(node: Netns, pod: Netns, driver: LinkDriver)
     assert metrics(driver)["netclaim_link_limits_bits_per_second"] == 3 * BITS
     run_on(node, lambda: driver.detach(attachment))
     assert metrics(driver)["netclaim_link_limits_bits_per_second"] == 2 * BITS
+
+
+NEIGHBOUR = {
+    "type": "macvlan",
+    "ipam": {"type": "static", "addresses": [{"address": "10.30.0.3/24"}]},
+}
+LINK_BITS, ASKED = 200_000_000, 120_000_000  # of which a neighbour would leave a half or less
+
+
+@pytest.fixture
+def narrow(
+    node: Netns, outside: Netns, tmp_path: Path, cni_plugins: Path
+) -> Callable[..., LinkDriver]:
+    """Make a driver for eth1 as a link of 200M, whose cable carries a tenth more."""
+
+    async def limit() -> None:
+        with Rtnl.open() as rtnl:
+            link = await find_link(rtnl, "eth1-peer")
+            assert link is not None
+            await limit_link(rtnl, link.index, LINK_BITS * 11 // 10, mtu=link.mtu)
+
+    def made(**settings: Any) -> LinkDriver:
+        links = PerLink((("", LINK_BITS),))
+        driver = driver_for(tmp_path / "state", cni_plugins, link_bandwidth=links, **settings)
+
+        async def discover() -> None:
+            async with aclosing(driver.discover()) as lists:
+                await anext(lists)
+
+        run_on(node, discover)
+        return driver
+
+    run_on(outside, limit)
+    return made
+
+
+@contextmanager
+def flooded(sender: Netns, receiver: Netns) -> Iterator[None]:
+    """Connections that each send all they can."""
+    with ExitStack() as stack:
+        for _ in range(3):
+            stack.enter_context(loaded(sender, receiver, OUTSIDE[4]))
+        yield
+
+
+def attach_two(node: Netns, pod: Netns, other: Netns, driver: LinkDriver) -> tuple[Attachment, ...]:
+    """A pod that asked for bandwidth, beside one that asked for none."""
+    neighbour = pod_of(other, "demo-b", "6c8d1957")
+
+    async def work() -> tuple[Attachment, ...]:
+        plan = await plan_for(driver, claim_for(NEIGHBOUR, ifname="net2", uid="neighbour"))
+        return (await driver.attach(with_bandwidth(plan, 0), neighbour),)
+
+    return (attach(node, pod, driver, bits=ASKED), *run_on(node, work))
+
+
+def test_what_was_asked_for_is_kept(
+    node: Netns, pod: Netns, outside: Netns, narrow: Callable[..., LinkDriver]
+) -> None:
+    """A neighbour that asked for nothing fills the link, and takes nothing of it."""
+    with fresh_netns() as other:
+        attachments = attach_two(node, pod, other, driver := narrow())
+        assert qdiscs(node) == [("eth1", "htb")]
+        with flooded(other, outside):
+            kept = fair_rate(pod, outside, OUTSIDE[4], expected=ASKED)
+            rest = rate(other, outside, OUTSIDE[4], expected=LINK_BITS)
+        assert abs(kept - 1) <= TOLERANCE
+        assert rest > 0
+        for each in attachments:
+            run_on(node, partial(driver.detach, each))
+        assert qdiscs(node) == []
+
+
+def test_nothing_is_kept_if_the_nodes_owner_says_so(
+    node: Netns, pod: Netns, outside: Netns, narrow: Callable[..., LinkDriver]
+) -> None:
+    """Without a queue on the link, a neighbour that fills it takes from what was asked for."""
+    with fresh_netns() as other:
+        attach_two(node, pod, other, narrow(protect_bandwidth=False))
+        assert qdiscs(node) == []
+        with flooded(other, outside):
+            had = rate(pod, outside, OUTSIDE[4], expected=ASKED)
+        assert had < (1 - TOLERANCE) * ASKED
+
+
+def test_a_queue_of_somebody_else_stays(
+    node: Netns, pod: Netns, outside: Netns, narrow: Callable[..., LinkDriver]
+) -> None:
+    """The interface is attached and limited all the same, and the log says what is missing."""
+    tc = ["tc", "-n", name_of(node), "qdisc", "replace", "dev", "eth1", "root", "handle", "7:"]
+    subprocess.run([*tc, "pfifo"], check=True)
+    with capture_logs() as logs:
+        attachment = attach(node, pod, driver := narrow())
+    assert [each["link"] for each in logs if each["event"] == "attach.not_reserved"] == ["eth1"]
+    run_on(node, partial(driver.detach, attachment))
+    assert qdiscs(node) == [("eth1", "pfifo")]
+
+
+def test_what_is_kept_comes_back(
+    node: Netns, pod: Netns, narrow: Callable[..., LinkDriver]
+) -> None:
+    """A queue that was removed is there after the next look, and one left over is gone."""
+    attachment = attach(node, pod, first := narrow())
+    limits = BandwidthLimits(
+        "d", lambda: 1000.0, ReservedBandwidth(first.name, lambda _: LINK_BITS, lambda: True)
+    )
+    limits.note(attachment)
+    run_on(node, limits.tend)
+    assert qdiscs(node) == [("eth1", "htb")]
+    subprocess.run(
+        ["tc", "-n", name_of(node), "qdisc", "delete", "dev", "eth1", "root"], check=True
+    )
+    run_on(node, limits.reserved.tend)
+    assert qdiscs(node) == [("eth1", "htb")]
+    later = ReservedBandwidth(first.name, lambda _: LINK_BITS, lambda: True)
+    run_on(node, later.tend)
+    assert qdiscs(node) == [("eth1", "htb")]  # whose interfaces may not be known yet
+    run_on(node, later.tend)
+    assert qdiscs(node) == []
+
+
+def test_classes_of_links_that_share_their_address(
+    node: Netns, pod: Netns, outside: Netns, driver: LinkDriver
+) -> None:
+    """An interface with the link's own MAC is known by its addresses, of both families."""
+    attached = attach(node, pod, driver, bits=0)
+    (mac,) = (each["address"] for each in ip_json(node, "link") if each["ifname"] == "eth1")
+    interface = Interface("net1", mac, (f"{INSIDE[4]}/24", f"{INSIDE[6]}/64"))
+    plan = InterfacePlan("net1", {"type": "ipvlan"}, link="eth1", bandwidth=BITS)
+    reserved = ReservedBandwidth(driver.name, lambda _: LINK_BITS, lambda: True)
+    reserved.note(msgspec.structs.replace(attached, interface=interface), plan)
+    run_on(node, partial(reserved.settle, "eth1"))
+    for address in OUTSIDE.values():
+        before = sent_first(node)
+        assert answer_times(pod, outside, address, count=3)
+        assert sent_first(node) >= before + 3
+
+
+def sent_first(node: Netns) -> int:
+    """How many packets have left eth1 in the class of those who asked for bandwidth."""
+    command = ["tc", "-n", name_of(node), "-s", "class", "show", "dev", "eth1"]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    (packets,) = re.findall(r"class htb \w+:10 .*\n Sent \d+ bytes (\d+) pkt", shown)
+    return int(packets)
 
 
 def metrics(driver: LinkDriver) -> dict[str, float]:

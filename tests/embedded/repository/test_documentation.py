@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from scripts import shown_output
+from scripts import recording, shown_output
 
 CHECKOUT: Final = Path(__file__).parents[3]
 PAGES: Final = [page for page in shown_output.DOCUMENTS if "<!-- output of: " in page.read_text()]
@@ -24,6 +24,13 @@ def test_shown_outputs_are_current(page: Path) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def test_the_recording_is_current() -> None:
+    """The recording on the first page shows what its commands print now."""
+    recorded = recording.picture(recording.record())
+    assert recording.texts(recorded) == recording.texts(recording.PICTURE.read_text())
+    assert "1 pod ready, with 1 claimed interface" in recording.texts(recorded)
 
 
 def test_there_are_outputs() -> None:

@@ -79,6 +79,29 @@ def test_any_pattern_compiles_or_is_refused(pattern: str) -> None:
         compile_regex(pattern)
 
 
+@pytest.mark.parametrize(
+    "pattern", [r"\C", r"\\\C", r"\Qa\E\C", r"(?=a)", r"(a)\1", "a++", "a{1001}"]
+)
+def test_patterns_that_go_refuses(pattern: str) -> None:
+    """What Go's regexp does not know is refused, also the one thing that RE2 knows more of."""
+    with pytest.raises(RegexError, match="invalid regular expression"):
+        compile_regex(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [(r"^\pL+$", "éa"), ("(?U)a+", "aa"), ("(?i)É", "é"), (r"\\C", r"\C"), (r"\Q\C\E", r"\C")],
+)
+def test_patterns_that_go_knows(pattern: str, text: str) -> None:
+    """Unicode classes, letters' case and the ungreedy flag work as in Go."""
+    assert compile_regex(pattern).search(text)
+
+
+def test_hostile_patterns_take_linear_time() -> None:
+    """A pattern that would keep a backtracking engine busy for ever is answered at once."""
+    assert compile_regex("^(a+)+$").search("a" * 10_000 + "!") is None
+
+
 def test_type_variables_take_the_most_general_type() -> None:
     """A list of unknown elements takes the type that it is joined with."""
     unifier = Unifier()

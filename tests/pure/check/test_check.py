@@ -222,7 +222,7 @@ def test_what_takes_a_link_asks_for_it_alone() -> None:
     greedy = CLAIM.replace("type: macvlan", "type: host-device")
     (told,) = lines(CLASS, greedy)
     assert "warning: spec.devices.requests[0].exactly: host-device takes a link" in told
-    assert 'write `capacity: {requests: {attachments: "2"}}` into the request' in told
+    assert 'write `capacity: {requests: {wholeLink: "1"}}` into the request' in told
     asked = "        capacity: {requests: {attachments: 2}}\n        deviceClassName"
     assert lines(CLASS, greedy.replace("        deviceClassName", asked, 1)) == []
     one = asked.replace("2}", '"1"}', 1)
@@ -578,10 +578,67 @@ def test_pods_of_a_cron_job_end() -> None:
     ]
 
 
-def test_kinds_with_versions_of_their_own_are_not_checked() -> None:
-    """A DeviceTaintRule is right in v1alpha3, and nothing is said of it."""
-    rule = "apiVersion: resource.k8s.io/v1alpha3\nkind: DeviceTaintRule\nmetadata: {name: a}\n"
+@pytest.mark.parametrize("version", ["v1alpha3", "v1beta2", "v1"])
+def test_rules_for_taints_are_checked(version: str) -> None:
+    """A DeviceTaintRule is right in each of its versions, and its mistakes are found."""
+    rule = dedent(
+        f"""\
+        apiVersion: resource.k8s.io/{version}
+        kind: DeviceTaintRule
+        metadata: {{name: a}}
+        spec:
+          deviceSelector: {{device: eth0}}
+          taint: {{key: example.com/broken, effect: NoExecute}}
+        """
+    )
     assert lines(rule) == []
+    (found,) = lines(rule.replace("NoExecute", "NoExecutes"))
+    assert found.startswith('x:6: error: spec.taint.effect: Unsupported value: "NoExecutes"')
+
+
+# Where objects of other groups have their pods.
+FOREIGN = {
+    "MPIJob.kubeflow.org/v2beta1": ("mpiReplicaSpecs", "Worker", "template"),
+    "JobSet.jobset.x-k8s.io/v1alpha2": ("replicatedJobs", 0, "template", "spec", "template"),
+    "LeaderWorkerSet.leaderworkerset.x-k8s.io/v1": ("leaderWorkerTemplate", "workerTemplate"),
+    "PodGroup.scheduling.k8s.io/v1alpha2": ("template",),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_pods_that_other_kinds_describe(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever the kind, what its pods say of claims is checked, each at its place."""
+    pod = yaml.safe_load(POD.replace("request: nic", "request: nik"))["spec"]
+    spec: Any = {"spec": pod}
+    for step in reversed(FOREIGN[kind]):
+        spec = [spec] if step == 0 else {step: spec}
+    name, _, version = kind.partition(".")
+    foreign = {"apiVersion": version, "kind": name, "metadata": {"name": "a"}, "spec": spec}
+    (found,) = lines(CLASS, CLAIM, json.dumps(foreign))
+    assert ".spec.containers[0].resources.claims[0].request: " in found
+    assert found.endswith('ResourceClaim storage has no request "nik"; it has nic')
+    file = tmp_path / "all.yaml"
+    file.write_text("---\n".join([CLASS, CLAIM, json.dumps(foreign)]))
+    assert run("-f", str(file)) == 1
+    assert f"; only the claims of pods in: 1 {name}" in capsys.readouterr().err
+
+
+def test_a_network_on_another_link_than_the_request() -> None:
+    """The driver would refuse it; a request that could be for either link is left alone."""
+    expression = """device.attributes["cni.dra.networking.x-k8s.io"].name == "eth1\""""
+    made = yaml.safe_load(CLAIM)
+    (request,) = made["spec"]["devices"]["requests"]
+    request["exactly"]["selectors"] = [{"cel": {"expression": expression}}]
+    assert lines(CLASS, json.dumps(made)) == []
+    (config,) = made["spec"]["devices"]["config"]
+    config["opaque"]["parameters"]["config"]["plugins"][0]["master"] = "eth1.100"
+    (found,) = lines(CLASS, json.dumps(made))
+    assert "spec.devices.requests[0].exactly: the network names the link" in found
+    assert 'the link "eth1.100", but the request selects "eth1"' in found
+    request["exactly"]["selectors"][0]["cel"]["expression"] += " || true"
+    assert lines(CLASS, json.dumps(made)) == []
 
 
 def test_one_claim_under_two_names() -> None:
@@ -712,16 +769,16 @@ def test_the_command(
 def test_what_is_not_checked_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Objects of kinds that nothing is known of are counted, never approved in silence."""
     text = "apiVersion: {}\nkind: {}\nmetadata: {{name: x}}\n"
-    others = [("v1", "Service"), ("v1", "Service"), ("example.com/v1", "DeviceClass")]
+    others = [("v1", "Secret"), ("v1", "Secret"), ("example.com/v1", "DeviceClass")]
     file = tmp_path / "all.yaml"
     file.write_text("---\n".join([CLASS, *(text.format(*other) for other in others)]))
     assert run("-f", str(file)) == 0
     shown = capsys.readouterr()
     said = "0 errors, 0 warnings in 1 object of 1 file; not checked: "
-    assert shown.err == f"{said}1 DeviceClass.example.com, 2 Service\n"
+    assert shown.err == f"{said}1 DeviceClass.example.com, 2 Secret\n"
     assert run("-f", str(file), "-o", "json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["notChecked"] == {"DeviceClass.example.com": 1, "Service": 2}
+    assert found["notChecked"] == {"DeviceClass.example.com": 1, "Secret": 2}
 
 
 def test_json_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -730,8 +787,13 @@ def test_json_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     file.write_text(CLAIM)
     assert run("-o", "json", "-f", str(file), "-f", str(file)) == 0
     said = json.loads(capsys.readouterr().out)
+    run("-o", "yaml", "-f", str(file))
+    assert yaml.safe_load(capsys.readouterr().out) == said
     (finding,) = said.pop("findings")
-    assert said == {"errors": 0, "warnings": 1, "objects": 1, "files": 1, "notChecked": {}}
+    assert said == {"errors": 0, "warnings": 1, "objects": 1, "files": 1} | {
+        "notChecked": {},
+        "podsOnly": {},
+    }
     assert finding == {
         "severity": "warning",
         "file": str(file),
@@ -757,7 +819,7 @@ def test_namespace_of_what_names_none(tmp_path: Path, capsys: pytest.CaptureFixt
     [
         ((), "name a file or directory with -f"),
         (("-f", "nowhere.yaml"), "nowhere.yaml: No such file or directory"),
-        (("-f", "-", "-o", "yaml"), '--output: unknown format "yaml"; write text or json'),
+        (("-f", "-", "-o", "xml"), '--output: unknown format "xml"; write text, json or yaml'),
     ],
 )
 def test_wrong_arguments(arguments: tuple[str, ...], message: str) -> None:
@@ -874,3 +936,9 @@ def test_a_pod_hears_why_it_has_no_network(namespace: str, enabled: str, said: s
     pod = ONE_LINE.replace("NAMESPACE", namespace)
     found = lines(NAMESPACES, NETWORK.replace("ENABLED", enabled), pod)
     assert [said in line and ": error: " in line for line in found] == ([True] if said else [])
+
+
+def test_a_network_of_an_unknown_type_is_one_mistake() -> None:
+    """Nothing is made of it, so nothing else is said of it."""
+    (line,) = lines(NETWORK.replace("type: macvlan", "type: macvlans").replace("ENABLED", "true"))
+    assert 'spec.type: Unsupported value: "macvlans"' in line

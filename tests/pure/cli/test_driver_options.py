@@ -29,10 +29,13 @@ OTHER = {
     "pod_networks": "10.9.0.0/16",
     "attachments": "eth9=2",
     "link_bandwidth": "eth9=1G",
+    "default_bandwidth": "eth9=1G",
+    "protect_bandwidth": "false",
     "slots": "eth9=2",
     "link_filter": "true",
     "show_links": "true",
     "generic_device": "false",
+    "network_devices": "true",
     "device_metadata": "false",
     "policy": "restricted",
     "policy_ceiling": "baseline",
@@ -82,10 +85,17 @@ DRIVER = [
     ("--pod-network", "NETCLAIM_POD_NETWORK", ""),
     ("--attachments", "NETCLAIM_ATTACHMENTS", "['32']"),
     ("--link-bandwidth", "NETCLAIM_LINK_BANDWIDTH", ""),
+    ("--default-bandwidth", "NETCLAIM_DEFAULT_BANDWIDTH", ""),
+    (
+        "--protect-bandwidth --no-protect-bandwidth",
+        "NETCLAIM_PROTECT_BANDWIDTH",
+        "True",
+    ),
     ("--slots", "NETCLAIM_SLOTS", "['8']"),
     ("--link-filter", "NETCLAIM_LINK_FILTER", ""),
     ("--show-links", "NETCLAIM_SHOW_LINKS", ""),
     ("--generic-device --no-generic-device", "NETCLAIM_GENERIC_DEVICE", "True"),
+    ("--network-devices --no-network-devices", "NETCLAIM_NETWORK_DEVICES", "False"),
     ("--device-metadata --no-device-metadata", "NETCLAIM_DEVICE_METADATA", "True"),
     ("--policy", "NETCLAIM_POLICY", "baseline"),
     ("--policy-ceiling", "NETCLAIM_POLICY_CEILING", "privileged"),
@@ -215,7 +225,7 @@ def test_names_are_unique() -> None:
 def words(setting: Setting, value: str) -> list[str]:
     """A setting as its flag says it."""
     if setting.form == "switch":
-        return [f"--no-{setting.option.removeprefix('--')}"]
+        return [setting.option if value == "true" else f"--no-{setting.option.removeprefix('--')}"]
     return [setting.option, value]
 
 

@@ -72,10 +72,20 @@ def test_a_mistake_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) 
         main([])
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    """--version prints the package's version."""
-    assert exit_code("--version") == 0
+@pytest.mark.parametrize("word", ["--version", "version"])
+def test_version(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The package's version is printed, whether it is asked for as an option or as a command."""
+    assert exit_code(word) == 0
     assert capsys.readouterr().out == f"netclaim {__version__}\n"
+
+
+@pytest.mark.parametrize("words", [(), ("check",), ("driver", "gc")])
+def test_help_as_a_command(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """`help` is --help, of every command."""
+    assert exit_code("help", *words) == 0
+    asked = capsys.readouterr().out
+    assert exit_code(*words, "--help") == 0
+    assert capsys.readouterr().out == asked
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,8 +188,10 @@ PAGES = {
     "doctor": "doctor.md",
     "driver": "driver.md",
     "explain": "explain.md",
+    "new": "framework.md",
     "status": "status.md",
     "try": "local.md",
+    "ui": "ui.md",
     "upgrade": "upgrade.md",
 }
 

@@ -376,15 +376,64 @@ BAD: list[tuple[bytes, str]] = [
 
 @pytest.mark.parametrize(("content", "complaint"), BAD, ids=[text for _, text in BAD])
 def test_bad_input(run: Run, demo: Path, content: bytes, complaint: str) -> None:
-    """Input that cannot be is one line with file and line, exit code 2, and nothing written."""
+    """Input that cannot be is one line with file and line, exit code 2; the file stays as it is."""
     bad = demo.with_name("bad.yaml")
     bad.write_bytes(content)
-    before = demo.read_text()
-    assert run("--in-place", "-f", demo, "-f", bad) == 2
+    assert run("--in-place", "-f", bad) == 2
     assert run.err.startswith(f"netclaim: {bad}{complaint}")
     assert run.err.count("\n") == 1
-    assert demo.read_text() == before
     assert bad.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "content", [b"kind: [", b"apiVersion: resource.k8s.io/v7\nkind: DeviceClass\n"]
+)
+def test_a_broken_file_does_not_stop_the_others(run: Run, demo: Path, content: bytes) -> None:
+    """What can be converted is, whether the broken file comes before or after it."""
+    for name in ("a.yaml", "z.yaml"):
+        demo.with_name(name).write_text(CLASS)
+    bad = demo.with_name("m.yaml")
+    bad.write_bytes(content)
+    demo.unlink()
+    assert run("--in-place", "-f", demo.parent) == 2
+    assert run.err.splitlines()[-1].startswith(f"netclaim: {bad}:")
+    assert bad.read_bytes() == content
+    for name in ("a.yaml", "z.yaml"):
+        assert demo.with_name(name).read_text().startswith("apiVersion: resource.k8s.io/v1\n")
+
+
+def test_the_claims_of_a_pod(run: Run, demo: Path) -> None:
+    """A workload's claims are named as since 1.31, and nothing else of it changes."""
+    demo.write_text(
+        "apiVersion: apps/v1\n"
+        "kind: Deployment\n"
+        "metadata: {name: app}\n"
+        "spec:\n"
+        "  template:\n"
+        "    spec:\n"
+        "      resourceClaims:  # as in 1.30\n"
+        "      - name: nic\n"
+        "        source:\n"
+        "          resourceClaimTemplateName: media\n"
+        "      - name: own\n"
+        "        resourceClaimName: mine\n"
+    )
+    assert run("-f", demo) == 0
+    assert run.out.splitlines()[6:] == [
+        "      resourceClaims:  # as in 1.30",
+        "      - name: nic",
+        "        resourceClaimTemplateName: media",
+        "      - name: own",
+        "        resourceClaimName: mine",
+    ]
+    assert run.err.splitlines() == [
+        f"{demo}:1: Deployment app, claims as since 1.31",
+        (
+            f"{demo}:9: spec.template.spec.resourceClaims[0].source: removed in 1.31;"
+            " its content is now next to the name"
+        ),
+        f"{demo}: 1 converted",
+    ]
 
 
 @pytest.mark.parametrize(

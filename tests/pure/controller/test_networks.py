@@ -299,4 +299,29 @@ async def test_a_claim_that_got_another_alternative_uses_no_network() -> None:
             status = {"allocation": {"devices": {"results": results}}}
             world.verbs.update(CLAIM, {**made, "status": status}, manager="t", subresource="status")
             claim = ResourceClaim.read(world.verbs.get(CLAIM, chosen, "default"))
-            assert bool(use_of("media-net", [claim]).claims) == is_used
+            assert bool(use_of("media-net", DRIVER, [claim]).claims) == is_used
+
+
+async def test_a_claim_that_names_only_the_network_keeps_it() -> None:
+    """Until it gives its device back, which the scheduler does before the claim goes."""
+    async with controlled() as world:
+        world.network()
+        await world.until(lambda: world.templates() == {"default"})
+        request = {"name": "nic", "exactly": {"deviceClassName": "empty"}}
+        made = world.create(CLAIM, "c", "default", spec={"devices": {"requests": [request]}})
+        device = {"driver": DRIVER, "pool": "node-a", "device": "media-net-on-eth1"}
+        status = {"allocation": {"devices": {"results": [{"request": "nic", **device}]}}}
+        world.verbs.update(CLAIM, {**made, "status": status}, manager="t", subresource="status")
+        await world.until(lambda: in_use(world.verbs.get(POD_NETWORK, "media-net")) == "True")
+        world.verbs.delete(POD_NETWORK, "media-net")
+        await world.until(lambda: world.templates() == set())
+        assert FINALIZER in world.verbs.get(POD_NETWORK, "media-net")["metadata"]["finalizers"]
+        live = world.verbs.get(CLAIM, "c", "default")
+        world.verbs.update(CLAIM, {**live, "status": {}}, manager="t", subresource="status")
+        await world.until(lambda: world.store.get(POD_NETWORK, "media-net") is None)
+
+
+def in_use(found: Any) -> str:
+    """The condition InUse of a network."""
+    conditions = found.get("status", {}).get("conditions", [])
+    return next((str(each["status"]) for each in conditions if each["type"] == "InUse"), "")

@@ -40,6 +40,36 @@ async def test_a_link_that_is_back_wakes_the_pods_of_its_node() -> None:
         await world.until(lambda: nudged(world, "waits"))
 
 
+async def test_a_driver_that_is_back_wakes_the_pods_of_its_node() -> None:
+    """Once its pod is ready; that of another node's driver wakes nobody."""
+    cluster = Waiting({"one": 1})
+    nudge = Nudge(cluster, cluster, DRIVER, pause_s=0.01, settle_s=0.01)  # type: ignore[arg-type]
+    async with TaskScope() as tasks:
+        tasks.start(nudge.run())
+        await cluster.until({"one": 1})
+        for node in ("node-b", "node-a"):
+            before, now = ({"node": node, "ready": ready} for ready in (False, True))
+            nudge.changed("Pod", before, now)
+            nudge.changed("Pod", now, now)
+        await cluster.until({"one": 2})
+
+
+async def test_a_claim_that_nobody_prepared_is_asked_for_again() -> None:
+    """Kubelet may have been refused it; one whose driver has said something is left to others."""
+    cluster = Waiting({"one": 1, "two": 1})
+    silent, heard = (cluster.store("ResourceClaim")[each, "c0"] for each in ("one", "two"))
+    paces = {"pause_s": 0.01, "settle_s": 0.01, "unheard_s": 0.01}
+    nudge = Nudge(cluster, cluster, DRIVER, **paces)  # type: ignore[arg-type]
+    async with TaskScope() as tasks:
+        tasks.start(nudge.run())
+        await cluster.until({"one": 1, "two": 1})
+        heard["status"]["devices"] = [{"driver": DRIVER, "pool": "node-a", "device": "eth1"}]
+        for claim in (heard, silent):
+            nudge.changed("ResourceClaim", {**claim, "status": {}}, claim)
+            nudge.changed("ResourceClaim", claim, claim)
+        await cluster.until({"one": 2, "two": 1})
+
+
 async def test_a_pod_that_waited_before_the_controller_ran_is_nudged() -> None:
     """What it waited for may have come meanwhile."""
 

@@ -75,7 +75,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     ),
     "a bandwidth that pods choose": (
         {"plugins": [MACVLAN, {"type": "bandwidth", "capabilities": {"bandwidth": True}}]},
-        {"type": "macvlan", "parent": ETH1},
+        {"type": "macvlan", "parent": ETH1, "allow": ["bandwidth"]},
     ),
     "whereabouts": (
         MACVLAN | {"ipam": WHEREABOUTS},

@@ -161,7 +161,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("arguments", "line"),
     [
         ((), "netclaim: there is nothing to look at: no cluster is configured"),
-        (("-o", "xml"), 'netclaim: --output: unknown format "xml"; write text or json'),
+        (("-o", "xml"), 'netclaim: --output: unknown format "xml"; write text, json, yaml, or a'),
         (("-o", "a.tgz", "-o", "b.tgz"), "netclaim: --output: at most one format and one file"),
         (("--kubeconfig", "/nowhere"), "netclaim: /nowhere"),
         (("--driver-name", "A_B", "--node"), "netclaim: --driver-name"),

@@ -34,7 +34,9 @@ PATHS = (
     "/api/v1/namespaces/default/pods",
 )
 
-RULES = tuple(f"/apis/resource.k8s.io/{one}/devicetaintrules" for one in ("v1", "v1beta2"))
+RULES = tuple(
+    f"/apis/resource.k8s.io/{one}/devicetaintrules" for one in ("v1", "v1beta2", "v1alpha3")
+)
 
 
 NO_RULES = Reply(status(404, "NotFound", "no rules here"), 404)
@@ -44,7 +46,7 @@ def script(
     server: StubServer,
     *objects: dict[str, Any],
     paths: tuple[str, ...] = PATHS,
-    rules: tuple[Reply, ...] = (NO_RULES, NO_RULES),
+    rules: tuple[Reply, ...] = (NO_RULES, NO_RULES, NO_RULES),
 ) -> None:
     """Serve objects as a cluster of an older version lists them: without their kinds."""
     server.on("GET", "/apis/resource.k8s.io", Reply({"versions": [{"version": "v1beta1"}]}))

@@ -190,6 +190,40 @@ def test_taken_device(explain: Explain) -> None:
     assert told.lines[2] == "nearest: one/eth1: taken by claim default/old, which pod db uses"
 
 
+def test_what_is_taken_is_nearer_than_what_is_similar(explain: Explain) -> None:
+    """The device that was asked for, and that somebody has, comes before one of a similar name."""
+    long = "gpu-rail-alpha-0000-port"
+    slices = links("one", link(f"{long}-1"), link(f"{long}-2"))
+    asked = claim("nic", f'{ATTRIBUTES}.name == "{long}-1"')
+    told = explain(slices, device_class(), allocated("old", f"{long}-1"), asked)
+    assert told.lines[2] == f"nearest: one/{long}-1: taken by claim default/old"
+
+
+def test_no_device_of_the_driver_at_all(explain: Explain) -> None:
+    """Where only other drivers publish, the first line says so: no selector is to blame."""
+    other = links("one", link("gpu0"))
+    other["spec"]["driver"] = "gpu.example.com"
+    told = explain(other, device_class(), claim("nic", ETH1))
+    assert told.lines[0].endswith(f"request nic: no device of {DRIVER} is published on 1 node")
+
+
+def test_claims_that_miss_the_same_device_share_its_line(explain: Explain) -> None:
+    """A pod with three claims has one line for each device, not three."""
+    wanted = [claim(name, f'{ATTRIBUTES}.name == "eth7"') for name in ("a", "b", "c")]
+    told = explain(ONE, device_class(), *wanted, pod("p", x="a", y="b", z="c"))
+    assert [row[1] for row in told.rows] == ["eth0", "eth1"]
+
+
+def test_pods_that_wait_for_the_same_are_one_paragraph(explain: Explain) -> None:
+    """The replicas of a workload, as a cluster has them, are counted."""
+    claims = [claim(f"nic-{number}", f'{ATTRIBUTES}.name == "eth7"') for number in range(3)]
+    pods = [pod(f"web-{number}", nic=f"nic-{number}") for number in range(3)]
+    told = explain(ONE, device_class(), *claims, *pods)
+    assert sum(line.startswith("pod ") for line in told.lines) == 1
+    assert told.lines[0].startswith("pod default/web-0 and 2 pods like it: cannot be allocated")
+    assert len(told.rows) == 2
+
+
 def test_pods_take_one_after_the_other(explain: Explain) -> None:
     """What one pod gets, the next one cannot have."""
     claims = [claim("a", ETH1), claim("b", ETH1)]
@@ -508,7 +542,7 @@ def test_arguments_that_no_cluster_has_to_answer(
         (("pod/nic",), 'no pod "nic"; there are none'),
         (("thing/nic",), 'unknown kind "thing"; the kinds are pod, cronjob, '),
         (("old", "-n", "x"), 'no pod or claim "old" in namespace x; existing ones: nic'),
-        (("-o", "yaml"), '--output: unknown format "yaml"; write text or json'),
+        (("-o", "xml"), '--output: unknown format "xml"; write text, json or yaml'),
     ],
 )
 def test_arguments_that_cannot_be(explain: Explain, arguments: tuple[str, ...], words: str) -> None:

@@ -63,7 +63,7 @@ def test_one_address_on_two_nodes_is_an_error() -> None:
     assert found[0].reason == found[1].reason
     assert found[0].reason.startswith(
         "10.0.0.2 on network fast is used by default/p0 (one), default/p1 (two);"
-        " host-local knows only the addresses of its own node; give each node a range of its own"
+        " host-local knows only the addresses of its own node; lease them for the whole cluster"
     )
 
 

@@ -255,10 +255,6 @@ def test_list_is_its_items(tmp_path: Path) -> None:
             ["m.yaml:11: spec.resourceClaims[0].x"],
         ),
         (
-            POD + "  resourceClaims:\n  - name: a\n    source: {resourceClaimName: x}\n",
-            ["m.yaml:11: spec.resourceClaims[0].source: removed in 1.31"],
-        ),
-        (
             CLAIM.replace("name: a", "name: A") + "      count: -1\n",
             ["m.yaml:8: spec.devices.requests[0].name", "m.yaml:10: spec.devices.requests[0]"],
         ),

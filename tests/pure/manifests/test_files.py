@@ -4,6 +4,7 @@ import io
 import json
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,20 @@ def test_a_pipe(tree: Path) -> None:
     (file,) = read_files([f"/dev/fd/{reading}"])
     os.close(reading)
     assert file.text == "a: 1\n"
+
+
+def test_a_fifo_without_a_writer(tree: Path) -> None:
+    """It is refused at once instead of waiting for ever; with a slow writer it is read whole."""
+    os.mkfifo(tree / "fifo.yaml")
+    assert refusal("fifo.yaml") == "fifo.yaml: a FIFO that nothing writes to"
+    reading = os.open(tree / "fifo.yaml", os.O_RDONLY | os.O_NONBLOCK)
+    with (tree / "fifo.yaml").open("wb", buffering=0) as writing, ThreadPoolExecutor() as threads:
+        read = threads.submit(read_files, ["fifo.yaml"])
+        writing.write(b"a: " + b"1" * 200_000)
+        os.close(reading)  # only now: what is written to nobody is an error
+        writing.write(b"\n")
+        writing.close()
+        assert len(read.result()[0].text) == 200_004
 
 
 def test_what_cannot_be_read(tree: Path) -> None:

@@ -241,12 +241,18 @@ def test_an_empty_list() -> None:
 
 
 def test_pods_of_before_1_31() -> None:
-    """A pod that names its claim under `source` is left as it is and remarked on."""
+    """A pod that names its claim under `source` names it next to the name, with a remark."""
     claims = [{"name": "gpu", "source": {"resourceClaimName": "x"}}]
     pod = {"apiVersion": "v1", "kind": "Pod", "spec": {"resourceClaims": claims}}
     migrated = migrate(pod, "v1")
-    assert migrated.object is pod
+    assert migrated.object == {
+        **pod,
+        "spec": {"resourceClaims": [{"name": "gpu", "resourceClaimName": "x"}]},
+    }
     assert migrated.remarks[0].path == ("spec", "resourceClaims", 0, "source")
+    broken = {"kind": "Pod", "spec": {"resourceClaims": [{"name": "gpu", "source": "x"}]}}
+    with pytest.raises(ShapeError, match=r"resourceClaims\[0\].source: is not an object"):
+        migrate(broken, "v1")
 
 
 def test_kinds_apart() -> None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import pytest
@@ -23,8 +23,9 @@ LABELS: Final = {each.name: each.labels for each in ALL}
 TARGET: Final = {"job", "instance", "node", "driver"}
 # Metrics that are not ours, but everybody's; the last ones are of kube-state-metrics.
 OF_DAEMONSET: Final = {"namespace": "any", "daemonset": "any"}
-OTHERS: Final = {
+OTHERS: Final[Mapping[str, Mapping[str, Any]]] = {
     **{name: {} for name in ("up", *PROCESS)},
+    "netclaim_controller_pool_addresses": {"pool": "any", "state": ("used", "free")},
     "kube_daemonset_status_desired_number_scheduled": OF_DAEMONSET,
     "kube_daemonset_status_number_available": OF_DAEMONSET,
     "kube_daemonset_status_updated_number_scheduled": OF_DAEMONSET,
@@ -62,7 +63,7 @@ def test_expressions_use_what_there_is(what: str, expr: str) -> None:
         if isinstance(values, tuple):
             named = {each.value} if each.operator in {"=", "!="} else set(each.value.split("|"))
             assert named <= set(values), f"{what}: {each.label} cannot be {named - set(values)}"
-    kept = {label for metric in used for label in LABELS.get(metric, {})}
+    kept = {label for metric in used for label in known.get(metric, {})}
     assert promql.grouped(expr) <= kept | TARGET | {"le"}, what
 
 

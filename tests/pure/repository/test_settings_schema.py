@@ -52,7 +52,8 @@ TRIED: dict[str, list[Any]] = {
             "eth1=10", "10", "0", "0010", "eth1=0", "eth1=4096", "eth1=5000", "eth1:10", "=10",
             "eth1=", "e h=1", "a,b=1", "ens*=64", "eth1", "ens*", "a/b", "", "10G", "eth1=10G",
             "eth1=1.5Gi", "eth1=1e9", "eth1=1000000.", "eth1=-1G", "eth1=fast", "eth1=10 G",
-            "eth1=99E", "10.244.0.0/16", "fd00::/64", "10.0.0.1/8", "ten/8", "10.0.0.0/255.0.0.0",
+            "eth1=99E", "equal", "eth1=equal", "eth1=equa",
+            "10.244.0.0/16", "fd00::/64", "10.0.0.1/8", "ten/8", "10.0.0.0/255.0.0.0",
         )
     ],
 }  # fmt: skip
@@ -61,6 +62,7 @@ BEYOND: dict[str, set[str]] = {
     "attachments": {"eth1=5000"},
     "slots": {"eth1=4096", "eth1=5000"},
     "linkBandwidth": {"10", "eth1=10", "eth1=4096", "eth1=5000", "0010", "ens*=64"},
+    "defaultBandwidth": {"10", "eth1=10", "eth1=4096", "eth1=5000", "0010", "ens*=64"},
     "podNetwork": {"10.0.0.1/8"},
 }
 

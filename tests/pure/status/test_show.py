@@ -352,3 +352,23 @@ def test_a_large_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 1 + 4 * count
     assert sum(line.split()[2] == "used" for line in lines) == count
+
+
+@pytest.mark.parametrize("version", ["v1alpha3", "v1beta2", "v1"])
+def test_rules_of_a_saved_cluster(
+    version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An admin's taints are shown whichever version the cluster had them in."""
+    rule = {
+        "apiVersion": f"resource.k8s.io/{version}",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "broken"},
+        "spec": {
+            "deviceSelector": {"device": "eth0"},
+            "taint": {"key": "example.com/broken", "effect": "NoExecute"},
+        },
+    }
+    (tmp_path / "rule.yaml").write_text(yaml.safe_dump(rule))
+    with pytest.raises(SystemExit):
+        main(["status", "links", "-f", str(RACK), str(tmp_path / "rule.yaml")])
+    assert "example.com/broken:NoExecute by DeviceTaintRule broken" in capsys.readouterr().out

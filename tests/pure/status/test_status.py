@@ -47,6 +47,7 @@ def test_states_of_devices() -> None:
         link("free", taints=[note]),
         link("used"),
         link("shared", allowMultipleAllocations=True),
+        link("idle", allowMultipleAllocations=True),
         link("tainted", taints=[taint]),
         link("watched"),
     )
@@ -57,6 +58,7 @@ def test_states_of_devices() -> None:
         "free": "free",
         "used": "used",
         "shared": "shared",
+        "idle": "free",
         "tainted": "tainted",
         "watched": "free",
         "late": "unavailable",
@@ -87,6 +89,56 @@ def test_capacity_is_summed() -> None:
     (capacity,) = device.capacity
     assert (capacity.name, capacity.used, capacity.total) == ("bandwidth", "3500M", "10G")
     assert [use.share_id for use in device.used_by] == ["1", "2"]
+
+
+def shared_link(**consumed: str) -> Status:
+    """A link as our driver publishes it, of which a claim consumes this."""
+    one_or_all = {"default": "1", "validValues": ["1", "32"]}
+    any_amount = {"default": "0", "validRange": {"min": "0", "step": "1M"}}
+    whole = {"default": "100u", "validValues": ["100u", "2"]}
+    amounts = {
+        "attachments": {"value": "32", "requestPolicy": one_or_all},
+        "bandwidth": {"value": "10G", "requestPolicy": any_amount},
+        "wholeLink": {"value": "2", "requestPolicy": whole},
+    }
+    eth0 = link("eth0", allowMultipleAllocations=True, capacity=amounts)
+    return status(links("one", eth0), claim("a", "eth0", shareID="1", consumedCapacity=consumed))
+
+
+@pytest.mark.parametrize(
+    ("consumed", "state", "used"),
+    [
+        ({"attachments": "1", "bandwidth": "0", "wholeLink": "100u"}, "shared", ("1", "0")),
+        ({"attachments": "1", "bandwidth": "10G", "wholeLink": "100u"}, "shared", ("1", "10G")),
+        ({"attachments": "1", "bandwidth": "0", "wholeLink": "2"}, "used", ("32", "10G")),
+        ({"attachments": "32", "bandwidth": "0", "wholeLink": "100u"}, "used", ("32", "10G")),
+    ],
+)
+def test_a_link_that_a_claim_has_alone(
+    consumed: dict[str, str], state: str, used: tuple[str, str]
+) -> None:
+    """All of it is in use, however the claim asked for that; reserved bandwidth is not all."""
+    (device,) = shared_link(**consumed).devices
+    assert device.state == state
+    assert tuple(one.used for one in device.capacity[:2]) == used
+
+
+def test_a_device_for_one_claim_is_used_completely() -> None:
+    """The memory of a GPU that a claim has is in use, although the claim consumes none of it."""
+    card = link("gpu0", capacity={"memory": {"value": "80Gi"}})
+    for users, used in (((claim("a", "gpu0"),), "80Gi"), ((), "0")):
+        (device,) = status(links("one", card), *users).devices
+        assert device.capacity[0].used == used
+
+
+def test_claims_of_other_drivers_are_mentioned() -> None:
+    """Who looks for a claim of a GPU learns how to see it."""
+    other = claim("gpu", "gpu0")
+    other["status"]["allocation"]["devices"]["results"][0]["driver"] = "gpu.example.com"
+    found = status(links("one", link("eth0")), claim("a", "eth0"), other)
+    assert found.notes == ("1 claim of gpu.example.com not shown; --all-drivers shows it",)
+    everything = status(links("one", link("eth0")), claim("a", "eth0"), other, every_driver=True)
+    assert everything.notes == ()
 
 
 @pytest.mark.parametrize(
@@ -349,7 +401,10 @@ def test_what_can_be_asked_for(words: tuple[str, ...], scope: Scope) -> None:
     ("words", "said"),
     [
         (("podz",), 'podz: unknown view "podz"; did you mean "pod"?'),
-        (("xyz",), 'xyz: unknown view "xyz"; write nodes, links, claims, pods or KIND/NAME'),
+        (
+            ("xyz",),
+            'xyz: unknown view "xyz"; write nodes, links, claims, pods, networks or KIND/NAME',
+        ),
         (("pod/a", "b"), "b: write KIND/NAME, for example pod/web"),
         (("pod/",), "pod/: write KIND/NAME, for example pod/web"),
         (("pod/a", "node/b"), "node/b: names of one kind only, and pod/a is given too"),

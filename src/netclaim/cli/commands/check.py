@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from netclaim.cli.options.files import Files, MoreFiles, Recursive, named
-from netclaim.cli.options.formats import refuse_unknown_format
+from netclaim.cli.options.formats import document, refuse_unknown_format
 from netclaim.cli.options.policy import POLICY_HELP, PolicyName, level_of, listed
 from netclaim.plain_text import plain_json
 from netclaim.screen.words import counted
@@ -27,7 +27,8 @@ def command(
     files: Files = None,
     recursive: Recursive = False,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FORMAT", help="Output format: text or json.")
+        str,
+        typer.Option("-o", "--output", metavar="FORMAT", help="Output format: text, json or yaml."),
     ] = "text",
     namespace: Annotated[
         str,
@@ -68,8 +69,8 @@ def command(
     manifests = read_files(named(files, more_files), recursive=recursive)
     drivers = Policy(level_of(policy), frozenset(listed(claim_plugins)))
     report = check_files(manifests, policy=drivers, namespace=namespace)
-    if output == "json":
-        sys.stdout.write(_json(report))
+    if output != "text":
+        print(document(_json(report), output))
     else:
         for finding in report.findings:
             print(finding)
@@ -87,6 +88,7 @@ def _json(report: "Report") -> str:
         "objects": report.objects,
         "files": report.files,
         "notChecked": report.not_checked,
+        "podsOnly": report.pods_only,
         "findings": report.findings,
     }
     return msgspec.json.format(plain_json(msgspec.json.encode(found)), indent=2).decode() + "\n"
@@ -97,4 +99,6 @@ def _summary(report: "Report") -> str:
     read = f"{counted(report.objects, 'object')} of {counted(report.files, 'file')}"
     passed_over = ", ".join(f"{n} {kind}" for kind, n in report.not_checked.items())
     rest = f"; not checked: {passed_over}" if passed_over else ""
-    return f"{faults} in {read}{rest}"
+    pods = ", ".join(f"{n} {kind}" for kind, n in report.pods_only.items())
+    only = f"; only the claims of pods in: {pods}" if pods else ""
+    return f"{faults} in {read}{only}{rest}"

@@ -35,6 +35,15 @@ def command(
             envvar="NETCLAIM_DRIVER_PODS", help="The labels of the drivers' pods, as a selector."
         ),
     ] = DRIVER_PODS,
+    network_namespaces: Annotated[
+        str,
+        typer.Option(
+            envvar="NETCLAIM_NETWORK_NAMESPACES",
+            help="The namespaces, separated by commas, whose NetworkAttachmentDefinitions are "
+            "trusted as PodNetworks are. Those of others are only for their own namespace's pods, "
+            "and within what a claim may do there.",
+        ),
+    ] = "",
     identity: Annotated[
         str,
         typer.Option(
@@ -77,9 +86,10 @@ def command(
 ) -> None:
     """Make networks available to pods, for the whole cluster.
 
-    Keeps a DeviceClass and claim templates for each PodNetwork, copies the claim templates that an
-    admin annotated, and has kubelet ask again for pods whose claims can be prepared now; runs until
-    SIGTERM. Several replicas take turns.
+    Keeps a DeviceClass and claim templates for each PodNetwork, makes claims for pods that name
+    their networks in Multus' annotation, copies the claim templates that an admin annotated, and
+    has kubelet ask again for pods whose claims can be prepared now; runs until SIGTERM. Several
+    replicas take turns.
     """
     import asyncio
 
@@ -97,6 +107,7 @@ def command(
         driver_namespace=namespace,
         driver_pods=driver_pods,
         template_namespace=namespace,
+        network_namespaces=frozenset(filter(None, map(str.strip, network_namespaces.split(",")))),
     )
     cluster = load_cluster(kubeconfig, context)
     place = Place(http_address, http_certificate, http_key, health_socket)

@@ -4,6 +4,7 @@ import sys
 
 import typer
 
+from netclaim.cli.options.page import Ui, page_of
 from netclaim.cli.options.trial import CniBinDirs, Keep
 from netclaim.local.topology import DEFAULT_TOPOLOGY
 from netclaim.network import DRIVER_NAME
@@ -12,6 +13,7 @@ from netclaim.network import DRIVER_NAME
 def command(
     *,
     keep: Keep = False,
+    ui: Ui = False,
     cni_bin_dir: CniBinDirs = None,
 ) -> None:
     """Show the KubeCon demo: three nodes, real links, no cluster.
@@ -34,7 +36,8 @@ def command(
         manifests=read_manifests([str(DEMO)]),
         driver_names=(DRIVER_NAME,),
         cni_bin_dirs=tuple(path.absolute() for path in cni_bin_dir or ()),
-        keep=keep,
+        keep=keep or ui,
+        beside=page_of("netclaim demo", frozenset({DRIVER_NAME}), wait=True) if ui else None,
     )
     screen = screen_for(sys.stdout)
     raise typer.Exit(contained(lambda: asyncio.run(tell(trial, screen))))

@@ -15,7 +15,7 @@ from typing import Annotated, Final, NamedTuple
 
 import typer
 
-from netclaim.cli.options.formats import FORMATS
+from netclaim.cli.options.formats import FORMATS, document
 from netclaim.cli.options.settings import takes_settings
 from netclaim.doctor.cluster.sight import Account, ClusterSight
 from netclaim.doctor.examine import examine
@@ -150,8 +150,8 @@ def command(
     results = asyncio.run(_run(there, here, looked_at, sight=sight, outputs=outputs, force=force))
     if outputs.archive == STDOUT:
         pass  # the report contains the findings
-    elif outputs.form == "json":
-        print(as_json(looked_at, results))
+    elif outputs.form != "text":
+        print(document(as_json(looked_at, results), outputs.form))
     else:
         show(looked_at, results, screen_for(sys.stdout), verbose=verbose)
     bad = (Outcome.ERROR, Outcome.WARNING) if strict else (Outcome.ERROR,)
@@ -165,7 +165,8 @@ def _outputs(given: Sequence[str]) -> Outputs:
     for each in forms:
         if each not in FORMATS:
             raise RequestError(
-                f'unknown format "{each}"; write text or json, or a file name that ends in .tgz',
+                f'unknown format "{each}"; write {", ".join(FORMATS)}, or a file name that ends in'
+                " .tgz",
                 path=("--output",),
             )
     if len(archives) > 1 or len(forms) > 1:

@@ -23,7 +23,7 @@ from netclaim.cli.options.cluster import (
     refuse_both_namespaces,
 )
 from netclaim.cli.options.files import Files, Recursive, told_apart
-from netclaim.cli.options.formats import refuse_unknown_format
+from netclaim.cli.options.formats import document, refuse_unknown_format
 from netclaim.errors import RequestError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def command(
     local: Local = False,
     pid: Pid = 0,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="text|json", help="Output format.")
+        str, typer.Option("-o", "--output", metavar="text|json|yaml", help="Output format.")
     ] = "text",
 ) -> None:
     r"""Show why claims get their devices, or why not.
@@ -119,8 +119,8 @@ def command(
         replace(answer, mistakes=mistakes[answer.subject.key])
         for answer in answer_all(world, subjects)
     ]
-    if output == "json":
-        print(as_json(answers, strays))
+    if output != "text":
+        print(document(as_json(answers, strays), output))
     else:
         screen = screen_for(sys.stdout)
         show(answers, strays, screen, details=bool(name) or len(answers) == 1)

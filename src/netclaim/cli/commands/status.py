@@ -40,9 +40,9 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="VIEW|KIND/NAME",
-            help="nodes, links, claims or pods; or a node, link, claim or pod and everything "
+            help="nodes, links, claims, pods or networks; or one of these and everything "
             "around it. Default: an overview.",
-            autocompletion=lambda: ["nodes", "links", "claims", "pods", "kubelet"],
+            autocompletion=lambda: ["nodes", "links", "claims", "pods", "networks", "kubelet"],
         ),
     ] = None,
     files: Files = None,
@@ -86,6 +86,7 @@ def command(
       netclaim status links -o wide            every link, and who uses it
       netclaim status claims -A
       netclaim status pods --watch
+      netclaim status networks                 PodNetworks, their nodes and their pods
       netclaim status node/kind-worker         a node and everything on it
       netclaim status pod/app -n team-a -o yaml
       netclaim status -f dump.yaml             a saved cluster
@@ -149,7 +150,7 @@ def _from_files(
         objects = read_dump(sources, "default", recursive=recursive)
         if not objects:
             raise RequestError(f"{', '.join(sources)}: no manifests found")
-        found = [one.object for one in objects if one.is_known]
+        found = [one.object for one in objects if one.is_known or one.is_taint_rule]
         return narrow(compose(found, drivers, every_driver=every), scope)
 
 

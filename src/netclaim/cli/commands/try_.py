@@ -8,6 +8,7 @@ import typer
 
 from netclaim.cli.options.files import Files, MoreFiles, Recursive, named
 from netclaim.cli.options.formats import refuse_unknown_format
+from netclaim.cli.options.page import Ui, page_of
 from netclaim.cli.options.policy import POLICY_HELP, PolicyName
 from netclaim.cli.options.settings import SettingsCommand
 from netclaim.cli.options.trial import CniBinDirs, Keep, TrialSettings
@@ -51,7 +52,7 @@ def command(
     ] = 60.0,
     output: Annotated[
         str,
-        typer.Option("-o", "--output", metavar="text|json", help="Output format."),
+        typer.Option("-o", "--output", metavar="text|json|yaml", help="Output format."),
     ] = "text",
     attachments: Annotated[
         list[str] | None,
@@ -103,6 +104,7 @@ def command(
         ),
     ] = None,
     keep: Keep = False,
+    ui: Ui = False,
     cni_bin_dir: CniBinDirs = None,
 ) -> None:
     r"""Run manifests on one machine: real interfaces, no cluster.
@@ -157,8 +159,10 @@ def command(
         programs=programs,
         policy=level,
         timeout_s=timeout,
-        keep=keep,
-        json=output == "json",
+        keep=keep or ui,
+        beside=page_of("netclaim try", frozenset(drivers), wait=False) if ui else None,
+        json=output != "text",
+        yaml=output == "yaml",
     )
     screen = screen_for(sys.stderr if trial.json else sys.stdout)
     raise typer.Exit(contained(lambda: asyncio.run(run_trial(trial, screen))))

@@ -1,8 +1,9 @@
 """`netclaim upgrade`: manifests of resource.k8s.io from one version of the API to another.
 
 Promise: documents of other kinds stay byte for byte; converted ones keep their comments and order
-where the new form has a place for them. Nothing is written unless everything can be, and a file is
-replaced whole or not at all. What would be lost is named, and refused without `--lossy`.
+where the new form has a place for them. A file that cannot be read or converted is named and stays
+as it is; the others are converted all the same. They are written only if all of them can be, each
+whole or not at all. What would be lost is named, and nothing is written without `--lossy`.
 """
 
 import sys
@@ -16,6 +17,7 @@ from netclaim.manifests.versions.conversion import VERSIONS, is_version
 from netclaim.screen.words import counted
 
 if TYPE_CHECKING:
+    from netclaim.manifests.text.files import ManifestFile
     from netclaim.manifests.versions.upgrade import Upgraded
 
 
@@ -36,8 +38,10 @@ def command(
     r"""Convert resource.k8s.io manifests to another API version.
 
     Reads any version since v1alpha1, from any number of files with any number of documents. Other
-    kinds of objects stay as they are. Prints to stdout by default, and a summary to stderr. Exits
-    with 2, and writes nothing, if anything cannot be read or would be lost.
+    kinds of objects stay as they are, except for the claims of pods as they were before 1.31.
+    Prints to stdout by default, and a summary to stderr. Exits with 2 if a file cannot be read,
+    which does not keep the others from being converted, and, writing nothing, if anything would be
+    lost.
 
     \b
     Examples:
@@ -49,7 +53,7 @@ def command(
     """
     from netclaim.cli.file_results import check_targets, stream, targets_of, write_files
     from netclaim.manifests.kinds import GROUP
-    from netclaim.manifests.text.files import read_files
+    from netclaim.manifests.text.files import noted, raise_faults, read_readable
     from netclaim.manifests.versions.upgrade import upgrade_documents
 
     if not is_version(to):
@@ -57,9 +61,12 @@ def command(
         raise RequestError(f'unknown version "{to}"; {GROUP} has {known}', path=("--to",))
     sources = named(files, more_files)
     check_targets(sources, in_place=in_place, output=output)
-    read = read_files(sources, recursive=recursive)
+    read, faults = read_readable(sources, recursive=recursive)
     targets = targets_of(read, in_place=in_place, output=output)
-    results = {file: upgrade_documents(file.documents, to) for file in read}
+    results: dict[ManifestFile, Upgraded] = {}
+    for file in read:
+        with noted(faults):
+            results[file] = upgrade_documents(file.documents, to)
     for line in [line for result in results.values() for line in (*result.notes, *result.losses)]:
         print(line, file=sys.stderr)
     lost = sum(len(result.losses) for result in results.values())
@@ -77,6 +84,7 @@ def command(
         sys.stdout.write(stream([result.text for result in results.values()]))
     for file, result in results.items():
         print(f"{file.name}: {_total(result)}", file=sys.stderr)
+    raise_faults(faults)
 
 
 def _total(result: "Upgraded") -> str:

@@ -6,4 +6,5 @@ policy     the driver's policy
 settings   the driver's settings
 trial      of `try` and `demo`
 formats    of `--output`
+page       where the page in the browser is served
 """

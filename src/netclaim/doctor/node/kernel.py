@@ -20,6 +20,7 @@ from netclaim.kernel import (
     new_netns,
 )
 from netclaim.kernel.host import nftables
+from netclaim.kernel.requests.classes import from_mac
 from netclaim.kernel.requests.links import (
     MODULES,
     LinkKind,
@@ -33,6 +34,8 @@ from netclaim.kernel.requests.links import (
     vlan,
     vrf,
 )
+from netclaim.kernel.state.link_classes import MODULES as KEEP_MODULES
+from netclaim.kernel.state.link_classes import Kept, keep
 from netclaim.kernel.state.link_limit import MODULES as LIMIT_MODULES
 from netclaim.kernel.state.link_limit import limit_link
 from netclaim.screen.words import listed
@@ -52,6 +55,8 @@ FURTHER: Final = {
 }
 ON_A_PARENT: Final = ("macvlan", "ipvlan", "vlan")
 LIMITED: Final = "netclaim-limit"
+KEPT: Final = "netclaim-kept"
+KEPT_QUEUE: Final = 0x4000_0000  # any handle
 
 
 @check(
@@ -123,10 +128,11 @@ async def _makes(rtnl: Rtnl, name: str, kind: LinkKind, parent: int | None) -> b
 @check(
     "kernel-bandwidth",
     "Limits of bandwidth",
-    why="a claim that shares a link of known speed fails if its interface cannot be limited",
+    why="a claim that asks for bandwidth fails if its interface cannot be limited, and is not"
+    " protected from others if a link cannot be queued",
 )
 async def link_limits(_node: NodeSight) -> Finding:
-    """Limit a link in a new namespace."""
+    """Limit a link in a new namespace, and keep a part of another."""
     with await asyncio.to_thread(new_netns) as netns, Rtnl.open(netns) as rtnl:
         await rtnl.call(create_link(LIMITED, bridge()))
         link = await find_link(rtnl, LIMITED)
@@ -139,6 +145,18 @@ async def link_limits(_node: NodeSight) -> Finding:
                 f"modprobe -a {' '.join(LIMIT_MODULES)}, and list them in"
                 " /etc/modules-load.d/netclaim.conf; or start the drivers with --link-bandwidth 0,"
                 " so that nobody is limited",
+            )
+        try:
+            await rtnl.call(create_link(KEPT, bridge()))
+            kept = await find_link(rtnl, KEPT)
+            assert kept is not None, "it was made a moment ago"
+            await keep(rtnl, kept.index, Kept(10**9, 10**8, (from_mac(bytes(6)),)), KEPT_QUEUE)
+        except KernelError as fault:
+            return warning(
+                f"links can be limited, but nothing can be kept of them: {fault}",
+                f"modprobe -a {' '.join(KEEP_MODULES)}, and list them in"
+                " /etc/modules-load.d/netclaim.conf; or start the drivers with"
+                " --no-protect-bandwidth",
             )
     return ok("links can be limited")
 

@@ -9,7 +9,7 @@ for it; what a sandbox has is in the journal, which outlives the process. No I/O
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 from netclaim.framework.attach.errors import AttachTimeoutError
@@ -161,6 +161,7 @@ class Sandboxes:
         self.idle = asyncio.Event()
         self._journal = journal
         self._known: dict[str, Sandbox] = {}
+        self._offered: Mapping[str, int] = {}
         self.wake()  # a restart may have left something in the journal
 
     def __len__(self) -> int:
@@ -272,13 +273,19 @@ class Sandboxes:
         self.of(pod).to_be_replaced = True
         self.wake()
 
-    def note_offered(self, devices: Iterable[str]) -> None:
-        """The node has these devices, and no others: pods may have lost what they had of those."""
-        self._doubt(frozenset(devices))
+    def note_offered(self, devices: Mapping[str, int]) -> None:
+        """The node has these devices, by name and making, and no others.
 
-    def _doubt(self, offered: Iterable[str]) -> None:
+        Pods may have lost what they had of others, and of those that were made again or were away.
+        """
+        before, self._offered = self._offered, dict(devices)
+        self._doubt({name for name, now in devices.items() if before.get(name) == now})
+
+    def _doubt(self, offered: Collection[str]) -> None:
         """Have those checked that have a device which is not offered."""
-        done = self._journal.leased.group("state", "attached")
-        for pod in pods_of(le for le in done if le.attachment.plan.device.device not in offered):
+        leased = self._journal.leased
+        # One that is being attached may be lost before the journal has it as attached.
+        begun = (*leased.group("state", "attached"), *leased.group("state", "attaching"))
+        for pod in pods_of(le for le in begun if le.attachment.plan.device.device not in offered):
             self.get(pod).in_doubt = True
         self.wake()

@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+import msgspec
 import structlog
 
 from netclaim.errors import NetclaimError, PeerError, Reason, RequestError
@@ -298,6 +299,7 @@ class Preparer:
         prepared = booking.prepared if booking.is_planned else None
         if prepared is None:
             claim.check_readable()
+            claim = msgspec.structs.replace(claim, begun=saved is not None)
             async with self._planning.hold(claim.namespace):
                 prepared = await self._planned(claim)
             _check_plans(claim, prepared)

@@ -16,11 +16,11 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import structlog
 
-from netclaim.framework.contract import Driver, NetworkDriver, Offer
+from netclaim.framework.contract import Driver, NetworkDriver, Objects, Offer
 from netclaim.framework.tools.locks import KeyedLock
 from netclaim.model.attachment import Attachment, Interface
 from netclaim.model.plan import Plan
@@ -159,11 +159,29 @@ def _of_attachment(attachment: Attachment) -> str:
     return "/".join((claim_uid, sandbox_id, *device))
 
 
+class _ObjectsFromThere:
+    """The cluster's objects, asked for on another loop than the one that the client belongs to."""
+
+    def __init__(self, objects: Objects, home: asyncio.AbstractEventLoop) -> None:
+        self._objects = objects
+        self._home = home
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._objects, name)
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            asked = asyncio.run_coroutine_threadsafe(method(*args, **kwargs), self._home)
+            return await asyncio.wrap_future(asked)
+
+        return call
+
+
 class _Driver(Driver):
     def __init__(self, loop: OwnLoop, driver: Driver) -> None:
         self.name = driver.name
         self.reads_namespace = driver.reads_namespace
         self.device_metadata = driver.device_metadata
+        self.class_labels = driver.class_labels
         self._loop = loop
         self._driver = driver
 
@@ -171,7 +189,12 @@ class _Driver(Driver):
     def node_age_s(self) -> float | None:  # type: ignore[override]
         return self._driver.node_age_s
 
+    def learn_objects(self, objects: Objects) -> None:
+        there = _ObjectsFromThere(objects, asyncio.get_running_loop())
+        self._driver.learn_objects(cast("Objects", there))
+
     learn_node = _at_once("learn_node")
+    learn_classes = _at_once("learn_classes")
     learn_dropped = _at_once("learn_dropped")
     holds = _at_once("holds")
     collectors = _at_once("collectors")

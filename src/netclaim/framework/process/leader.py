@@ -26,7 +26,8 @@ from netclaim.framework.discover.follow import follow_devices
 from netclaim.framework.journal.journal import Journal, open_journal
 from netclaim.framework.journal.records import KnownNode
 from netclaim.framework.journal.store import JournalBusyError, JournalError, is_locked
-from netclaim.framework.kube_api import Api
+from netclaim.framework.kube_api import Api, KubeObjects
+from netclaim.framework.process.class_watch import follow_classes
 from netclaim.framework.process.handover import Seat, ask_for_seat
 from netclaim.framework.process.node_places import NodePlaces
 from netclaim.framework.process.node_watch import NodeWatch
@@ -211,6 +212,7 @@ class Turns:
 
         Returns where the other process serves kubelet.
         """
+        self.driver.learn_objects(KubeObjects(self.api.client))
         self.driver.learn_node(node.facts)
         self.parts = parts = build(
             self.driver,
@@ -232,6 +234,8 @@ class Turns:
             self._keep(group, "discover", partial(self._discover, parts))
             self._keep(group, "collect", parts.collector.run)
             self._keep(group, "preflight", parts.preflight.run)
+            if self.driver.class_labels:
+                self._keep(group, "classes", partial(follow_classes, self.driver, self.api))
             if parts.network is not None:
                 server = server or await self._serve_calls(stack)
                 await self._engage_network(parts, parts.network, group, stack)

@@ -249,7 +249,9 @@ def build(
         devices = [each for each in offered if isinstance(each, Device)]
         metadata.note_offered(devices)
         if stages.network is not None:
-            stages.network.sandboxes.note_offered(device.name for device in devices)
+            stages.network.sandboxes.note_offered(
+                {device.name: device.making for device in devices}
+            )
         reporter.note_taints(devices)
         metrics.note_taints(taint.effect for each in devices for taint in each.taints)
         healths.post(device_healths(node, devices, journal.bookings.values()))

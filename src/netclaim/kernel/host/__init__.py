@@ -3,6 +3,7 @@
 netns               network namespaces
 sysfs               a link's hardware
 sysctl, proc_sys    the kernel's settings, and making them writable
+link_sysctls        all settings of one link
 nftables            packet rules
 tun                 tap links
 syscalls            what Python does not offer of the kernel

@@ -8,11 +8,14 @@ another namespace call these inside `call_in`.
 
 import errno
 import os
-from pathlib import Path
+from typing import Final
 
 from netclaim.errors import HostError
 
 ROOT = "/proc/sys"
+# The kernel writes a setting in one piece, and most are a number. A link has 120, and all are read
+# when a pod takes it and again when it comes home, so they are not read as files of text.
+READ_BYTES: Final = 65536
 
 
 class SysctlError(HostError):
@@ -26,7 +29,11 @@ class SysctlError(HostError):
 
 def read_sysctl(name: str) -> str:
     try:
-        return Path(_path(name)).read_text(errors="replace").strip()
+        fd = os.open(_path(name), os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.read(fd, READ_BYTES).decode(errors="replace").strip()
+        finally:
+            os.close(fd)
     except OSError as error:
         raise SysctlError(name, error) from error
 

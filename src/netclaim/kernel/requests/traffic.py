@@ -70,7 +70,7 @@ def add_token_bucket(index: int, bucket: TokenBucket, *, replace: bool = False) 
     options = attribute(uapi.TCA_TBF_PARMS, parameters)
     if bucket.rate > U32_MAX:
         options += attribute(uapi.TCA_TBF_RATE64, struct.pack("=Q", bucket.rate))
-    payload = _tcmsg(index, FIRST, uapi.TC_H_ROOT) + text(uapi.TCA_KIND, "tbf")
+    payload = tcmsg(index, FIRST, uapi.TC_H_ROOT) + text(uapi.TCA_KIND, "tbf")
     return Request(
         uapi.RTM_NEWQDISC,
         payload + nested(uapi.TCA_OPTIONS, options),
@@ -79,15 +79,15 @@ def add_token_bucket(index: int, bucket: TokenBucket, *, replace: bool = False) 
     )
 
 
-def delete_root(index: int) -> Request:
+def delete_root(index: int, handle: int = FIRST) -> Request:
     """Lift the limit on what leaves a link."""
-    payload = _tcmsg(index, FIRST, uapi.TC_H_ROOT)
+    payload = tcmsg(index, handle, uapi.TC_H_ROOT)
     return Request(uapi.RTM_DELQDISC, payload, f"lift the limit of link {index}")
 
 
 def add_ingress(index: int) -> Request:
     """Allow what comes in over a link to be redirected."""
-    payload = _tcmsg(index, INGRESS, uapi.TC_H_INGRESS) + text(uapi.TCA_KIND, "ingress")
+    payload = tcmsg(index, INGRESS, uapi.TC_H_INGRESS) + text(uapi.TCA_KIND, "ingress")
     return Request(
         uapi.RTM_NEWQDISC,
         payload,
@@ -98,7 +98,7 @@ def add_ingress(index: int) -> Request:
 
 def delete_ingress(index: int) -> Request:
     """Undo `add_ingress`, and with it any redirection."""
-    payload = _tcmsg(index, INGRESS, uapi.TC_H_INGRESS)
+    payload = tcmsg(index, INGRESS, uapi.TC_H_INGRESS)
     return Request(uapi.RTM_DELQDISC, payload, f"stop watching what comes in over link {index}")
 
 
@@ -116,7 +116,7 @@ def redirect_all(index: int, to_index: int) -> Request:
         u32(uapi.TCA_U32_CLASSID, FIRST_CLASS),
         nested(uapi.TCA_U32_ACT, action),
     )
-    payload = _tcmsg(index, 0, INGRESS, FIRST_PRIORITY | ALL_PACKETS)
+    payload = tcmsg(index, 0, INGRESS, FIRST_PRIORITY | ALL_PACKETS)
     return Request(
         uapi.RTM_NEWTFILTER,
         payload + text(uapi.TCA_KIND, "u32") + options,
@@ -127,14 +127,14 @@ def redirect_all(index: int, to_index: int) -> Request:
 
 def dump_ingress_filters(index: int) -> Request:
     """Ask for what is done to packets that come in over a link."""
-    payload = _tcmsg(index, 0, INGRESS)
+    payload = tcmsg(index, 0, INGRESS)
     about = f"list what happens to packets that come in over link {index}"
     return Request(uapi.RTM_GETTFILTER, payload, about, dump=True)
 
 
 def read_redirection(message: Message) -> int | None:
     """Read the index of the link that everything is sent to; None for any other filter."""
-    _, found = _parts(message)
+    _, found = parts(message)
     if text_of(found.get(uapi.TCA_KIND, b"")) != "u32":
         return None
     options = dict(attributes(found.get(uapi.TCA_OPTIONS, b"")))
@@ -155,12 +155,12 @@ def read_redirection(message: Message) -> int | None:
 
 def dump_qdiscs() -> Request:
     """Ask for the queueing of every link."""
-    return Request(uapi.RTM_GETQDISC, _tcmsg(0, 0, 0), "list queueing disciplines", dump=True)
+    return Request(uapi.RTM_GETQDISC, tcmsg(0, 0, 0), "list queueing disciplines", dump=True)
 
 
 def read_token_bucket(message: Message) -> tuple[int, TokenBucket] | None:
     """Read a link's index and the limit at its root; None if its queue is no such limit."""
-    (_, index, _, parent, _), found = _parts(message)
+    (_, index, _, parent, _), found = parts(message)
     if parent != uapi.TC_H_ROOT or text_of(found.get(uapi.TCA_KIND, b"")) != "tbf":
         return None
     options = dict(attributes(found.get(uapi.TCA_OPTIONS, b"")))
@@ -173,12 +173,14 @@ def read_token_bucket(message: Message) -> tuple[int, TokenBucket] | None:
     return index, TokenBucket(rate if wide is None else number(wide), ticks, limit)
 
 
-def _parts(message: Message) -> tuple[tuple[int, int, int, int, int], dict[int, bytes]]:
+def parts(message: Message) -> tuple[tuple[int, int, int, int, int], dict[int, bytes]]:
+    """Read the fixed part (family, link index, handle, parent, info) and the attributes."""
     if len(message.payload) < TCMSG.size:
         raise MalformedMessageError("a queueing message without its fixed part")
     fixed: tuple[int, int, int, int, int] = TCMSG.unpack_from(message.payload)
     return fixed, dict(attributes(message.payload, TCMSG.size))
 
 
-def _tcmsg(index: int, handle: int, parent: int, info: int = 0) -> bytes:
+def tcmsg(index: int, handle: int, parent: int, info: int = 0) -> bytes:
+    """The fixed part of every message about traffic."""
     return TCMSG.pack(socket.AF_UNSPEC, index, handle, parent, info)

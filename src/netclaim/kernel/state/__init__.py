@@ -7,6 +7,9 @@ waiting             until the kernel has done what it does in its own time
 link_identity       a link's index, name and MAC, by ioctl
 link_settings       settings of its kind
 link_limit          how many bits per second it may carry
+link_classes        whose packets it sends first
 link_copies, address_copies, route_copies  taken as they are, to be put back
+belongings          what the node has on a link beside its addresses, to be put back
+card_settings, xdp  of these, what ethtool sets, and the programs that see its packets
 removal             a link removed without waiting for it
 """

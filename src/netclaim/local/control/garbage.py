@@ -1,13 +1,13 @@
-"""Delete what belongs to objects that are gone: claims of pods, pods of sets, slices."""
+"""Delete what belongs to objects that are gone: pods, their claims, both kinds of slices."""
 
 from netclaim.local.api.verbs import Verbs
-from netclaim.schema.kinds import CLAIM, KINDS, POD, REPLICA_SET, SLICE
+from netclaim.schema.kinds import CLAIM, ENDPOINT_SLICE, KINDS, POD, REPLICA_SET, SLICE
 
 
 def collect_garbage(verbs: Verbs) -> None:
     """Delete objects whose owners are all gone."""
     there = {obj["metadata"]["uid"] for kind in KINDS for obj in verbs.list(kind)}
-    for kind in (REPLICA_SET, POD, CLAIM, SLICE):
+    for kind in (REPLICA_SET, POD, CLAIM, SLICE, ENDPOINT_SLICE):
         for obj in list(verbs.list(kind)):
             meta = obj["metadata"]
             owners = [owner["uid"] for owner in meta.get("ownerReferences", ())]

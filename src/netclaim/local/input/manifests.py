@@ -24,7 +24,7 @@ from netclaim.manifests.reading import read_objects
 from netclaim.manifests.text.files import raise_faults, read_files
 from netclaim.model.api.device_class import DeviceClass
 from netclaim.paths import show
-from netclaim.schema.kinds import CLASS, KINDS, NAMESPACE, RULE, kind_of
+from netclaim.schema.kinds import CLASS, DEFINITION, KINDS, NAMESPACE, RULE, kind_of
 from netclaim.schema.refusal import RefusedError
 from netclaim.schema.rules.claims import ADMIN_LABEL
 
@@ -57,7 +57,7 @@ def read_manifests(sources: Sequence[str], *, recursive: bool = False) -> Manife
         kind = kind_of(one.object) if one.object else None
         if kind is not RULE:  # every version of it is converted
             notes += [f"{one.where(r.path)}: {show(r.path)}: {r.text}" for r in one.remarks]
-        if one.object and kind is None:
+        if one.object and kind in (None, DEFINITION):  # one that could not be converted
             notes.append(_left_out(one))
             continue
         fitting = fitted(_without_server_meta(one))

@@ -40,6 +40,7 @@ class DriverOptions:
             sys.executable, "-m", "netclaim", "driver",
             f"--driver-name={self.name}",
             *_common(place, self.kubeconfig),
+            "--network-devices",
             *(f"--pod-network={subnet}" for subnet in pod_subnets),
             *(f"--cni-bin-dir={directory}" for directory in self.cni_bin_dirs),
             *self.flags,

@@ -5,5 +5,6 @@ expected      which pods the manifests are going to have
 interfaces    what a pod got through its claims
 duplicates    the same address twice on a network
 multus        what a pod asks of Multus, which nobody answers here
+services      the endpoints of Services that name a network
 show          all of it as text
 """

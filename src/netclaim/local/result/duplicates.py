@@ -24,8 +24,8 @@ from netclaim.survey.duplicates import ON_SEGMENT
 
 HOST_LOCAL: Final = "host-local"
 PER_NODE: Final = (
-    "host-local knows only the addresses of its own node; give each node a range of its own, with a"
-    " class for each (docs/tenant-network.md), or use an IPAM plugin for the whole cluster"
+    "host-local knows only the addresses of its own node; lease them for the whole cluster, from an"
+    " AddressPool with `ipam: {type: netclaim, pool: NAME}` (docs/address-pools.md)"
 )
 ON_ONE_NODE: Final = "give each network on this link a range of its own"
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from netclaim.local.result.outcome import PodOutcome
+from netclaim.local.result.services import ServiceOutcome
 from netclaim.screen import Screen
 from netclaim.screen.words import counted
 
@@ -39,11 +40,13 @@ class Result:
     pods: tuple[PodOutcome, ...]
     uncreated: int = 0  # pods that were not created by then
     timeout_s: float = 60.0
+    services: tuple[ServiceOutcome, ...] = ()  # that name a network
 
     @property
     def is_well(self) -> bool:
-        """Whether all pods got what they claim."""
-        return not self.uncreated and all(pod.state == "ready" for pod in self.pods)
+        """Whether all pods got what they claim, and no Service is wrong."""
+        started = not self.uncreated and all(pod.state == "ready" for pod in self.pods)
+        return started and not any(each.fault for each in self.services)
 
     @property
     def starting(self) -> int:
@@ -70,6 +73,17 @@ def show_result(result: Result, screen: Screen, *, keep: bool = False) -> None:
             for pod in result.pods
         ],
     )
+    if result.services:
+        screen.table(
+            ("NAMESPACE", "SERVICE", "NETWORK", "ENDPOINTS"),
+            [
+                (each.namespace, each.name, each.network, ", ".join(each.endpoints) or "-")
+                for each in result.services
+            ],
+        )
+    for service in result.services:
+        if wrong := service.fault or service.doubt:
+            screen.line(f"{service.namespace}/{service.name}: {wrong}", good=False)
     for group in _groups(result.pods):
         first = group[0]
         why = f": {first.reason}" if first.reason else ""
@@ -93,7 +107,10 @@ def as_json(result: Result) -> str:
         "stopped": result.count - ready - result.starting,
         "interfaces": sum(len(pod.interfaces) for pod in result.pods),
     }
-    listed = {"pods": [_as_object(pod) for pod in result.pods], "summary": summary}
+    listed: dict[str, Any] = {"pods": [_as_object(pod) for pod in result.pods]}
+    if result.services:
+        listed["services"] = [_service(each) for each in result.services]
+    listed["summary"] = summary
     return msgspec.json.format(msgspec.json.encode(listed), indent=2).decode()
 
 
@@ -108,6 +125,16 @@ def _as_object(pod: PodOutcome) -> dict[str, Any]:
         "interfaces": [msgspec.to_builtins(one) for one in pod.interfaces],
         "stage": pod.stage,
         "reason": pod.reason,
+    }
+
+
+def _service(found: ServiceOutcome) -> dict[str, Any]:
+    return {
+        "namespace": found.namespace,
+        "name": found.name,
+        "network": found.network,
+        "endpoints": list(found.endpoints),
+        "reason": found.fault or found.doubt,
     }
 
 

@@ -7,7 +7,9 @@ ExceptionGroup. Limit: no URLs; below a directory, links to directories are not 
 kustomizations must be built first.
 """
 
+import os
 import shlex
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -51,19 +53,27 @@ STANDARD_INPUT: Final = _Place(Path(STDIN), Path())
 
 def read_files(named: Sequence[str], *, recursive: bool = False) -> tuple[ManifestFile, ...]:
     """Read everything that these names stand for, in their order."""
+    files, faults = read_readable(named, recursive=recursive)
+    raise_faults(faults)
+    return files
+
+
+def read_readable(
+    named: Sequence[str], *, recursive: bool = False
+) -> tuple[tuple[ManifestFile, ...], list[RequestError]]:
+    """Read what can be read of everything that these names stand for, and say what cannot."""
     if not named:
         raise RequestError("name a file or directory with -f, or - for standard input")
     files: dict[object, ManifestFile] = {}  # by what identifies a file, whatever its name
     faults: list[RequestError] = []
     for name in dict.fromkeys(named):
-        with _noted(faults):
+        with noted(faults):
             for place in _places(name, recursive=recursive):
-                with _noted(faults):
+                with noted(faults):
                     identity = _identity(place)
                     if identity not in files:
                         files[identity] = _read(place)
-    raise_faults(faults)
-    return tuple(files.values())
+    return tuple(files.values()), faults
 
 
 def parse_file(content: bytes, name: str) -> ManifestFile:
@@ -80,7 +90,7 @@ def raise_faults(faults: Sequence[RequestError]) -> None:
 
 
 @contextmanager
-def _noted(faults: list[RequestError]) -> Iterator[None]:
+def noted(faults: list[RequestError]) -> Iterator[None]:
     """Go on after a fault, to report all of them."""
     try:
         yield
@@ -103,11 +113,28 @@ def _read(place: _Place) -> ManifestFile:
     if place is STANDARD_INPUT:
         return parse_file(sys.stdin.buffer.read(SIZE_MAX + 1), "stdin")
     try:
-        with place.path.open("rb") as stream:
-            content = stream.read(SIZE_MAX + 1)
+        content = _content(place.path)
     except OSError as error:
         raise RequestError(f"{place.path}: {error.strerror}") from error
     return replace(parse_file(content, str(place.path)), path=place.path, below=place.below)
+
+
+def _content(path: Path) -> bytes:
+    """Read a file. A FIFO that nobody has open for writing is refused, for it would never end."""
+    with open(path, "rb", buffering=0, opener=_open_at_once) as stream:
+        first = stream.read(SIZE_MAX + 1)  # None: a writer is there, and has written nothing yet
+        if first == b"" and stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):
+            raise RequestError(f"{path}: a FIFO that nothing writes to")
+        os.set_blocking(stream.fileno(), True)
+        content = bytearray(first or b"")
+        while len(content) <= SIZE_MAX and (more := stream.read(SIZE_MAX + 1 - len(content))):
+            content += more
+    return bytes(content)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for the other end of a FIFO."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _places(name: str, *, recursive: bool) -> Iterator[_Place]:

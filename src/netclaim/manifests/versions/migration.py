@@ -5,11 +5,11 @@ not hide it. Limit: fields are judged by the newest schema of a version (v1alpha
 others as of 1.37); an older release of Kubernetes may know fewer.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from netclaim.manifests.fields import ShapeError, find, without
+from netclaim.manifests.fields import ShapeError, edit, find, without
 from netclaim.manifests.kinds import GROUP, KINDS, POD_SPECS
 from netclaim.manifests.near import near
 from netclaim.manifests.versions.conversion import VERSIONS, Version, from_v1, is_version, to_v1
@@ -116,7 +116,7 @@ def migrate(found: JsonObject, to: Version) -> Migrated:
     if kind == "List":  # as `kubectl get -o yaml` prints several objects
         return _migrate_list(found, to)
     if group != GROUP:
-        return Migrated(_in_our_group(found), tuple(_old_pod(found)))
+        return _newer_pod(_in_our_group(found))
     if kind in APART:
         remark = Remark(("kind",), f"left as it is: a {kind} has its own versions")
         return Migrated(found, (remark,))
@@ -172,13 +172,26 @@ def _migrate_list(found: JsonObject, to: Version) -> Migrated:
     return Migrated({**found, "items": items}, tuple(remarks))
 
 
-def _old_pod(found: JsonObject) -> Iterator[Remark]:
-    """Remark on a pod, or a workload's pod template, that names its claims as before 1.31."""
+def _newer_pod(found: JsonObject) -> Migrated:
+    """Return a pod, or a workload with a pod template, that names its claims as since 1.31."""
+    remarks: list[Remark] = []
+
+    def lift(entry: Any, at: Path) -> Any:
+        if not isinstance(entry, dict) or "source" not in entry:
+            return entry
+        source = entry["source"] or {}
+        if not isinstance(source, dict):
+            raise ShapeError("is not an object", (*at, "source"))
+        remarks.append(
+            Remark((*at, "source"), "removed in 1.31; its content is now next to the name")
+        )
+        return {key: value for key, value in entry.items() if key != "source"} | source
+
     for spec in dict.fromkeys(POD_SPECS.values()):
-        for path in find(found, f"{'.'.join(map(str, spec))}.resourceClaims.*.source"):
-            yield Remark(
-                path, "removed in 1.31: move its content up, next to the name; left as it is"
-            )
+        pattern = f"{'.'.join(map(str, spec))}.resourceClaims"
+        if any(find(found, pattern)):
+            found = edit(found, f"{pattern}.*", lift)
+    return Migrated(found, tuple(remarks))
 
 
 def _apply(rules: tuple[_Rule, ...], found: JsonObject) -> tuple[JsonObject, tuple[Remark, ...]]:

@@ -59,7 +59,7 @@ def _upgrade(document: Document, to: Version) -> Upgraded:
         return Upgraded("", notes, losses, left_out=1)
     if migrated.object == data:
         return Upgraded(document.text, notes, losses, kept=1)
-    done = _line(document, (), f"{_title(document, data)} -> {to}")
+    done = _line(document, (), _title(document, data, to))
     return Upgraded(rewrite(document, migrated.object), (done, *notes), losses, converted=1)
 
 
@@ -92,11 +92,12 @@ def _line(document: Document, path: Path, text: str) -> str:
     return f"{document.source}:{document.line_of(path)}: {text}"
 
 
-def _title(document: Document, data: Any) -> str:
-    """Return what to call a document: `DeviceClass fast, v1beta1`."""
+def _title(document: Document, data: Any, to: Version) -> str:
+    """Return what was done: `DeviceClass fast, v1beta1 -> v1`; `Pod app, claims as since 1.31`."""
     if document.field("kind") == "List":
-        return f"List of {len(data['items'])}"
-    version = document.field("apiVersion").removeprefix(f"{GROUP}/")
+        return f"List of {len(data['items'])} -> {to}"
     meta = data.get("metadata")
     name = meta.get("name") if isinstance(meta, dict) else None
-    return f"{document.field('kind')}{f' {name}' if name else ''}, {version}"
+    title = f"{document.field('kind')}{f' {name}' if name else ''}"
+    group, _, version = document.field("apiVersion").rpartition("/")
+    return f"{title}, {version} -> {to}" if group == GROUP else f"{title}, claims as since 1.31"

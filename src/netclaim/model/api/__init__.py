@@ -1,11 +1,12 @@
-"""The objects of resource.k8s.io/v1 and our PodNetwork, field by field as the API has them.
+"""The objects of resource.k8s.io/v1, our own kinds and Services, field by field as in the API.
 
     base          what all of them have: metadata, conditions, and how they are read
     claim         ResourceClaim
     config        configuration for drivers, in claims, classes and allocations
     slice         ResourceSlice
     device_class  DeviceClass
-    pod_network   PodNetwork, of our own group
+    pod_network, address_pool  PodNetwork, AddressPool and AddressLease, of our own group
+    service       Service, as far as it is for a network
     label_selector  label selectors
     taint         taints, what tolerates them, and DeviceTaintRule
     ids           what distinguishes pools and devices in a cluster

@@ -160,6 +160,18 @@ class SharedData(Base, frozen=True):
             return cls()
 
 
+class NetworkReference(Base, frozen=True):
+    """Which PodNetwork a device is for, as netclaim's driver writes it."""
+
+    name: str = ""
+
+
+class NamedNetwork(Base, frozen=True):
+    """A driver's data, as far as it names a PodNetwork."""
+
+    pod_network: NetworkReference = NetworkReference()
+
+
 class DeviceStatus(DeviceReference, frozen=True, kw_only=True):
     """What a driver reports of a device of a claim."""
 
@@ -182,6 +194,14 @@ class DeviceStatus(DeviceReference, frozen=True, kw_only=True):
     def true(self) -> Mapping[str, Condition]:
         """Its conditions that are true, by type."""
         return {one.type: one for one in self.conditions if one.status == "True"}
+
+    @property
+    def pod_network(self) -> str:
+        """The name of its PodNetwork; empty if it is for none, or for one of another driver."""
+        try:
+            return msgspec.convert(self.data or {}, NamedNetwork).pod_network.name
+        except msgspec.ValidationError:
+            return ""
 
     @property
     def shared(self) -> SharedData:

@@ -5,7 +5,9 @@
     metadata: {name: media-net}
     spec:
       type: macvlan
-      parent: {name: eth1}
+      parent:
+        name: eth1
+        overrides: [{nodeSelector: {matchLabels: {rack: r7}}, name: eno1}]
       ipam: {type: host-local, ranges: [[{subnet: 10.10.1.0/24}]]}
       namespaces: {matchLabels: {team: media}}
       allow: [ips]
@@ -14,12 +16,14 @@ The CustomResourceDefinition in the chart has the same fields; a test compares t
 fields become, `netclaim.network.pod_network` says. No I/O.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
 from netclaim.model.api.base import Base, Condition, Meta, QuantityText
 from netclaim.model.api.label_selector import LabelSelector
+from netclaim.model.quantity import Quantity
 
 GROUP: Final = "cni.networking.x-k8s.io"
 VERSION: Final = "v1alpha1"
@@ -29,16 +33,36 @@ PLURAL: Final = "podnetworks"
 PROVIDER: Final = "cni.dra.networking.x-k8s.io"  # ours; a network of another is left alone
 SEEDS_API_VERSION: Final = "v1"  # of PodNetworks in KEP-3698's talks; files may have it
 TYPES: Final = ("macvlan", "ipvlan", "vlan", "bridge", "hostDevice", "cni")
-ALLOWABLE: Final = ("ips", "mac", "mtu")  # beside the interface's name, which is the claim's
+# What a user's own claim may choose; the interface's name it may choose in any case.
+ALLOWABLE: Final = ("ifName", "ips", "mac", "mtu", "bandwidth")
 IFNAME_MAX: Final = 15  # the kernel's; a network with a longer name has to choose one
 NAME_MAX: Final = 63  # it is also the name of a request, which is a DNS label
 
 
+class ParentOverride(Base, frozen=True):
+    """The link on nodes that have certain labels."""
+
+    node_selector: LabelSelector = LabelSelector()
+    name: str = ""
+    selector: str = ""
+
+
 class Parent(Base, frozen=True):
-    """The link of the node that the network is on: by its name, or by an expression in CEL."""
+    """The link of the node that the network is on: by its name, or by an expression in CEL.
+
+    Of `overrides`, the first one that selects the node takes the place of both.
+    """
 
     name: str = ""
     selector: str = ""
+    overrides: tuple[ParentOverride, ...] = ()
+
+    def on_node(self, labels: Mapping[str, str]) -> "Parent":
+        """The link on a node with these labels; a parent without a name or selector is none."""
+        for each in self.overrides:
+            if each.node_selector.selects(labels):
+                return Parent(each.name, each.selector)
+        return Parent(self.name, self.selector)
 
 
 class Route(Base, frozen=True):
@@ -60,7 +84,7 @@ class Dns(Base, frozen=True):
 class Sharing(Base, frozen=True):
     """What each interface gets of its link."""
 
-    bandwidth: QuantityText | None = None  # bits per second; None: an equal part
+    bandwidth: QuantityText | None = None  # bits per second; None: none is reserved
     alone: bool = False  # nobody else uses the link
 
 
@@ -135,6 +159,12 @@ class PodNetwork(Base, frozen=True):
     def ifname(self) -> str:
         """What the interface is called in the pod."""
         return self.spec.if_name or self.name
+
+    @property
+    def bandwidth(self) -> Quantity | None:
+        """Bits per second that each interface gets of its link; None: it does not say."""
+        asked = self.spec.sharing.bandwidth
+        return None if asked is None else Quantity.parse(str(asked))
 
     @property
     def is_ending(self) -> bool:

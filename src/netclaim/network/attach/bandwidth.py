@@ -5,6 +5,8 @@ is beside it in the pod. Pods that share a claim have equal parts of what it con
 as pods come and go. A pod with CAP_NET_ADMIN can lift its limit, so those that are known are looked
 at now and then, and put back, which is logged and counted.
 
+What a claim asked for is also kept for it on the link (`reserved`).
+
 Promise: an interface that cannot be limited is not attached. One that lost its limit has it again
 within `TEND_S` of the next look. Limit: in the pod's namespace, by the kernel's queues; see
 `kernel/state/link_limit.py` for what gets past them. Which interfaces there are is known once they
@@ -48,6 +50,7 @@ from netclaim.model import Attachment, JsonObject, Quantity
 from netclaim.model.api.pod_network import KIND as POD_NETWORK
 from netclaim.model.attachment import AttachmentKey
 from netclaim.model.quantity import NANO
+from netclaim.network.attach.reserved import ReservedBandwidth
 from netclaim.network.metrics.table import LIMITS_RESTORED, LINK_ATTACHMENTS, LINK_BANDWIDTH
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
 
@@ -83,6 +86,7 @@ class BandwidthLimits(Collector):
 
     driver: str
     monotonic: Callable[[], float]
+    reserved: ReservedBandwidth
     _known: dict[AttachmentKey, _Known] = field(default_factory=dict)
     _tended_s: float = 0.0
     restored: Counter = field(init=False)
@@ -103,9 +107,10 @@ class BandwidthLimits(Collector):
             with Rtnl.open(netns) as rtnl:
                 await self._limit(rtnl, attachment, interface)
         except KernelError as error:
-            self._known.pop(attachment.key, None)
+            self._forget(attachment, interface)
             raise NotLimitedError(interface.if_name, error) from error
         await self._divide(attachment)
+        await self.reserved.settle(interface.link)
 
     async def _limit(self, rtnl: Rtnl, attachment: Attachment, interface: InterfacePlan) -> None:
         index = link_index(rtnl, interface.if_name)
@@ -150,21 +155,29 @@ class BandwidthLimits(Collector):
 
     async def tidy(self, attachment: Attachment) -> None:
         """Remove what was made on the node for an interface that is gone; may be repeated."""
-        self._known.pop(attachment.key, None)
-        netns = attachment.pod.netns
-        if not read_plan(attachment.plan).bandwidth:
+        interface, netns = read_plan(attachment.plan), attachment.pod.netns
+        was_reserved = self._forget(attachment, interface)
+        if not interface.bandwidth:
             return
         with suppress(NamespaceGoneError):  # and all that was in it
             if netns is not None:
                 with open_netns(netns) as opened:
                     await remove_orphans(opened)
         await self._divide(attachment)
+        if was_reserved:
+            await self.reserved.settle(interface.link)
 
     def note(self, attachment: Attachment) -> None:
         """Know of an interface from now on; one that is known stays as it is."""
         interface = read_plan(attachment.plan)
         if interface.link:
             self._known[attachment.key] = _Known(attachment, interface)
+            self.reserved.note(attachment, interface)
+
+    def _forget(self, attachment: Attachment, interface: InterfacePlan) -> bool:
+        """Whether bandwidth was reserved for an interface; it is no longer known."""
+        self._known.pop(attachment.key, None)
+        return self.reserved.forget(interface.link, attachment.key)
 
     async def mend(self, attachment: Attachment) -> None:
         """Limit an interface again if it is not limited; log what keeps it from being limited.
@@ -178,6 +191,8 @@ class BandwidthLimits(Collector):
         interface, netns = read_plan(attachment.plan), attachment.pod.netns
         if netns is None or not interface.bandwidth:
             return
+        if is_new:
+            await self.reserved.settle(interface.link)
         bits = self._bits(attachment)
         try:
             with open_netns(netns) as opened, Rtnl.open(opened) as rtnl:
@@ -204,6 +219,7 @@ class BandwidthLimits(Collector):
         self._tended_s = now_s
         for known in tuple(self._known.values()):
             await self.mend(known.attachment)
+        await self.reserved.tend()
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
         """Return the metrics without samples."""

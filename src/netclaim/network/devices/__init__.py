@@ -1,7 +1,8 @@
 """Devices: what a link is to the scheduler. Values only; nothing here looks at the node.
 
-device      a link's name and attributes as a device
-shares      a link that several claims have at a time, and what a claim got of it
-expression  which devices an admin's CEL expression means
-preflight   devices whose claims are checked before their pod is bound
+device          a link's name and attributes as a device
+network_device  a PodNetwork as a device of its link
+shares          a link that several claims have at a time, and what a claim got of it
+expression      which devices an admin's CEL expression means
+preflight       devices whose claims are checked before their pod is bound
 """

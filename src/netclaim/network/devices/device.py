@@ -16,12 +16,15 @@ from netclaim.kernel import Address, Link, SysfsFacts
 from netclaim.kernel.netlink import uapi
 from netclaim.model.api.limits import STRING_MAX
 from netclaim.model.device import AttributeValue, Device, is_dns_label
-from netclaim.network.devices.shares import slotted
+from netclaim.network.devices.shares import ON, link_of, slotted
 
 # The standard ones, which GPUs have too: what devices of several drivers are aligned by.
 PCIE_ROOT: Final = "resource.kubernetes.io/pcieRoot"
 PCI_BUS_ID: Final = "resource.kubernetes.io/pciBusID"
 NUMA_NODE: Final = "resource.kubernetes.io/numaNode"
+# Of the contract for networks that several drivers follow: the name of the device's network. A
+# device without one has it too, empty, for selectors that do not ask whether it is there.
+POD_NETWORK: Final = "multinetwork.networking.k8s.io/podNetwork"
 NOT_IN_A_LABEL: Final = re.compile(r"[^a-z0-9]+")
 HASH_DIGITS: Final = 8  # 32 bits: enough among the links of one node
 READABLE_MAX: Final = 63 - 1 - HASH_DIGITS  # a DNS label has 63; an escaped name may exceed it
@@ -32,7 +35,7 @@ ATTRIBUTES: Final = (
     *("name", "ifName", "mac", "mtu", "state", "kind", "type", "speed", "virtual", "defaultRoute"),
     *("sriov", "sriovVfs", "isSriovVf", "rdma", PREFLIGHT),
     *("driver", "alias", "ipv4", "ipv6", "numaNode", "pciAddress", "pciVendor", "pciDevice"),
-    *("pfName", "rdmaDevice", PCIE_ROOT, PCI_BUS_ID, NUMA_NODE),
+    *("pfName", "rdmaDevice", PCIE_ROOT, PCI_BUS_ID, NUMA_NODE, POD_NETWORK),
 )
 LINK_TYPES: Final = {uapi.ARPHRD_ETHER: "ethernet", uapi.ARPHRD_INFINIBAND: "infiniband"}
 
@@ -41,22 +44,23 @@ def device_name(ifname: str) -> str:
     """Name the device of a link: the link's own name, where that is a DNS label.
 
     Another name (`eth0.100`, `Uplink`) is made one, with a hash of the original behind it so that
-    two such names stay two devices.
+    two such names stay two devices. So is one that reads like a network's device on a link.
     """
-    if is_dns_label(ifname):
+    if is_dns_label(ifname) and ON not in ifname:
         return ifname
     digest = hashlib.sha256(ifname.encode()).hexdigest()[:HASH_DIGITS]
-    readable = NOT_IN_A_LABEL.sub("-", ifname.lower())[:READABLE_MAX].strip("-")
+    lower = ifname.lower().replace(ON, "-")
+    readable = NOT_IN_A_LABEL.sub("-", lower)[:READABLE_MAX].strip("-")
     return f"{readable}-{digest}" if readable else f"link-{digest}"
 
 
 def find_by_device(links: Iterable[Link], device: str) -> Link | None:
-    """Find the link that is published as this device, or as slots of which it is one.
+    """Find the link that is published as this device, or of which it is a slot or a network.
 
     Whether it is offered now does not count.
     """
     named = {device_name(link.name): link for link in reversed(list(links))}
-    return named.get(device) or named.get(slotted(device))
+    return named.get(device) or named.get(slotted(device)) or named.get(link_of(device))
 
 
 def device_of(
@@ -80,6 +84,7 @@ def device_of(
         "isSriovVf": facts.is_vf,
         "rdma": bool(facts.rdma_devices),
         PREFLIGHT: False,  # see `preflight`
+        POD_NETWORK: "",  # see `network_device`
     }
     sometimes: dict[str, AttributeValue | None] = {
         "driver": facts.driver or link.kind,
@@ -96,7 +101,8 @@ def device_of(
         PCI_BUS_ID: facts.pci_address,
         NUMA_NODE: facts.numa_node,
     }
-    return Device(device_name(link.name), _publishable({**always, **_known(sometimes)}))
+    attributes = _publishable({**always, **_known(sometimes)})
+    return Device(device_name(link.name), attributes, making=link.index)
 
 
 def _first(addresses: Iterable[Address], family: int) -> str:

@@ -41,7 +41,7 @@ class LinkExpression:
             by_domain.setdefault(domain if slash else driver, []).append(name)
         for read in self.selector.reads:
             if read.domain not in by_domain:
-                known = " and ".join(by_domain)
+                known = ", ".join(by_domain)
                 reason = f"devices have no attributes of {read.domain!r}, only of {known}"
                 raise CompileError(reason, self.text, read.offset)
             if read.name not in by_domain[read.domain]:

@@ -1,8 +1,10 @@
 """A link that several claims have at a time: what is published of it, and what a claim got.
 
-A link that can carry several attachments is offered with two capacities. `attachments` counts them;
-a claim takes one, or with a request for more than one all of them, and so the link *alone*.
-`bandwidth` is the link's speed; a claim takes an equal part, unless it asks for another amount.
+A link that can carry several attachments is offered with three capacities. `attachments` counts
+them; a claim takes one. `wholeLink` is for a claim that wants the link *alone*: whatever it asks
+for is rounded up to all of it, and every other claim takes a little; `attachments` is rounded up in
+the same way. `bandwidth` is the link's speed; a claim takes what it asks for, and nothing if it
+does not ask, or what an admin has set.
 Where the API server knows nothing of shares, each link becomes a number of devices, its *slots*,
 for one claim each. Promise: a device that is offered can be published; a claim that asks for a link
 alone fits a link that is for one claim in any case. No I/O; who gets what is the
@@ -10,20 +12,28 @@ scheduler's decision.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
 from netclaim.model import AllocatedDevice, Capacity, Device, Quantity, RequestPolicy, ValidRange
+from netclaim.model.api.limits import ATTRIBUTES_AND_CAPACITIES_MAX
 from netclaim.model.quantity import NANO
 
 ATTACHMENTS: Final = "attachments"
+WHOLE_LINK: Final = "wholeLink"
 BANDWIDTH: Final = "bandwidth"  # in bits per second, as links are sold
 SLOT: Final = "slot"
-ALONE_REQUEST: Final = 'capacity: {requests: {attachments: "2"}}'  # what a claim writes
+ALONE_REQUEST: Final = 'capacity: {requests: {wholeLink: "1"}}'  # what a claim writes
+# The amount of `wholeLink`. A claim writes 1, which has to be rounded up to all of it, and the API
+# server tells the values that can be consumed apart by their next whole numbers: so all is 2, and a
+# share consumes less than 1: so little that it is nothing even for the most claims of a link.
+WHOLE: Final = Quantity(2 * NANO)
+LITTLE: Final = Quantity(NANO // 10_000)
 MEGABIT: Final = 10**6
 KILOBIT: Final = 10**3
+ON: Final = "-on-"  # between the name of a network and its link's device, see `network_device`
 SLOT_NAME: Final = re.compile(r"(?P<device>.+)-slot-(?P<number>0|[1-9][0-9]*)")
 # What macvlans, ipvlans and VLANs can be put on, any number of them; the empty kind is hardware.
 # A tap is the end of one program's connection; what cannot be named here is for one claim.
@@ -54,14 +64,18 @@ def speed_of(device: Device) -> int:
     return speed * MEGABIT if isinstance(speed, int) else 0
 
 
-def as_shared(device: Device, attachments: int, bandwidth: int, *, whole: bool = True) -> Device:
+def as_shared(
+    device: Device, attachments: int, bandwidth: int, *, whole: bool = True, default: int = 0
+) -> Device:
     """The device for so many claims, which share the bandwidth, if there is one to share.
 
-    `whole`: a claim can also have it alone.
+    `whole`: a claim can also have it alone. `default`: the bandwidth of a claim that asks for none.
     """
     capacity = {ATTACHMENTS: _attachments(attachments, whole=whole)}
     if bandwidth:
-        capacity[BANDWIDTH] = _bandwidth(bandwidth, attachments)
+        capacity[BANDWIDTH] = _bandwidth(bandwidth, attachments, default)
+    if _has_room(device, capacity):
+        capacity[WHOLE_LINK] = _whole_link(whole=whole)
     return msgspec.structs.replace(device, capacity=capacity, allow_multiple_allocations=True)
 
 
@@ -73,16 +87,21 @@ def as_exclusive(device: Device, attachments: int, bandwidth: int) -> Device:
     capacity = {ATTACHMENTS: Capacity(_whole(attachments))}
     if bandwidth:
         capacity[BANDWIDTH] = Capacity(_whole(bandwidth))
+    if _has_room(device, capacity):
+        capacity[WHOLE_LINK] = Capacity(WHOLE)
     return msgspec.structs.replace(device, capacity=capacity, allow_multiple_allocations=False)
 
 
 def as_slots(
     device: Device, slots: int, bandwidth: int, taken: Collection[str] = ()
 ) -> Iterator[Device]:
-    """Yield a device for each of a link's slots, but for names that are `taken` by other links."""
+    """Yield a device for each of a link's slots, but for names that are `taken` by other links.
+
+    `bandwidth` is that of a slot.
+    """
     capacity = {ATTACHMENTS: Capacity(_whole(1))}
     if bandwidth:
-        capacity[BANDWIDTH] = Capacity(_whole(default_bandwidth(bandwidth, slots)))
+        capacity[BANDWIDTH] = Capacity(_whole(bandwidth))
     for number in range(slots):
         name = f"{device.name}-slot-{number}"
         if name not in taken:
@@ -98,8 +117,8 @@ def slotted(device: str) -> str:
     return match["device"] if match else ""
 
 
-def default_bandwidth(bandwidth: int, shares: int) -> int:
-    """The part of a share that asks for none: an equal one, in whole steps."""
+def equal_bandwidth(bandwidth: int, shares: int) -> int:
+    """An equal part of a link for each of its shares, in whole steps."""
     if not bandwidth:
         return 0
     step = _step(bandwidth, shares)
@@ -116,7 +135,7 @@ def share_of(device: AllocatedDevice) -> Share:
         return Share()
     if device.share_id is None:
         return Share(alone=True)
-    alone = _consumed(device, ATTACHMENTS) > 1
+    alone = _consumed(device, ATTACHMENTS) > 1 or _consumed(device, WHOLE_LINK) > 1
     return Share(alone=alone, bandwidth=0 if alone else _consumed(device, BANDWIDTH))
 
 
@@ -125,15 +144,18 @@ def has_alone(device: AllocatedDevice) -> bool:
     return not slotted(device.device) and share_of(device).alone
 
 
-def link_of(device: AllocatedDevice) -> str:
-    """The device of the link that a device is, or is a slot of."""
-    return slotted(device.device) or device.device
+def link_of(device: str) -> str:
+    """The device of the link that a device is, or is a slot or a network of."""
+    whole = slotted(device) or device
+    return whole.rpartition(ON)[2]
 
 
 def how_alone(device: AllocatedDevice, link: str) -> str:
     """How a claim that shares its link could have it alone, in words; empty: it has."""
     if device.admin_access:
         return "leave out adminAccess"
+    if ON in device.device:
+        return "ask a cluster admin to set `sharing.alone` in the PodNetwork"
     if slotted(device.device) and device.device != link:
         return f"ask a cluster admin to start the drivers with --slots {link}=1"
     if share_of(device).alone:
@@ -154,11 +176,23 @@ def _attachments(count: int, *, whole: bool) -> Capacity:
     return Capacity(every, RequestPolicy(default=one, valid_values=valid))
 
 
-def _bandwidth(bandwidth: int, shares: int) -> Capacity:
-    step = _whole(_step(bandwidth, shares))
-    default = _whole(default_bandwidth(bandwidth, shares))
-    policy = RequestPolicy(default=default, valid_range=ValidRange(minimum=step, step=step))
-    return Capacity(_whole(bandwidth), policy)
+def _whole_link(*, whole: bool) -> Capacity:
+    """A little for each share, or all, for a claim that asks for more."""
+    return Capacity(WHOLE, RequestPolicy(LITTLE, (LITTLE, WHOLE) if whole else (LITTLE,)))
+
+
+def _has_room(device: Device, capacity: Mapping[str, Capacity]) -> bool:
+    """Whether the API server takes one capacity more of a device."""
+    return len(device.attributes) + len(capacity) < ATTRIBUTES_AND_CAPACITIES_MAX
+
+
+def _bandwidth(bandwidth: int, shares: int, default: int) -> Capacity:
+    """Nothing for who asks for nothing, unless there is a default; then nobody can ask for less."""
+    step = _step(bandwidth, shares)
+    least = step if default else 0
+    part = max(least, min(default, bandwidth) // step * step)
+    valid = ValidRange(minimum=_whole(least), step=_whole(step))
+    return Capacity(_whole(bandwidth), RequestPolicy(default=_whole(part), valid_range=valid))
 
 
 def _step(bandwidth: int, shares: int) -> int:

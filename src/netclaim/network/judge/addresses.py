@@ -21,7 +21,8 @@ from netclaim.plugins.engine.conf import lowered, read_cidr, read_conf, read_ip
 from netclaim.plugins.engine.errors import ConfError
 from netclaim.plugins.host_local import conf as host_local
 from netclaim.plugins.host_local.ranges import RangeConf, read_range
-from netclaim.plugins.types import static
+from netclaim.plugins.registry import POOLED
+from netclaim.plugins.types import pooled, static
 
 
 class Use(enum.Enum):
@@ -83,6 +84,9 @@ def carried_by(ipam: Mapping[str, Any], where: Path) -> list[Carried]:
     try:
         if ipam["type"] == "static":
             return [*_of_static(read_conf(lowered(dict(ipam)), static.IpamKeys), where)]
+        if ipam["type"] == POOLED:  # its addresses are an admin's word
+            keys = read_conf(lowered(dict(ipam)), pooled.PooledKeys)
+            return [*_of_routes(keys.routes, where)]
         return [*_of_host_local(read_conf(lowered(dict(ipam)), host_local.IpamKeys), where)]
     except ConfError as error:
         raise RequestError(str(error), path=(*where, *error.path)) from error

@@ -4,11 +4,13 @@ offered                       all of the following for one driver: what it offer
 node_links, discover          the links as they are now, and again whenever they change
 live_links, described         links by the kernel's announcements, and the devices made of them
 choice, offer                 which links are offered, and for how many claims
+networks                      PodNetworks as devices, each on its links
 withhold                      kinds that cannot be used, and links that are the node's own
 node_dependencies             links that the node depends on
 health, carrier               taints while a link's carrier is lost
 lent, made_bridges            links that went into pods, and bridges that plugins made
-last_speeds, pod_namespaces   what is remembered of links, and where pods are
+places, last_speeds           the order of devices, and what is remembered of links
+pod_namespaces                where pods are
 
 A new kind of link is offered unless `withhold` says otherwise; whether several claims can have one
 at a time is decided by `SHAREABLE_KINDS` in `devices/shares`.

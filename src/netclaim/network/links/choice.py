@@ -58,8 +58,9 @@ class LinkChoice:
             key=lambda link: link.index,
         )
         named = {link.index for link in snapshot.named}
+        parted = snapshot.carriers.keys() | snapshot.with_vfs
         published = [
-            (link, self._offer.as_published(device, carries=link.index in snapshot.carriers))
+            (link, self._offer.as_published(device, carries=link.index in parted))
             for link, device in zip(links, await snapshot.describe(links), strict=True)
         ]
         return tuple(

@@ -1,8 +1,9 @@
 """Discover: the node's links as devices, again whenever they change.
 
 Promise: a burst of changes is one list; a change that nobody could see in the published devices is
-none. A link that a pod has taken stays a device as it was. Limit: what the kernel does not announce
-(routes, a card's VFs) is seen with the next change, or within a minute.
+none. A link that a pod has taken stays a device as it was, and where it was in the list. Limit:
+what the kernel does not announce (routes, a card's VFs) is seen with the next change, or within a
+minute.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from netclaim.network.devices.device import device_of
 from netclaim.network.links.choice import LinkChoice
 from netclaim.network.links.node_links import Snapshot
 from netclaim.network.links.offer import LinkOffer
+from netclaim.network.links.places import Places
 
 QUIET_S: Final = 0.05  # making a link and setting it up takes several announcements, 1 ms apart
 GATHER_MAX_S: Final = 0.6  # a node that starts pods is never quiet; changes are due in a second
@@ -90,31 +92,41 @@ def _as_they_are(offered: Iterable[tuple[Link, Device]]) -> Iterable[Device]:
     return (device for _, device in offered)
 
 
+def _no_networks(_: Iterable[Device], __: Device | None) -> tuple[Device, ...]:
+    return ()
+
+
 async def list_devices(
     links: Links,
     lent: Callable[[], tuple[Device, ...]],
     choice: LinkChoice,
     offer: LinkOffer,
+    places: Places,
     *,
     generic: bool,
     judged: Callable[[Iterable[tuple[Link, Device]]], Iterable[Device]] = _as_they_are,
+    networks: Callable[[Iterable[Device], Device | None], tuple[Device, ...]] = _no_networks,
 ) -> tuple[Device, ...]:
     """List everything there is to publish, in the order in which to offer it.
 
     The scheduler takes the first device that fits. The generic one comes first, so that a claim
-    that asks for no particular link does not take one away from those that do. `judged` adds what
-    is wrong with a link.
+    that asks for no particular link does not take one away from those that do; `networks` come
+    last, so that a claim that could have a link does not get a network. `judged` adds what is wrong
+    with a link.
     """
     snapshot = await links.snapshot()
     chosen = await choice.chosen(snapshot)
     choice.log_hidden(snapshot, (link for link, _ in chosen))
-    first = (generic_device(),) if generic else ()
+    anybody = GENERIC_DEVICE if generic else None
+    first = (anybody,) if anybody is not None else ()
     there = judged(chosen)
     devices: dict[str, Device] = {}
     for device in (*there, *choice.filtered(lent())):
         devices.setdefault(device.name, device)
     found: dict[str, Device] = {}
-    for device in (*first, *offer.expanded(devices.values())):
+    links_there = places.sort(chosen, devices)
+    last = offer.of_networks(networks(links_there, anybody))
+    for device in (*first, *offer.expanded(links_there), *last):
         found.setdefault(device.name, device)
     return tuple(found.values())
 
@@ -129,3 +141,6 @@ def generic_device() -> Device:
     device = device_of(nothing, (), SysfsFacts(virtual=True), default_route=False)
     attributes = {**device.attributes, "ifName": "", "kind": "generic"}
     return msgspec.structs.replace(device, attributes=attributes, allow_multiple_allocations=True)
+
+
+GENERIC_DEVICE: Final = generic_device()  # what was made of the same object is still good

@@ -2,7 +2,8 @@
 
 The settings say for how many claims a link is; where they name it by no pattern, only links that
 people put several interfaces on are shared. A link that the node depends on is offered by parts
-only. What the API server drops of a device decides between
+only, and so is a card whose virtual functions are devices of their own: the scheduler never gives
+the whole and its parts. What the API server drops of a device decides between
 shares and slots. Promise: settings and what is known of the API server count from the next list on;
 claims that hold a share or a slot keep it. No I/O.
 """
@@ -23,12 +24,13 @@ from netclaim.network.devices.shares import (
     as_shared,
     as_slots,
     carries_several,
-    default_bandwidth,
+    equal_bandwidth,
     speed_of,
 )
 from netclaim.network.metrics.link_room import LinkRoom, Room
 from netclaim.network.metrics.table import SLOT_DEVICES
 from netclaim.network.settings import ATTACHMENTS_DEFAULT, SLOTS_DEFAULT, LinkSettings, LiveSettings
+from netclaim.network.settings.per_link import EQUAL_PART
 
 log = structlog.get_logger(__name__)
 
@@ -92,9 +94,32 @@ class LinkOffer:
         patterns = self._settings.whole_uplinks
         whole = not carries or any(fnmatch.fnmatchcase(_link(device), each) for each in patterns)
         if claims > 1 or not whole:
-            return as_shared(device, claims, bandwidth, whole=whole)
+            default = self._default_bandwidth(device, claims)
+            return as_shared(device, claims, bandwidth, whole=whole, default=default)
         most = self._settings.attachments.of("") or ATTACHMENTS_DEFAULT
         return as_exclusive(device, max(most, ALONE), bandwidth)
+
+    def on_link(self, device: Device, link: Device, *, alone: bool, bandwidth: int) -> Device:
+        """The device of a network for as many claims as its link is for; `alone`: for one.
+
+        A claim that asks for nothing of the link's bandwidth gets `bandwidth`, if that is not 0.
+        """
+        claims, there = 1 if alone else self._claims(link), self._bandwidth(link)
+        if claims > 1:
+            default = bandwidth or self._default_bandwidth(link, claims)
+            return as_shared(device, claims, there, whole=False, default=default)
+        most = self._settings.attachments.of("") or ATTACHMENTS_DEFAULT
+        return as_exclusive(device, max(most, ALONE), there)
+
+    def for_anybody(self, device: Device) -> Device:
+        """The device of a network that is on no link: as many claims as like may have it."""
+        return msgspec.structs.replace(device, allow_multiple_allocations=True)
+
+    def of_networks(self, devices: Iterable[Device]) -> tuple[Device, ...]:
+        """What to publish of networks: these, or slots of those for several."""
+        if self._has_shares:
+            return tuple(devices)
+        return tuple(slot for device in devices for slot in self._slots(device, ()))
 
     def expanded(self, links: Iterable[Device]) -> tuple[Device, ...]:
         """What to publish of links that are as published: these, or slots of those for several."""
@@ -110,17 +135,22 @@ class LinkOffer:
         )
         return devices
 
+    def usual_bandwidth(self, link: Device) -> int:
+        """What of a link's bandwidth a claim gets that asks for none; 0: it is not limited."""
+        return self._default_bandwidth(link, self._claims(link))
+
     def slot_share(self, link: Device) -> Share:
         """What a claim has of a link by one of its slots."""
-        bandwidth = self._bandwidth(link)
-        return Share(bandwidth=default_bandwidth(bandwidth, self._slot_count(link)))
+        return Share(bandwidth=self._default_bandwidth(link, self._slot_count(link)))
 
     def _slots(self, device: Device, names: Collection[str]) -> Iterable[Device]:
         """A link's slots; none takes the name of another link."""
         if not device.allow_multiple_allocations:
             return (device,)
         bare = msgspec.structs.replace(device, capacity={}, allow_multiple_allocations=False)
-        return as_slots(bare, self._slot_count(device), self._bandwidth(device), names)
+        slots = self._slot_count(device)
+        bandwidth = self._default_bandwidth(device, slots) or self._bandwidth(device)
+        return as_slots(bare, slots, bandwidth, names)
 
     def _claims(self, device: Device) -> int:
         """How many claims may have a link at a time."""
@@ -139,6 +169,14 @@ class LinkOffer:
         """The bandwidth to share out, in bits per second; 0: none is."""
         setting = self._settings.link_bandwidth.of(_link(device))
         return speed_of(device) if setting is None else setting
+
+    def _default_bandwidth(self, device: Device, shares: int) -> int:
+        """The bandwidth of a claim that asks for none; 0: it is not limited."""
+        bandwidth = self._bandwidth(device)
+        default = self._settings.default_bandwidth.of(_link(device)) or 0
+        if default == EQUAL_PART:
+            return equal_bandwidth(bandwidth, shares)
+        return min(default, bandwidth)
 
 
 def _link(device: Device) -> str:

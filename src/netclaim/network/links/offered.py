@@ -2,17 +2,17 @@
 
 Promise: what is offered is listed as devices after every change that shows, whether the kernel
 announces it, the settings or the node bring it, or a link has been without its carrier for long
-enough. `list_again`, `learn_node` and `learn_dropped` may be called in any thread.
+enough. `list_again` and what begins with `learn` may be called in any thread.
 Limit: what becomes of a link for a claim is decided elsewhere.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from netclaim.model import Device
+from netclaim.model import Device, JsonObject
 from netclaim.model.node import NodeFacts
 from netclaim.network.devices.preflight import with_conditions
 from netclaim.network.links.choice import LinkChoice
@@ -20,8 +20,10 @@ from netclaim.network.links.discover import follow, list_devices
 from netclaim.network.links.health import LinkHealth
 from netclaim.network.links.lent import LentDevices
 from netclaim.network.links.made_bridges import MadeBridges
+from netclaim.network.links.networks import OfferedNetworks
 from netclaim.network.links.node_links import NodeLinks
 from netclaim.network.links.offer import LinkOffer
+from netclaim.network.links.places import Places
 from netclaim.network.settings import LiveSettings
 
 
@@ -36,6 +38,8 @@ class OfferedLinks:
     health: LinkHealth
     made: MadeBridges
     lent: LentDevices
+    networks: OfferedNetworks
+    _places: Places = field(default_factory=Places, init=False)
     _nudge: Callable[[], object] | None = field(default=None, init=False)  # lists; from any thread
     _due: asyncio.TimerHandle | None = field(default=None, init=False)  # listed then in any case
 
@@ -71,7 +75,13 @@ class OfferedLinks:
         """Replace what is known of the node, and offer links by it."""
         self.node.learn_node(node)
         self.choice.learn_node(node)
+        self.networks.learn_node(node)
         self.list_again()
+
+    def learn_networks(self, classes: Sequence[JsonObject]) -> None:
+        """Replace what is known of the cluster's PodNetworks, and offer them by it."""
+        if self.networks.known.learn(classes):
+            self.list_again()
 
     def learn_dropped(self, fields: frozenset[str]) -> None:
         """Offer slots if the API server drops shares, and shares if it does not."""
@@ -84,9 +94,12 @@ class OfferedLinks:
             self.lent.devices,
             self.choice,
             self.offer,
+            self._places,
             generic=self.live.now.generic_device,
             judged=self.health.judged,
+            networks=self.networks.on,
         )
+        await asyncio.to_thread(self.networks.known.save)
         self._cancel_due()
         if (due_in_s := self.health.due_in_s) is not None:
             self._due = asyncio.get_running_loop().call_later(due_in_s, self.list_again)

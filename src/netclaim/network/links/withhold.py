@@ -21,6 +21,7 @@ are guesses, and the settings may show such a link after all; the other rules ar
 
 import fnmatch
 import ipaddress
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
@@ -51,6 +52,8 @@ POD_NETWORK_NAMES: Final = (
     "cbr0",
     "docker0",
 )
+# One expression for all: every link's name is compared whenever a link of the node changes.
+IS_POD_NETWORK: Final = re.compile("|".join(map(fnmatch.translate, POD_NETWORK_NAMES)))
 PAIRS: Final = frozenset({"veth", "netkit"})  # kinds that have an other end
 INTO_POD: Final = "it leads into a pod"
 NOWHERE: Final = "it has no other end: it is being made or deleted"
@@ -125,7 +128,7 @@ def _reason_by_place(link: Link, names: Mapping[int, str], in_pod_network: Colle
 
 
 def _has_pod_network_name(link: Link) -> bool:
-    return any(fnmatch.fnmatchcase(link.name, pattern) for pattern in POD_NETWORK_NAMES)
+    return IS_POD_NETWORK.match(link.name) is not None
 
 
 def _is_within(address: Address, networks: Iterable[Network]) -> bool:

@@ -30,6 +30,11 @@ class LinkRoom(Collector):
         """Replace what is known, by the links' names."""
         self._rooms = rooms
 
+    def bandwidth_of(self, link: str) -> int:
+        """The bits per second that claims share of a link; 0: none are shared, or it is gone."""
+        room = self._rooms.get(link)
+        return room.bandwidth if room else 0
+
     def describe(self) -> Iterable[GaugeMetricFamily]:
         """Return the metrics without samples."""
         return tuple(

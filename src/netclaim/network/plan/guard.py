@@ -5,13 +5,14 @@ before it is carried out, however young the plan is: a link may have become the 
 since, or have got an address. No I/O; it is given what there is to know.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from netclaim.errors import RequestError
 from netclaim.kernel import Link
 from netclaim.model import AllocatedDevice, Claim, Plan
-from netclaim.network.devices.shares import how_alone
+from netclaim.network.devices.shares import how_alone, link_of
 from netclaim.network.errors import LinkGoneError, PlanRefusedError, PolicyError
+from netclaim.network.judge.addresses import address_fault, wished
 from netclaim.network.judge.network import judge
 from netclaim.network.judge.request import permit, wish_faults
 from netclaim.network.links.discover import GENERIC
@@ -118,7 +119,7 @@ class Guard:
             standing = self._standing(level, plan.claim.namespace, plan.device, link, snapshot)
             asked: dict[str, Path] = {key: (key,) for key in interface.asked}
             wishes = wish_faults(interface.wishes, asked, standing, vouched=interface.vouched)
-            if faults := [*_faults(interface, standing), *wishes]:
+            if faults := [*_faults(interface, standing), *wishes, *_leased(interface, standing)]:
                 raise PlanRefusedError("; ".join(map(str, faults)))
 
     def _level_of(self, interface: InterfacePlan) -> Level:
@@ -171,7 +172,7 @@ class Guard:
         )
 
     def _is_generic(self, device: AllocatedDevice) -> bool:
-        return device.device == GENERIC and self._settings.generic_device
+        return link_of(device.device) == GENERIC and self._settings.generic_device
 
 
 def _not_for(claim: Claim, request: InterfaceRequest) -> RequestError:
@@ -190,6 +191,16 @@ def _link_above(link: Link, snapshot: Snapshot) -> str:
     """Name a link of the node that would be lost with this one; empty if there is none."""
     here = (one for one in snapshot.links if one.parent_nsid is None and one.kind != "veth")
     return next((one.name for one in here if one.parent_index == link.index), "")
+
+
+def _leased(interface: InterfacePlan, standing: Standing) -> Iterator[RequestError]:
+    """Judge what a pool gave to a network that a claim brought itself, on a link of its choice."""
+    if interface.trusted or standing.level is Level.PRIVILEGED or interface.addresses is None:
+        return
+    for each in interface.addresses.leases:
+        found = wished(each.address, ("addresses", each.name))
+        if fault := address_fault(found, standing, vouched=True):
+            yield fault
 
 
 def _faults(interface: InterfacePlan, standing: Standing) -> list[RequestError]:

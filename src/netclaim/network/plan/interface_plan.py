@@ -15,6 +15,28 @@ from netclaim.errors import HostError, RequestError
 from netclaim.model import JsonObject, Plan
 from netclaim.network.request.canonical import canonical
 from netclaim.network.request.wishes import Wishes, with_wishes
+from netclaim.plugins.registry import POOLED
+
+STATIC = "static"  # the IPAM plugin that hands out what was leased
+
+
+class Leased(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """An address of a pool that the interface has, and the lease that says so."""
+
+    name: str  # the AddressLease's; the next two tell it from a later one of this name
+    uid: str
+    resource_version: str
+    address: str  # with its prefix length
+    gateway: str = ""
+
+
+class Addresses(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """What an interface has of a pool."""
+
+    pool: str
+    leases: tuple[Leased, ...] = ()
+    routes: tuple[JsonObject, ...] = ()
+    dns: JsonObject = {}
 
 
 class InterfacePlan(msgspec.Struct, frozen=True, dict=True, omit_defaults=True, rename="camel"):
@@ -33,6 +55,7 @@ class InterfacePlan(msgspec.Struct, frozen=True, dict=True, omit_defaults=True, 
     alone: bool = False  # whether nobody else has anything of the link
     bandwidth: int = 0  # bits per second that the interface may use, each way; 0: no limit
     pod_network: str = ""  # that the claim's class was made for
+    addresses: Addresses | None = None  # of a pool, if the network has them leased
 
     @cached_property
     def judged(self) -> NetworkList:
@@ -45,7 +68,11 @@ class InterfacePlan(msgspec.Struct, frozen=True, dict=True, omit_defaults=True, 
     @cached_property
     def network(self) -> NetworkList:
         """The network to run: the same with all that the driver adds, or the same error."""
-        return with_files(with_wishes(self.judged, self.wishes, {}), self.files)
+        wishes = self.wishes
+        if self.addresses is not None:  # what was wished for is what was leased
+            wishes = msgspec.structs.replace(wishes, ips=())
+        network = with_addresses(with_wishes(self.judged, wishes, {}), self.addresses)
+        return with_files(network, self.files)
 
     @property
     def network_to_undo(self) -> NetworkList:
@@ -70,6 +97,31 @@ def read_plan(plan: Plan) -> InterfacePlan:
         raise HostError(
             f"the plan of claim {claim.namespace}/{claim.name} was not made by this driver: {error}"
         ) from error
+
+
+def pooled_at(network: NetworkList) -> tuple[int, ...]:
+    """The plugins of a network whose addresses are a pool's."""
+    return tuple(n for n, plugin in enumerate(network.plugins) if plugin.ipam_type == POOLED)
+
+
+def with_addresses(network: NetworkList, addresses: Addresses | None) -> NetworkList:
+    """Return a network that has the addresses which were leased for it."""
+    if addresses is None:
+        return network
+    for index in pooled_at(network):
+        asked = network.plugins[index].config["ipam"]
+        ipam: JsonObject = {
+            "type": STATIC,
+            "addresses": [
+                {"address": each.address} | ({"gateway": each.gateway} if each.gateway else {})
+                for each in addresses.leases
+            ],
+            "routes": [*asked.get("routes", ()), *addresses.routes],
+        }
+        if addresses.dns:
+            ipam["dns"] = addresses.dns
+        network = network.with_keys(index, {"ipam": ipam})
+    return network
 
 
 def with_files(network: NetworkList, files: str) -> NetworkList:

@@ -12,7 +12,7 @@ from netclaim.errors import RequestError
 from netclaim.kernel import Link
 from netclaim.model import Claim, Plan
 from netclaim.network.devices.device import device_name, find_by_device
-from netclaim.network.devices.shares import Share, share_of
+from netclaim.network.devices.shares import Share, link_of, share_of, slotted
 from netclaim.network.errors import LinkGoneError
 from netclaim.network.judge.mistakes import config_faults
 from netclaim.network.judge.network import size_fault
@@ -20,8 +20,10 @@ from netclaim.network.links.choice import LinkChoice
 from netclaim.network.links.discover import GENERIC
 from netclaim.network.links.node_links import Snapshot
 from netclaim.network.links.offer import LinkOffer
+from netclaim.network.networks.known import KnownNetworks
 from netclaim.network.plan.guard import Guard
 from netclaim.network.plan.interface_plan import InterfacePlan, with_files
+from netclaim.network.plan.network_share import check_network_share
 from netclaim.network.plan.programs import ProgramChecks
 from netclaim.network.plugin_files import PluginFiles
 from netclaim.network.policy.levels import Level
@@ -43,6 +45,7 @@ class Planner:
         files: PluginFiles,
         guard: Guard,
         program_checks: ProgramChecks,
+        networks: KnownNetworks,
     ) -> None:
         self._live = settings
         self._choice = choice
@@ -50,6 +53,7 @@ class Planner:
         self._files = files
         self._guard = guard
         self._program_checks = program_checks
+        self._networks = networks
 
     async def decide(
         self, claim: Claim, request: InterfaceRequest, snapshot: Snapshot, level: Level
@@ -72,6 +76,7 @@ class Planner:
         self._program_checks.check_there(network)
         wished = with_wishes(network, request.wishes, request.wish_paths)
         share = await self._share(request, link, snapshot)
+        await self._check_share(request, share, link, snapshot, level)
         interface = self._plan(claim, request, network, link, level=level, share=share)
         await self._program_checks.check_status(with_files(wished, interface.files))
         plan = Plan(claim=claim.ref, device=request.device, network=interface.to_json())
@@ -86,7 +91,7 @@ class Planner:
     def _allocated(self, request: InterfaceRequest, snapshot: Snapshot) -> Link | None:
         """Find the allocated link; None for the device that is no particular one."""
         device = request.device.device
-        if device == GENERIC and self._live.now.generic_device:
+        if link_of(device) == GENERIC and self._live.now.generic_device:
             return None
         link = find_by_device(snapshot.links, device)
         if link is None:
@@ -108,10 +113,27 @@ class Planner:
         """What the claim has of its link; nothing of the device that is no particular one."""
         if link is None:
             return Share()
-        if request.device.device == device_name(link.name):
+        name = request.device.device
+        if name == device_name(link.name) or not slotted(name):
             return share_of(request.device)
         (described,) = await snapshot.describe([link])
         return self._offer.slot_share(described)
+
+    async def _check_share(
+        self,
+        request: InterfaceRequest,
+        share: Share,
+        link: Link | None,
+        snapshot: Snapshot,
+        level: Level,
+    ) -> None:
+        """Hold what the claim has of its link against the network that it is for."""
+        network = self._networks.named(request.pod_network)
+        asked = share.alone or share.bandwidth
+        if network is None or link is None or not asked or level is Level.PRIVILEGED:
+            return
+        (described,) = await snapshot.describe([link])
+        check_network_share(request, share, network, usual=self._offer.usual_bandwidth(described))
 
     def _plan(
         self,

@@ -206,6 +206,13 @@ _IPAM_ROWS: Final = {
             "resolvConf": KeyPolicy("names a file of the node", Level.PRIVILEGED),
         },
     ),
+    "netclaim": TypePolicy(
+        "addresses of an AddressPool, leased for the whole cluster",
+        {
+            "pool": KeyPolicy("a pool that is for the claim's namespace"),
+            "routes": _ROUTES,
+        },
+    ),
     "static": TypePolicy(
         "the addresses that are listed",
         {

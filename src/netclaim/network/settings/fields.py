@@ -28,10 +28,12 @@ from netclaim.network.policy.levels import LABEL, LEVELS, Level
 from netclaim.network.settings.per_link import (
     BANDWIDTH,
     COUNT,
+    DEFAULT_BANDWIDTH,
     LINK,
     PerLink,
     read_bandwidths,
     read_counts,
+    read_default_bandwidths,
 )
 from netclaim.network.settings.readers import (
     ALL,
@@ -137,7 +139,7 @@ class LinkSettings:
         said=lambda networks: list(map(str, networks)),
     )
     # As many macvlans, each with its MAC in the card's filter, as common cards take before they
-    # have to listen to everything; a claim for 1/32 of a 10G link still has more than 300M.
+    # have to listen to everything.
     attachments: PerLink = setting(
         PerLink((("", ATTACHMENTS_DEFAULT),)),
         "How many claims may have a link at a time, each with an interface of its own on it: a "
@@ -166,6 +168,30 @@ class LinkSettings:
         limits=BANDWIDTH,
         read=read_bandwidths,
         said=PerLink.said,
+    )
+    # Nobody who comes from another network plugin expects a limit that they have not asked for.
+    default_bandwidth: PerLink = setting(
+        PerLink(),
+        "The bandwidth of a claim that asks for none: a quantity such as `100M`, which the "
+        "scheduler reserves and the driver enforces as if the claim had asked for it; `equal`, an "
+        "equal part of the link for as many claims as it is for; or `PATTERN=` and one of these. "
+        "0: such claims are not limited. May be given several times; the first that fits a link "
+        "counts.",
+        page="bandwidth.md#claims-that-ask-for-nothing",
+        form="repeated",
+        metavar="[PATTERN=]QUANTITY",
+        example='["eth1=100M"]',
+        live=True,
+        limits=DEFAULT_BANDWIDTH,
+        read=read_default_bandwidths,
+        said=PerLink.said,
+    )
+    protect_bandwidth: bool = setting(
+        True,
+        "Let what claims have asked bandwidth for leave a link before everything else, by a queue "
+        "on the link. Links that have a queue of somebody else are left alone in any case.",
+        page="bandwidth.md#protected-from-the-others",
+        live=True,
     )
     # Each is a device in the slices, and a slice holds 64.
     slots: PerLink = setting(
@@ -210,6 +236,12 @@ class LinkSettings:
         "Offer a device `cni` that is no particular link, for claims that ask for none.",
         page="devices.md#the-device-cni",
         live=True,
+    )
+    network_devices: bool = setting(
+        False,
+        "Offer the cluster's PodNetworks as devices, which claims can select by the network's name "
+        "alone. Needs the right to list and watch DeviceClasses.",
+        page="pod-networks.md#claims-that-name-only-the-network",
     )
     device_metadata: bool = setting(
         True,

@@ -19,11 +19,18 @@ WHOLE: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 BANDWIDTH_MIN: Final = 10**6  # bits per second: what a share is at least, where there is room
 BANDWIDTH_MAX: Final = 10**13  # 10 Tbit/s; above any card, and far below what a quantity holds
 
+EQUAL: Final = "equal"  # the word for a part as large as everybody else's
+EQUAL_PART: Final = -1  # the number for it
+
 # What JSON schema can say of the texts: nothing that the readers below accept is outside.
 LINK: Final = {"pattern": f"^{PATTERN.pattern}$"}
 COUNT: Final = {"pattern": f"^({PATTERN.pattern}=)?0*[1-9][0-9]{{0,3}}$"}
 BANDWIDTH: Final = {
     "pattern": f"^({PATTERN.pattern}=)?[+]?[0-9.]+([KMGTP]i|[eE][+-]?[0-9]+|[numkMGTP]?)$"
+}
+
+DEFAULT_BANDWIDTH: Final = {
+    "pattern": BANDWIDTH["pattern"].replace("[+]?", f"({EQUAL}|[+]?").removesuffix("$") + ")$"
 }
 
 
@@ -44,7 +51,8 @@ class PerLink(msgspec.Struct, frozen=True):
 
     def said(self) -> list[str]:
         """As a user would write it."""
-        return [f"{pattern}={value}" if pattern else str(value) for pattern, value in self.entries]
+        said = ((pattern, EQUAL if v == EQUAL_PART else str(v)) for pattern, v in self.entries)
+        return [f"{pattern}={value}" if pattern else value for pattern, value in said]
 
 
 def read_counts(most: int, example: str) -> Callable[[Iterable[str]], PerLink]:
@@ -64,6 +72,15 @@ def read_counts(most: int, example: str) -> Callable[[Iterable[str]], PerLink]:
 def read_bandwidths(values: Iterable[str]) -> PerLink:
     """Read bits per second as quantities, such as 10G; 0: the link's bandwidth is not shared."""
     return _read(values, _bandwidth, "eth1=10G")
+
+
+def read_default_bandwidths(values: Iterable[str]) -> PerLink:
+    """Read what a claim has that asks for no bandwidth: a quantity, an equal part, or no limit."""
+
+    def read(text: str) -> int:
+        return EQUAL_PART if text == EQUAL else _bandwidth(text)
+
+    return _read(values, read, "eth1=100M")
 
 
 def _bandwidth(text: str) -> int:

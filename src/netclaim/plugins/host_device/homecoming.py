@@ -1,19 +1,19 @@
 """Return a lent link to the host, as it was.
 
-Promise: name, addresses, MAC, MTU and whether it was up are the old ones, also when the process
-that lent it has died since, the namespace is gone, or half of this was done before. What a
-container did to the link does not outlast the loan. A link that is not the lent one is left alone.
-As long as the link may still come, DEL fails and is to be asked again; one that is not hardware
-ends with its namespace.
-Limit: routes over the link are not remembered, nor what ethtool sets. A link that another program
-lent has only its name, in its alias; it is returned if it is hardware, since a container can make
-any other itself.
+Promise: name, addresses, MAC, MTU, whether it was up, and its routes, neighbours, queue, sysctls
+and card settings are the old ones, also when the process that lent it has died since, the
+namespace is gone, or half of this was done before. What a container did to the link does not
+outlast the loan. A link that is not the lent one is left alone. As long as the link may still come,
+DEL fails and is to be asked again; one that is not hardware ends with its namespace.
+Limit: that of `kernel.state.belongings`. A link that another program lent has only its name, in its
+alias; it is returned if it is hardware, since a container can make any other itself.
 """
 
 import asyncio
 import errno
 from typing import Final
 
+import msgspec
 import structlog
 
 from netclaim.cni import AttachmentKey
@@ -35,6 +35,7 @@ from netclaim.kernel import (
 from netclaim.kernel.host.netns import OWN_NETNS
 from netclaim.kernel.requests.links import set_link
 from netclaim.kernel.state.address_copies import give_back
+from netclaim.kernel.state.belongings import give_belongings_back, settle_card
 from netclaim.kernel.state.link_copies import (
     TakenSettings,
     give_altnames_back,
@@ -178,6 +179,8 @@ async def _restore(host: Rtnl, link: Link, lent: LentLink) -> None:
         await _rename(host, link, lent.name)
     if lent.settings is not None:
         await _give_settings_back(host, link, lent.settings)
+    now = msgspec.structs.replace(link, name=lent.name)
+    failed = [] if lent.belongings is None else await settle_card(host, now, lent.belongings)
     await host.call(
         set_link(
             link.index,
@@ -187,6 +190,10 @@ async def _restore(host: Rtnl, link: Link, lent: LentLink) -> None:
         )
     )
     await host.batch([give_back(link.index, address) for address in lent.addresses])
+    if lent.belongings is not None:
+        failed += await give_belongings_back(host, now, lent.belongings)
+    if failed:  # it shall be home all the same
+        log.warning("plugins.link_not_as_it_was", name=lent.name, error="; ".join(failed))
     await host.call(set_link(link.index, alias=lent.alias))
 
 

@@ -16,6 +16,7 @@ from netclaim.errors import NetclaimError
 from netclaim.kernel import Link, Rtnl, find_link
 from netclaim.kernel.requests.links import set_link
 from netclaim.kernel.state.address_copies import take_addresses
+from netclaim.kernel.state.belongings import take_belongings
 from netclaim.kernel.state.link_copies import take_settings
 from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.engine.plugin import Invocation
@@ -165,4 +166,5 @@ async def _as_it_is(invocation: Invocation, host: Rtnl, link: Link, device: str)
         perm_mac=link.perm_mac,
         device=device,
         settings=await take_settings(host, link.index),
+        belongings=await take_belongings(host, link),
     )

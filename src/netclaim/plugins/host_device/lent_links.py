@@ -27,10 +27,11 @@ from netclaim.cni.plain_files import (
 from netclaim.errors import HostError
 from netclaim.kernel.host.boot import boot_id
 from netclaim.kernel.state.address_copies import TakenAddress
+from netclaim.kernel.state.belongings import Belongings
 from netclaim.kernel.state.link_copies import TakenSettings
 
 SUFFIX: Final = ".json"
-BYTES_MAX: Final = 1 << 18  # an address takes two hundred; no link has a thousand of them
+BYTES_MAX: Final = 1 << 20  # an address or a route takes two hundred, the settings ten thousand
 ENTRIES_MAX: Final = 1 << 14  # more than any machine has links
 
 log = structlog.get_logger(__name__)
@@ -53,9 +54,10 @@ class LentLink(msgspec.Struct, frozen=True):
     kind: str | None = None  # None: remembered by an older version, which did not ask
     perm_mac: str = ""  # what the hardware was made with, if it says so
     device: str = ""  # the hardware in sysfs, which is there for as long as it is plugged in
-    settings: TakenSettings | None = None  # None: by an older version, like the next two
+    settings: TakenSettings | None = None  # None: by an older version, like what follows
     index: int = 0  # in the container; 0: it has not arrived there yet
     netns_cookie: int = 0  # of the namespace that has it: its path may lead to another by now
+    belongings: Belongings | None = None
 
     @property
     def key(self) -> AttachmentKey:
@@ -91,6 +93,11 @@ class LentLinks:
     def keep(self, lent: LentLink) -> None:
         """Remember a link, in place of what was known of it."""
         content = msgspec.json.encode(_File(self._boot(), lent))
+        if len(content) > BYTES_MAX:
+            raise HostError(
+                f"the link {lent.name} has too many routes, neighbours or addresses to be given "
+                "back as it was; remove some, or choose another link"
+            )
         try:
             with made_directory(self._directory, 0o700) as directory:
                 replace_plain(_name(lent.key), content, dir_fd=directory)

@@ -5,7 +5,8 @@
     slices         what a driver may publish
     capacities     of a device in a slice
     taints         taints, tolerations of them, DeviceTaintRules
-    pod_networks   our own kind, by the rules of its definition
+    pod_networks   our own kinds, by the rules of their definitions: networks,
+    address_pools  and pools of addresses and their leases
     pods           claims, resources, restarts, choice of nodes
     workloads      Deployments, sets and Jobs
     events         of both groups

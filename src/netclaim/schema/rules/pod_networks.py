@@ -43,6 +43,10 @@ def _type_in(*types: str) -> Callable[[JsonObject], bool]:
     return lambda spec: spec.get("type") in types
 
 
+def _has_one(parent: JsonObject) -> bool:
+    return ("name" in parent) != ("selector" in parent)
+
+
 RULES: Final = (
     Rule(
         "type",
@@ -64,11 +68,20 @@ RULES: Final = (
     ),
     Rule(
         "parent",
-        "!has(self.parent) || has(self.parent.name) != has(self.parent.selector)",
-        "write either name or selector",
+        "!has(self.parent) || has(self.parent.name) != has(self.parent.selector) ||"
+        " (has(self.parent.overrides) && !has(self.parent.name))",
+        "write either name or selector; both may be left out if there are overrides",
         lambda spec: (
-            "parent" not in spec or ("name" in spec["parent"]) != ("selector" in spec["parent"])
+            _has_one(spec.get("parent", {"name": ""}))
+            or ("overrides" in spec["parent"] and "name" not in spec["parent"])
         ),
+    ),
+    Rule(
+        "parent",
+        "!has(self.parent) || !has(self.parent.overrides) ||"
+        " self.parent.overrides.all(o, has(o.name) != has(o.selector))",
+        "write either name or selector into each of the overrides",
+        lambda spec: all(map(_has_one, spec.get("parent", {}).get("overrides", ()))),
     ),
     Rule(
         "vlan",
@@ -171,7 +184,20 @@ def _check_objects(spec: JsonObject, at: Path) -> Iterator[Fault]:
     for index, route in enumerate(spec.get("routes", ())):
         if not route.get("dst"):
             yield missing((*at, "routes", index, "dst"))
-    if expression := spec.get("parent", {}).get("selector"):
-        yield from check_expression(expression, (*at, "parent", "selector"))
+    yield from _check_parent(spec.get("parent", {}), (*at, "parent"))
     for index, wanted in enumerate(spec.get("namespaces", {}).get("matchExpressions", ())):
         yield from check_requirement(wanted, (*at, "namespaces", "matchExpressions", index))
+
+
+def _check_parent(parent: JsonObject, at: Path) -> Iterator[Fault]:
+    if expression := parent.get("selector"):
+        yield from check_expression(expression, (*at, "selector"))
+    for index, each in enumerate(parent.get("overrides", ())):
+        where: Path = (*at, "overrides", index)
+        if "nodeSelector" not in each:
+            yield missing((*where, "nodeSelector"))
+        for number, wanted in enumerate(each.get("nodeSelector", {}).get("matchExpressions", ())):
+            path = (*where, "nodeSelector", "matchExpressions", number)
+            yield from check_requirement(wanted, path)
+        if expression := each.get("selector"):
+            yield from check_expression(expression, (*where, "selector"))

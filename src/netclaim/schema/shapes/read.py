@@ -13,7 +13,9 @@ from typing import Any, Final
 from netclaim.manifests.text.yaml_dialect import load_value
 from netclaim.schema.shapes.shape import Fields, ListOf, MapOf, Scalar, Shape
 
-TABLES: Final = ("metadata", "claims", "pods", "volumes", "workloads", "events", "networks")
+TABLES: Final = (
+    "metadata", "claims", "pods", "volumes", "workloads", "services", "events", "networks",
+)  # fmt: skip
 ANYTHING: Final = Fields({}, open=True)
 
 

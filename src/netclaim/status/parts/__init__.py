@@ -4,6 +4,7 @@ devices         slices and pools as devices, and who has them
 claims          claims as their drivers report them
 pods            pods that use claims: their interfaces, or what they wait for
 nodes           nodes and drivers, with how much of what they offer is in use
+networks        PodNetworks, and what is wrong with them
 idle_drivers    drivers whose pods do not work
 problems        what is wrong in all of it, with what to do
 """

@@ -6,9 +6,10 @@ and name. No I/O. Limit: counters that devices share are not counted.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from netclaim.model.api.base import QuantityText
 from netclaim.model.api.claim import DeviceResult, ResourceClaim
 from netclaim.model.api.ids import DeviceId
-from netclaim.model.api.slice import DeviceAttribute, PublishedDevice
+from netclaim.model.api.slice import DeviceAttribute, DeviceCapacity, PublishedDevice
 from netclaim.model.api.taint import KEEPS_AWAY, DeviceTaintRule
 from netclaim.model.quantity import Quantity, QuantityError
 from netclaim.status.values import Capacity, ClaimUse, Device, DeviceState, Taint
@@ -92,15 +93,31 @@ def _state(
         return "unavailable"
     if any(taint.effect in KEEPS_AWAY for taint in taints):
         return "tainted"
-    return "shared" if device.allow_multiple_allocations else "free"
+    return "shared" if taken else "free"
 
 
 def _is_full(device: PublishedDevice, used_by: Iterable[ClaimUse]) -> bool:
-    """Whether a capacity is used up, so that no other claim can have anything of the device."""
+    """Whether so little is left of a capacity that no other claim can have any of the device."""
     return any(
-        Quantity.parse(one.used).nanos >= Quantity.parse(one.total).nanos
-        for one in _capacities(device, used_by)
+        _nanos(amount.value) - _nanos(_consumed(name, used_by)) < _least(amount)
+        for name, amount in device.capacity.items()
     )
+
+
+def _least(capacity: DeviceCapacity) -> int:
+    """The least that a claim can have of a capacity; without a policy, any amount it asks for."""
+    policy = capacity.request_policy
+    if policy is None:
+        return 1
+    least = [*policy.valid_values[:1], policy.valid_range.min, policy.default, capacity.value]
+    return next(_nanos(text) for text in least if text is not None)
+
+
+def _nanos(text: QuantityText) -> int:
+    try:
+        return Quantity.parse(text).nanos
+    except QuantityError:
+        return 0  # the API server takes none that is not one
 
 
 def _attributes(attributes: Mapping[str, DeviceAttribute]) -> dict[str, str | int | bool]:
@@ -109,11 +126,20 @@ def _attributes(attributes: Mapping[str, DeviceAttribute]) -> dict[str, str | in
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _capacities(device: PublishedDevice, used_by: Iterable[ClaimUse]) -> Iterator[Capacity]:
+def _capacities(device: PublishedDevice, used_by: Sequence[ClaimUse]) -> Iterator[Capacity]:
+    """How much there is, and is used: all of it, if one claim keeps everybody else away."""
+    owners = [use for use in used_by if not use.admin_access]
+    is_alone = len(owners) == 1 and (
+        not device.allow_multiple_allocations or _is_full(device, owners)
+    )
     for name, amount in device.capacity.items():
-        # What is there with admin access takes nothing from others.
-        consumed = (use.consumed_capacity.get(name) for use in used_by if not use.admin_access)
-        yield Capacity(name=name, total=str(amount.value), used=_sum(consumed))
+        used = str(amount.value) if is_alone else _consumed(name, used_by)
+        yield Capacity(name=name, total=str(amount.value), used=used)
+
+
+def _consumed(name: str, used_by: Iterable[ClaimUse]) -> str:
+    """How much claims have of a capacity; admin access takes nothing from others."""
+    return _sum(use.consumed_capacity.get(name) for use in used_by if not use.admin_access)
 
 
 def _sum(amounts: Iterable[str | None]) -> str:

@@ -11,6 +11,7 @@ from netclaim.model.api.ids import DeviceId
 from netclaim.model.api.taint import KEEPS_AWAY
 from netclaim.model.quantity import Quantity
 from netclaim.screen.words import counted, listed
+from netclaim.status.parts.networks import network_problems
 from netclaim.status.values import (
     Capacity,
     ClaimStatus,
@@ -47,6 +48,7 @@ def find_problems(
         *_of_pools(pools),
         *_of_devices(status.devices),
         *_of_nodes(status.nodes, reporting),
+        *network_problems(status.networks),
     ]
     return tuple(sorted(found, key=lambda one: one.severity != "error"))
 

@@ -23,6 +23,7 @@ from netclaim.status.showing.tables import (
     claim_columns,
     driver_columns,
     link_columns,
+    network_columns,
     node_columns,
     pod_columns,
 )
@@ -82,13 +83,15 @@ def sections(status: Status, scope: Scope, look: Look) -> list[Section]:
         "claims", claim_columns(look.when, several_spaces=several_spaces), status.claims
     )
     pods = Section("pods", pod_columns(several_spaces=several_spaces), status.pods)
+    networks = Section("networks", network_columns(), status.networks)
     if scope.view == "overview":
-        return [Section("drivers", driver_columns(), status.drivers), nodes]
+        return [Section("drivers", driver_columns(), status.drivers), nodes, networks]
     order = {
         "nodes": [nodes, links, claims, pods] if scope.names else [nodes],  # with who uses what
         "links": [links, claims],
         "claims": [claims, links, pods],
         "pods": [pods, claims, links],
+        "networks": [networks, pods, claims] if scope.names else [networks],
     }
     return order[scope.view]
 
@@ -107,7 +110,10 @@ def summary(status: Status) -> str:
     errors = sum(one.severity == "error" for one in status.problems)
     return "; ".join(
         (
-            _tally("claim", (one.state for one in status.claims)),
+            _tally(
+                "claim",
+                (f"{one.state}{', unhealthy' * one.is_unhealthy}" for one in status.claims),
+            ),
             _tally("pod", (one.state for one in status.pods)),
             f"{counted(errors, 'error')}, {counted(len(status.problems) - errors, 'warning')}",
         )

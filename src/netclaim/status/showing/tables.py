@@ -7,9 +7,19 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias, TypeVar
 
+from netclaim.network.devices.shares import WHOLE_LINK
 from netclaim.screen.words import listed
 from netclaim.status.showing.fit import Column
-from netclaim.status.values import ClaimDevice, ClaimStatus, ClaimUse, Device, Driver, Node, Pod
+from netclaim.status.values import (
+    ClaimDevice,
+    ClaimStatus,
+    ClaimUse,
+    Device,
+    Driver,
+    Network,
+    Node,
+    Pod,
+)
 
 T = TypeVar("T")
 Ago: TypeAlias = Callable[[str], str]  # how a moment is shown
@@ -66,6 +76,29 @@ def node_columns(devices: Sequence[Device], *, several_drivers: bool) -> list[Co
             rank=1,
         ),
     ]  # fmt: skip
+
+
+def network_columns() -> list[Column[Network]]:
+    """Return the columns of a network; the last one says why some nodes do not have it."""
+    return [
+        Column("NETWORK", lambda one: one.name),
+        Column("TYPE", lambda one: one.type, rank=2),
+        Column("STATE", _network_state, rank=9),
+        Column("NODES", lambda one: str(one.nodes), rank=5),
+        Column("NAMESPACES", lambda one: str(one.namespaces), rank=1),
+        Column("INTERFACES", lambda one: str(one.interfaces), rank=3),
+        Column("PODS", lambda one: str(one.pods), rank=4),
+        Column("NOT ON", _network_missing, rank=6, optional=True, folds_to=24),
+    ]
+
+
+def _network_state(network: Network) -> str:
+    state = {True: "Ready", False: network.reason or "NotReady", None: ""}[network.ready]
+    return ",".join(filter(None, (state, "deleting" if network.deleting else "")))
+
+
+def _network_missing(network: Network) -> str:
+    return "; ".join(f"{one.node}: {one.message}" for one in network.missing[:LINKS_SHOWN])
 
 
 def _counts() -> list[Column[Any]]:
@@ -151,7 +184,10 @@ def _claims(device: Device) -> str:
 
 
 def _capacity(device: Device) -> str:
-    return ", ".join(f"{one.name} {one.used}/{one.total}" for one in device.capacity)
+    """What is used of it. Of what stands for the whole link, everybody has a trace."""
+    return ", ".join(
+        f"{one.name} {one.used}/{one.total}" for one in device.capacity if one.name != WHOLE_LINK
+    )
 
 
 def _taints(device: Device) -> str:
@@ -162,7 +198,7 @@ def claim_columns(when: Ago, *, several_spaces: bool) -> list[Column[ClaimStatus
     return [
         *_namespace(several=several_spaces),
         Column("CLAIM", lambda one: one.name, folds_to=20),
-        Column("STATE", lambda one: one.state + (",deleting" if one.deleting else "")),
+        Column("STATE", _claim_state),
         Column("SINCE", lambda one: when(one.since) if one.since else "", rank=4, optional=True),
         Column("DEVICE", lambda one: _each(one, _place), folds_to=20),
         Column("INTERFACE", lambda one: _each(one, lambda d: d.interface), rank=5, optional=True),
@@ -175,6 +211,11 @@ def claim_columns(when: Ago, *, several_spaces: bool) -> list[Column[ClaimStatus
         Column("REQUEST", lambda one: _each(one, lambda d: d.request), rank=1, wide=True),
         Column("REASON", lambda one: one.message, rank=9, folds_to=24, optional=True),
     ]  # fmt: skip
+
+
+def _claim_state(claim: ClaimStatus) -> str:
+    words = [("unhealthy", claim.is_unhealthy), ("deleting", claim.deleting)]
+    return ",".join([claim.state, *(word for word, so in words if so)])
 
 
 def _namespace(*, several: bool) -> list[Column[Any]]:

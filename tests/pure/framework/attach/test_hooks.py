@@ -463,13 +463,47 @@ async def test_interface_that_went_with_its_device_comes_back(tmp_path: Path) ->
         stage.reports.touched.clear()
         stage.driver.lost = {"eth1"}
         stage.driver.fail("attach eth1", UNREACHABLE, times=2)
-        node.sandboxes.note_offered(["eth0"])
+        node.sandboxes.note_offered({"eth0": 1})
         await node.repairer.wait_idle()
         (uid, failures), *_ = stage.reports.touched
         assert uid == "uid-red"
         assert "no longer in the pod" in next(iter(failures.values()))
         assert stage.reports.touched[-1] == ("uid-red", {})
         assert stage.driver.calls.count("attach eth1") == 4
+        assert stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+async def test_interface_that_went_with_a_device_made_again_comes_back(tmp_path: Path) -> None:
+    """A device that is gone and back before anybody looks has the same name, and not the pod's."""
+    async with node_in(tmp_path) as node:
+        stage = node.stage
+        await stage.prepare(RED)
+        await node.run(pod_of())
+        node.sandboxes.note_offered({"eth1": 7})
+        await node.repairer.wait_idle()
+        assert stage.driver.calls.count("attach eth1") == 1
+        stage.driver.lost = {"eth1"}
+        node.sandboxes.note_offered({"eth1": 8})
+        await node.repairer.wait_idle()
+        assert stage.driver.calls.count("attach eth1") == 2
+        assert stage.states() == {"sandbox-1/eth1": "attached"}
+
+
+async def test_device_that_is_made_again_during_an_attach_is_looked_for(tmp_path: Path) -> None:
+    """The interface may be gone before the journal has it."""
+    async with node_in(tmp_path) as node:
+        stage = node.stage
+        await stage.prepare(RED)
+        node.sandboxes.note_offered({"eth1": 7})
+
+        def lose() -> None:
+            stage.driver.lost = {"eth1"}
+            node.sandboxes.note_offered({"eth1": 8})
+
+        stage.driver.on["attach eth1"] = [lose]
+        await node.run(pod_of())
+        await node.repairer.wait_idle()
+        assert stage.driver.calls.count("attach eth1") == 2
         assert stage.states() == {"sandbox-1/eth1": "attached"}
 
 
@@ -491,7 +525,7 @@ async def test_what_running_pods_lack_is_counted(tmp_path: Path) -> None:
 
         stage.driver.lost = {"eth1"}
         stage.driver.on["attach eth1"] = [fail, fail, look]
-        node.sandboxes.note_offered([])
+        node.sandboxes.note_offered({})
         await node.repairer.wait_idle()
         assert seen == [1, 1, 1]
         assert node.sandboxes.lacking() == 0
@@ -505,7 +539,7 @@ async def test_pod_that_starts_or_ends_lacks_nothing(tmp_path: Path) -> None:
         await node.run(pod_of())
         stage.driver.lost = {"eth1"}
         begun = stage.driver.hang("attach eth1")
-        node.sandboxes.note_offered([])
+        node.sandboxes.note_offered({})
         await begun.wait()
         assert node.sandboxes.lacking() == 1
         await node.stop(pod_of())
@@ -525,7 +559,7 @@ async def test_interface_that_is_made_again_keeps_its_address(tmp_path: Path) ->
         (lease,) = stage.journal.leases.values()
         stage.driver.lost = {"eth1"}
         stage.driver.fail("attach eth1", UNREACHABLE, times=2)
-        node.sandboxes.note_offered([])
+        node.sandboxes.note_offered({})
         await node.repairer.wait_idle()
         assert stage.driver.had == [lease.attachment.interface]
         assert stage.reports.changed == []
@@ -544,7 +578,7 @@ async def test_changed_address_is_reported(tmp_path: Path) -> None:
         stage.driver.remade = msgspec.structs.replace(
             lease.attachment.interface, ips=("192.0.2.99/24",)
         )
-        node.sandboxes.note_offered([])
+        node.sandboxes.note_offered({})
         await node.repairer.wait_idle()
         (text,) = stage.reports.changed
         assert text.startswith("red: the interface ")
@@ -557,7 +591,7 @@ async def test_interface_may_outlast_its_device(tmp_path: Path) -> None:
     async with node_in(tmp_path) as node:
         await node.stage.prepare(RED)
         await node.run(pod_of())
-        node.sandboxes.note_offered([])
+        node.sandboxes.note_offered({})
         await node.repairer.wait_idle()
         assert node.stage.driver.calls == ["attach eth1"]
 
@@ -569,7 +603,7 @@ async def test_lost_interface_is_attached_again_though_its_detach_fails(tmp_path
         await node.run(pod_of())
         node.stage.driver.lost = {"eth1"}
         node.stage.driver.fail("detach eth1", UNREACHABLE, times=2)
-        node.sandboxes.note_offered([])
+        node.sandboxes.note_offered({})
         await node.repairer.wait_idle()
         assert node.stage.driver.calls.count("attach eth1") == 2
         assert node.stage.states() == {"sandbox-1/eth1": "attached"}
@@ -613,7 +647,7 @@ async def test_a_bug_of_the_driver_does_not_end_the_repairs(
             return attachment.interface is not None
 
         monkeypatch.setattr(node.stage.driver, "is_attached", is_attached)
-        node.sandboxes.note_offered([])
+        node.sandboxes.note_offered({})
         await node.repairer.wait_idle()
         assert outcomes == []
 

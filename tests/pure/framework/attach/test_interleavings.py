@@ -145,7 +145,7 @@ async def test_lost_interface_of_a_sandbox_that_is_not_listed(
             return False
 
         monkeypatch.setattr(node.stage.driver, "is_attached", is_attached)
-        node.sandboxes.note_offered([])
+        node.sandboxes.note_offered({})
         await asked.wait()
         await node.synchronize()
         go.set()

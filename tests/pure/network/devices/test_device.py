@@ -71,6 +71,7 @@ EVERY_ATTRIBUTE: dict[str, AttributeValue] = {
     "resource.kubernetes.io/pcieRoot": "pci0000:3a",
     "resource.kubernetes.io/pciBusID": "0000:3b:00.0",
     "resource.kubernetes.io/numaNode": 0,
+    "multinetwork.networking.k8s.io/podNetwork": "",
 }
 
 
@@ -106,7 +107,7 @@ def test_a_card_with_everything() -> None:
     link = msgspec.structs.replace(ETH1, kind="", alias="rack a")
     addresses = [address("10.0.0.5", 24), address("fd00::5", 64)]
     device = device_of(link, addresses, CARD, default_route=True)
-    assert device == Device("eth1", EVERY_ATTRIBUTE)
+    assert device == Device("eth1", EVERY_ATTRIBUTE, making=ETH1.index)
 
 
 def test_what_every_link_has_is_always_there() -> None:
@@ -129,6 +130,7 @@ def test_what_every_link_has_is_always_there() -> None:
         "isSriovVf": False,
         "rdma": False,
         "preflight": False,
+        "multinetwork.networking.k8s.io/podNetwork": "",
     }
 
 

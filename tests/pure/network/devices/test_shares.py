@@ -15,7 +15,7 @@ from netclaim.network.devices.shares import (
     as_shared,
     as_slots,
     carries_several,
-    default_bandwidth,
+    equal_bandwidth,
     has_alone,
     how_alone,
     link_of,
@@ -37,7 +37,7 @@ def allocated(**fields: Any) -> AllocatedDevice:
 
 
 def test_what_is_published_of_a_shared_link() -> None:
-    """A claim takes one attachment and an equal part of the bandwidth unless it asks for more."""
+    """A claim takes one attachment and no bandwidth unless it asks for more."""
     published = device_json(as_shared(ETH1, 32, 10 * G))
     assert published["allowMultipleAllocations"] is True
     assert published["capacity"] == {
@@ -47,7 +47,11 @@ def test_what_is_published_of_a_shared_link() -> None:
         },
         "bandwidth": {
             "value": "10G",
-            "requestPolicy": {"default": "312M", "validRange": {"min": "1M", "step": "1M"}},
+            "requestPolicy": {"default": "0", "validRange": {"min": "0", "step": "1M"}},
+        },
+        "wholeLink": {
+            "value": "2",
+            "requestPolicy": {"default": "100u", "validValues": ["100u", "2"]},
         },
     }
     assert "bandwidth" not in as_shared(ETH1, 32, 0).capacity
@@ -64,18 +68,34 @@ def test_links_that_are_offered_by_parts_only(attachments: int, valid: list[str]
     assert not share_of(allocated(share_id="a", consumed_capacity={"attachments": "1"})).alone
 
 
-@given(st.integers(2, 4096), st.integers(M, 10**13))
-def test_every_shared_link_can_be_published(attachments: int, bandwidth: int) -> None:
+@given(st.integers(2, 4096), st.integers(M, 10**13), st.integers(0, 10**13))
+def test_every_shared_link_can_be_published(attachments: int, bandwidth: int, default: int) -> None:
     """The API's rules hold for slow links and for many shares: the model checks them."""
-    capacity = as_shared(ETH1, attachments, bandwidth).capacity["bandwidth"]
+    capacity = as_shared(ETH1, attachments, bandwidth, default=default).capacity["bandwidth"]
     assert capacity.policy is not None
-    assert 0 < capacity.policy.default.nanos <= capacity.value.nanos
+    assert capacity.policy.default.nanos <= capacity.value.nanos
+    assert (capacity.policy.default.nanos > 0) == (default > 0)
+
+
+def test_a_default_is_the_least_that_a_claim_has() -> None:
+    """Where an admin limits who asks for nothing, nobody gets around it by asking for nothing."""
+    published = as_shared(ETH1, 32, 10 * G, default=100 * M)
+    assert device_json(published)["capacity"]["bandwidth"]["requestPolicy"] == {
+        "default": "100M",
+        "validRange": {"min": "1M", "step": "1M"},
+    }
+
+
+def test_a_device_with_all_that_it_may_have() -> None:
+    """What it has no room for is left out, rather than refused by the API server."""
+    full = msgspec.structs.replace(ETH1, attributes={f"a{n}": n for n in range(30)})
+    assert set(as_shared(full, 32, 10 * G).capacity) == {"attachments", "bandwidth"}
 
 
 @given(st.integers(2, 64), st.integers(64 * M, 10**13))
 def test_default_shares_fit_the_link(shares: int, bandwidth: int) -> None:
     """As many claims as the link is for can have the default share, and little is left over."""
-    part = default_bandwidth(bandwidth, shares)
+    part = equal_bandwidth(bandwidth, shares)
     assert part * shares <= bandwidth < (part + M) * shares
 
 
@@ -112,6 +132,14 @@ def test_which_links_are_shared_by_default(facts: dict[str, Any], several: bool)
             Share(alone=True),
         ),
         (
+            {"share_id": "a", "consumed_capacity": {"attachments": "1", "wholeLink": "2"}},
+            Share(alone=True),
+        ),
+        (
+            {"share_id": "a", "consumed_capacity": {"attachments": "1", "wholeLink": "100u"}},
+            Share(),
+        ),
+        (
             {
                 "share_id": "a",
                 "consumed_capacity": {
@@ -138,8 +166,8 @@ def test_a_plan_of_an_older_driver_says_nothing_of_shares() -> None:
 
 
 def test_slots_of_a_link() -> None:
-    """They have an equal part of the bandwidth, and names that no other link has."""
-    slots = list(as_slots(ETH1, 3, 10 * G, {"eth1", "eth1-slot-1"}))
+    """They have the bandwidth that is said, and names that no other link has."""
+    slots = list(as_slots(ETH1, 3, 3333 * M, {"eth1", "eth1-slot-1"}))
     assert [slot.name for slot in slots] == ["eth1-slot-0", "eth1-slot-2"]
     assert [slotted(slot.name) for slot in slots] == ["eth1", "eth1"]
     assert {str(slot.capacity["bandwidth"].value) for slot in slots} == {"3333M"}
@@ -150,7 +178,7 @@ def test_how_to_have_a_link_alone() -> None:
     """A claim that shares it is told what to write, or whom to ask."""
     assert how_alone(allocated(), "eth1") == ""
     assert how_alone(allocated(share_id="a"), "eth1") == (
-        'write `capacity: {requests: {attachments: "2"}}` into the request net'
+        'write `capacity: {requests: {wholeLink: "1"}}` into the request net'
     )
     assert "--slots eth1=1" in how_alone(allocated(device="eth1-slot-2"), "eth1")
     assert how_alone(allocated(admin_access=True), "eth1") == "leave out adminAccess"
@@ -163,8 +191,8 @@ def test_whole_link_and_parts_of_it() -> None:
     alone = allocated(share_id="a", consumed_capacity={"attachments": "32"})
     share = allocated(share_id="b", consumed_capacity={"attachments": "1"})
     slot = allocated(device="eth1-slot-0")
-    assert {link_of(each) for each in (whole, alone, share, slot)} == {"eth1"}
-    assert link_of(allocated(device="eth2")) == "eth2"
+    assert {link_of(each.device) for each in (whole, alone, share, slot)} == {"eth1"}
+    assert link_of("eth2") == "eth2"
     assert [has_alone(each) for each in (whole, alone, share, slot)] == [True, True, False, False]
 
 
@@ -191,12 +219,17 @@ def test_any_value_is_read_or_refused_in_one_line(values: list[str]) -> None:
         assert not refused or "eth1=10" in refused
 
 
-def test_a_request_for_two_is_for_all() -> None:
-    """What `capacity.requests.attachments: "2"` is rounded up to, however many there are."""
+@pytest.mark.parametrize(("capacity", "asked"), [("attachments", "2"), ("wholeLink", "1")])
+def test_asking_for_the_whole_link(capacity: str, asked: str) -> None:
+    """What a claim writes is rounded up to all there is, however many claims the link is for."""
     for attachments in (2, 3, 32, 4096):
-        policy = as_shared(ETH1, attachments, 0).capacity["attachments"].policy
-        assert policy is not None
-        asked = Quantity.parse("2")
-        assert next(v for v in policy.valid_values if v >= asked) == Quantity.parse(
-            str(attachments)
-        )
+        published = as_shared(ETH1, attachments, 0).capacity[capacity]
+        assert published.policy is not None
+        amount = Quantity.parse(asked)
+        assert next(v for v in published.policy.valid_values if v >= amount) == published.value
+        share = published.policy.default.nanos
+        assert share * attachments <= published.value.nanos < share + published.value.nanos
+        # By these the API server tells values apart; and a share is less than what is asked for.
+        whole_numbers = {-(-v.nanos // G) for v in published.policy.valid_values}
+        assert len(whole_numbers) == 2
+        assert published.policy.default < amount

@@ -36,6 +36,8 @@ ADDRESS_KEYS: Final[Mapping[str, Use | None]] = {
     "host-local.ranges[][].gateway": Use.NEXT_HOP,
     "host-local.routes[].dst": Use.DESTINATION,
     "host-local.routes[].gw": Use.NEXT_HOP,
+    "netclaim.routes[].dst": Use.DESTINATION,
+    "netclaim.routes[].gw": Use.NEXT_HOP,
     "static.addresses[].address": Use.ASSIGNED,
     "static.addresses[].gateway": Use.NEXT_HOP,
     "static.routes[].dst": Use.DESTINATION,

@@ -15,6 +15,7 @@ from netclaim.network.links.choice import LinkChoice
 from netclaim.network.links.discover import follow, generic_device, list_devices
 from netclaim.network.links.node_links import Snapshot
 from netclaim.network.links.offer import SHARES, LinkOffer
+from netclaim.network.links.places import Places
 from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.network.settings.per_link import PerLink
 from tests.support.network_parts import link_of
@@ -25,6 +26,7 @@ ETH1, ETH2 = Device("eth1"), Device("eth2")
 async def listed(
     links: "SomeLinks",
     *lent: Device,
+    places: Places | None = None,
     generic: bool = False,
     dropped: Collection[str] = (),
     **settings: Any,
@@ -34,7 +36,9 @@ async def listed(
     offer = LinkOffer(live)
     offer.learn_dropped(dropped)
     choice = LinkChoice(live, offer)
-    return await list_devices(links, lambda: lent, choice, offer, generic=generic)
+    return await list_devices(
+        links, lambda: lent, choice, offer, places or Places(), generic=generic
+    )
 
 
 class SomeLinks:
@@ -129,6 +133,26 @@ async def test_the_generic_device_leads_and_the_lent_ones_end_the_list() -> None
     devices = await listed(links, Device("eth9"), generic=True)
     assert [device.name for device in devices] == ["cni", "eth1", "eth2", "eth9"]
     assert devices[0] == generic_device()
+
+
+async def test_a_link_keeps_its_place_while_a_pod_has_it() -> None:
+    """A pod that takes a link and gives it back changes nothing that is published."""
+    eth1, eth2, eth3 = (link_of(name, index) for index, name in enumerate(("b", "a", "c"), 2))
+    places = Places()
+    before = await listed(SomeLinks(eth1, eth2, eth3), places=places)
+    lent = before[1]
+    assert await listed(SomeLinks(eth1, eth3), lent, places=places) == before
+    assert await listed(SomeLinks(eth1, eth2, eth3), lent, places=places) == before
+    assert [device.name for device in before] == ["b", "a", "c"]
+
+
+async def test_a_link_that_is_made_anew_comes_last() -> None:
+    """Only a link that is away keeps its place; one that was removed has lost it."""
+    eth1, eth2, places = link_of("eth1", 2), link_of("eth2", 3), Places()
+    await listed(SomeLinks(eth1, eth2), places=places)
+    await listed(SomeLinks(eth2), places=places)
+    devices = await listed(SomeLinks(eth2, link_of("eth1", 4)), places=places)
+    assert [device.name for device in devices] == ["eth2", "eth1"]
 
 
 async def test_links_that_many_claims_may_have() -> None:

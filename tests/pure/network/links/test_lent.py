@@ -41,3 +41,14 @@ def test_a_damaged_file_costs_only_itself(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_bytes(b"{")
     (tmp_path / "invalid.json").write_bytes(b'[{"name": "Not A Label"}]')
     assert lent.devices() == (ETH1,)
+
+
+def test_what_another_process_changed_is_seen(tmp_path: Path) -> None:
+    """Two drivers share the directory while one takes over from the other."""
+    older, newer = LentDevices(tmp_path), LentDevices(tmp_path)
+    older.keep("claim", (ETH1,))
+    assert newer.devices() == (ETH1,)
+    older.keep("claim", (ETH2,))
+    assert newer.devices() == (ETH2,)
+    older.drop("claim")
+    assert newer.devices() == ()

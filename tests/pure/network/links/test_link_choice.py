@@ -96,6 +96,16 @@ async def test_an_uplink_is_offered_by_parts(settings: dict[str, Any], asked: li
         assert [int(str(each)) for each in policy.valid_values] == amounts
 
 
+async def test_a_card_with_functions_is_offered_by_parts() -> None:
+    """The scheduler never gives a whole card while its virtual functions are devices too."""
+    live = LiveSettings(LinkSettings(state_dir=Path("/nowhere")))
+    with_functions = replace(SNAPSHOT, with_vfs=frozenset({2}))
+    chosen = await LinkChoice(live, LinkOffer(live)).chosen(with_functions)
+    policies = {link.name: device.capacity["attachments"].policy for link, device in chosen}
+    amounts = {name: policy and len(policy.valid_values) for name, policy in policies.items()}
+    assert amounts == {"eth1": 1, "eth2": 2, "br0": 2}
+
+
 async def test_an_uplink_for_one_claim_is_not_its_own() -> None:
     """A claim that has the only part of an uplink does not have it alone."""
     settings: dict[str, Any] = {"attachments": read_counts(64, "")(["1"])}
@@ -198,7 +208,10 @@ def test_a_bad_expression_is_refused_with_its_place(expression: str, fault: str)
         (f'true || {MINE}["xyzzy"] == 1', "1:57: no device has an attribute 'xyzzy'"),
         (
             'device.attributes["dra.net"].mtu > 1',
-            f"1:29: devices have no attributes of 'dra.net', only of {DRIVER} and {STANDARD}",
+            (
+                f"1:29: devices have no attributes of 'dra.net', only of "
+                f"{DRIVER}, {STANDARD}, multinetwork.networking.k8s.io"
+            ),
         ),
         ('device.attributes["resource.kubernetes.io"].pcieRoot == "x"', ""),
         (f"{MINE}.?knid.hasValue() && has({MINE}.knid)", ""),

@@ -16,7 +16,7 @@ from netclaim.network.errors import LinkGoneError, PlanRefusedError, PolicyError
 from netclaim.network.links.node_dependencies import carriers, node_networks, node_peers, used
 from netclaim.network.links.node_links import Snapshot
 from netclaim.network.plan.guard import Guard
-from netclaim.network.plan.interface_plan import InterfacePlan
+from netclaim.network.plan.interface_plan import Addresses, InterfacePlan, Leased
 from netclaim.network.request.parameters import read_claim
 from netclaim.network.settings import LinkSettings, LiveSettings
 from tests.support.network_parts import TYPED, claim_of, config_of, link_of
@@ -166,4 +166,24 @@ def test_a_link_in_the_pod_is_not_looked_for_on_the_node(guard: Guard) -> None:
     guard.check_plan(plan, interface, NODE)
     plan, interface = plan_of(config, link="eth1", level="baseline")
     with pytest.raises(PlanRefusedError, match="linkInContainer"):
+        guard.check_plan(plan, interface, NODE)
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_pool_does_not_give_a_claims_own_network_a_gateways_address(
+    guard: Guard, *, trusted: bool
+) -> None:
+    """Of a network that an admin wrote, the admin knows what is in the pool."""
+    leases = (Leased("media.x", "u1", "1", f"{FIRST}/24"),)
+    plan, interface = plan_of(
+        macvlan({"type": "netclaim", "pool": "media"}, master="eth0"),
+        link="eth0",
+        level="baseline",
+        trusted=trusted,
+        addresses=Addresses("media", leases),
+    )
+    if trusted:
+        guard.check_plan(plan, interface, NODE)
+        return
+    with pytest.raises(PlanRefusedError, match="the address of a gateway"):
         guard.check_plan(plan, interface, NODE)

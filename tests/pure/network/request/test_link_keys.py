@@ -92,7 +92,7 @@ def test_a_shared_link_is_not_taken_away() -> None:
             with_link(of_share(request_of(greedy)), ETH1)
         assert str(caught.value) == (
             f"{PLUGIN}: {name} would take the shared link 'eth1' away from other claims; to have "
-            f'it alone, write `capacity: {{requests: {{attachments: "2"}}}}` into the request net, '
+            f'it alone, write `capacity: {{requests: {{wholeLink: "1"}}}}` into the request net, '
             f"or use a macvlan in another mode"
         )
         with_link(of_share(request_of(greedy), attachments="32"), ETH1)

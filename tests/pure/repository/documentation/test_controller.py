@@ -22,7 +22,7 @@ def test_every_option_is_listed() -> None:
 
 def test_every_log_event_is_listed() -> None:
     """And no other."""
-    logged = [name for path in SOURCE.glob("*.py") for name in EVENT.findall(path.read_text())]
+    logged = [name for path in SOURCE.rglob("*.py") for name in EVENT.findall(path.read_text())]
     listed = [code(row["Event"]) for row in table(PAGE, "Log events")]
     same_names(listed, logged, place=f'docs/{PAGE}, "Log events"')
 

@@ -34,8 +34,8 @@ def default_of(flag: str, value: object) -> str:
     """How the page writes a default."""
     if flag == "--node-name":
         return "the host's name"
-    if value is True:
-        return "on"
+    if isinstance(value, bool):
+        return "on" if value else "off"
     if isinstance(value, list):
         return ", ".join(f"`{each}`" for each in value)
     return "none" if value in (None, "") else f"`{value}`"

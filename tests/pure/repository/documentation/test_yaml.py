@@ -100,12 +100,17 @@ def test_each_is_accounted_for(block: Block, tmp_path: Path) -> None:
             (entry,) = documents[0]["status"]["devices"]
             assert set(entry) == {"driver", "pool", "device", "conditions", "data", "networkData"}
         case ["values", "of", "the", "chart"]:
-            assert list(documents[0]) == ["settings"]
-            file = tmp_path / "config.yaml"
-            file.write_text(yaml.safe_dump(documents[0]["settings"]))
-            assert Sources(declared(), {}, file, check=check_together).read().in_file
+            values = dict(documents[0])
+            if settings := values.pop("settings", None):
+                file = tmp_path / "config.yaml"
+                file.write_text(yaml.safe_dump(settings))
+                assert Sources(declared(), {}, file, check=check_together).read().in_file
+            chart = yaml.safe_load((ROOT / "charts/netclaim/values.yaml").read_text())
+            assert all(set(each) <= set(chart[name]) for name, each in values.items())
         case ["for", "kind"]:
             assert documents[0]["apiVersion"] == "kind.x-k8s.io/v1alpha4"
+        case ["for", "Talos"]:
+            assert list(documents[0]) == ["machine"]
         case _:
             pytest.fail("say above the block what it is, for example <!-- yaml: part of FILE -->")
 

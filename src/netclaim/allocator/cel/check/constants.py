@@ -4,13 +4,13 @@ They are mistakes in the text, whatever the device is; the scheduler refuses the
 the selector.
 """
 
-from netclaim.allocator.cel.errors import CompileError, EvaluationError, UnsupportedError
+from netclaim.allocator.cel.errors import CompileError, EvaluationError
 from netclaim.allocator.cel.library import FUNCTIONS
 from netclaim.allocator.cel.library.conversions import CONVERSIONS
 from netclaim.allocator.cel.library.function import call
 from netclaim.allocator.cel.library.regexes import PATTERN_ARGUMENT
 from netclaim.allocator.cel.syntax import ast
-from netclaim.allocator.cel.values.regex import RegexError, UnsupportedRegexError, compile_regex
+from netclaim.allocator.cel.values.regex import RegexError, compile_regex
 
 
 def check_constants(node: ast.Call, expression: str) -> None:
@@ -26,8 +26,6 @@ def _check_pattern(pattern: ast.Node, expression: str) -> None:
         return
     try:
         compile_regex(pattern.value)
-    except UnsupportedRegexError as error:
-        raise UnsupportedError(str(error), expression, pattern.at) from error
     except RegexError as error:
         raise CompileError(str(error), expression, pattern.at) from error
 

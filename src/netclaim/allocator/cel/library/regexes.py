@@ -1,4 +1,4 @@
-"""Regular expressions in CEL: matches(), find(), findAll(), in RE2's dialect."""
+"""Regular expressions in CEL: matches(), find(), findAll()."""
 
 from typing import Final
 

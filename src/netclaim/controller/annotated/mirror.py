@@ -1,0 +1,79 @@
+"""The annotation in which Multus reports a pod's networks, from the status of the pod's claim.
+
+    [{"name": "default/media-net", "interface": "net1", "ips": ["10.10.1.2"], "mac": "02:…"}]
+
+KubeVirt, agents for policies and people's scripts read it (k8s.v1.cni.cncf.io/network-status, of
+the Network Plumbing Working Group). Promise: the entries of others, such as Multus' own for the
+pod's default network, stay in front, unless they are too long to be such. The same status gives the
+same text. No I/O.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from netclaim.controller.annotated.names import CLAIM_NETWORKS, STATUS_ANNOTATION
+from netclaim.controller.annotated.wanted import request_name
+from netclaim.json_text import read_json
+from netclaim.model.api.claim import DeviceStatus, ResourceClaim
+from netclaim.model.claim import JsonObject
+
+THERE_MAX: Final = 8 * 1024  # of what is there: Multus' own entry has a few hundred bytes
+TEXT_MAX: Final = 128 * 1024  # of the result; an object's annotations may have 256 KiB
+INDENT: Final = 4  # as Multus writes it, for those who look
+
+
+def mirrored(claim: JsonObject, annotations: JsonObject) -> str | None:
+    """Return the text that a pod's annotation should have; None as long as a network is missing."""
+    found = ResourceClaim.read(claim)
+    asked = len(found.spec.devices.requests)
+    # The pod's author may have changed the claim's annotation.
+    names = str(found.metadata.annotations.get(CLAIM_NETWORKS, "")).split(",", asked)[:asked]
+    requests = {request_name(index): name for index, name in enumerate(names)}
+    own = list(_entries(found, requests))
+    if len(own) < asked:
+        return None
+    others = [each for each in _there(annotations) if each.get("name") not in names]
+    text = _text([*others, *own])
+    return text if len(text) <= TEXT_MAX else _text(own)
+
+
+def _text(entries: list[JsonObject]) -> str:
+    return json.dumps(entries, indent=INDENT, ensure_ascii=False)
+
+
+def _entries(claim: ResourceClaim, requests: dict[str, str]) -> Iterator[JsonObject]:
+    for result in sorted(claim.status.results, key=lambda each: _number(each.request, requests)):
+        report = claim.status.report_of(result)
+        if report is None or not report.network_data.interface_name:
+            continue
+        if report.ready is None or report.ready.status != "True":
+            continue
+        yield _entry(requests.get(result.request, result.request), report)
+
+
+def _number(request: str, requests: dict[str, str]) -> int:
+    return list(requests).index(request) if request in requests else len(requests)
+
+
+def _entry(name: str, report: DeviceStatus) -> JsonObject:
+    data = report.network_data
+    entry: JsonObject = {"name": name, "interface": data.interface_name}
+    if data.ips:
+        entry["ips"] = [each.partition("/")[0] for each in data.ips]
+    if data.hardware_address:
+        entry["mac"] = data.hardware_address
+    dns = report.data.get("dns") if isinstance(report.data, dict) else None
+    return {**entry, "default": False, "dns": dns if isinstance(dns, dict) else {}}
+
+
+def _there(annotations: JsonObject) -> list[JsonObject]:
+    """Return what the annotation has already; nothing if that is long or cannot be read."""
+    text = annotations.get(STATUS_ANNOTATION, "")
+    if not text or len(text) > THERE_MAX:
+        return []
+    try:
+        found: Any = read_json(text)
+    except ValueError:
+        return []
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

@@ -1,0 +1,57 @@
+"""Events at a Service that say what is wrong with it.
+
+Promise: each is left once, and again when its text changes or another controller takes over.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+import structlog
+
+from netclaim.controller.events import event_about
+from netclaim.controller.services.write import Key
+from netclaim.errors import NetclaimError
+from netclaim.kube import EVENTS, Client
+from netclaim.kube.resource import SERVICES
+from netclaim.model.claim import JsonObject
+
+log = structlog.get_logger(__name__)
+
+
+class Complaints:
+    """What was said of which Service."""
+
+    def __init__(self, client: Client, identity: str, now: Callable[[], datetime]) -> None:
+        self._client = client
+        self._identity = identity
+        self._now = now
+        self._said: dict[Key, Mapping[str, str]] = {}
+
+    def forget(self, key: Key) -> None:
+        """Forget a Service that is gone."""
+        self._said.pop(key, None)
+
+    async def say(self, service: JsonObject, complaints: Mapping[str, str]) -> None:
+        """Leave an event for each complaint that is new; they are texts by their reasons."""
+        meta = service["metadata"]
+        key = meta["namespace"], meta["name"]
+        before = self._said.get(key, {})
+        self._said[key] = complaints
+        for reason, note in complaints.items():
+            if before.get(reason) == note:
+                continue
+            fields = {"namespace": key[0], "service": key[1], "reason": reason}
+            log.info("service.complained", **fields, note=note)
+            event = event_about(
+                service,
+                kind=SERVICES.kind,
+                action="PublishEndpoints",
+                reason=reason,
+                note=note,
+                now=self._now(),
+                identity=self._identity,
+            )
+            try:
+                await self._client.create(EVENTS, event)
+            except NetclaimError as error:
+                log.warning("service.event_failed", **fields, error=str(error))

@@ -1,0 +1,145 @@
+"""AddressPool and AddressLease: addresses for a whole cluster, and who has which of them.
+
+    apiVersion: cni.networking.x-k8s.io/v1alpha1
+    kind: AddressPool
+    metadata: {name: media}
+    spec:
+      ranges:
+      - {cidr: 10.10.1.0/24, gateway: 10.10.1.1, exclude: [10.10.1.200/29]}
+
+A lease is named by its pool and its address, so that creating it is the lock: of two nodes that
+choose one address, one is told that the object is there already. Both kinds are the cluster's: a
+name counts for all namespaces then, but Kubernetes' garbage collector does not delete what belongs
+to an object of a namespace. netclaim's drivers and controller do (docs/address-pools.md).
+
+The definitions in the chart have the same fields; a test compares them. No I/O.
+"""
+
+from typing import Final
+
+import msgspec
+
+from netclaim.model.address_space import Range, Space, space_of
+from netclaim.model.api.base import Base, Condition, JsonObject, Meta
+from netclaim.model.api.label_selector import LabelSelector
+from netclaim.model.api.pod_network import API_VERSION, Dns, Route
+
+KIND: Final = "AddressPool"
+PLURAL: Final = "addresspools"
+LEASE_KIND: Final = "AddressLease"
+LEASE_PLURAL: Final = "addressleases"
+NAME_MAX: Final = 63  # a DNS label: a lease's name begins with it, and an attribute has 64 bytes
+RANGES_MAX: Final = 32  # every range is compared with those of every other pool
+EXCLUDED_MAX: Final = 128  # of one range
+OVERLAPS_MAX: Final = 32
+POOL_LABEL: Final = "cni.networking.x-k8s.io/address-pool"  # at a lease
+CLAIM_LABEL: Final = "cni.networking.x-k8s.io/claim"  # likewise: the UID of the claim that has it
+
+
+class AddressPoolSpec(Base, frozen=True):
+    """Which addresses there are, and who may have them."""
+
+    ranges: tuple[Range, ...] = ()
+    routes: tuple[Route, ...] = ()
+    dns: Dns = Dns()
+    enabled: bool = True
+    overlaps: tuple[str, ...] = ()  # pools that may have the same addresses
+    namespaces: LabelSelector | None = None  # None: for what admins write, in every namespace
+
+
+class AddressPoolStatus(Base, frozen=True):
+    """What became of a pool."""
+
+    observed_generation: int = 0
+    conditions: tuple[Condition, ...] = ()
+    size: int = 0  # addresses; of two families the smaller number
+    used: int = 0
+    free: int = 0
+
+
+class PoolMeta(Meta, frozen=True, kw_only=True):
+    """Who a pool is, and since when."""
+
+    generation: int = 0
+    creation_timestamp: str = ""
+
+
+class AddressPool(Base, frozen=True):
+    """An AddressPool object."""
+
+    metadata: PoolMeta
+    spec: AddressPoolSpec = AddressPoolSpec()
+    status: AddressPoolStatus = msgspec.field(default_factory=AddressPoolStatus)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.metadata.name
+
+    @property
+    def spaces(self) -> tuple[Space, ...]:
+        """The addresses of each family that it has; a pod gets one of each."""
+        spaces = (space_of(self.spec.ranges, version) for version in (4, 6))
+        return tuple(space for space in spaces if space.blocks)
+
+    @property
+    def size(self) -> int:
+        """For how many interfaces it has addresses."""
+        return min((space.size for space in self.spaces), default=0)
+
+    @property
+    def ready(self) -> Condition | None:
+        """What the controller says of it; None if it has not looked at it as it is now."""
+        if self.status.observed_generation != self.metadata.generation:
+            return None
+        return next((one for one in self.status.conditions if one.type == "Ready"), None)
+
+
+class LeaseHolder(Base, frozen=True):
+    """The request of a claim that has an address."""
+
+    namespace: str
+    name: str
+    uid: str
+    request: str = ""
+    device: str = ""  # which of the request's devices, where it has several
+
+
+class AddressLeaseSpec(Base, frozen=True):
+    """Which address of which pool somebody has."""
+
+    pool: str
+    address: str
+    node_name: str
+    claim: LeaseHolder
+    renewed: str = ""  # changes each time it is leased anew, and with it the object's version
+
+
+class LeaseMeta(Meta, frozen=True, kw_only=True):
+    """Who a lease is."""
+
+    resource_version: str = ""
+    creation_timestamp: str = ""
+
+
+class AddressLease(Base, frozen=True):
+    """An AddressLease object."""
+
+    metadata: LeaseMeta
+    spec: AddressLeaseSpec
+
+    @property
+    def name(self) -> str:
+        """Its name: the pool and the address."""
+        return self.metadata.name
+
+
+def lease_object(name: str, spec: AddressLeaseSpec) -> JsonObject:
+    """A lease to be created."""
+    labels = {POOL_LABEL: spec.pool, CLAIM_LABEL: spec.claim.uid}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": LEASE_KIND,
+        "metadata": {"name": name, "labels": labels},
+        "spec": msgspec.to_builtins(spec),
+    }

@@ -1,0 +1,5 @@
+"""Pools: addresses that are leased for the whole cluster.
+
+cluster    pools and leases as they are in the API server
+leases     which addresses an interface gets, and giving them back
+"""

@@ -1,0 +1,126 @@
+"""Pools and leases in the API server, for one node's driver.
+
+Promise: a pool is read at most once in some seconds, however many claims want addresses of it; what
+others are known to have is not asked for again for a while. Each method but `pool` is one request.
+Limit: what is remembered of taken addresses may be wrong either way, and costs a request then. The
+lease decides.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from netclaim.errors import RequestError
+from netclaim.framework import Objects
+from netclaim.kube import Resource
+from netclaim.model.address_space import IpAddress, lease_name
+from netclaim.model.api.address_pool import (
+    CLAIM_LABEL,
+    KIND,
+    LEASE_KIND,
+    LEASE_PLURAL,
+    PLURAL,
+    POOL_LABEL,
+    AddressLease,
+    AddressLeaseSpec,
+    AddressPool,
+    lease_object,
+)
+from netclaim.model.api.pod_network import GROUP, VERSION
+from netclaim.model.claim import JsonObject
+from netclaim.plugins.engine.conf import read_ip
+
+POOLS: Final = Resource(GROUP, VERSION, PLURAL, KIND, namespaced=False)
+LEASES: Final = Resource(GROUP, VERSION, LEASE_PLURAL, LEASE_KIND, namespaced=False)
+POOL_AGE_S: Final = 10.0  # as for a namespace's labels: an admin sees a change within seconds
+# Addresses that others have are passed over for so long. Who ends gives an address back; a pool
+# that is nearly full is listed once in this time, and not once for each claim.
+TAKEN_AGE_S: Final = 5.0
+KEPT: Final = 64  # pools; a node's pods are in a few
+
+
+@dataclass(slots=True)
+class Taken:
+    """What others are known to have of a pool."""
+
+    since_s: float
+    addresses: set[IpAddress] = field(default_factory=set)
+    listed: bool = False  # all of them, as of then
+
+
+@dataclass(slots=True)
+class ClusterPools:
+    """The pools of the cluster and their leases, as this node sees them."""
+
+    objects: Objects
+    monotonic: Callable[[], float]
+    _pools: dict[str, tuple[float, AddressPool]] = field(default_factory=dict)
+    _taken: dict[str, Taken] = field(default_factory=dict)
+
+    async def pool(self, name: str) -> AddressPool:
+        """Return a pool; RequestError if there is none of this name."""
+        kept = self._pools.get(name)
+        if kept is not None and self.monotonic() - kept[0] < POOL_AGE_S:
+            return kept[1]
+        asked_s = self.monotonic()
+        found = await self.objects.get(POOLS, name)
+        if found is None:
+            self._pools.pop(name, None)
+            raise RequestError(f"there is no AddressPool {name}; ask a cluster admin to create it")
+        pool = AddressPool.read(found)
+        if pool.ready is not None:  # one that nobody has judged yet is looked at again
+            self._pools.pop(name, None)
+            self._pools[name] = asked_s, pool
+            if len(self._pools) > KEPT:
+                del self._pools[next(iter(self._pools))]
+        return pool
+
+    def taken(self, pool: str) -> Taken:
+        """What others are known to have of a pool."""
+        known = self._taken.get(pool)
+        if known is None or self.monotonic() - known.since_s > TAKEN_AGE_S:
+            known = self._taken[pool] = Taken(self.monotonic())
+        return known
+
+    async def list_taken(self, pool: str) -> Taken:
+        """Ask which addresses of a pool are leased."""
+        asked_s = self.monotonic()
+        found = await self.objects.find(LEASES, f"{POOL_LABEL}={pool}")
+        addresses = {read_ip(each["spec"]["address"]) for each in found}
+        self._taken[pool] = known = Taken(asked_s, addresses, listed=True)
+        return known
+
+    async def leases_of(self, claim_uid: str) -> list[AddressLease]:
+        """Return the leases that a claim has."""
+        found = await self.objects.find(LEASES, f"{CLAIM_LABEL}={claim_uid}")
+        return [AddressLease.read(each) for each in found]
+
+    async def lease_at(self, pool: str, address: IpAddress) -> AddressLease | None:
+        """Return the lease of an address, if somebody has it."""
+        found = await self.objects.get(LEASES, lease_name(pool, address))
+        return None if found is None else AddressLease.read(found)
+
+    async def lease(self, spec: AddressLeaseSpec) -> AddressLease | None:
+        """Lease an address; None if somebody has it."""
+        address = read_ip(spec.address)
+        made = await self.objects.create(LEASES, lease_object(lease_name(spec.pool, address), spec))
+        self.taken(spec.pool).addresses.add(address)
+        return None if made is None else AddressLease.read(made)
+
+    async def renew(self, lease: AddressLease, spec: AddressLeaseSpec) -> AddressLease | None:
+        """Lease an address anew that its claim has already; None if it is gone meanwhile."""
+        wanted: JsonObject = lease_object(lease.name, spec)
+        meta = lease.metadata
+        wanted["metadata"] |= {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        stored = await self.objects.replace(LEASES, wanted)
+        return None if stored is None else AddressLease.read(stored)
+
+    async def release(self, name: str, uid: str, resource_version: str) -> None:
+        """Give an address back, if nobody has leased it anew."""
+        meta = {"name": name, "uid": uid, "resourceVersion": resource_version}
+        await self.objects.delete(LEASES, {"metadata": meta})
+
+    def forget(self, pool: str, address: IpAddress) -> None:
+        """Note that an address was given back."""
+        if (known := self._taken.get(pool)) is not None:
+            known.addresses.discard(address)

@@ -1,0 +1,325 @@
+"""Leases: which addresses of a pool an interface gets, and giving them back.
+
+    1. where a prepare was begun before, what the claim has already
+    2. an address by a hash of who asks; if somebody has it, the next one by the hash, three times
+    3. of what is free, as the API server lists it, one by the hash
+
+Promise: an address is in a plan only if its lease names this claim; the same request gets the same
+addresses again, whatever ended the first attempt. A pool that has none left says so, and its claim
+is tried again when its pod's sandbox is made. Limit: what a node could not give back is the
+controller's to collect, as is everything of a node that is lost.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+import msgspec
+import structlog
+
+from netclaim.errors import NetclaimError, PeerError, Reason, RequestError
+from netclaim.framework import LaterError, NotBegunError
+from netclaim.framework.telemetry import claim_fields
+from netclaim.model import AllocatedDevice, Claim, Plan, Prepared
+from netclaim.model.address_space import (
+    IpAddress,
+    Space,
+    candidates,
+    free_candidate,
+    range_of,
+)
+from netclaim.model.api.address_pool import (
+    AddressLease,
+    AddressLeaseSpec,
+    AddressPool,
+    LeaseHolder,
+)
+from netclaim.network.errors import PolicyError
+from netclaim.network.plan.interface_plan import (
+    Addresses,
+    Leased,
+    pooled_at,
+    read_plan,
+)
+from netclaim.network.policy.levels import Level
+from netclaim.network.pools.cluster import ClusterPools
+from netclaim.network.request.parameters import InterfaceRequest
+from netclaim.paths import Path
+from netclaim.plugins.engine.conf import read_cidr, read_ip
+
+log = structlog.get_logger(__name__)
+
+GUESSES: Final = 4  # requests before a list: of a pool that is half full, one in sixteen needs it
+LISTS: Final = 8  # of a pool whose last addresses many nodes want at a time
+RELEASE_S: Final = 3.0  # for one lease: the pod's end does not wait for the API server
+CLAIMS_MAX: Final = 4096  # whose leases are remembered; a node has hundreds
+
+
+class PoolFullError(NotBegunError, LaterError, PeerError):
+    """A pool has no free address; one may be given back any moment."""
+
+    why: Reason = "limit"
+
+
+class PoolNotReadyError(NotBegunError, LaterError, PeerError):
+    """A pool is not to be used now; its admin acts."""
+
+
+class AddressTakenError(NotBegunError, LaterError, PeerError):
+    """Somebody has the address that was chosen; it may be about to be given back."""
+
+
+@dataclass(slots=True)
+class Leases:
+    """Leases addresses for the claims of one node."""
+
+    pools: ClusterPools
+    # What claims have, by their UIDs and the leases' names; a claim that is not here may have some.
+    _known: dict[str, dict[str, AddressLease]] = field(default_factory=dict)
+
+    async def take(self, claim: Claim, request: InterfaceRequest, plan: Plan, level: Level) -> Plan:
+        """Return the plan with addresses, if its network has them leased.
+
+        A second call for the same request gets the same ones.
+        """
+        interface = read_plan(plan)
+        at = pooled_at(interface.judged)
+        if not at:
+            return plan
+        where = (*request.plugin_paths[at[0]], "ipam", "pool")
+        if len(at) > 1:
+            raise RequestError("only one plugin of a network can have a pool", path=where)
+        name = interface.judged.plugins[at[0]].config["ipam"].get("pool", "")
+        pool = await self.pools.pool(name)
+        _check_use(claim, request, pool, level, where)
+        chosen = _chosen(request, pool, where)
+        holder = _holder(claim, request.device)
+        spec = AddressLeaseSpec(pool.name, "", request.device.pool, holder, str(uuid.uuid4()))
+        known = await self._leases_of(claim)
+        leases = []
+        try:
+            for space in pool.spaces:
+                wish = next((each for each in chosen if each.version == space.version), None)
+                lease = await self._lease(pool, space, spec, wish, tuple(known.values()))
+                known[lease.name] = lease
+                leases.append(lease)
+        except (PoolFullError, AddressTakenError):
+            raise
+        except BaseException:  # a request may have been carried out without an answer
+            self._known.pop(claim.uid, None)
+            raise
+        interface = msgspec.structs.replace(interface, addresses=_addresses(pool, leases))
+        return msgspec.structs.replace(plan, network=interface.to_json())
+
+    async def give_back(self, prepared: Prepared) -> None:
+        """Release what a claim has; what cannot be released now is left to the controller.
+
+        May be repeated.
+        """
+        claim = prepared.claim
+        left = {
+            lease.name: (lease.metadata.uid, lease.metadata.resource_version, lease.spec.address)
+            for lease in self._known.pop(claim.uid, {}).values()
+        }
+        for plan in prepared.plans:
+            addresses = read_plan(plan).addresses if plan.network is not None else None
+            for each in addresses.leases if addresses else ():
+                ip = each.address.partition("/")[0]
+                left.setdefault(each.name, (each.uid, each.resource_version, ip))
+        for name, (uid, version, address) in left.items():
+            try:
+                async with asyncio.timeout(RELEASE_S):
+                    await self.pools.release(name, uid, version)
+            except (NetclaimError, TimeoutError) as error:
+                log.warning("address.left", **claim_fields(claim), lease=name, error=str(error))
+            else:
+                self.pools.forget(name.partition(".")[0], read_ip(address))
+
+    async def _leases_of(self, claim: Claim) -> dict[str, AddressLease]:
+        """What the claim has already, which only an attempt before this one can have left."""
+        known = self._known.get(claim.uid)
+        if known is None:
+            again = claim.begun or claim.reported
+            found = await self.pools.leases_of(claim.uid) if again else ()
+            here = {device.pool for device in claim.devices}  # not of a node that is lost
+            known = {lease.name: lease for lease in found if lease.spec.node_name in here}
+            self._known[claim.uid] = known
+        if len(self._known) > CLAIMS_MAX:
+            del self._known[next(iter(self._known))]
+        return known
+
+    async def _lease(
+        self,
+        pool: AddressPool,
+        space: Space,
+        spec: AddressLeaseSpec,
+        wish: IpAddress | None,
+        known: Sequence[AddressLease],
+    ) -> AddressLease:
+        for lease in known:
+            address = read_ip(lease.spec.address)
+            fits = address in space if wish is None else address == wish
+            if fits and _is_ours(lease, spec):
+                renewed = await self._renew(lease, spec)
+                if renewed is not None:
+                    return renewed
+        if wish is not None:
+            return await self._wished(spec, wish)
+        return await self._guessed(space, spec) or await self._listed(pool, space, spec)
+
+    async def _wished(self, spec: AddressLeaseSpec, wish: IpAddress) -> AddressLease:
+        lease, holder = await self._try(spec, wish)
+        if lease is not None:
+            return lease
+        whose = "another claim"
+        if holder is not None and holder.namespace == spec.claim.namespace:
+            whose = f"the claim {holder.namespace}/{holder.name}"
+        elif holder is not None:
+            whose = f"a claim of another namespace (see the AddressLease of {wish})"
+        raise AddressTakenError(f"{wish} of the pool {spec.pool} is leased to {whose}")
+
+    async def _guessed(self, space: Space, spec: AddressLeaseSpec) -> AddressLease | None:
+        """Try some addresses without knowing what is free."""
+        taken = self.pools.taken(spec.pool)
+        if taken.listed or not space.size:
+            return None
+        guesses = dict.fromkeys(islice(candidates(space, _identity(spec)), GUESSES))
+        for number, address in enumerate(guesses):
+            if address in taken.addresses and number:
+                continue
+            lease, _ = await self._try(spec, address, look=number == 0)
+            if lease is not None:
+                return lease
+        return None
+
+    async def _listed(
+        self, pool: AddressPool, space: Space, spec: AddressLeaseSpec
+    ) -> AddressLease:
+        """Try what is free as far as one knows, and ask again when that has changed."""
+        identity = _identity(spec)
+        for attempt in range(LISTS):
+            taken = self.pools.taken(pool.name)
+            if not taken.listed or attempt:
+                taken = await self.pools.list_taken(pool.name)
+            for number in range(GUESSES):
+                address = free_candidate(space, f"{identity}/{attempt}.{number}", taken.addresses)
+                if address is None:
+                    raise _full(pool, space)
+                lease, _ = await self._try(spec, address, look=False)
+                if lease is not None:
+                    return lease
+        raise PoolFullError(
+            f"the last addresses of the pool {pool.name} were leased to others just now"
+        )
+
+    async def _try(
+        self, spec: AddressLeaseSpec, address: IpAddress, *, look: bool = True
+    ) -> tuple[AddressLease | None, LeaseHolder | None]:
+        """Lease an address; or say who has it. `look`: it may be this very claim."""
+        spec = msgspec.structs.replace(spec, address=str(address))
+        made = await self.pools.lease(spec)
+        if made is not None or not look:
+            return made, None
+        lease = await self.pools.lease_at(spec.pool, address)
+        if lease is None or not _is_ours(lease, spec):
+            return None, None if lease is None else lease.spec.claim
+        return await self._renew(lease, spec), lease.spec.claim
+
+    async def _renew(self, lease: AddressLease, spec: AddressLeaseSpec) -> AddressLease | None:
+        address = lease.spec.address
+        return await self.pools.renew(lease, msgspec.structs.replace(spec, address=address))
+
+
+def _check_use(
+    claim: Claim, request: InterfaceRequest, pool: AddressPool, level: Level, where: Path
+) -> None:
+    """Raise unless a claim may have addresses of a pool now."""
+    ready = pool.ready
+    if ready is None:
+        raise PoolNotReadyError(f"netclaim's controller has not looked at the pool {pool.name} yet")
+    if ready.status != "True":
+        raise PoolNotReadyError(f"the pool {pool.name} is not ready: {ready.message}")
+    namespaces = pool.spec.namespaces
+    if namespaces is None:
+        if not request.trusted and level is not Level.PRIVILEGED:
+            raise PolicyError(
+                f"the pool {pool.name} is for networks that an admin wrote; ask a cluster admin to "
+                f"write `namespaces` into the AddressPool",
+                path=where,
+            )
+    elif not namespaces.selects(claim.namespace_labels):
+        raise PolicyError(
+            f"the namespace {claim.namespace} may not have addresses of the pool {pool.name}; ask "
+            f"a cluster admin to give it the labels that the pool's `namespaces` selects",
+            path=where,
+        )
+    if not pool.spec.enabled:
+        raise PoolNotReadyError(
+            f"the pool {pool.name} is switched off; nobody gets addresses of it any more"
+        )
+
+
+def _chosen(request: InterfaceRequest, pool: AddressPool, where: Path) -> tuple[IpAddress, ...]:
+    """The addresses that a claim asks for, which are the pool's; one of each family at most."""
+    path = request.wish_paths.get("ips", where)
+    chosen: dict[int, IpAddress] = {}
+    for text in request.wishes.ips:
+        address = read_cidr(text).ip if "/" in text else read_ip(text)
+        if not any(address in space for space in pool.spaces):
+            raise RequestError(f"{address} is not an address of the pool {pool.name}", path=path)
+        if address.version in chosen:
+            raise RequestError(
+                f"{chosen[address.version]} and {address}: an interface has one IPv"
+                f"{address.version} address of a pool",
+                path=path,
+            )
+        chosen[address.version] = address
+    return tuple(chosen.values())
+
+
+def _holder(claim: Claim, device: AllocatedDevice) -> LeaseHolder:
+    """Who has an address: one device of a claim, whatever its other devices have."""
+    name = f"{device.device}/{device.share_id}" if device.share_id else device.device
+    return LeaseHolder(claim.namespace, claim.name, claim.uid, device.request, name)
+
+
+def _is_ours(lease: AddressLease, spec: AddressLeaseSpec) -> bool:
+    """Whether the same device of a claim has it; a node may not touch what another one leased."""
+    had = lease.spec
+    return (had.pool, had.claim, had.node_name) == (spec.pool, spec.claim, spec.node_name)
+
+
+def _identity(spec: AddressLeaseSpec) -> str:
+    return f"{spec.claim.uid}/{spec.claim.request}/{spec.claim.device}"
+
+
+def _addresses(pool: AddressPool, leases: Sequence[AddressLease]) -> Addresses:
+    return Addresses(
+        pool.name,
+        tuple(_leased(pool, lease) for lease in leases),
+        routes=tuple(msgspec.to_builtins(route) for route in pool.spec.routes),
+        dns=msgspec.to_builtins(pool.spec.dns),
+    )
+
+
+def _leased(pool: AddressPool, lease: AddressLease) -> Leased:
+    address = read_ip(lease.spec.address)
+    found = range_of(pool.spec.ranges, address)
+    length = found.cidr.partition("/")[2] or str(address.max_prefixlen)
+    return Leased(
+        lease.name,
+        lease.metadata.uid,
+        lease.metadata.resource_version,
+        f"{address}/{length}",
+        found.gateway,
+    )
+
+
+def _full(pool: AddressPool, space: Space) -> PoolFullError:
+    family = f" IPv{space.version}" if len(pool.spaces) > 1 else ""
+    return PoolFullError(
+        f"the pool {pool.name} has no free{family} address: all {space.size} are leased"
+    )

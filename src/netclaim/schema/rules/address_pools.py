@@ -1,0 +1,125 @@
+"""The rules for AddressPools and AddressLeases: the expressions of their definitions, and the same.
+
+As in `pod_networks`, each rule has the expression for an API server and a function that gives the
+same answer; tests compare them with the definitions in the chart. Whether two pools have the same
+addresses no rule of one object can say: the controller does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Final
+
+from netclaim.model.address_space import Range, lease_name, range_faults
+from netclaim.model.api.address_pool import (
+    EXCLUDED_MAX,
+    NAME_MAX,
+    OVERLAPS_MAX,
+    RANGES_MAX,
+    AddressLeaseSpec,
+)
+from netclaim.model.api.base import ObjectError
+from netclaim.model.claim import JsonObject
+from netclaim.paths import Path
+from netclaim.schema.refusal import Fault, invalid, missing
+from netclaim.schema.rules.names import LABEL
+from netclaim.schema.rules.pods import check_requirement
+
+
+@dataclass(frozen=True, slots=True)
+class RangeRule:
+    """A rule about a range, where `self` is the range; `fields` are those that it is about."""
+
+    fields: tuple[str, ...]
+    cel: str
+    message: str
+
+
+RANGE_RULES: Final = (
+    RangeRule(
+        ("cidr",),
+        "isCIDR(self.cidr) && cidr(self.cidr) == cidr(self.cidr).masked()",
+        "cidr is a network without host bits; for example 10.10.1.0/24",
+    ),
+    *(
+        RangeRule(
+            (field,),
+            f"!has(self.{field}) || !isCIDR(self.cidr) ||"
+            f" isIP(self.{field}) && cidr(self.cidr).containsIP(self.{field})",
+            f"{field} is an address in cidr",
+        )
+        for field in ("start", "end", "gateway")
+    ),
+    RangeRule(
+        ("exclude",),
+        "!has(self.exclude) || !isCIDR(self.cidr) || self.exclude.all(e,"
+        " isCIDR(e) ? cidr(self.cidr).containsCIDR(e)"
+        " : isIP(e) && cidr(self.cidr).containsIP(e))",
+        "exclude has addresses and networks in cidr",
+    ),
+)
+NAME_CEL: Final = (
+    "self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')"
+    f" && size(self.metadata.name) <= {NAME_MAX}"
+)
+NAME_MESSAGE: Final = "the name of a pool is a DNS label: the names of its leases begin with it"
+_TAIL: Final = "self.metadata.name.substring(size(self.spec.pool) + 1)"
+LEASE_NAME_CEL: Final = (
+    "isIP(self.spec.address) && self.metadata.name.startsWith(self.spec.pool + '.') &&"
+    f" (self.spec.address.contains(':') ? size({_TAIL}) == 39 &&"
+    f" isIP({_TAIL}.replace('-', ':')) &&"
+    f" ip({_TAIL}.replace('-', ':')) == ip(self.spec.address) :"
+    f" {_TAIL} == self.spec.address)"
+)
+LEASE_NAME_MESSAGE: Final = "a lease is named POOL.ADDRESS, an IPv6 address in full with dashes"
+FIXED_CEL: Final = "self.pool == oldSelf.pool && self.address == oldSelf.address"
+FIXED_MESSAGE: Final = "a lease is of one address"
+
+
+def check_address_pool(obj: JsonObject, at: Path) -> Iterator[Fault]:
+    """Yield what is wrong with an AddressPool; `at` is the path of its spec."""
+    name, spec = str(obj["metadata"].get("name", "")), obj.get("spec", {})
+    if name and not (LABEL.fullmatch(name) and len(name) <= NAME_MAX):
+        yield invalid(("metadata", "name"), name, NAME_MESSAGE)
+    ranges = spec.get("ranges", ())
+    if not ranges:
+        yield missing((*at, "ranges"))
+    if len(ranges) > RANGES_MAX:
+        yield invalid((*at, "ranges"), len(ranges), f"must have at most {RANGES_MAX} items")
+    for index, each in enumerate(ranges):
+        yield from _check_range(each, (*at, "ranges", index))
+    if len(spec.get("overlaps", ())) > OVERLAPS_MAX:
+        message = f"must have at most {OVERLAPS_MAX} items"
+        yield invalid((*at, "overlaps"), len(spec["overlaps"]), message)
+    for index, route in enumerate(spec.get("routes", ())):
+        if not route.get("dst"):
+            yield missing((*at, "routes", index, "dst"))
+    for index, wanted in enumerate(spec.get("namespaces", {}).get("matchExpressions", ())):
+        yield from check_requirement(wanted, (*at, "namespaces", "matchExpressions", index))
+
+
+def _check_range(written: JsonObject, at: Path) -> Iterator[Fault]:
+    if not written.get("cidr"):
+        yield missing((*at, "cidr"))
+        return
+    if len(written.get("exclude", ())) > EXCLUDED_MAX:
+        message = f"must have at most {EXCLUDED_MAX} items"
+        yield invalid((*at, "exclude"), len(written["exclude"]), message)
+        return
+    for field, message in range_faults(Range.read(written)):
+        yield invalid((*at, field), written.get(field), message)
+
+
+def check_address_lease(obj: JsonObject, at: Path, old: JsonObject | None) -> Iterator[Fault]:
+    """Yield what is wrong with an AddressLease; `at` is the path of its spec."""
+    try:
+        spec = AddressLeaseSpec.read(obj.get("spec", {}))
+        name = lease_name(spec.pool, ip_address(spec.address))
+    except (ObjectError, ValueError) as error:
+        yield invalid(at, obj.get("spec"), str(error))
+        return
+    if obj["metadata"].get("name") != name:
+        yield invalid(("metadata", "name"), obj["metadata"].get("name"), LEASE_NAME_MESSAGE)
+    before = (old or obj).get("spec", {})
+    if (spec.pool, spec.address) != (before.get("pool"), before.get("address")):
+        yield invalid(at, spec.address, FIXED_MESSAGE)

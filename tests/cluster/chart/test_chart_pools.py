@@ -1,0 +1,201 @@
+"""Pools of addresses on a cluster: the chart's rights, and every address used once."""
+
+import json
+from typing import Any
+
+import pytest
+
+from lab.cluster import Lab
+from lab.helm import CHART_NAMESPACE
+from lab.kubectl import Kubectl, KubectlError
+from netclaim.model.api.address_pool import CLAIM_LABEL, POOL_LABEL
+from tests.cluster.site.drivers import addresses, eventually
+from tests.cluster.site.node_token import TokenApi
+from tests.support.address_pool_cases import LEASES, RIGHT, WRONG, lease_of
+
+API = "cni.networking.x-k8s.io/v1alpha1"
+LEASES_PATH = f"/apis/{API}/addressleases"
+NETWORK = "media"
+SIZE = 13  # addresses: a /28 without its gateway, and the two that mean the network itself
+
+
+@pytest.fixture(scope="module")
+def lab(chart_lab: Lab) -> Lab:
+    """The lab with the chart, in place of the one that all other tests share."""
+    return chart_lab
+
+
+@pytest.fixture
+def user(lab: Lab) -> Kubectl:
+    """An admin's kubectl, in the namespace that the pods are in."""
+    return lab.kubectl("default")
+
+
+def of_kind(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """An object of our group."""
+    return {"apiVersion": API, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def deployment(replicas: int) -> dict[str, Any]:
+    """Pods on the network, of which each ends at once when it is deleted."""
+    container = {
+        "name": "c",
+        "image": "docker.io/library/alpine:latest",
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["sleep", "infinity"],
+    }
+    claims = [{"name": "net", "resourceClaimTemplateName": NETWORK}]
+    spec = {
+        "containers": [container],
+        "resourceClaims": claims,
+        "terminationGracePeriodSeconds": 0,
+    }
+    labels = {"app": "camera"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "camera"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
+    }
+
+
+def leased(user: Kubectl) -> dict[str, str]:
+    """The claim of each leased address."""
+    found = [each["spec"] for each in user.items("addressleases")]
+    return {one["address"]: one["claim"]["name"] for one in found if one["pool"] == "small"}
+
+
+def ready_pods(user: Kubectl) -> list[str]:
+    """The names of the pods that are ready and not about to end."""
+    return [
+        each["metadata"]["name"]
+        for each in user.items("pods")
+        if "deletionTimestamp" not in each["metadata"]
+        and any(
+            one["type"] == "Ready" and one["status"] == "True"
+            for one in each["status"].get("conditions", ())
+        )
+    ]
+
+
+def addresses_of(user: Kubectl, pods: list[str]) -> list[str]:
+    """What the pods have, as their own network namespaces say."""
+    try:
+        found = [address for pod in pods for address in addresses(user, pod, NETWORK)]
+    except KubectlError:  # a node is being rebooted, and its containers are gone
+        return []
+    return sorted(address.partition("/")[0] for address in found)
+
+
+def wait_ready(user: Kubectl, count: int) -> list[str]:
+    """Wait until so many pods are ready."""
+    return eventually(
+        lambda: ready_pods(user), lambda found: len(found) == count, f"{count} pods are ready"
+    )
+
+
+def test_the_api_server_judges_pools_and_leases_as_check_does(lab: Lab, user: Kubectl) -> None:
+    """Every rule of the definitions, by the server's own CEL."""
+    del lab
+    dry = ("create", "--dry-run=server", "-f-")
+    for spec in RIGHT:
+        user(*dry, stdin=json.dumps(of_kind("AddressPool", "p", spec)))
+    for spec, _ in WRONG:
+        with pytest.raises(KubectlError, match=r"[Ii]nvalid"):
+            user(*dry, stdin=json.dumps(of_kind("AddressPool", "p", spec)))
+    for name, pool, address, right in LEASES:
+        lease = json.dumps(lease_of(name, pool, address))
+        if right:
+            user(*dry, stdin=lease)
+            continue
+        with pytest.raises(KubectlError, match=r"[Ii]nvalid"):
+            user(*dry, stdin=lease)
+
+
+def token_of(lab: Lab, user: Kubectl, node: str) -> TokenApi:
+    """The API for a thief of the token of a node's driver."""
+    uid = user.get("node", node)["metadata"]["uid"]
+    bound = (f"--bound-object-name={node}", f"--bound-object-uid={uid}")
+    account = ("netclaim-driver", f"--namespace={CHART_NAMESPACE}")
+    token = user("create", "token", *account, "--bound-object-kind=Node", *bound)
+    return TokenApi(lab, token.strip(), "v1")
+
+
+def lease(address: str, node: str, **meta: Any) -> dict[str, Any]:
+    """A lease as the driver of a node makes it."""
+    made = lease_of(f"stolen.{address}", "stolen", address)
+    made["spec"]["nodeName"] = node
+    labels = {POOL_LABEL: "stolen", CLAIM_LABEL: made["spec"]["claim"]["uid"]}
+    made["metadata"] |= {"labels": labels, **meta}
+    return made
+
+
+def test_a_stolen_token_leases_for_its_own_node_only(lab: Lab, user: Kubectl) -> None:
+    """Leases of other nodes are neither made nor renewed nor deleted; nor are obstacles made."""
+    stolen = token_of(lab, user, "kind-worker")
+    user.apply(lease("10.9.0.1", "kind-worker2"))
+    mine, foreign = f"{LEASES_PATH}/stolen.10.9.0.2", f"{LEASES_PATH}/stolen.10.9.0.1"
+    try:
+        assert stolen.call("POST", LEASES_PATH, lease("10.9.0.2", "kind-worker")).code == 201
+        assert stolen.call("POST", LEASES_PATH, lease("10.9.0.3", "kind-worker2")).code == 403
+        assert stolen.call("DELETE", foreign).code == 403
+        there = user.get("addresslease", "stolen.10.9.0.1")
+        there["spec"]["nodeName"] = "kind-worker"
+        assert stolen.call("PUT", foreign, there).code == 403
+        own = user.get("addresslease", "stolen.10.9.0.2")
+        own["spec"]["claim"]["uid"] = "another"
+        own["metadata"]["labels"][CLAIM_LABEL] = "another"
+        assert stolen.call("PUT", mine, own).code == 403
+        stuck = lease("10.9.0.4", "kind-worker", finalizers=["example.com/stuck"])
+        assert stolen.call("POST", LEASES_PATH, stuck).code == 403
+        hidden = lease("10.9.0.5", "kind-worker", labels={})
+        assert stolen.call("POST", LEASES_PATH, hidden).code == 403
+        assert stolen.call("DELETE", mine).code == 200
+    finally:
+        user("delete", "addresslease", "stolen.10.9.0.1", "stolen.10.9.0.2", "--ignore-not-found")
+
+
+def test_a_pool_is_used_to_its_last_address(lab: Lab, user: Kubectl) -> None:
+    """No address is in two pods, with a driver killed and a node rebooted meanwhile.
+
+    One pod more than there are addresses waits, its claim says why, and it starts when one is free.
+    """
+    ranges = [{"cidr": "10.78.0.0/28", "gateway": "10.78.0.1"}]
+    ipam = {"type": "netclaim", "pool": "small"}
+    network = {"type": "macvlan", "parent": {"name": "eth1"}, "ipam": ipam}
+    user.apply(
+        of_kind("AddressPool", "small", {"ranges": ranges}),
+        of_kind("PodNetwork", NETWORK, network),
+        deployment(SIZE),
+    )
+    system = lab.kubectl(CHART_NAMESPACE)
+    driver = system.items("pods", "--selector=app.kubernetes.io/name=netclaim")[0]
+    system("delete", "pod", driver["metadata"]["name"], "--force", "--grace-period=0")
+    pods = wait_ready(user, SIZE)
+    assert addresses_of(user, pods) == sorted(leased(user))
+    assert len(leased(user)) == SIZE
+
+    user("scale", "deployment/camera", f"--replicas={SIZE + 1}")
+    eventually(
+        lambda: json.dumps(user.items("resourceclaims")),
+        lambda text: f"the pool small has no free address: all {SIZE} are leased" in text,
+        "the claim of the pod that waits says why",
+    )
+    assert len(ready_pods(user)) == SIZE
+    assert len(leased(user)) == SIZE
+    user("delete", "pod", pods[0], "--wait=false")
+    user("scale", "deployment/camera", f"--replicas={SIZE}")
+    wait_ready(user, SIZE)
+
+    lab.reboot("kind-worker2")
+    eventually(
+        lambda: (addresses_of(user, wait_ready(user, SIZE)), sorted(leased(user))),
+        lambda both: both[0] == both[1] and len(set(both[0])) == SIZE,
+        "every pod has the address that is leased for it",
+    )
+    user("delete", "deployment", "camera", "--wait=true")
+    eventually(lambda: leased(user), lambda found: found == {}, "no address is leased")

@@ -1,0 +1,156 @@
+"""The page of a saved cluster in a real browser: what it shows, and how it is used."""
+
+import re
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.support.pages import PATIENCE_MS, opened
+from tests.support.ui_objects import MARKUP
+
+expect.set_options(timeout=PATIENCE_MS)
+
+
+def focused(page: Page) -> Locator:
+    """Return what has the focus."""
+    return page.locator("*:focus")
+
+
+def test_problems_come_first(browser: Browser, address: str) -> None:
+    """What is wrong is listed, and the nodes that it is on stand before the others."""
+    page = opened(browser, address)
+    expect(page.locator("#problems .problem.error")).to_have_count(5)
+    expect(page.locator(".waiting")).to_contain_text("storage/replica-3")
+    cards = page.locator(".card > .top b").all_inner_texts()
+    assert cards[:2] == ["evil-node", "rack2-c"]
+    assert cards[2] == "rack1-c"  # not Ready, which is a warning
+    expect(page.locator(".port.bad", has_text="eth1")).to_contain_text("tainted")
+    page.close()
+
+
+def test_a_pod_on_its_wire(browser: Browser, address: str) -> None:
+    """A pod is drawn on its link, with its interface, its address and its share."""
+    page = opened(browser, address)
+    line = page.locator('.line[data-key="pod/media/encoder-0"]')
+    expect(line).to_contain_text("net1")
+    expect(line).to_contain_text("10.0.1.10")
+    expect(line).to_contain_text("12G")
+    page.close()
+
+
+def test_why_a_pod_waits(browser: Browser, address: str) -> None:
+    """A pod that waits has its nearest device first, and a sign at the condition that it misses."""
+    page = opened(browser, address)
+    page.locator(".queued", has_text="encoder-wide").click()
+    expect(page.locator("#detail .verdict")).to_contain_text("cannot be allocated")
+    expect(page.locator("table.why thead")).to_contain_text('ifName == "eht1"')
+    first = page.locator("table.why tbody tr").first
+    expect(first).to_contain_text('ifName is "eth1"')
+    expect(first.locator(".cross")).to_have_count(1)
+    expect(first).to_contain_text("almost")
+    page.close()
+
+
+def test_markup_stays_text(browser: Browser, address: str) -> None:
+    """Names, messages and attributes with markup are shown as they are, wherever they are shown."""
+    page = opened(browser, address)
+    said: list[str] = []
+    page.on("console", lambda one: said.append(one.text))
+    expect(page.locator(".card", has_text="evil-node")).to_contain_text(MARKUP)
+    page.locator(".card", has_text="evil-node").locator(".line").click()
+    expect(page.locator("#detail h2")).to_contain_text("bold")
+    expect(page.locator("#detail .problem").first).to_contain_text(MARKUP)
+    page.locator(".queued", has_text="evil-wait").click()
+    expect(page.locator("table.why")).to_contain_text("onerror")
+    page.locator("#detail summary", has_text="YAML").click()
+    page.locator("#as-table").click()
+    expect(page.locator("#table .space")).to_contain_text("evil-wait")
+    assert page.locator("body img[src='x'], body b:text-is('bold')").count() == 0
+    assert "taken" not in page.title()
+    assert said == []
+    page.close()
+
+
+def test_nothing_but_this_server(browser: Browser, address: str) -> None:
+    """The page may not run text, nor reach another server."""
+    page = opened(browser, address)
+    refused = """async () => {
+        const faults = [];
+        const told = new Promise((done) => addEventListener("securitypolicyviolation",
+            (event) => event.violatedDirective === "connect-src" && done("connection")));
+        try { document.body.innerHTML = "<i>x</i>"; } catch { faults.push("markup"); }
+        fetch("http://127.0.0.1:9/").catch(() => {});
+        return [...faults, await told];
+    }"""
+    assert page.evaluate(refused) == ["markup", "connection"]
+    page.close()
+
+
+def test_by_keyboard(browser: Browser, address: str) -> None:
+    """The map is walked by arrows, Enter opens, Escape goes back; a slash searches."""
+    page = opened(browser, address)
+    page.locator('.line[data-key="pod/media/encoder-0"]').focus()
+    page.keyboard.press("ArrowDown")
+    expect(focused(page)).to_have_attribute("data-key", "pod/media/encoder-1")
+    page.keyboard.press("Enter")
+    expect(page.locator("#detail h2")).to_contain_text("encoder-1")
+    expect(focused(page)).to_contain_text("encoder-1")  # the heading of the details
+    page.keyboard.press("Escape")
+    expect(page.locator("#detail")).to_be_hidden()
+    expect(focused(page)).to_have_attribute("data-key", "pod/media/encoder-1")
+    page.keyboard.press("ArrowLeft")
+    expect(focused(page)).to_have_attribute("data-key", re.compile("link/.*/rack1-a/eth1"))
+    page.keyboard.press("ArrowLeft")
+    expect(focused(page)).to_have_attribute("data-key", "node/rack1-a")
+    page.keyboard.press("/")
+    expect(focused(page)).to_have_attribute("id", "search")
+    page.keyboard.type("packager")
+    expect(page.locator(".line")).to_have_count(7)
+    page.close()
+
+
+def test_a_link_to_what_is_seen(browser: Browser, address: str) -> None:
+    """What is looked at is in the address: the same address shows the same."""
+    page = opened(browser, address)
+    page.locator("#by-namespace").select_option("storage")
+    page.locator("#as-table").click()
+    page.locator("#table [role=tab]", has_text="Claims").click()
+    page.locator("#table .space .row", has_text="osd-1-net").click()
+    expect(page.locator("#detail h2")).to_contain_text("osd-1-net")
+    again = opened(browser, page.url)
+    expect(again.locator("#detail h2")).to_contain_text("osd-1-net")
+    expect(again.locator("#table .space .row")).to_have_count(6)
+    expect(again.locator("#by-namespace")).to_have_value("storage")
+    again.close()
+    page.close()
+
+
+def test_on_a_phone(browser: Browser, address: str) -> None:
+    """On a phone nothing is wider than the window, and the details fill it."""
+    page = opened(browser, address, width=390, height=844)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.locator('.card[data-key="node/rack1-a"]').scroll_into_view_if_needed()
+    page.locator('.line[data-key="pod/media/encoder-0"]').click()
+    expect(page.locator("#detail h2")).to_contain_text("encoder-0")
+    box = page.locator("#detail").bounding_box()
+    assert box is not None
+    assert (box["x"], box["width"]) == (0, 390)
+    page.close()
+
+
+def test_names_for_a_screen_reader(browser: Browser, address: str) -> None:
+    """Everything that can be reached has a role and a name; what is drawn says it in words too."""
+    page = opened(browser, address)
+    tree = page.get_by_role("tree", name="Nodes, their links, claims and pods")
+    expect(
+        tree.get_by_role("treeitem", name="pod encoder-0, claim encoder-0-net, Ready")
+    ).to_be_visible()
+    nameless = """() => {
+        const reached = "button, input, select, [role=treeitem], svg[role=img]";
+        const named = (one) => one.getAttribute("aria-label") || one.textContent.trim() ||
+            one.labels?.length || one.title;
+        const all = [...document.querySelectorAll(reached)];
+        return all.filter((one) => !named(one)).map((one) => one.outerHTML.slice(0, 80));
+    }"""
+    assert page.evaluate(nameless) == []
+    assert page.locator("#map [role=treeitem][tabindex='0']").count() == 1
+    page.close()

@@ -1,0 +1,178 @@
+"""Several nodes lease addresses of one small pool, and anything may be cut off anywhere.
+
+Promise under test: no address is in two plans at a time, and none stays leased for nobody.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, cast
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from netclaim.controller.pools import GRACE_S, Pools
+from netclaim.errors import NetclaimError
+from netclaim.kube import NotFoundError
+from netclaim.kube.errors import Status
+from netclaim.model import Prepared
+from netclaim.model.claim import JsonObject
+from netclaim.network.pools.leases import PoolFullError
+from tests.pure.network.pools.test_leases import DRIVER, Node, again, ips
+from tests.support.pool_objects import StoredObjects, pool
+
+NODES = ("n1", "n2", "n3")
+CLAIMS = tuple(f"c{n}" for n in range(6))
+CUTS = st.none() | st.tuples(st.sampled_from(["before", "after"]), st.integers(1, 6))
+
+
+class CrashError(NetclaimError):
+    """The process of a driver ends here."""
+
+
+class Cluster:
+    """What the controller sees: claims, with the node that each is allocated on, and leases."""
+
+    def __init__(self, objects: StoredObjects) -> None:
+        self.objects = objects
+        self.allocated: dict[str, str] = {}
+        self.client = self
+
+    def store(self, kind: str) -> Mapping[tuple[str, str], JsonObject]:
+        """The controller's watches."""
+        if kind == "ResourceClaim":
+            return {("shop", f"claim-{uid}"): self._claim(uid) for uid in self.allocated}
+        plural = {"AddressLease": "addressleases", "AddressPool": "addresspools"}[kind]
+        return {("", name): each for (p, name), each in self.objects.stored.items() if p == plural}
+
+    async def get(self, kind: str, name: str, namespace: str) -> JsonObject:
+        """The controller's own look at a claim."""
+        found = self.store(kind).get((namespace, name))
+        if found is None:
+            raise NotFoundError(Status(404))
+        return found
+
+    async def delete(self, resource: Any, name: str, *, uid: str, resource_version: str) -> None:
+        """The controller's deletion of a lease."""
+        meta = {"name": name, "uid": uid, "resourceVersion": resource_version}
+        await self.objects.delete(resource, {"metadata": meta})
+
+    def _claim(self, uid: str) -> JsonObject:
+        result = {"request": "net", "driver": DRIVER, "pool": self.allocated[uid], "device": "eth1"}
+        return {
+            "metadata": {"name": f"claim-{uid}", "namespace": "shop", "uid": uid},
+            "spec": {"devices": {"requests": []}},
+            "status": {"allocation": {"devices": {"results": [result]}}},
+        }
+
+
+class Leasing(RuleBasedStateMachine):
+    """Claims are allocated, prepared, released and deleted; drivers and nodes are lost."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.objects = StoredObjects(pool({"ranges": [{"cidr": "10.1.0.0/29", "end": "10.1.0.4"}]}))
+        self.cluster = Cluster(self.objects)
+        self.nodes = {name: Node(self.objects, name) for name in NODES}
+        self.begun: set[tuple[str, str]] = set()  # in a node's journal
+        self.plans: dict[tuple[str, str], Prepared] = {}  # likewise
+        self.now_s = 0.0
+        self.pools = Pools(
+            cast("Any", self.cluster),  # as much of both as collecting needs
+            cast("Any", self.cluster),
+            DRIVER,
+            monotonic=lambda: self.now_s,
+        )
+
+    @rule(uid=st.sampled_from(CLAIMS), node=st.sampled_from(NODES))
+    def allocate(self, uid: str, node: str) -> None:
+        """The scheduler's; a claim that is allocated stays where it is."""
+        self.cluster.allocated.setdefault(uid, node)
+
+    @rule(uid=st.sampled_from(CLAIMS), cut=CUTS)
+    def prepare(self, uid: str, cut: tuple[str, int] | None) -> None:
+        """Kubelet asks; the driver may end at any request, before or after it was served."""
+        name = self.cluster.allocated.get(uid)
+        if name is None or (name, uid) in self.plans:
+            return
+        node, claim = self.nodes[name], self.nodes[name].claim(uid)
+        claim = again(claim) if (name, uid) in self.begun else claim
+        self.begun.add((name, uid))
+        self._cut(cut)
+        try:
+            self.plans[name, uid] = asyncio.run(node.prepare(claim))
+        except CrashError:
+            node.restart()
+        except PoolFullError:
+            pass
+        self._cut(None)
+
+    @rule(uid=st.sampled_from(CLAIMS), cut=CUTS, delete=st.booleans())
+    def release(self, uid: str, cut: tuple[str, int] | None, *, delete: bool) -> None:
+        """A pod ends. The driver may not get round to giving its address back."""
+        name = self.cluster.allocated.get(uid)
+        if name is None:
+            return
+        prepared = self.plans.pop((name, uid), None)
+        if (name, uid) in self.begun:
+            claim = self.nodes[name].claim(uid)
+            self._cut(cut)
+            asyncio.run(self.nodes[name].leases.give_back(prepared or Prepared(claim.ref)))
+            self._cut(None)
+            self.begun.discard((name, uid))
+        del self.cluster.allocated[uid]
+        if delete:
+            self.now_s += GRACE_S / 2
+
+    @rule(name=st.sampled_from(NODES))
+    def lose(self, name: str) -> None:
+        """A node is lost with all that it knew; its pods are deleted, and so are their claims."""
+        for uid in [uid for uid, at in self.cluster.allocated.items() if at == name]:
+            del self.cluster.allocated[uid]
+        self.plans = {key: plan for key, plan in self.plans.items() if key[0] != name}
+        self.begun = {key for key in self.begun if key[0] != name}
+        self.nodes[name].restart()
+
+    @rule(seconds=st.sampled_from([1.0, 10.0, GRACE_S + 1]))
+    def wait(self, seconds: float) -> None:
+        """The controller collects, before and after a while."""
+        asyncio.run(self.pools.collect())
+        self.now_s += seconds
+        for node in self.nodes.values():
+            node.now_s += seconds
+        asyncio.run(self.pools.collect())
+
+    @invariant()
+    def every_plan_has_leases_of_its_own(self) -> None:
+        """Whatever was cut off, and whatever was collected."""
+        leased = self.objects.leases()
+        used = [(ip.partition("/")[0], uid) for (_, uid), p in self.plans.items() for ip in ips(p)]
+        assert len({ip for ip, _ in used}) == len(used)
+        assert all(leased.get(ip) == uid for ip, uid in used)
+
+    def teardown(self) -> None:
+        """When every claim is gone, no address is leased."""
+        self.cluster.allocated.clear()
+        asyncio.run(self.pools.collect())
+        self.now_s += GRACE_S + 1
+        asyncio.run(self.pools.collect())
+        assert self.objects.leases() == {}
+
+    def _cut(self, cut: tuple[str, int] | None) -> None:
+        """Have the process end at a request, or at none."""
+        self.objects.before = self.objects.after = lambda _: None
+        if cut is None:
+            return
+        left = cut[1]
+
+        def count(_: str) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise CrashError("killed")
+
+        setattr(self.objects, cut[0], count)
+
+
+TestLeasing = Leasing.TestCase
+TestLeasing.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)

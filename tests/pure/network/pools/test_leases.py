@@ -1,0 +1,313 @@
+"""Addresses that are leased from pools for the whole cluster."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from netclaim.errors import PeerError, RequestError
+from netclaim.framework import LaterError
+from netclaim.model import AllocatedDevice, Claim, OpaqueConfig, Plan, Prepared
+from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
+from netclaim.network.policy.levels import Level
+from netclaim.network.pools.cluster import POOL_AGE_S, TAKEN_AGE_S, ClusterPools
+from netclaim.network.pools.leases import Leases
+from netclaim.network.request.parameters import read_claim
+from tests.support.pool_objects import StoredObjects, pool
+
+DRIVER = "cni.dra.networking.x-k8s.io"
+TINY = {"ranges": [{"cidr": "10.1.0.0/30"}]}  # two addresses
+
+
+class Node:
+    """A node's leases, and a clock of its own."""
+
+    def __init__(self, objects: StoredObjects, name: str = "n1") -> None:
+        self.objects = objects
+        self.name = name
+        self.now_s = 100.0
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget everything, as a new process."""
+        self.leases = Leases(ClusterPools(self.objects, lambda: self.now_s))
+
+    def claim(self, uid: str = "c1", **parameters: Any) -> Claim:
+        """A claim on the node whose class has its addresses leased."""
+        source = parameters.pop("source", "FromClass")
+        ipam = {"type": "netclaim", "pool": "media", **parameters.pop("ipam", {})}
+        plugin = {"type": "macvlan", "ipam": ipam}
+        config = {"cniVersion": "1.0.0", "name": "m", "plugins": [plugin]}
+        written = {
+            "apiVersion": "cni.networking.x-k8s.io/v1alpha1",
+            "kind": "CNI",
+            "ifName": "net1",
+            "config": config,
+        }
+        configs = [OpaqueConfig(source, DRIVER, written)]
+        if parameters:
+            both = {key: written[key] for key in ("apiVersion", "kind")} | parameters
+            configs.append(OpaqueConfig("FromClaim", DRIVER, both))
+        device = AllocatedDevice("net", DRIVER, self.name, "eth1")
+        return Claim(uid, "shop", f"claim-{uid}", True, ("net",), (device,), tuple(configs))
+
+    async def prepare(self, claim: Claim, level: Level = Level.BASELINE) -> Prepared:
+        """Lease what the claim's only device needs."""
+        (request,) = read_claim(claim)
+        interface = InterfacePlan("net1", request.network.to_dict(), wishes=request.wishes)
+        plan = Plan(claim.ref, request.device, network=interface.to_json())
+        return Prepared(claim.ref, (await self.leases.take(claim, request, plan, level),))
+
+
+def ips(prepared: Prepared) -> list[str]:
+    """The addresses that a pod will get."""
+    network = read_plan(prepared.plans[0]).network
+    return [each["address"] for each in network.plugins[0].config["ipam"]["addresses"]]
+
+
+def again(claim: Claim) -> Claim:
+    """The claim as it is prepared a second time."""
+    return msgspec.structs.replace(claim, begun=True)
+
+
+async def test_a_lease_is_one_request() -> None:
+    """Beside the pool, which is read once for all claims; nothing is listed."""
+    node = Node(StoredObjects(pool()))
+    prepared = [await node.prepare(node.claim(f"c{n}")) for n in range(3)]
+    assert node.objects.requests == ["get", *["create"] * 3]
+    assert len({ips(each)[0] for each in prepared}) == 3
+
+
+async def test_the_network_that_runs_has_the_address() -> None:
+    """With its prefix, its gateway, and the routes of pool and network, by the plugin `static`."""
+    ranges = [{"cidr": "10.1.0.0/30", "gateway": "10.1.0.1"}]
+    node = Node(StoredObjects(pool({"ranges": ranges, "routes": [{"dst": "10.9.0.0/16"}]})))
+    prepared = await node.prepare(node.claim(ipam={"routes": [{"dst": "10.8.0.0/16"}]}))
+    assert read_plan(prepared.plans[0]).network.plugins[0].config["ipam"] == {
+        "type": "static",
+        "addresses": [{"address": "10.1.0.2/30", "gateway": "10.1.0.1"}],
+        "routes": [{"dst": "10.8.0.0/16"}, {"dst": "10.9.0.0/16"}],
+    }
+    assert read_plan(prepared.plans[0]).judged.plugins[0].ipam_type == "netclaim"
+
+
+async def test_both_families() -> None:
+    """An interface gets an address of each that the pool has."""
+    node = Node(StoredObjects(pool({"ranges": [{"cidr": "10.1.0.0/24"}, {"cidr": "fd00::/64"}]})))
+    four, six = ips(await node.prepare(node.claim()))
+    assert (four.startswith("10.1.0."), six.startswith("fd00::")) == (True, True)
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+async def test_a_second_prepare_gets_the_same(*, forgets: bool) -> None:
+    """Also of another process, and where the address was not the first choice."""
+    node = Node(StoredObjects(pool(TINY)))
+    other = await node.prepare(node.claim("other"))
+    first = await node.prepare(node.claim("c1"))
+    await node.leases.give_back(other)
+    if forgets:
+        node.restart()
+    assert ips(await node.prepare(again(node.claim("c1")))) == ips(first)
+    assert len(node.objects.leases()) == 1
+
+
+@pytest.mark.parametrize("at", ["before", "after"])
+async def test_a_request_without_an_answer_leaves_one_lease(at: str) -> None:
+    """Whether or not it was carried out."""
+    node = Node(StoredObjects(pool()))
+
+    def cut(verb: str) -> None:
+        if verb == "create":
+            setattr(node.objects, at, lambda _: None)
+            raise PeerError("no answer")
+
+    setattr(node.objects, at, cut)
+    with pytest.raises(PeerError, match="no answer"):
+        await node.prepare(node.claim())
+    await node.prepare(again(node.claim()))
+    assert list(node.objects.leases().values()) == ["c1"]
+
+
+async def test_a_full_pool_is_tried_again_with_the_sandbox() -> None:
+    """And starts the pod as soon as an address was given back."""
+    node = Node(StoredObjects(pool(TINY)))
+    first = await node.prepare(node.claim("c1"))
+    await node.prepare(node.claim("c2"))
+    with pytest.raises(LaterError, match="no free address: all 2 are leased"):
+        await node.prepare(node.claim("c3"))
+    await node.leases.give_back(first)
+    assert ips(await node.prepare(again(node.claim("c3")))) == ips(first)
+
+
+async def test_claims_that_wait_for_a_full_pool_share_one_list() -> None:
+    """For some seconds, on each node."""
+    node = Node(StoredObjects(pool(TINY)))
+    for uid in ("c1", "c2"):
+        await node.prepare(node.claim(uid))
+    for n in range(20):
+        with pytest.raises(LaterError):
+            await node.prepare(node.claim(f"waits-{n}"))
+    assert node.objects.requests.count("find") == 1
+    node.now_s += TAKEN_AGE_S + 1
+    with pytest.raises(LaterError):
+        await node.prepare(again(node.claim("waits-1")))
+    assert node.objects.requests.count("find") == 2
+
+
+async def test_every_address_is_leased_once() -> None:
+    """To the last one, by two nodes in turns."""
+    objects = StoredObjects(pool())
+    nodes = [Node(objects, "n1"), Node(objects, "n2")]
+    for n in range(254):
+        await nodes[n % 2].prepare(nodes[n % 2].claim(f"c{n}"))
+    assert len(objects.leases()) == 254
+    with pytest.raises(LaterError, match="all 254 are leased"):
+        await nodes[0].prepare(nodes[0].claim("more"))
+
+
+async def test_a_chosen_address_is_leased() -> None:
+    """Whatever prefix length the claim wrote; the pool's is used."""
+    node = Node(StoredObjects(pool()))
+    assert ips(await node.prepare(node.claim(ips=["10.1.0.77/16"]))) == ["10.1.0.77/24"]
+
+
+async def test_a_chosen_address_that_is_taken_names_the_holder() -> None:
+    """Of the same namespace by its name; users do not see other namespaces."""
+    node = Node(StoredObjects(pool()))
+    await node.prepare(node.claim("c1", ips=["10.1.0.77"]))
+    with pytest.raises(LaterError, match=r"10\.1\.0\.77 .* leased to the claim shop/claim-c1"):
+        await node.prepare(node.claim("c2", ips=["10.1.0.77"]))
+    foreign = msgspec.structs.replace(node.claim("c3", ips=["10.1.0.77"]), namespace="bank")
+    with pytest.raises(LaterError, match="a claim of another namespace"):
+        await node.prepare(foreign)
+
+
+@pytest.mark.parametrize(
+    ("ips", "message"),
+    [
+        (["10.2.0.1"], r"10\.2\.0\.1 is not an address of the pool media"),
+        (["10.1.0.1", "10.1.0.2"], "one IPv4 address"),
+    ],
+)
+async def test_a_chosen_address_is_of_the_pool(ips: list[str], message: str) -> None:
+    """One of each family."""
+    node = Node(StoredObjects(pool()))
+    with pytest.raises(RequestError, match=message):
+        await node.prepare(node.claim(ips=ips))
+    assert node.objects.leases() == {}
+
+
+MEDIA = {"namespaces": {"matchLabels": {"team": "media"}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "source", "labels", "refused"),
+    [
+        ({}, "FromClass", {}, ""),
+        ({}, "FromClaim", {}, "is for networks that an admin wrote"),
+        (MEDIA, "FromClaim", {"team": "media"}, ""),
+        (MEDIA, "FromClaim", {}, "may not have addresses of the pool media"),
+        (MEDIA, "FromClass", {}, "may not have addresses of the pool media"),
+    ],
+)
+async def test_a_pool_is_for_whom_its_admin_says(
+    spec: dict[str, Any], source: str, labels: Mapping[str, str], refused: str
+) -> None:
+    """A claim's own network may have addresses of it only where the pool names the namespace."""
+    node = Node(StoredObjects(pool(spec)))
+    claim = msgspec.structs.replace(node.claim(source=source), namespace_labels=labels)
+    if not refused:
+        await node.prepare(claim)
+        return
+    with pytest.raises(RequestError, match=refused):
+        await node.prepare(claim)
+    assert node.objects.leases() == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"status": {}}, "controller has not looked at the pool media yet"),
+        (
+            {
+                "status": {
+                    "observedGeneration": 1,
+                    "conditions": [{"type": "Ready", "status": "False", "message": "it overlaps"}],
+                }
+            },
+            "the pool media is not ready: it overlaps",
+        ),
+    ],
+)
+async def test_a_pool_that_is_not_ready_is_waited_for(
+    changes: dict[str, Any], message: str
+) -> None:
+    """Nobody gets an address that another pool may have as well."""
+    node = Node(StoredObjects(pool(**changes)))
+    with pytest.raises(LaterError, match=message):
+        await node.prepare(node.claim())
+    node.objects.stored["addresspools", "media"] = pool()
+    node.now_s += POOL_AGE_S + 1
+    await node.prepare(again(node.claim()))
+
+
+async def test_a_pool_that_is_switched_off_keeps_its_leases() -> None:
+    """Only new claims are refused."""
+    node = Node(StoredObjects(pool({"enabled": False})))
+    with pytest.raises(LaterError, match="switched off"):
+        await node.prepare(node.claim())
+
+
+async def test_a_pool_that_is_not_there_is_named() -> None:
+    """The admin has to create it."""
+    node = Node(StoredObjects())
+    with pytest.raises(RequestError, match="there is no AddressPool media"):
+        await node.prepare(node.claim())
+
+
+async def test_giving_back_does_not_wait_for_the_api_server() -> None:
+    """The controller collects what stayed; a later call succeeds."""
+    node = Node(StoredObjects(pool()))
+    prepared = await node.prepare(node.claim())
+
+    def refuse(_: str) -> None:
+        raise PeerError("away")
+
+    node.objects.before = refuse
+    await node.leases.give_back(prepared)
+    assert len(node.objects.leases()) == 1
+    node.objects.before = lambda _: None
+    await node.leases.give_back(prepared)
+    await node.leases.give_back(prepared)
+    assert node.objects.leases() == {}
+
+
+async def test_a_lease_that_was_made_anew_is_not_given_back_for_the_old_one() -> None:
+    """What another process leased for the same claim stays."""
+    node = Node(StoredObjects(pool()))
+    old = await node.prepare(node.claim())
+    node.restart()
+    await node.prepare(again(node.claim()))
+    node.restart()
+    await node.leases.give_back(old)
+    assert len(node.objects.leases()) == 1
+
+
+async def test_a_claim_that_was_never_planned_gives_back_what_it_had() -> None:
+    """A device of it was refused after another one had its address."""
+    node = Node(StoredObjects(pool()))
+    prepared = await node.prepare(node.claim())
+    await node.leases.give_back(Prepared(prepared.claim))
+    assert node.objects.leases() == {}
+
+
+async def test_a_lease_of_another_node_is_left_alone() -> None:
+    """The claim moved while that node was lost; the controller collects it."""
+    objects = StoredObjects(pool(TINY))
+    one, two = Node(objects, "n1"), Node(objects, "n2")
+    first = await one.prepare(one.claim("c1"))
+    second = await two.prepare(again(two.claim("c1")))
+    assert ips(first) != ips(second)
+    await two.leases.give_back(second)
+    assert len(objects.leases()) == 1

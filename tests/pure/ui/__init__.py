@@ -1,0 +1,1 @@
+"""The page in the browser: what it is sent, and its server."""

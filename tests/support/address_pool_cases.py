@@ -1,0 +1,50 @@
+"""AddressPools and AddressLeases, right and wrong, for the rules here and for a real API server."""
+
+from typing import Any, Final
+
+RANGE: Final[dict[str, Any]] = {"cidr": "10.1.0.0/24"}
+RIGHT: Final[list[dict[str, Any]]] = [
+    {"ranges": [RANGE]},
+    {"ranges": [{**RANGE, "start": "10.1.0.9", "end": "10.1.0.20", "gateway": "10.1.0.1"}]},
+    {"ranges": [{**RANGE, "exclude": ["10.1.0.7", "10.1.0.128/25"]}, {"cidr": "fd00::/64"}]},
+    {
+        "ranges": [RANGE],
+        "routes": [{"dst": "10.0.0.0/8", "gw": "10.1.0.1"}],
+        "overlaps": ["other"],
+        "enabled": False,
+        "namespaces": {"matchLabels": {"team": "media"}},
+    },
+]
+WRONG: Final[list[tuple[dict[str, Any], str]]] = [
+    ({"ranges": []}, "spec.ranges"),
+    ({"ranges": [{}]}, "spec.ranges[0].cidr"),
+    ({"ranges": [{"cidr": "10.1.0.1/24"}]}, "spec.ranges[0].cidr"),
+    ({"ranges": [{"cidr": "10.1.0.0"}]}, "spec.ranges[0].cidr"),
+    ({"ranges": [RANGE, {**RANGE, "start": "10.2.0.1"}]}, "spec.ranges[1].start"),
+    ({"ranges": [{**RANGE, "end": "fd00::1"}]}, "spec.ranges[0].end"),
+    ({"ranges": [{**RANGE, "gateway": "10.1.0.0/25"}]}, "spec.ranges[0].gateway"),
+    ({"ranges": [{**RANGE, "exclude": ["10.0.0.0/8"]}]}, "spec.ranges[0].exclude"),
+    ({"ranges": [RANGE], "routes": [{"gw": "10.1.0.1"}]}, "spec.routes[0].dst"),
+    ({"ranges": [RANGE], "overlaps": [f"p{n}" for n in range(33)]}, "spec.overlaps"),
+]
+HOLDER: Final = {"namespace": "shop", "name": "web", "uid": "u1"}
+LEASES: Final[list[tuple[str, str, str, bool]]] = [  # name, pool, address, whether it is right
+    ("media.10.1.0.7", "media", "10.1.0.7", True),
+    ("media.fd00-0000-0000-0000-0000-0000-0000-0007", "media", "fd00::7", True),
+    ("media.10.1.0.8", "media", "10.1.0.7", False),
+    ("other.10.1.0.7", "media", "10.1.0.7", False),
+    ("media.fd00--7", "media", "fd00::7", False),
+    ("media.fd00-0000-0000-0000-0000-0000-0000-0008", "media", "fd00::7", False),
+    ("media.x", "media", "x", False),
+]
+
+
+def lease_of(name: str, pool: str, address: str) -> dict[str, Any]:
+    """A lease as a driver writes it."""
+    spec = {"pool": pool, "address": address, "nodeName": "n1", "claim": HOLDER}
+    return {
+        "apiVersion": "cni.networking.x-k8s.io/v1alpha1",
+        "kind": "AddressLease",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
