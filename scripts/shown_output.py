@@ -7,7 +7,8 @@ A shown output is a fenced block after a marker, and the marker names the comman
 The command runs in a directory that has the repository's `examples` and the page's own files: its
 fenced blocks with a title, such as ```yaml title="pod.yaml". `--check` changes nothing and fails
 where a block is not current. Times, hardware addresses and the ends of generated names differ from
-run to run and are not compared.
+run to run and are not compared. Which of the pods that start together gets which address differs as
+well: the same addresses have to be shown, in any order.
 """
 
 import argparse
@@ -33,6 +34,14 @@ VARYING: Final = re.compile(
     r"\b\d+(?:\.\d+)? s\b|\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b"
     r"|(?<=-)[bcdfghjklmnpqrstvwxz2456789]{5}\b"  # the end of a name that a controller made
 )
+# With four numbers or two colons, which times of day do not have in these outputs.
+ADDRESS: Final = re.compile(r"\b\d+(?:\.\d+){3}\b|\b[0-9a-f]*(?::[0-9a-f]*){2,}\b")
+
+
+def unvarying(text: str) -> tuple[str, list[str]]:
+    """Return what is the same in every run: the text around addresses, and the addresses sorted."""
+    text = VARYING.sub("", text)
+    return ADDRESS.sub("", text), sorted(ADDRESS.findall(text))
 
 
 def titled(document: str) -> dict[str, str]:
@@ -67,7 +76,7 @@ def current(document: str) -> str:
 
         def renew(match: re.Match[str]) -> str:
             text = output(match["command"], where)
-            same = VARYING.sub("", text) == VARYING.sub("", match["text"])
+            same = unvarying(text) == unvarying(match["text"])
             return match[1] + (match["text"] if same else text) + match[4]
 
         return SHOWN.sub(renew, document)
