@@ -1,23 +1,26 @@
 """`netclaim demo`: the demo of the KubeCon talk, in its order, on an embedded cluster.
 
 It shows the environment, the slices, the request, the claims, one claim, the pods, one pod's
-interfaces, and a ping between two of them.
+interfaces, and a ping between two of them; then a pod that gets the same from a PodNetwork, by one
+line.
 """
 
 import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from netclaim.kernel import open_netns
 from netclaim.local.cluster import EmbeddedCluster
+from netclaim.local.input.manifests import read_manifests
 from netclaim.local.ip_text import ip_addresses, ip_links
 from netclaim.local.ping import ping
 from netclaim.local.result.outcome import PodOutcome
-from netclaim.local.result.show import show_result
+from netclaim.local.result.show import Result, show_result
 from netclaim.local.staying_up import wait_for_user
 from netclaim.local.trial import (
     ALL_WELL,
@@ -30,11 +33,13 @@ from netclaim.local.trial import (
 from netclaim.manifests.text.yaml_dialect import dump
 from netclaim.model.claim import JsonObject
 from netclaim.network.policy.levels import Level
-from netclaim.schema.kinds import CLAIM, DEPLOYMENT, NODE, SLICE, TEMPLATE
+from netclaim.schema.kinds import CLAIM, CLASS, DEPLOYMENT, NODE, POD_NETWORK, SLICE, TEMPLATE
 from netclaim.screen import Screen
 
 DEMO: Final = Path(__file__).parent / "kubecon-demo.yaml"
+ONE_LINE: Final = Path(__file__).parent / "one-line.yaml"  # after it
 PINGS: Final = 3
+POD_COLUMNS: Final = ("NAME", "READY", "STATUS", "IP", "NODE", "INTERFACE")
 ABOUT_LEVELS: Final = {
     Level.RESTRICTED: "a claim only names its interface; its DeviceClass sets the rest",
     Level.BASELINE: "claims may bring their own networks, but not reach the node or other tenants",
@@ -60,8 +65,7 @@ async def tell(trial: Trial, screen: Screen) -> int:
         with screen.working("starting the pods"):
             result = await start_pods(cluster, trial, until_s)
         took_s = time.monotonic() - started_s
-        if not result.is_well:
-            show_result(result, screen)
+        if not _is_well(result, screen):
             return SOME_FAILED
         pods = result.pods
         await cluster.store.wait_for(lambda: _is_counted(cluster))
@@ -69,15 +73,37 @@ async def tell(trial: Trial, screen: Screen) -> int:
         _claims(cluster, screen)
         _pods(pods, screen)
         await _inside(cluster, pods, screen)
+        began_s = time.monotonic()
+        with screen.working("starting one more pod"):
+            result = await _start_one_line(cluster, trial)
+        took_s += time.monotonic() - began_s
+        if not _is_well(result, screen):
+            return SOME_FAILED
+        before = {pod.uid for pod in pods}
+        await _one_line(cluster, next(p for p in result.pods if p.uid not in before), screen)
         screen.line("")
         screen.line(
-            f"{len(pods)} pods on {len(cluster.nodes)} nodes, each with an interface of its own:"
-            f" {took_s:.1f} s from nothing, without a cluster",
+            f"{len(result.pods)} pods on {len(cluster.nodes)} nodes, each with an interface of its"
+            f" own: {took_s:.1f} s from nothing, without a cluster",
             good=True,
         )
         if trial.keep:
             await wait_for_user(cluster, screen)
     return ALL_WELL
+
+
+def _is_well(result: Result, screen: Screen) -> bool:
+    """Whether all pods have started; shows which have not."""
+    if not result.is_well:
+        show_result(result, screen)
+    return result.is_well
+
+
+async def _start_one_line(cluster: EmbeddedCluster, trial: Trial) -> Result:
+    """Start the pod that names a PodNetwork, with as much time as the others had."""
+    manifests = read_manifests([str(ONE_LINE)])
+    until_s = asyncio.get_running_loop().time() + trial.timeout_s
+    return await start_pods(cluster, replace(trial, manifests=manifests), until_s)
 
 
 async def _environment(cluster: EmbeddedCluster, screen: Screen) -> None:
@@ -174,9 +200,13 @@ def _pods(pods: Sequence[PodOutcome], screen: Screen) -> None:
     screen.title("Where the pods run")
     screen.command("kubectl get pods -o wide")
     screen.table(
-        ("NAME", "READY", "STATUS", "IP", "NODE", "INTERFACE"),
-        [(pod.name, "1/1", "Running", pod.ip, pod.node, _interface(pod)) for pod in pods],
+        POD_COLUMNS,
+        [_row(pod) for pod in pods],
     )
+
+
+def _row(pod: PodOutcome) -> tuple[str, ...]:
+    return (pod.name, "1/1", "Running", pod.ip, pod.node, _interface(pod))
 
 
 def _interface(pod: PodOutcome) -> str:
@@ -199,3 +229,20 @@ async def _inside(cluster: EmbeddedCluster, pods: Sequence[PodOutcome], screen: 
         screen.line(f"64 bytes from {address}: icmp_seq={pong.sequence} time={took}")
     received = f"{PINGS} packets transmitted, {len(pongs)} received"
     screen.line(received, good=len(pongs) == PINGS)
+
+
+async def _one_line(cluster: EmbeddedCluster, pod: PodOutcome, screen: Screen) -> None:
+    """Show the network, the pod that names it, and what the pod got."""
+    screen.title("The short way: a network that an admin describes once, and a pod that names it")
+    screen.command(f"cat {ONE_LINE.name}")
+    screen.block(ONE_LINE.read_text().partition("\n")[2].rstrip(), "yaml")  # but for its comment
+    network = next(cluster.store.list(POD_NETWORK))["metadata"]["name"]
+    screen.command(f"kubectl get deviceclass,resourceclaimtemplate {network} -o name")
+    for kind in (CLASS, TEMPLATE):
+        if any(found["metadata"]["name"] == network for found in cluster.store.list(kind)):
+            screen.line(f"{kind.name.lower()}.resource.k8s.io/{network}")
+    screen.command(f"kubectl get pod {pod.name} -o wide")
+    screen.table(POD_COLUMNS, [_row(pod)])
+    screen.command(f"kubectl exec {pod.name} -- ip a show {network}")
+    with open_netns(cluster.netns_of(pod.uid)) as opened:
+        screen.block(await ip_addresses(opened, network))

@@ -22,11 +22,12 @@ SCOPES: Final = {uapi.RT_SCOPE_UNIVERSE: "global", 253: "link", 254: "host"}
 LINK_TYPES: Final = {uapi.ARPHRD_ETHER: "ether", 772: "loopback"}  # 772 is ARPHRD_LOOPBACK
 
 
-async def ip_addresses(netns: Netns) -> str:
-    """Return the output of `ip a` in a namespace."""
+async def ip_addresses(netns: Netns, name: str = "") -> str:
+    """Return the output of `ip a` in a namespace, or of `ip a show NAME`."""
     with Rtnl.open(netns) as rtnl:
         links, addresses = await list_links(rtnl), await list_addresses(rtnl)
-    return "\n".join(line for link in links for line in _lines(link, links, addresses))
+    shown = [link for link in links if name in ("", link.name)]
+    return "\n".join(line for link in shown for line in _lines(link, links, addresses))
 
 
 async def ip_links(netns: Netns) -> tuple[tuple[str, str, str, str], ...]:

@@ -100,17 +100,20 @@ def check_demo(done: subprocess.CompletedProcess[str]) -> None:
     assert "\x1b" not in shown
     parts = [line for line in shown.splitlines() if line.startswith("# ")]
     assert [part.split()[1] for part in parts] == [
-        "Environment", "What", "What", "What", "Where", "Inside",
+        "Environment", "What", "What", "What", "Where", "Inside", "The",
     ]  # fmt: skip
-    assert shown.count("   Running   ") == 15
+    assert shown.count("   Running   ") == 16
     assert shown.count("allocated,reserved") == 15
     assert "demo-application   15/15" in shown
     assert "3 packets transmitted, 3 received" in shown
     assert re.search(r"inet 10\.10\.1\.\d+/24 scope global net1", shown)  # pods start in any order
+    assert "  - {name: media, resourceClaimTemplateName: media-net}\n" in shown  # the one line
+    assert "resourceclaimtemplate.resource.k8s.io/media-net\n" in shown
+    assert "inet 10.10.2.2/24 scope global media-net\n" in shown
 
 
 def test_demo_as_root() -> None:
-    """Three nodes, fifteen pods on the one with eth1, an interface and a ping."""
+    """Three nodes, fifteen pods on the one with eth1, a ping, and a pod that names a network."""
     check_demo(netclaim("demo"))
 
 

@@ -74,4 +74,4 @@ def test_the_demo_from_the_wheel(program: Path, tmp_path: Path) -> None:
     """The demo needs no file of the checkout."""
     said = run(program, "demo", folder=tmp_path)
     assert "3 packets transmitted, 3 received" in said
-    assert "15 pods on 3 nodes, each with an interface of its own" in said
+    assert "16 pods on 3 nodes, each with an interface of its own" in said

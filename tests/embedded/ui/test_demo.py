@@ -21,13 +21,13 @@ def _child(parent: int) -> int:
 
 
 def test_the_demo(browser: Browser) -> None:
-    """The fifteen pods appear on their link once the page is open; the link's failure is shown."""
+    """The sixteen pods appear on their link once the page is open; the link's failure is shown."""
     with served("demo", "--ui") as (url, process):
         page = opened(browser, url)
         expect(page.locator(".card")).to_have_count(3)
-        expect(page.locator(".line")).to_have_count(15)
-        expect(page.locator("#sums")).to_contain_text("15 ready")
-        port = page.locator(".card", has_text="kind-worker").locator(".port", has_text="eth1")
+        expect(page.locator(".line")).to_have_count(16)
+        expect(page.locator("#sums")).to_contain_text("16 ready")
+        port = page.locator('.port[data-key$="/kind-worker/eth1"]')
         expect(port).not_to_have_class("bad")
         cut = ["nsenter", "--target", str(first_process(process.pid)), "--net"]
         subprocess.run([*cut, "ip", "link", "set", "second.0", "down"], check=True)

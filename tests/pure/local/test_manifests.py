@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from netclaim.errors import RequestError
-from netclaim.local.demo import DEMO
+from netclaim.local.demo import DEMO, ONE_LINE
 from netclaim.local.input.driver_names import driver_names, unserved
 from netclaim.local.input.manifests import Manifests, read_manifests
 
@@ -59,6 +59,13 @@ def test_seeds_are_read(file: Path) -> None:
 def test_demo_is_the_example() -> None:
     """The demo runs the very manifest that the examples have."""
     assert DEMO.read_bytes() == (EXAMPLES / "kubecon-demo.yaml").read_bytes()
+
+
+def test_the_demos_network_is_the_short_way() -> None:
+    """A PodNetwork and a pod that names it: the pod itself says one line of the network."""
+    network, pod = (item.object for item in read_manifests([str(ONE_LINE)]).items)
+    name = network["metadata"]["name"]
+    assert pod["spec"]["resourceClaims"] == [{"name": "media", "resourceClaimTemplateName": name}]
 
 
 def test_drivers_are_those_with_our_parameters() -> None:
