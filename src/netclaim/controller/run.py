@@ -28,8 +28,8 @@ from netclaim.errors import NetclaimError
 from netclaim.kube import Client
 from netclaim.model.api.address_pool import AddressPoolStatus
 from netclaim.model.claim import JsonObject
+from netclaim.model.link_name import ON
 from netclaim.network.devices.network_device import is_device_of
-from netclaim.network.devices.shares import ON
 from netclaim.network.pod_network import LABEL
 
 log = structlog.get_logger(__name__)

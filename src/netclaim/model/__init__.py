@@ -1,6 +1,7 @@
 """Frozen values that travel between the stages: no I/O, no behaviour but reading and checking.
 
 device, counter, device_name      what a driver offers
+link_name                         what the name of a device says of its link
 claim, opaque_config              what a driver is given
 claim_text, unreadable            the same from text, and what stands for parameters that are none
 plan, attachment, pod, prepared   what becomes of it on the node

@@ -35,13 +35,14 @@ from netclaim.model import (
     PodSandbox,
     Prepared,
 )
+from netclaim.model.link_name import link_of
 from netclaim.model.node import NodeFacts
 from netclaim.network.attach.bandwidth import BandwidthLimits, shown
 from netclaim.network.attach.dad import DadHold
 from netclaim.network.attach.wish import wished_args
 from netclaim.network.cleanup.leftovers import Leftovers
 from netclaim.network.cleanup.plugin_gc import PluginGc
-from netclaim.network.devices.shares import has_alone, link_of
+from netclaim.network.devices.shares import has_alone
 from netclaim.network.errors import (
     LinkGoneError,
     NameTakenError,

@@ -79,7 +79,7 @@ def compose(
         networks=network_views(there.networks),
     )
     idle = idle_drivers(every, _publishing(devices))
-    duplicates = duplicate_addresses(raw.values())
+    duplicates = duplicate_addresses(raw.values(), there.classes)
     problems = find_problems(status, pools, duplicates, reporting=reporting, idle=idle)
     return msgspec.structs.replace(status, problems=problems)
 

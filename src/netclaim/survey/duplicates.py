@@ -1,19 +1,23 @@
 """Addresses that several pods have on one network, from the claims' statuses. No I/O.
 
 `host-local` knows the addresses of its own node only: the pods of a DaemonSet may all get the same
-one, and no node can see that. Promise: pods count as on one network if their claims name the same
-network, VLAN and subnet on links of the same name, on whatever nodes; or are on the same link of a
-node. Limit: only plugins that put a pod on the segment of its link count; a bridge on the node
-belongs to the node. Links of one network that nodes call differently are not compared.
+one, and no node can see that. Promise: pods count as on one network if they are on the same
+PodNetwork, whatever its links are called; or if their claims name the same network, VLAN and subnet
+on links of the same name, on whatever nodes; or if they are on the same link of a node. Limit: only
+plugins that put a pod on the segment of its link count; a bridge on the node belongs to the node. A
+claim that does not say what its PodNetwork is (one that has a network's own device) counts if the
+network's class does. Links of other networks that nodes call differently are not compared.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_interface
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from netclaim.json_text import read_json
 from netclaim.model.api.claim import DeviceResult, DeviceStatus, ResourceClaim
+from netclaim.model.api.device_class import DeviceClass
+from netclaim.model.link_name import GENERIC, link_of
 
 ON_SEGMENT: Final = ("macvlan", "ipvlan", "vlan", "host-device")
 UNIQUE: Final = (
@@ -45,46 +49,117 @@ class Duplicate:
     users: tuple[User, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
+class _Place(NamedTuple):
+    """An address, and where it must be the only one: on a PodNetwork, a named network or a link."""
+
+    address: str
+    network: str  # for people
+    kind: str
+    subnet: str = ""
+
+
+class _Segment(NamedTuple):
     """What a claim says of the network that a device of it is on."""
 
+    pod_network: str
     name: str
     vlan: int
     link: str
 
 
-def duplicate_addresses(claims: Iterable[ResourceClaim]) -> list[Duplicate]:
-    """Return the addresses that several pods have."""
-    users: dict[tuple[str, ...], dict[User, None]] = {}
+class AddressUsers:
+    """Who has which address; claims may come, change and go. Each costs what it has itself.
+
+    `networks` are the configurations of PodNetworks by name, see `networks_of`.
+    """
+
+    def __init__(self, networks: Mapping[str, Mapping[str, Any]]) -> None:
+        self.networks = networks
+        self._users: dict[_Place, dict[User, None]] = {}
+        self._shared: set[_Place] = set()  # those that several have
+        self._known: dict[tuple[str, str], tuple[tuple[_Place, User], ...]] = {}
+
+    def put(self, claim: ResourceClaim) -> None:
+        """Count a claim as it is now; what was known of it before is forgotten."""
+        key = claim.metadata.namespace, claim.metadata.name
+        self.forget(*key)
+        if uses := tuple(dict.fromkeys(_uses(claim, self.networks))):
+            self._known[key] = uses
+        for place, user in uses:
+            users = self._users.setdefault(place, {})
+            users[user] = None
+            if len(users) > 1:
+                self._shared.add(place)
+
+    def forget(self, namespace: str, name: str) -> None:
+        """Count a claim no longer."""
+        for place, user in self._known.pop((namespace, name), ()):
+            users = self._users[place]
+            del users[user]
+            if len(users) < 2:
+                self._shared.discard(place)
+            if not users:
+                del self._users[place]
+
+    def duplicates(self) -> list[Duplicate]:
+        """Return the addresses that several pods have, once each for the same pods."""
+        found: dict[tuple[str, tuple[User, ...]], str] = {}
+        for place in sorted(self._shared):
+            users = tuple(sorted(self._users[place], key=str))
+            found.setdefault((place.address, users), place.network)
+        return [Duplicate(address, network, users) for (address, users), network in found.items()]
+
+
+def duplicate_addresses(
+    claims: Iterable[ResourceClaim], classes: Iterable[DeviceClass] = ()
+) -> list[Duplicate]:
+    """Return the addresses that several pods have; `classes` say what PodNetworks are."""
+    users = AddressUsers(networks_of(classes))
     for claim in claims:
-        for given in claim.status.results:
-            reported = claim.status.report_of(given)
-            segment = _segment(claim, given) if reported is not None else None
-            if reported is None or segment is None:
-                continue
-            for pod, text in _addresses(claim, reported):
-                user = User(claim.metadata.namespace, claim.metadata.name, pod, given.pool)
-                for key in _keys(segment, given, text):
-                    users.setdefault(key, {})[user] = None
-    found = {
-        (key[0], tuple(sorted(having, key=str))): key[1]
-        for key, having in users.items()
-        if len(having) > 1
+        users.put(claim)
+    return users.duplicates()
+
+
+def networks_of(classes: Iterable[DeviceClass]) -> dict[str, Mapping[str, Any]]:
+    """Return the configuration of each PodNetwork, which is that of its class."""
+    return {
+        each.name: config
+        for each in classes
+        for entry in each.spec.config
+        if entry.opaque is not None
+        and isinstance(entry.opaque.parameters, Mapping)
+        and entry.opaque.parameters.get("podNetwork") == each.name
+        and isinstance(config := entry.opaque.parameters.get("config"), Mapping)
     }
-    return [Duplicate(address, network, having) for (address, having), network in found.items()]
 
 
-def _keys(segment: _Segment, given: DeviceResult, text: str) -> Iterator[tuple[str, ...]]:
-    """Yield what an address must be unique in, with the address and the network's name first."""
+def _uses(
+    claim: ResourceClaim, networks: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[_Place, User]]:
+    for given in claim.status.results:
+        reported = claim.status.report_of(given)
+        segment = _segment(claim, given, reported, networks) if reported is not None else None
+        if reported is None or segment is None:
+            continue
+        for pod, text in _addresses(claim, reported):
+            user = User(claim.metadata.namespace, claim.metadata.name, pod, given.pool)
+            for place in _places(segment, given, text):
+                yield place, user
+
+
+def _places(segment: _Segment, given: DeviceResult, text: str) -> Iterator[_Place]:
+    """Yield where an address must be the only one."""
     try:
         address = ip_interface(text)
     except ValueError:
         return
+    ip, subnet = str(address.ip), str(address.network)
     tag = f", VLAN {segment.vlan}" if segment.vlan else ""
-    first = (str(address.ip), f"{segment.name} on {segment.link}{tag}")
-    yield (*first, str(address.network))
-    yield (first[0], f"{given.device} of {given.pool}{tag}", "one link")
+    if segment.pod_network:
+        yield _Place(ip, segment.pod_network, "PodNetwork", subnet)
+    else:
+        yield _Place(ip, f"{segment.name} on {segment.link}{tag}", "network", subnet)
+    yield _Place(ip, f"{segment.link} of {given.pool}{tag}", "link")
 
 
 def _addresses(claim: ResourceClaim, reported: DeviceStatus) -> Iterator[tuple[str, str]]:
@@ -96,20 +171,33 @@ def _addresses(claim: ResourceClaim, reported: DeviceStatus) -> Iterator[tuple[s
     yield from ((pod, ip) for ip in reported.network_data.ips)
 
 
-def _segment(claim: ResourceClaim, given: DeviceResult) -> _Segment | None:
+def _segment(
+    claim: ResourceClaim,
+    given: DeviceResult,
+    reported: DeviceStatus,
+    networks: Mapping[str, Mapping[str, Any]],
+) -> _Segment | None:
     """Return the network of a device; None if it does not reach beyond the node."""
-    config = config_of(claim, given)
-    plugins = config.get("plugins")
-    plugin = plugins[0] if isinstance(plugins, list) and plugins else config
-    if not isinstance(plugin, Mapping) or plugin.get("type") not in ON_SEGMENT:
+    pod_network = reported.pod_network
+    config = config_of(claim, given) or networks.get(pod_network, {})
+    plugin = first_plugin(config)
+    if plugin.get("type") not in ON_SEGMENT:
         return None
     tag = plugin.get("vlanId") if plugin.get("type") == "vlan" else 0
-    name, link = config.get("name"), plugin.get("master")
+    name, master, link = config.get("name"), plugin.get("master"), link_of(given.device)
     return _Segment(
+        pod_network,
         name if isinstance(name, str) else "",
         tag if isinstance(tag, int) else 0,
-        link if link and isinstance(link, str) else given.device,
+        master if link == GENERIC and master and isinstance(master, str) else link,
     )
+
+
+def first_plugin(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the plugin that makes the interface; nothing if a network has none."""
+    plugins = config.get("plugins")
+    plugin = plugins[0] if isinstance(plugins, list) and plugins else config
+    return plugin if isinstance(plugin, Mapping) else {}
 
 
 def config_of(claim: ResourceClaim, given: DeviceResult) -> Mapping[str, Any]:

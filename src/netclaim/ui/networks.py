@@ -12,7 +12,7 @@ from netclaim.model.api.base import ObjectError
 from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.api.pod_network import KIND, PodNetwork
 from netclaim.plain_text import one_line, sentence
-from netclaim.survey.duplicates import config_of
+from netclaim.survey.duplicates import config_of, first_plugin
 from netclaim.ui.values import Network
 
 NAME_MAX: Final = 64  # characters of a name that a tenant chose
@@ -86,9 +86,7 @@ def _named(claim: ResourceClaim) -> tuple[str, str] | None:
     """Return the name and the type of the network that a claim's configuration describes."""
     for given in claim.status.results:
         config = config_of(claim, given)
-        plugins = config.get("plugins")
-        plugin = plugins[0] if isinstance(plugins, list) and plugins else config
-        kind = plugin.get("type") if isinstance(plugin, Mapping) else None
+        kind = first_plugin(config).get("type")
         if isinstance(kind, str):
             name = config.get("name")
             text = name if isinstance(name, str) and name else kind

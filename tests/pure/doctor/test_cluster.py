@@ -12,6 +12,8 @@ from netclaim.doctor.examine import examine
 from netclaim.doctor.finding import Outcome, Result
 from netclaim.errors import HostError
 from netclaim.kube import Cluster, Selection, StoredSecrets, connect, dra_resource
+from netclaim.model.api.pod_network import PodNetwork
+from netclaim.network.pod_network import class_of
 from netclaim.network.policy.levels import LABEL
 from netclaim.schema.kinds import NODE
 from tests.support.doctor_site import (
@@ -82,6 +84,22 @@ def having(name: str, node: str) -> Any:
     made["status"]["allocation"]["devices"]["config"] = [config]
     device = {"driver": DRIVER, "pool": node, "device": "eth1"}
     made["status"]["devices"] = [{**device, "networkData": {"ips": ["10.10.1.2/24"]}}]
+    return made
+
+
+MEDIA = PodNetwork.read(
+    {"metadata": {"name": "media-net"}, "spec": {"type": "macvlan", "parent": {"name": "eth1"}}}
+)
+
+
+def of_network(name: str, node: str, link: str) -> Any:
+    """A claim with an address on a PodNetwork, by the network's own device on a link."""
+    made = having(name, node)
+    del made["status"]["allocation"]["devices"]["config"]
+    (given,) = made["status"]["allocation"]["devices"]["results"]
+    (device,) = made["status"]["devices"]
+    given["device"] = device["device"] = f"media-net-on-{link}"
+    device["data"] = {"podNetwork": {"kind": "PodNetwork", "name": "media-net"}}
     return made
 
 
@@ -204,6 +222,9 @@ AHEAD = "2026-11-17T03:05:00.000000Z"
          "one/eth1: no carrier"),
         ({CLAIMS: [having("a", "one"), having("b", "two")]}, {"addresses-unique": "error"},
          "10.10.1.2 in storage on eth1 (claim default/a (one), claim default/b (two))"),
+        ({CLAIMS: [of_network("a", "one", "eth1"), of_network("b", "two", "eno1")],
+          CLASSES: [class_of(MEDIA, DRIVER)]}, {"addresses-unique": "error"},
+         "10.10.1.2 in media-net (claim default/a (one), claim default/b (two))"),
         ({"/apis/resource.k8s.io/v1/devicetaintrules": [RULE]}, {"devices-tainted": "warning"},
          "DeviceTaintRule maintenance: one/eth1, two/eth1"),
         (daemon_set(updated=1, surge="ErrImagePull"), {"driver-pods": "error"},

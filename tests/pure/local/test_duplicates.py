@@ -9,8 +9,10 @@ from netclaim.local.result.duplicates import with_duplicates
 from netclaim.local.result.interfaces import Interface
 from netclaim.local.result.outcome import PodOutcome
 from netclaim.local.topology import Link, Network, Topology
+from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.claim import JsonObject
-from netclaim.schema.kinds import CLAIM
+from netclaim.network.pod_network import class_of
+from netclaim.schema.kinds import CLAIM, CLASS
 from tests.support.local.parts import new_verbs
 
 DRIVER = "cni.dra.networking.x-k8s.io"
@@ -80,6 +82,25 @@ def test_the_device_of_no_link_is_where_its_master_is(master: str, network: str)
     pod = ("one", "10.0.0.2/24", plugin(master=master))
     both = look(pod, pod, device="cni", other="cni")
     assert both[0].reason.startswith(f"10.0.0.2 on network {network} is used by")
+
+
+def test_a_pod_network_says_what_claims_of_its_device_have() -> None:
+    """Such a claim has no configuration; its network's class has it."""
+    verbs = new_verbs()
+    spec = {"type": "macvlan", "ipam": {"type": "host-local"}}
+    network = PodNetwork.read({"metadata": {"name": "media"}, "spec": spec})
+    verbs.store.put(CLASS, class_of(network, DRIVER))
+    found = []
+    for node in ("one", "two"):
+        result = {"request": "a", "driver": DRIVER, "pool": node, "device": "media-on-eth1"}
+        meta = {"name": node, "namespace": "default", "uid": node}
+        status = {"allocation": {"devices": {"results": [result]}}}
+        verbs.store.put(CLAIM, {"metadata": meta, "spec": {}, "status": status})
+        interface = Interface("media", ("10.0.0.2/24",), "", "media-on-eth1", node)
+        found.append(PodOutcome("default", node, node, node, "", "ready", (interface,)))
+    pods = with_duplicates(found, verbs.store, TOPOLOGY, [DRIVER])
+    assert [pod.stage for pod in pods] == ["address"] * 2
+    assert "10.0.0.2 on network fast is used by default/one (one)" in pods[0].reason
 
 
 def test_two_networks_of_one_node_on_one_link_are_an_error() -> None:

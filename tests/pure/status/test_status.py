@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from netclaim.errors import RequestError
+from netclaim.model.api.pod_network import PodNetwork
+from netclaim.network.pod_network import class_of
 from netclaim.status.compose import compose
 from netclaim.status.scope import Scope, narrow, scope_of
 from netclaim.status.values import Status
@@ -474,6 +476,9 @@ def test_a_name_that_nothing_has() -> None:
     assert narrow(whole, Scope("pods", ("web",)), strict=False).pods == ()
 
 
+ON_EACH = {"one": "eth1", "two": "eno1"}
+
+
 def on_network(name: str, node: str, ip: str, kind: str = "macvlan", **also: Any) -> dict[str, Any]:
     """A claim whose pod has an address on a network of its link."""
     made = claim(name, "eth1", pods=(f"pod-{name}",), ready=True)
@@ -494,6 +499,23 @@ def test_one_address_on_several_nodes() -> None:
     (said,) = problems(*shown, *having)
     assert said.startswith("error: claim default/c-one: 10.10.1.2 in storage on eth1 is used by 3")
     assert all(f"default/pod-c-{node} ({node})" in said for node in nodes)
+
+
+def test_one_address_of_the_devices_of_a_network() -> None:
+    """Claims of a PodNetwork's own devices say nothing of it; its class and their statuses do."""
+    having = []
+    for node, name in ON_EACH.items():
+        made = on_network(f"c-{node}", node, "10.10.1.2/24")
+        del made["status"]["allocation"]["devices"]["config"]
+        (device,) = made["status"]["devices"]
+        (given,) = made["status"]["allocation"]["devices"]["results"]
+        given["device"] = device["device"] = f"media-net-on-{name}"
+        device["data"] = {"podNetwork": {"kind": "PodNetwork", "name": "media-net"}}
+        having.append(made)
+    shown = [links(node, link(f"media-net-on-{name}")) for node, name in ON_EACH.items()]
+    network = PodNetwork.read({"metadata": {"name": "media-net"}, "spec": {"type": "macvlan"}})
+    (said,) = problems(*shown, *having, class_of(network, DRIVER))
+    assert said.startswith("error: claim default/c-one: 10.10.1.2 in media-net is used by 2 pods")
 
 
 @pytest.mark.parametrize(

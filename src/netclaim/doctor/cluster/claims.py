@@ -8,6 +8,7 @@ from netclaim.doctor.cluster.sight import ClusterSight
 from netclaim.doctor.finding import Finding, check, error, ok, warning
 from netclaim.kube import PODS, Selection
 from netclaim.model.api.claim import ResourceClaim
+from netclaim.model.api.device_class import DeviceClass
 from netclaim.model.claim import JsonObject
 from netclaim.screen.words import listed
 from netclaim.survey.duplicates import UNIQUE, duplicate_addresses
@@ -94,9 +95,10 @@ async def claims_healthy(cluster: ClusterSight) -> Finding:
 async def addresses_unique(cluster: ClusterSight) -> Finding:
     """Compare the addresses in the status of claims, across nodes."""
     claims = [ResourceClaim.read(each) for each in await cluster.dra("ResourceClaim")]
+    classes = [DeviceClass.read(each) for each in await cluster.dra("DeviceClass")]
     found = [
         f"{one.address} in {one.network} ({listed([str(user) for user in one.users])})"
-        for one in duplicate_addresses(claims)
+        for one in duplicate_addresses(claims, classes)
     ]
     return error(listed(found), UNIQUE) if found else ok("none")
 

@@ -6,8 +6,8 @@ plugins that put a pod on the segment of its link count; a bridge on the node be
 
 import ipaddress
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
-from typing import Final, NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final, NamedTuple
 
 from netclaim.cni.conflist import PluginConf
 from netclaim.errors import NetclaimError
@@ -15,11 +15,15 @@ from netclaim.local.api.store import Store
 from netclaim.local.result.interfaces import Interface
 from netclaim.local.result.outcome import PodOutcome
 from netclaim.local.topology import Topology
+from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.claim import parse_claim
+from netclaim.model.link_name import GENERIC, link_of
 from netclaim.network.devices.device import device_name
-from netclaim.network.links.discover import GENERIC
+from netclaim.network.devices.network_device import is_device_of
+from netclaim.network.networks.claims import with_networks
+from netclaim.network.pod_network import network_of
 from netclaim.network.request.parameters import read_claim
-from netclaim.schema.kinds import CLAIM
+from netclaim.schema.kinds import CLAIM, CLASS
 from netclaim.survey.duplicates import ON_SEGMENT
 
 HOST_LOCAL: Final = "host-local"
@@ -88,6 +92,19 @@ def _uses(
             yield _Use(segment, str(ipaddress.ip_interface(ip).ip), pod, plugin.ipam_type)
 
 
+@dataclass(frozen=True, slots=True)
+class _Networks:
+    """The PodNetworks of the cluster, as the drivers know them: by their classes."""
+
+    store: Store
+    listed: ClassVar[bool] = True  # all there are
+
+    def of_device(self, device: str) -> PodNetwork | None:
+        """The network whose device this is."""
+        there = map(network_of, self.store.list(CLASS))
+        return next((one for one in there if one and is_device_of(one.name, device)), None)
+
+
 def _plugin(
     pod: PodOutcome, interface: Interface, store: Store, drivers: Collection[str]
 ) -> PluginConf | None:
@@ -95,9 +112,10 @@ def _plugin(
     claim = store.get(CLAIM, interface.claim, pod.namespace)
     if claim is None:
         return None
+    networks = _Networks(store)
     for driver in drivers:
         try:
-            requests = read_claim(parse_claim(claim).of_driver(driver))
+            requests = read_claim(with_networks(parse_claim(claim).of_driver(driver), networks))
         except NetclaimError:
             continue
         for request in requests:
@@ -112,6 +130,7 @@ def _network(topology: Topology, node: str, device: str, plugin: PluginConf) -> 
     The device that stands for no link is where the plugin's master is: on the primary network,
     which has the default route, if none is named.
     """
+    device = link_of(device)
     if device == GENERIC:
         master = str(plugin.config.get("master") or "")
         if not master:

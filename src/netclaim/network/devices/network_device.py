@@ -17,8 +17,8 @@ import msgspec
 
 from netclaim.kernel import Link, SysfsFacts
 from netclaim.model import Device
+from netclaim.model.link_name import ON, slotted
 from netclaim.network.devices.device import NUMA_NODE, PCIE_ROOT, POD_NETWORK, device_of
-from netclaim.network.devices.shares import ON, slotted
 
 KIND: Final = "network"
 HASH_DIGITS: Final = 8  # 32 bits: enough among the networks of a cluster

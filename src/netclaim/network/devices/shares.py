@@ -11,7 +11,6 @@ alone fits a link that is for one claim in any case. No I/O; who gets what is th
 scheduler's decision.
 """
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
@@ -19,6 +18,7 @@ import msgspec
 
 from netclaim.model import AllocatedDevice, Capacity, Device, Quantity, RequestPolicy, ValidRange
 from netclaim.model.api.limits import ATTRIBUTES_AND_CAPACITIES_MAX
+from netclaim.model.link_name import ON, slotted
 from netclaim.model.quantity import NANO
 
 ATTACHMENTS: Final = "attachments"
@@ -33,8 +33,6 @@ WHOLE: Final = Quantity(2 * NANO)
 LITTLE: Final = Quantity(NANO // 10_000)
 MEGABIT: Final = 10**6
 KILOBIT: Final = 10**3
-ON: Final = "-on-"  # between the name of a network and its link's device, see `network_device`
-SLOT_NAME: Final = re.compile(r"(?P<device>.+)-slot-(?P<number>0|[1-9][0-9]*)")
 # What macvlans, ipvlans and VLANs can be put on, any number of them; the empty kind is hardware.
 # A tap is the end of one program's connection; what cannot be named here is for one claim.
 SHAREABLE_KINDS: Final = frozenset(
@@ -111,12 +109,6 @@ def as_slots(
             )
 
 
-def slotted(device: str) -> str:
-    """The device whose slot this is, by its name; empty if it is no slot's name."""
-    match = SLOT_NAME.fullmatch(device)
-    return match["device"] if match else ""
-
-
 def equal_bandwidth(bandwidth: int, shares: int) -> int:
     """An equal part of a link for each of its shares, in whole steps."""
     if not bandwidth:
@@ -142,12 +134,6 @@ def share_of(device: AllocatedDevice) -> Share:
 def has_alone(device: AllocatedDevice) -> bool:
     """Whether nobody else may have anything of the link that a claim has."""
     return not slotted(device.device) and share_of(device).alone
-
-
-def link_of(device: str) -> str:
-    """The device of the link that a device is, or is a slot or a network of."""
-    whole = slotted(device) or device
-    return whole.rpartition(ON)[2]
 
 
 def how_alone(device: AllocatedDevice, link: str) -> str:

@@ -14,6 +14,7 @@ import msgspec
 
 from netclaim.kernel import Link, SysfsFacts
 from netclaim.model import Device
+from netclaim.model.link_name import GENERIC
 from netclaim.network.devices.device import device_of
 from netclaim.network.links.choice import LinkChoice
 from netclaim.network.links.node_links import Snapshot
@@ -23,8 +24,6 @@ from netclaim.network.links.places import Places
 QUIET_S: Final = 0.05  # making a link and setting it up takes several announcements, 1 ms apart
 GATHER_MAX_S: Final = 0.6  # a node that starts pods is never quiet; changes are due in a second
 AFRESH_S: Final = 60.0  # look again without an announcement
-
-GENERIC: Final = "cni"  # the name that the first drivers published and their users' claims expect
 
 
 class Links(Protocol):

@@ -7,21 +7,34 @@ network says it already, as it was when the device was allocated. No I/O.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
 from netclaim.errors import PeerError, RequestError
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
+from netclaim.model.api.pod_network import PodNetwork
+from netclaim.model.link_name import ON
 from netclaim.network.devices.network_device import is_device_of
-from netclaim.network.devices.shares import ON
-from netclaim.network.networks.known import KnownNetworks
 from netclaim.network.pod_network import parameters_of
 
 SELECT_LINKS: Final = 'device.attributes["{}"].kind != "network"'
 
 
-def with_networks(claim: Claim, known: KnownNetworks) -> Claim:
+class Networks(Protocol):
+    """The networks that are known, see `KnownNetworks`."""
+
+    @property
+    def listed(self) -> bool:
+        """Whether these are all there are."""
+        ...
+
+    def of_device(self, device: str) -> PodNetwork | None:
+        """The network whose device this is, or was."""
+        ...
+
+
+def with_networks(claim: Claim, known: Networks) -> Claim:
     """The claim, with the parameters of the networks whose devices it got.
 
     RequestError if a device's network is gone or is not meant; PeerError if it is not known yet.
@@ -41,9 +54,7 @@ def with_networks(claim: Claim, known: KnownNetworks) -> Claim:
     return msgspec.structs.replace(claim, configs=(*added.values(), *claim.configs))
 
 
-def _parameters(
-    claim: Claim, device: AllocatedDevice, known: KnownNetworks
-) -> Iterator[OpaqueConfig]:
+def _parameters(claim: Claim, device: AllocatedDevice, known: Networks) -> Iterator[OpaqueConfig]:
     """Yield the network of a device, unless the device is a link or its class is the network's."""
     if ON not in device.device:
         return

@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from netclaim.errors import RequestError
 from netclaim.kernel import Link
 from netclaim.model import AllocatedDevice, Claim, Plan
-from netclaim.network.devices.shares import how_alone, link_of
+from netclaim.model.link_name import GENERIC, link_of
+from netclaim.network.devices.shares import how_alone
 from netclaim.network.errors import LinkGoneError, PlanRefusedError, PolicyError
 from netclaim.network.judge.addresses import address_fault, wished
 from netclaim.network.judge.network import judge
 from netclaim.network.judge.request import permit, wish_faults
-from netclaim.network.links.discover import GENERIC
 from netclaim.network.links.node_links import Snapshot
 from netclaim.network.plan.interface_plan import InterfacePlan
 from netclaim.network.policy.levels import LABEL, LEVELS, Level

@@ -7,8 +7,9 @@ driver does not know networks (`--network-devices`), it cannot say.
 """
 
 from netclaim.model.api.pod_network import PodNetwork
+from netclaim.model.link_name import slotted
 from netclaim.model.quantity import NANO
-from netclaim.network.devices.shares import MEGABIT, Share, slotted
+from netclaim.network.devices.shares import MEGABIT, Share
 from netclaim.network.errors import PolicyError
 from netclaim.network.pod_network import takes_link
 from netclaim.network.request.entries import Requested

@@ -11,13 +11,13 @@ from netclaim.cni import NetworkList
 from netclaim.errors import RequestError
 from netclaim.kernel import Link
 from netclaim.model import Claim, Plan
+from netclaim.model.link_name import GENERIC, link_of, slotted
 from netclaim.network.devices.device import device_name, find_by_device
-from netclaim.network.devices.shares import Share, link_of, share_of, slotted
+from netclaim.network.devices.shares import Share, share_of
 from netclaim.network.errors import LinkGoneError
 from netclaim.network.judge.mistakes import config_faults
 from netclaim.network.judge.network import size_fault
 from netclaim.network.links.choice import LinkChoice
-from netclaim.network.links.discover import GENERIC
 from netclaim.network.links.node_links import Snapshot
 from netclaim.network.links.offer import LinkOffer
 from netclaim.network.networks.known import KnownNetworks

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from netclaim.model import Device
 from netclaim.model.device_name import is_dns_label
+from netclaim.model.link_name import link_of
 from netclaim.network.devices.device import NUMA_NODE, POD_NETWORK, device_name
 from netclaim.network.devices.network_device import (
     is_device_of,
     network_device,
     network_device_name,
 )
-from netclaim.network.devices.shares import link_of
 
 LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", fullmatch=True)
 LINKS = st.text(min_size=1, max_size=15).map(device_name)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from netclaim.errors import RequestError
 from netclaim.model import AllocatedDevice, Device, Quantity
 from netclaim.model.api.device_json import device_json
+from netclaim.model.link_name import link_of, slotted
 from netclaim.network.devices.shares import (
     Share,
     as_shared,
@@ -18,9 +19,7 @@ from netclaim.network.devices.shares import (
     equal_bandwidth,
     has_alone,
     how_alone,
-    link_of,
     share_of,
-    slotted,
 )
 from netclaim.network.plan.interface_plan import InterfacePlan
 from netclaim.network.settings.per_link import PerLink, read_bandwidths, read_counts
