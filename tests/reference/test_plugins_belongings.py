@@ -2,27 +2,24 @@
 
 import asyncio
 import ctypes
-import json
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
-from netclaim.kernel import Rtnl, call_in, find_link, open_netns
-from netclaim.kernel.host.link_sysctls import read_link_sysctls
+from netclaim.kernel import Rtnl, find_link, open_netns
 from netclaim.kernel.host.sysctl import write_sysctl
 from netclaim.kernel.state.card_settings import CardSettings, read_card, write_card
 from netclaim.kernel.state.xdp import GENERIC, set_program
 from netclaim.plugins.registry import in_process_plugins
 from tests.reference.site.cni_site import ip, run
+from tests.reference.site.link_state import card, in_netns, seen_on
 from tests.reference.site.plugin_site import Site, site_of
 from tests.support.killed import killed_at
-
-T = TypeVar("T")
 
 pytestmark = pytest.mark.reference
 
@@ -63,41 +60,13 @@ def site(cni_plugins: Path, tmp_path: Path) -> Iterator[Site]:
             ip("-n", site.host, *command.split())
         run("tc", "-n", site.host, *QUEUE.split())
         for name, value in SYSCTLS.items():
-            in_host(site, partial(write_sysctl, name, value))
+            in_netns(site.host, partial(write_sysctl, name, value))
         yield site
 
 
-def in_host(site: Site, work: Callable[[], T]) -> T:
-    """Do something in the host's namespace."""
-    with open_netns(f"/run/netns/{site.host}") as netns:
-        return call_in(netns, work)
-
-
-def card(netns: str, name: str) -> CardSettings:
-    """What ethtool would say of a link."""
-    with open_netns(f"/run/netns/{netns}") as opened, Rtnl.open(opened) as rtnl:
-        return read_card(rtnl, name)
-
-
 def seen(site: Site) -> dict[str, Any]:
-    """All that the host has on eth1, as `ip`, `tc` and /proc tell it."""
-    shown = {
-        what: sorted(run("ip", "-n", site.host, *what.split()).replace("linkdown", "").split("\n"))
-        for what in (
-            *("-4 route show table main", "-6 route show table main", "route show table 777"),
-            *("-6 route show table 777", "neigh show nud permanent", "neigh show proxy"),
-            *("-4 address show dev eth1", "-6 address show dev eth1 scope global"),
-        )
-    }
-    link = json.loads(run("ip", "-n", site.host, "-j", "link", "show", "dev", "eth1"))[0]
-    queue = json.loads(run("tc", "-n", site.host, "-j", "qdisc", "show", "dev", "eth1"))
-    return {
-        **shown,
-        "altnames": link.get("altnames"),
-        "queue": queue,
-        "sysctls": in_host(site, lambda: read_link_sysctls("eth1")),
-        "features": card(site.host, "eth1"),
-    }
+    """All that the host has on eth1."""
+    return seen_on(site.host, "eth1")
 
 
 def test_what_the_node_had_on_it_comes_back(site: Site) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+DESCRIBED: Final = "cards and functions are told apart"
 VFS: Final = 3  # of each of the two cards, of seven that it could have
 ROOTS: Final = {"pci0000:20": 0, "pci0000:40": 1}  # and their NUMA nodes, as `lab.guest` builds it
 # What a guest loads for them.

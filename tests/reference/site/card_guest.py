@@ -1,26 +1,39 @@
-"""What a guest with network cards runs: it makes virtual functions and describes all links.
+"""What a guest with network cards runs: every case for them, before and with virtual functions.
 
-Prints one JSON object: what is not as it should be. `python -m tests.reference.site.card_guest`
+Prints one JSON object a line: the case, and what is not as it should be.
+`python -m tests.reference.site.card_guest`
 """
 
 import asyncio
-import json
+import sys
 from pathlib import Path
 from typing import Any, Final
 
+import structlog
+
 from netclaim.kernel import Rtnl, list_links, read_facts
 from netclaim.network.devices.device import device_of
-from tests.reference.site.card_cases import VFS, device_faults
+from tests.reference.site.card_cases import DESCRIBED, VFS, device_faults
+from tests.reference.site.cni_site import ip
+from tests.reference.site.guest_report import tell
+from tests.reference.site.vf_cases import BEFORE_FUNCTIONS, WITH_FUNCTIONS
+from tests.reference.site.vf_site import card_names, named_host
 
 CLASS_NET: Final = Path("/sys/class/net")
 
 
 def main() -> None:
-    """Make virtual functions of each card, and see which devices they are."""
-    for count in sorted(CLASS_NET.glob("*/device/sriov_numvfs")):
-        count.write_text(f"{VFS}\n")
-    found = device_faults(asyncio.run(described()))
-    print(json.dumps({"differences": found}), flush=True)  # noqa: T201
+    """Do each case, and tell at once."""
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    with named_host():
+        for name, find in BEFORE_FUNCTIONS.items():
+            tell(name, find)
+        for card in card_names():
+            (CLASS_NET / card / "device/sriov_numvfs").write_text(f"{VFS}\n")
+            ip("link", "set", card, "up")
+        tell(DESCRIBED, lambda: device_faults(asyncio.run(described())))
+        for name, find in WITH_FUNCTIONS.items():
+            tell(name, find)
 
 
 async def described() -> dict[str, dict[str, Any]]:

@@ -4,11 +4,8 @@ Prints one JSON object a line: the case's name, and where two ways differ or wha
 `python -m tests.reference.site.qemu_guest DIRECTORY-OF-CNI-PLUGINS`
 """
 
-import json
 import sys
 import tempfile
-import traceback
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +13,7 @@ import structlog
 
 from tests.reference.site import limit_cases
 from tests.reference.site.chain_site import compare
+from tests.reference.site.guest_report import tell
 from tests.reference.site.qemu_cases import CASES
 
 
@@ -27,15 +25,6 @@ def main(cni_plugins: Path) -> None:
             tell(case.name, partial(compare, case, cni_plugins, Path(directory)))
     for name in limit_cases.CASES:
         tell(name, partial(limit_cases.find_faults, name))
-
-
-def tell(case: str, find: Callable[[], list[str]]) -> None:
-    """Do a case, and print what is found."""
-    try:
-        found = find()
-    except Exception:  # noqa: BLE001 -- whatever it is, the case has failed
-        found = [traceback.format_exc()]
-    print(json.dumps({"case": case, "differences": found}), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ class Link(msgspec.Struct, frozen=True):
     altnames: tuple[str, ...] = ()
     alias: str = ""
     mac: str = ""
-    perm_mac: str = ""  # the hardware's own
+    perm_mac: str = ""  # the hardware's own; some drivers change it with the MAC
     mtu: int = 0
     txqlen: int = 0
     oper_state: str = "unknown"
@@ -58,6 +58,7 @@ class Link(msgspec.Struct, frozen=True):
     master_index: int = 0  # 0: none
     parent_index: int = 0  # the link below it, or its peer; 0: none
     parent_nsid: int | None = None  # the namespace in which `parent_index` counts; None: its own
+    device: str = ""  # the hardware's name on its bus, such as a PCI address
 
     @property
     def up(self) -> bool:
@@ -134,6 +135,7 @@ def read_link(message: Message) -> Link | None:
         master_index=number(get(uapi.IFLA_MASTER, b"")),
         parent_index=number(get(uapi.IFLA_LINK, b"")),
         parent_nsid=None if nsid is None else signed(nsid),
+        device=text_of(get(uapi.IFLA_PARENT_DEV_NAME, b"")),
     )
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from netclaim.kernel import Link
 from netclaim.plugins.host_device.lent_identity import find_lent, is_lent
@@ -69,3 +70,21 @@ def test_hardware_without_an_address_of_its_own_is_not_taken_for_one_that_has_it
     """Whatever alias the container of the other gave it."""
     assert find_lent([link()], lent(perm_mac="")) is None
     assert not is_lent(link(), lent(perm_mac=""))
+
+
+def test_a_card_is_known_by_its_place_in_the_machine() -> None:
+    """Also if its own address is another: drivers such as igbvf change that with the MAC."""
+    record = lent(device="/sys/devices/pci0000:20/0000:21:10.0")
+    changed = link(alias="x", mac="02:00:00:00:00:09", perm_mac="02:00:00:00:00:09")
+    here = replace(changed, device="0000:21:10.0")
+    assert is_lent(here, record)
+    assert find_lent([replace(link(), device="0000:21:10.2"), here], record) == here
+    assert not is_lent(replace(link(), device="0000:21:10.2"), record)
+
+
+def test_the_links_of_one_device_are_told_apart_by_their_own_addresses() -> None:
+    """A card with two ports can be one device."""
+    record = lent(device="/sys/devices/pci0000:20/0000:21:00.0")
+    one = link(alias="x", device="0000:21:00.0")
+    other = link(alias="x", device="0000:21:00.0", perm_mac="0c:00:00:00:00:02")
+    assert find_lent([other, one], record) == one

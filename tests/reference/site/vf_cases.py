@@ -1,0 +1,91 @@
+"""What is done with a guest's cards and functions: lent, and compared when they are back."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from netclaim.kernel.state.card_settings import CardSettings, write_card
+from tests.reference.site.cni_site import ip
+from tests.reference.site.link_state import opened
+from tests.reference.site.vf_site import Loan, card_names, fresh_mac, function_names, loan
+from tests.support.killed import killed_at
+
+STEPS_AT_LEAST: Final = 12  # fewer would mean that most are not seen
+DRIVERS: Final = Path("/sys/bus/pci/drivers")
+
+
+def whole_card() -> list[str]:
+    """A card without functions goes and comes."""
+    return _there_and_back(card_names()[0])
+
+
+def function() -> list[str]:
+    """So does a function."""
+    return _there_and_back(_first_function())
+
+
+def _there_and_back(name: str) -> list[str]:
+    with TemporaryDirectory() as directory, loan(name, Path(directory)) as lent:
+        lent.add()
+        _spoil(lent)
+        lent.delete()
+        found = lent.faults("DEL")
+        lent.add()
+        _spoil(lent)
+        ip("netns", "del", lent.site.pod)
+        lent.forget()
+        lent.delete(netns="")
+        return found + lent.faults("the pod's namespace is gone")
+
+
+def killed() -> list[str]:
+    """A function whose process is killed at any step comes back all the same."""
+    found, steps = [], 0
+    with TemporaryDirectory() as directory, loan(_first_function(), Path(directory)) as lent:
+        for command, act in (("ADD", lent.add), ("DEL", lent.delete)):
+            steps = 0
+            more = True
+            while more:
+                if command == "DEL":
+                    lent.add()
+                more = killed_at(steps, act)
+                lent.forget()
+                lent.delete()
+                found += lent.faults(f"{command} killed at step {steps}")
+                steps += 1
+            if steps < STEPS_AT_LEAST:
+                found.append(f"{command} has only {steps} steps")
+    return found
+
+
+def reloaded() -> list[str]:
+    """A function that gets its kernel driver anew while a pod has it comes home."""
+    name = _first_function()
+    device = Path(f"/sys/class/net/{name}/device").resolve()
+    with TemporaryDirectory() as directory, loan(name, Path(directory)) as lent:
+        lent.add()
+        (DRIVERS / "igbvf/unbind").write_text(device.name)
+        (DRIVERS / "igbvf/bind").write_text(device.name)
+        lent.delete()
+        return lent.faults("its kernel driver was loaded again")
+
+
+def _first_function() -> str:
+    return function_names(card_names()[0])[0]
+
+
+def _spoil(lent: Loan) -> None:
+    """Change in the pod what a pod can change."""
+    pod = lent.site.pod
+    for change in (f"down mtu 1400 address {fresh_mac()} alias mine", "up name other"):
+        ip("-n", pod, "link", "set", "net1", *change.split())
+    with opened(pod) as rtnl:
+        write_card(rtnl, "other", CardSettings({}, (0,)))
+
+
+BEFORE_FUNCTIONS: Final = {"a card without functions": whole_card}
+WITH_FUNCTIONS: Final = {
+    "a function": function,
+    "killed at every step": killed,
+    "its kernel driver again": reloaded,
+}
