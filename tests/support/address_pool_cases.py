@@ -10,7 +10,7 @@ RIGHT: Final[list[dict[str, Any]]] = [
     {
         "ranges": [RANGE],
         "routes": [{"dst": "10.0.0.0/8", "gw": "10.1.0.1"}],
-        "overlaps": ["other"],
+        "domain": "lab",
         "enabled": False,
         "namespaces": {"matchLabels": {"team": "media"}},
     },
@@ -25,23 +25,35 @@ WRONG: Final[list[tuple[dict[str, Any], str]]] = [
     ({"ranges": [{**RANGE, "gateway": "10.1.0.0/25"}]}, "spec.ranges[0].gateway"),
     ({"ranges": [{**RANGE, "exclude": ["10.0.0.0/8"]}]}, "spec.ranges[0].exclude"),
     ({"ranges": [RANGE], "routes": [{"gw": "10.1.0.1"}]}, "spec.routes[0].dst"),
-    ({"ranges": [RANGE], "overlaps": [f"p{n}" for n in range(33)]}, "spec.overlaps"),
+    ({"ranges": [RANGE], "domain": ""}, "spec.domain"),
+    ({"ranges": [RANGE], "domain": "a.b"}, "spec.domain"),
+    ({"ranges": [RANGE], "domain": "x" * 64}, "spec.domain"),
 ]
 HOLDER: Final = {"namespace": "shop", "name": "web", "uid": "u1"}
-LEASES: Final[list[tuple[str, str, str, bool]]] = [  # name, pool, address, whether it is right
-    ("media.10.1.0.7", "media", "10.1.0.7", True),
-    ("media.fd00-0000-0000-0000-0000-0000-0000-0007", "media", "fd00::7", True),
-    ("media.10.1.0.8", "media", "10.1.0.7", False),
-    ("other.10.1.0.7", "media", "10.1.0.7", False),
-    ("media.fd00--7", "media", "fd00::7", False),
-    ("media.fd00-0000-0000-0000-0000-0000-0000-0008", "media", "fd00::7", False),
-    ("media.x", "media", "x", False),
+LEASES: Final[list[tuple[str, str, str, bool]]] = [  # name, domain, address, whether it is right
+    ("10.1.0.7", "", "10.1.0.7", True),
+    ("lab.10.1.0.7", "lab", "10.1.0.7", True),
+    ("fd00-0000-0000-0000-0000-0000-0000-0007", "", "fd00::7", True),
+    ("lab.fd00-0000-0000-0000-0000-0000-0000-0007", "lab", "fd00::7", True),
+    ("10.1.0.8", "", "10.1.0.7", False),
+    ("lab.10.1.0.7", "", "10.1.0.7", False),
+    ("10.1.0.7", "lab", "10.1.0.7", False),
+    ("other.10.1.0.7", "lab", "10.1.0.7", False),
+    ("fd00--7", "", "fd00::7", False),
+    ("fd00-0000-0000-0000-0000-0000-0000-0008", "", "fd00::7", False),
+    ("x", "", "x", False),
 ]
 
 
-def lease_of(name: str, pool: str, address: str) -> dict[str, Any]:
+def lease_of(name: str, domain: str, address: str) -> dict[str, Any]:
     """A lease as a driver writes it."""
-    spec = {"pool": pool, "address": address, "nodeName": "n1", "claim": HOLDER}
+    spec = {
+        "pool": "media",
+        "address": address,
+        "driver": "cni.dra.networking.x-k8s.io",
+        "nodeName": "n1",
+        "claim": HOLDER,
+    } | ({"domain": domain} if domain else {})
     return {
         "apiVersion": "cni.networking.x-k8s.io/v1alpha1",
         "kind": "AddressLease",

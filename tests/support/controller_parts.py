@@ -78,12 +78,14 @@ class World:
             spec = {"driver": DRIVER, "nodeName": name, "pool": pool, "devices": devices}
             self.create(SLICE, f"{name}-slice", spec=spec)
 
-    def claim(self, name: str, class_name: str, *, pod: JsonObject, ready: bool) -> None:
+    def claim(
+        self, name: str, class_name: str, *, pod: JsonObject, ready: bool, driver: str = DRIVER
+    ) -> None:
         """Add a claim that was allocated on `node-a` for a pod, and what its driver says."""
         request = {"name": "nic", "exactly": {"deviceClassName": class_name}}
         namespace = pod["metadata"]["namespace"]
         made = self.create(CLAIM, name, namespace, spec={"devices": {"requests": [request]}})
-        device = {"driver": DRIVER, "pool": "node-a", "device": "eth1"}
+        device = {"driver": driver, "pool": "node-a", "device": "eth1"}
         condition = {
             "type": "Ready",
             "status": "True" if ready else "False",

@@ -5,6 +5,8 @@ from typing import Any, Final
 
 from netclaim.kube import Resource
 from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import ADDRESS_LEASE
+from netclaim.schema.selector import parse_selector
 
 POOL: Final[JsonObject] = {
     "apiVersion": "cni.networking.x-k8s.io/v1alpha1",
@@ -46,11 +48,11 @@ class StoredObjects:
 
     async def find(self, resource: Resource, labels: str) -> Sequence[JsonObject]:
         self._begin("find")
-        key, _, value = labels.partition("=")
+        selector = parse_selector(labels, "", ADDRESS_LEASE)
         return [
             each
             for (plural, _), each in self.stored.items()
-            if plural == resource.plural and each["metadata"].get("labels", {}).get(key) == value
+            if plural == resource.plural and selector.selects(each)
         ]
 
     async def create(self, resource: Resource, wanted: JsonObject) -> JsonObject | None:

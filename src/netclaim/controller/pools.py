@@ -1,10 +1,12 @@
 """AddressPools: whether they can be used, how full they are, and leases that nobody has any more.
 
-Promise: a pool is ready only if no older pool has some of its addresses, unless one of the two says
-that they may overlap. A lease is collected when its claim is gone, or has no device on the lease's
-node, and the API server has said so again a minute later; of one that is leased anew meanwhile the
-deletion fails. So nothing that lives is ever taken away. Limit: the drivers give leases back
-themselves, at once; what is collected here is what they could not.
+Promise: a pool is ready only if no older pool of its domain has some of its addresses. (That two
+pools never lease one address is not for this to see: the lease's name is the lock of a domain.) A
+lease is collected when its claim is gone, or has no device of the lease's driver on its node, and
+the API server has said so again a minute later; of one that is leased anew meanwhile the deletion
+fails. So nothing that lives is ever taken away, whichever release of the chart it belongs to.
+Limit: the drivers give leases back themselves, at once; what is collected here is what they could
+not.
 """
 
 import asyncio
@@ -46,14 +48,12 @@ class Pools:
         self,
         objects: Objects,
         watches: Watches,
-        driver: str,
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._objects = objects
         self._watches = watches
-        self._driver = driver
         self._now = now
         self._monotonic = monotonic
         self._suspected: dict[str, tuple[str, float]] = {}  # lease: its UID, since when
@@ -133,9 +133,8 @@ class Pools:
             )
         except (NotFoundError, ConflictError):  # given back, or leased anew
             return
-        holder = lease.spec.claim
-        claim = f"{holder.namespace}/{holder.name}"
-        log.info("address.collected", lease=lease.name, claim=claim, node=lease.spec.node_name)
+        node = lease.spec.node_name
+        log.info("address.collected", lease=lease.name, claim=_claim(lease), node=node)
 
     def _is_held(self, lease: AddressLease, found: JsonObject | None) -> bool:
         """Whether a claim is the one that has a lease, and has a device on the lease's node."""
@@ -146,7 +145,7 @@ class Pools:
         except ObjectError:  # of a later version of the API: who knows
             return True
         return claim.metadata.uid == lease.spec.claim.uid and any(
-            result.driver == self._driver and result.pool == lease.spec.node_name
+            (result.driver, result.pool) == (lease.spec.driver, lease.spec.node_name)
             for result in claim.status.results
         )
 
@@ -169,15 +168,26 @@ class Pools:
         for _, name in self._watches.store("AddressPool"):
             if name != pool.name and (shared := self._shared(pool, name)):
                 return "Overlaps", (
-                    f"{shared} is in the older pool {name} too; change the ranges, or write "
-                    f"`overlaps: [{name}]` if the two are for separate networks"
+                    f"{shared} is in the older pool {name} too; change the ranges, or, if the two "
+                    f"are for separate networks, make this one anew with a `domain` of its own"
+                )
+        return self._moved(pool)
+
+    def _moved(self, pool: AddressPool) -> tuple[str, str] | None:
+        """Whether an earlier pool of this name, of another domain, has leases."""
+        for lease in self._leases():
+            if lease.spec.pool == pool.name and lease.spec.domain != pool.spec.domain:
+                domain = f"of the domain {lease.spec.domain}" if lease.spec.domain else "of none"
+                return "Leased", (
+                    f"{lease.spec.address} is leased to {_claim(lease)} from an earlier pool of "
+                    f"this name, which was {domain}: pods of both may share a network"
                 )
         return None
 
     def _shared(self, pool: AddressPool, name: str) -> str:
-        """An address that an older pool has as well, unless they may overlap."""
+        """An address that an older pool of the same domain has as well."""
         other = AddressPool.read(self._watches.store("AddressPool")["", name])
-        if other.name in pool.spec.overlaps or pool.name in other.spec.overlaps:
+        if other.spec.domain != pool.spec.domain:
             return ""
         if _age(other) > _age(pool) or any(any(range_faults(r)) for r in other.spec.ranges):
             return ""
@@ -193,12 +203,11 @@ class Pools:
         used = {space.version: 0 for space in pool.spaces}
         inside = dict(used)
         for lease in self._leases():
+            address = address_from(lease.spec.address)
             if lease.spec.pool == pool.name:
-                address = address_from(lease.spec.address)
                 used[address.version] = used.get(address.version, 0) + 1
-                inside[address.version] = inside.get(address.version, 0) + any(
-                    address in space for space in pool.spaces
-                )
+            if lease.spec.domain == pool.spec.domain and any(address in s for s in pool.spaces):
+                inside[address.version] = inside.get(address.version, 0) + 1
         free = min(space.size - inside[space.version] for space in pool.spaces)
         return {
             "size": min(pool.size, COUNT_MAX),
@@ -223,6 +232,10 @@ class Pools:
 def _age(pool: AddressPool) -> tuple[str, str]:
     """What is less for the older one of two pools."""
     return pool.metadata.creation_timestamp, pool.name
+
+
+def _claim(lease: AddressLease) -> str:
+    return "/".join(_claim_key(lease))
 
 
 def _claim_key(lease: AddressLease) -> tuple[str, str]:

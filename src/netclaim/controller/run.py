@@ -50,7 +50,7 @@ class Controller:
         self._watches = Watches(objects, settings, self._changed)
         self._networks = Networks(objects, self._watches, settings.driver_name)
         self._stamp = Stamp(objects, self._watches, settings.template_namespace)
-        self._pools = Pools(objects, self._watches, settings.driver_name)
+        self._pools = Pools(objects, self._watches)
         self._nudge = Nudge(objects, self._watches, settings.driver_name)
         self._refused = RefusedClaims(objects.client, settings.driver_name, settings.identity)
         self._services = Services(objects, self._watches, settings.driver_name, settings.identity)

@@ -23,6 +23,7 @@ Block: TypeAlias = tuple[int, int]
 """The first and the last of addresses that follow each other, as numbers."""
 
 SMALLEST: Final = 2  # addresses: a link between two has neither network nor broadcast address
+IPV4_DOTS: Final = 3
 HASH_BYTES: Final = 24  # more than an IPv6 address, so that no remainder is likelier than another
 
 
@@ -118,11 +119,17 @@ def free_candidate(space: Space, identity: str, taken: Collection[IpAddress]) ->
     return free.at(_hash(identity) % free.size) if free.size else None
 
 
-def lease_name(pool: str, address: IpAddress) -> str:
-    """The name of the object that stands for an address: one for each, whoever spells it."""
-    if address.version == 4:
-        return f"{pool}.{address}"
-    return f"{pool}.{address.exploded.replace(':', '-')}"
+def lease_name(domain: str, address: IpAddress) -> str:
+    """The name of the object that stands for an address of a domain: one, whoever spells it."""
+    name = str(address) if address.version == 4 else address.exploded.replace(":", "-")
+    return f"{domain}.{name}" if domain else name
+
+
+def leased_address(name: str) -> IpAddress:
+    """The address that a lease of this name stands for."""
+    if name.count(".") < IPV4_DOTS:
+        return ipaddress.ip_address(name.rpartition(".")[2].replace("-", ":"))
+    return ipaddress.ip_address(".".join(name.split(".")[-IPV4_DOTS - 1 :]))
 
 
 def address_from(text: str) -> IpAddress:

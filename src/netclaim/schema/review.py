@@ -80,7 +80,7 @@ def check_changed(obj: JsonObject, old: JsonObject, kind: Kind) -> Iterator[Faul
     elif kind is POD_NETWORK:
         yield from check_pod_network(obj, SPEC)
     elif kind is ADDRESS_POOL:
-        yield from check_address_pool(obj, SPEC)
+        yield from check_address_pool(obj, SPEC, old)
     elif kind is ADDRESS_LEASE:
         yield from check_address_lease(obj, SPEC, old)
     elif kind is not EVENT:

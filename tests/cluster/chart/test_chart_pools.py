@@ -107,8 +107,8 @@ def test_the_api_server_judges_pools_and_leases_as_check_does(lab: Lab, user: Ku
     for spec, _ in WRONG:
         with pytest.raises(KubectlError, match=r"[Ii]nvalid"):
             user(*dry, stdin=json.dumps(of_kind("AddressPool", "p", spec)))
-    for name, pool, address, right in LEASES:
-        lease = json.dumps(lease_of(name, pool, address))
+    for name, domain, address, right in LEASES:
+        lease = json.dumps(lease_of(name, domain, address))
         if right:
             user(*dry, stdin=lease)
             continue
@@ -127,8 +127,8 @@ def token_of(lab: Lab, user: Kubectl, node: str) -> TokenApi:
 
 def lease(address: str, node: str, **meta: Any) -> dict[str, Any]:
     """A lease as the driver of a node makes it."""
-    made = lease_of(f"stolen.{address}", "stolen", address)
-    made["spec"]["nodeName"] = node
+    made = lease_of(address, "", address)
+    made["spec"] |= {"pool": "stolen", "nodeName": node}
     labels = {POOL_LABEL: "stolen", CLAIM_LABEL: made["spec"]["claim"]["uid"]}
     made["metadata"] |= {"labels": labels, **meta}
     return made
@@ -138,25 +138,28 @@ def test_a_stolen_token_leases_for_its_own_node_only(lab: Lab, user: Kubectl) ->
     """Leases of other nodes are neither made nor renewed nor deleted; nor are obstacles made."""
     stolen = token_of(lab, user, "kind-worker")
     user.apply(lease("10.9.0.1", "kind-worker2"))
-    mine, foreign = f"{LEASES_PATH}/stolen.10.9.0.2", f"{LEASES_PATH}/stolen.10.9.0.1"
+    mine, foreign = f"{LEASES_PATH}/10.9.0.2", f"{LEASES_PATH}/10.9.0.1"
     try:
         assert stolen.call("POST", LEASES_PATH, lease("10.9.0.2", "kind-worker")).code == 201
         assert stolen.call("POST", LEASES_PATH, lease("10.9.0.3", "kind-worker2")).code == 403
         assert stolen.call("DELETE", foreign).code == 403
-        there = user.get("addresslease", "stolen.10.9.0.1")
+        there = user.get("addresslease", "10.9.0.1")
         there["spec"]["nodeName"] = "kind-worker"
         assert stolen.call("PUT", foreign, there).code == 403
-        own = user.get("addresslease", "stolen.10.9.0.2")
+        own = user.get("addresslease", "10.9.0.2")
         own["spec"]["claim"]["uid"] = "another"
         own["metadata"]["labels"][CLAIM_LABEL] = "another"
         assert stolen.call("PUT", mine, own).code == 403
         stuck = lease("10.9.0.4", "kind-worker", finalizers=["example.com/stuck"])
         assert stolen.call("POST", LEASES_PATH, stuck).code == 403
+        others = lease("10.9.0.5", "kind-worker")
+        others["spec"]["driver"] = "another.example.com"
+        assert stolen.call("POST", LEASES_PATH, others).code == 403
         hidden = lease("10.9.0.5", "kind-worker", labels={})
         assert stolen.call("POST", LEASES_PATH, hidden).code == 403
         assert stolen.call("DELETE", mine).code == 200
     finally:
-        user("delete", "addresslease", "stolen.10.9.0.1", "stolen.10.9.0.2", "--ignore-not-found")
+        user("delete", "addresslease", "10.9.0.1", "10.9.0.2", "--ignore-not-found")
 
 
 def test_a_pool_is_used_to_its_last_address(lab: Lab, user: Kubectl) -> None:

@@ -24,13 +24,18 @@ def add_pool(world: World, name: str = "media", **spec: Any) -> None:
 
 
 def add_lease(
-    world: World, address: str, claim: JsonObject | None = None, *, node: str = "node-a"
+    world: World,
+    address: str,
+    claim: JsonObject | None = None,
+    *,
+    node: str = "node-a",
+    driver: str = DRIVER,
 ) -> None:
     """Create a lease for a claim, or for one that is gone."""
     meta = claim["metadata"] if claim else {"name": "gone", "namespace": "default", "uid": "u"}
     holder = {key: meta[key] for key in ("namespace", "name", "uid")}
-    spec = {"pool": "media", "address": address, "nodeName": node, "claim": holder}
-    world.create(ADDRESS_LEASE, f"media.{address}", spec=spec)
+    spec = {"pool": "media", "address": address, "driver": driver, "nodeName": node}
+    world.create(ADDRESS_LEASE, address, spec={**spec, "claim": holder})
 
 
 def status(world: World, name: str = "media") -> JsonObject:
@@ -61,7 +66,7 @@ async def test_a_pool_is_ready_and_counted() -> None:
 
 
 async def test_a_pool_that_overlaps_an_older_one_is_not_ready() -> None:
-    """The older one is; and both are once the younger one has said that it is right."""
+    """The older one is; and one that says by its domain that it is for a separate network."""
     async with controlled() as world:
         add_pool(world, "a")
         await world.until(lambda: ready(world, "a").get("status") == "True")
@@ -69,9 +74,19 @@ async def test_a_pool_that_overlaps_an_older_one_is_not_ready() -> None:
         await world.until(lambda: ready(world, "b").get("reason") == "Overlaps")
         assert "10.1.0.2 is in the older pool a too" in ready(world, "b")["message"]
         assert ready(world, "a")["status"] == "True"
-        spec = {"ranges": [{"cidr": "10.1.0.0/24"}], "overlaps": ["a"]}
-        world.change(ADDRESS_POOL, "b", spec=spec)
-        await world.until(lambda: ready(world, "b").get("status") == "True")
+        add_pool(world, "c", ranges=[{"cidr": "10.1.0.0/24"}], domain="lab")
+        await world.until(lambda: ready(world, "c").get("status") == "True")
+
+
+async def test_a_pool_waits_for_leases_of_an_earlier_one_in_another_domain() -> None:
+    """Their names are no locks for it, and nobody knows whether the network is the same."""
+    async with controlled() as world:
+        add_lease(world, "10.1.0.3")
+        add_pool(world, domain="lab")
+        await world.until(lambda: ready(world).get("reason") == "Leased")
+        assert "10.1.0.3 is leased to default/gone" in ready(world)["message"]
+        world.verbs.delete(ADDRESS_LEASE, "10.1.0.3")
+        await world.until(lambda: ready(world).get("status") == "True")
 
 
 async def test_a_pool_becomes_ready_when_the_older_one_is_gone() -> None:
@@ -101,7 +116,7 @@ class Collecting:
     def __init__(self, objects: Objects, verbs: Verbs) -> None:
         self.now_s = 0.0
         self.world = World(verbs)
-        self._pools = Pools(objects, self, DRIVER, monotonic=lambda: self.now_s)  # type: ignore[arg-type]
+        self._pools = Pools(objects, self, monotonic=lambda: self.now_s)  # type: ignore[arg-type]
 
     def store(self, kind: str) -> dict[tuple[str, str], JsonObject]:
         """What the controller's watches have."""
@@ -146,12 +161,23 @@ async def test_a_lease_of_another_node_is_collected() -> None:
         assert await there.after(GRACE_S) == []
 
 
+async def test_leases_of_another_driver_are_judged_by_its_own_devices() -> None:
+    """A second release of the chart has its own driver, and shares pools with this one."""
+    async with collecting() as there:
+        world = there.world
+        world.claim("other", "media-net", pod=world.pod("web"), ready=True, driver="other.example")
+        claim = world.verbs.get(CLAIM, "other", "default")
+        add_lease(world, "10.1.0.2", claim, driver="other.example")
+        add_lease(world, "10.1.0.3", claim)
+        assert await there.after(GRACE_S) == ["10.1.0.2"]
+
+
 async def test_a_lease_that_is_made_anew_is_given_its_time() -> None:
     """It is another one, of which nobody knows anything yet."""
     async with collecting() as there:
         add_lease(there.world, "10.1.0.2")
         assert await there.after(GRACE_S - 1) == ["10.1.0.2"]
-        there.world.verbs.delete(ADDRESS_LEASE, "media.10.1.0.2")
+        there.world.verbs.delete(ADDRESS_LEASE, "10.1.0.2")
         add_lease(there.world, "10.1.0.2")
         assert await there.after(GRACE_S - 1) == ["10.1.0.2"]
 

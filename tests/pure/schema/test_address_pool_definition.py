@@ -8,9 +8,9 @@ import pytest
 from netclaim.manifests.text.yaml_dialect import load_value
 from netclaim.model.api import address_pool
 from netclaim.model.api.address_pool import (
+    DOMAIN_MAX,
     EXCLUDED_MAX,
     NAME_MAX,
-    OVERLAPS_MAX,
     RANGES_MAX,
     AddressLeaseSpec,
     AddressPoolSpec,
@@ -19,6 +19,9 @@ from netclaim.model.api.address_pool import (
 from netclaim.model.api.base import Base
 from netclaim.model.api.pod_network import API_VERSION
 from netclaim.schema.rules.address_pools import (
+    DOMAIN_CEL,
+    DOMAIN_MESSAGE,
+    DOMAIN_PATTERN,
     FIXED_CEL,
     FIXED_MESSAGE,
     LEASE_NAME_CEL,
@@ -77,6 +80,7 @@ def test_the_definitions_have_the_rules() -> None:
     pools, leases = schema_of(POOLS), schema_of(LEASES_OF)
     items = pools["properties"]["spec"]["properties"]["ranges"]["items"]
     assert rules_of(pools) == [(NAME_CEL, NAME_MESSAGE)]
+    assert rules_of(pools["properties"]["spec"]) == [(DOMAIN_CEL, DOMAIN_MESSAGE)]
     assert rules_of(items) == [(rule.cel, rule.message) for rule in RANGE_RULES]
     assert rules_of(leases) == [(LEASE_NAME_CEL, LEASE_NAME_MESSAGE)]
     assert rules_of(leases["properties"]["spec"]) == [(FIXED_CEL, FIXED_MESSAGE)]
@@ -88,8 +92,14 @@ def test_the_definitions_have_the_limits() -> None:
     ranges = fields["ranges"]
     assert ranges["maxItems"] == RANGES_MAX
     assert ranges["items"]["properties"]["exclude"]["maxItems"] == EXCLUDED_MAX
-    assert fields["overlaps"]["maxItems"] == OVERLAPS_MAX
-    assert fields["overlaps"]["items"]["maxLength"] == NAME_MAX
+    leases = schema_of(LEASES_OF)["properties"]["spec"]["properties"]
+    for each in (fields["domain"], leases["domain"]):
+        assert (each["minLength"], each["maxLength"], each["pattern"]) == (
+            1,
+            DOMAIN_MAX,
+            DOMAIN_PATTERN,
+        )
+    assert leases["pool"]["maxLength"] == NAME_MAX
 
 
 def _inner(annotation: Any) -> type[Base] | None:
@@ -158,17 +168,28 @@ def test_what_is_right_is_accepted(spec: dict[str, Any]) -> None:
     assert list(found) == []
 
 
-@pytest.mark.parametrize(("name", "pool", "address", "right"), LEASES)
+@pytest.mark.parametrize(("name", "domain", "address", "right"), LEASES)
 def test_a_lease_has_the_name_of_its_address(
-    name: str, pool: str, address: str, *, right: bool
+    name: str, domain: str, address: str, *, right: bool
 ) -> None:
     """One for each address, or the name would be no lock."""
-    found = list(check_address_lease(lease_of(name, pool, address), ("spec",), None))
+    found = list(check_address_lease(lease_of(name, domain, address), ("spec",), None))
     assert (found == []) == right
 
 
 def test_a_lease_stays_that_of_its_address() -> None:
-    """It is renewed for who has it, and not for another address."""
-    old = lease_of("media.10.1.0.7", "media", "10.1.0.7")
-    new = lease_of("media.10.1.0.8", "media", "10.1.0.8")
+    """It is renewed for who has it, and not for another address or pool."""
+    old = lease_of("10.1.0.7", "", "10.1.0.7")
+    new = lease_of("10.1.0.8", "", "10.1.0.8")
     assert list(check_address_lease(new, ("spec",), old))
+    new = lease_of("10.1.0.7", "", "10.1.0.7")
+    new["spec"]["pool"] = "other"
+    assert list(check_address_lease(new, ("spec",), old))
+
+
+@pytest.mark.parametrize(("before", "after"), [({}, {"domain": "a"}), ({"domain": "a"}, {})])
+def test_a_pool_stays_in_its_domain(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Its leases would be no locks for those that are made afterwards."""
+    old, new = ({"metadata": {"name": "p"}, "spec": {**RIGHT[0], **s}} for s in (before, after))
+    assert [fault.field for fault in check_address_pool(new, ("spec",), old)] == ["spec.domain"]
+    assert list(check_address_pool(old, ("spec",), old)) == []

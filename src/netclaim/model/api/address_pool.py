@@ -7,10 +7,12 @@
       ranges:
       - {cidr: 10.10.1.0/24, gateway: 10.10.1.1, exclude: [10.10.1.200/29]}
 
-A lease is named by its pool and its address, so that creating it is the lock: of two nodes that
-choose one address, one is told that the object is there already. Both kinds are the cluster's: a
-name counts for all namespaces then, but Kubernetes' garbage collector does not delete what belongs
-to an object of a namespace. netclaim's drivers and controller do (docs/address-pools.md).
+A lease is named by its address, so that creating it is the lock: of two nodes that choose one
+address, from whatever pools, one is told that the object is there already. Pools of networks that
+are separate have a `domain`, which the names of their leases begin with. Both kinds are the
+cluster's: a name counts for all namespaces then, but Kubernetes' garbage collector does not delete
+what belongs to an object of a namespace. netclaim's drivers and controller do
+(docs/address-pools.md).
 
 The definitions in the chart have the same fields; a test compares them. No I/O.
 """
@@ -19,7 +21,7 @@ from typing import Final
 
 import msgspec
 
-from netclaim.model.address_space import Range, Space, space_of
+from netclaim.model.address_space import Range, Space, address_from, lease_name, space_of
 from netclaim.model.api.base import Base, Condition, JsonObject, Meta
 from netclaim.model.api.label_selector import LabelSelector
 from netclaim.model.api.pod_network import API_VERSION, Dns, Route
@@ -28,10 +30,10 @@ KIND: Final = "AddressPool"
 PLURAL: Final = "addresspools"
 LEASE_KIND: Final = "AddressLease"
 LEASE_PLURAL: Final = "addressleases"
-NAME_MAX: Final = 63  # a DNS label: a lease's name begins with it, and an attribute has 64 bytes
+NAME_MAX: Final = 63  # a DNS label: it is the value of a label, and an attribute has 64 bytes
 RANGES_MAX: Final = 32  # every range is compared with those of every other pool
 EXCLUDED_MAX: Final = 128  # of one range
-OVERLAPS_MAX: Final = 32
+DOMAIN_MAX: Final = 63  # a DNS label: names of leases begin with it
 POOL_LABEL: Final = "cni.networking.x-k8s.io/address-pool"  # at a lease
 CLAIM_LABEL: Final = "cni.networking.x-k8s.io/claim"  # likewise: the UID of the claim that has it
 
@@ -43,7 +45,7 @@ class AddressPoolSpec(Base, frozen=True):
     routes: tuple[Route, ...] = ()
     dns: Dns = Dns()
     enabled: bool = True
-    overlaps: tuple[str, ...] = ()  # pools that may have the same addresses
+    domain: str = ""  # no address is leased twice in one; never changes
     namespaces: LabelSelector | None = None  # None: for what admins write, in every namespace
 
 
@@ -110,8 +112,10 @@ class AddressLeaseSpec(Base, frozen=True):
 
     pool: str
     address: str
+    driver: str  # which leased it, and has the device
     node_name: str
     claim: LeaseHolder
+    domain: str = ""  # the pool's when it was leased
     renewed: str = ""  # changes each time it is leased anew, and with it the object's version
 
 
@@ -130,12 +134,13 @@ class AddressLease(Base, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its name: the pool and the address."""
+        """Its name: the domain and the address."""
         return self.metadata.name
 
 
-def lease_object(name: str, spec: AddressLeaseSpec) -> JsonObject:
+def lease_object(spec: AddressLeaseSpec) -> JsonObject:
     """A lease to be created."""
+    name = lease_name(spec.domain, address_from(spec.address))
     labels = {POOL_LABEL: spec.pool, CLAIM_LABEL: spec.claim.uid}
     return {
         "apiVersion": API_VERSION,

@@ -2,4 +2,6 @@
 
 cluster    pools and leases as they are in the API server
 leases     which addresses an interface gets, and giving them back
+terms      who may have addresses of a pool, and choose which
+errors     why there is none now
 """

@@ -13,7 +13,7 @@ from typing import Final
 from netclaim.errors import RequestError
 from netclaim.framework import Objects
 from netclaim.kube import Resource
-from netclaim.model.address_space import IpAddress, lease_name
+from netclaim.model.address_space import IpAddress, lease_name, leased_address
 from netclaim.model.api.address_pool import (
     CLAIM_LABEL,
     KIND,
@@ -56,6 +56,8 @@ class ClusterPools:
     monotonic: Callable[[], float]
     _pools: dict[str, tuple[float, AddressPool]] = field(default_factory=dict)
     _taken: dict[str, Taken] = field(default_factory=dict)
+    # By pool: others that have leases among its addresses, such as one whose range it got.
+    _others: dict[str, set[str]] = field(default_factory=dict)
 
     async def pool(self, name: str) -> AddressPool:
         """Return a pool; RequestError if there is none of this name."""
@@ -83,9 +85,10 @@ class ClusterPools:
         return known
 
     async def list_taken(self, pool: str) -> Taken:
-        """Ask which addresses of a pool are leased."""
+        """Ask which addresses of a pool are leased, by it or by others that are known to."""
         asked_s = self.monotonic()
-        found = await self.objects.find(LEASES, f"{POOL_LABEL}={pool}")
+        names = ",".join(sorted({pool, *self._others.get(pool, ())}))
+        found = await self.objects.find(LEASES, f"{POOL_LABEL} in ({names})")
         addresses = {read_ip(each["spec"]["address"]) for each in found}
         self._taken[pool] = known = Taken(asked_s, addresses, listed=True)
         return known
@@ -95,21 +98,25 @@ class ClusterPools:
         found = await self.objects.find(LEASES, f"{CLAIM_LABEL}={claim_uid}")
         return [AddressLease.read(each) for each in found]
 
-    async def lease_at(self, pool: str, address: IpAddress) -> AddressLease | None:
+    async def lease_at(self, spec: AddressLeaseSpec) -> AddressLease | None:
         """Return the lease of an address, if somebody has it."""
-        found = await self.objects.get(LEASES, lease_name(pool, address))
-        return None if found is None else AddressLease.read(found)
+        found = await self.objects.get(LEASES, lease_name(spec.domain, read_ip(spec.address)))
+        if found is None:
+            return None
+        lease = AddressLease.read(found)
+        if lease.spec.pool != spec.pool:
+            self._others.setdefault(spec.pool, set()).add(lease.spec.pool)
+        return lease
 
     async def lease(self, spec: AddressLeaseSpec) -> AddressLease | None:
         """Lease an address; None if somebody has it."""
-        address = read_ip(spec.address)
-        made = await self.objects.create(LEASES, lease_object(lease_name(spec.pool, address), spec))
-        self.taken(spec.pool).addresses.add(address)
+        made = await self.objects.create(LEASES, lease_object(spec))
+        self.taken(spec.pool).addresses.add(read_ip(spec.address))
         return None if made is None else AddressLease.read(made)
 
     async def renew(self, lease: AddressLease, spec: AddressLeaseSpec) -> AddressLease | None:
         """Lease an address anew that its claim has already; None if it is gone meanwhile."""
-        wanted: JsonObject = lease_object(lease.name, spec)
+        wanted: JsonObject = lease_object(spec)
         meta = lease.metadata
         wanted["metadata"] |= {"uid": meta.uid, "resourceVersion": meta.resource_version}
         stored = await self.objects.replace(LEASES, wanted)
@@ -120,7 +127,7 @@ class ClusterPools:
         meta = {"name": name, "uid": uid, "resourceVersion": resource_version}
         await self.objects.delete(LEASES, {"metadata": meta})
 
-    def forget(self, pool: str, address: IpAddress) -> None:
-        """Note that an address was given back."""
+    def forget(self, pool: str, name: str) -> None:
+        """Note that an address was given back, by its lease's name."""
         if (known := self._taken.get(pool)) is not None:
-            known.addresses.discard(address)
+            known.addresses.discard(leased_address(name))

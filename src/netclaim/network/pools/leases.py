@@ -20,8 +20,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from netclaim.errors import NetclaimError, PeerError, Reason, RequestError
-from netclaim.framework import LaterError, NotBegunError
+from netclaim.errors import NetclaimError, RequestError
 from netclaim.framework.telemetry import claim_fields
 from netclaim.model import AllocatedDevice, Claim, Plan, Prepared
 from netclaim.model.address_space import (
@@ -37,7 +36,6 @@ from netclaim.model.api.address_pool import (
     AddressPool,
     LeaseHolder,
 )
-from netclaim.network.errors import PolicyError
 from netclaim.network.plan.interface_plan import (
     Addresses,
     Leased,
@@ -46,9 +44,10 @@ from netclaim.network.plan.interface_plan import (
 )
 from netclaim.network.policy.levels import Level
 from netclaim.network.pools.cluster import ClusterPools
+from netclaim.network.pools.errors import AddressTakenError, PoolFullError
+from netclaim.network.pools.terms import check_use, chosen_of
 from netclaim.network.request.parameters import InterfaceRequest
-from netclaim.paths import Path
-from netclaim.plugins.engine.conf import read_cidr, read_ip
+from netclaim.plugins.engine.conf import read_ip
 
 log = structlog.get_logger(__name__)
 
@@ -56,20 +55,6 @@ GUESSES: Final = 4  # requests before a list: of a pool that is half full, one i
 LISTS: Final = 8  # of a pool whose last addresses many nodes want at a time
 RELEASE_S: Final = 3.0  # for one lease: the pod's end does not wait for the API server
 CLAIMS_MAX: Final = 4096  # whose leases are remembered; a node has hundreds
-
-
-class PoolFullError(NotBegunError, LaterError, PeerError):
-    """A pool has no free address; one may be given back any moment."""
-
-    why: Reason = "limit"
-
-
-class PoolNotReadyError(NotBegunError, LaterError, PeerError):
-    """A pool is not to be used now; its admin acts."""
-
-
-class AddressTakenError(NotBegunError, LaterError, PeerError):
-    """Somebody has the address that was chosen; it may be about to be given back."""
 
 
 @dataclass(slots=True)
@@ -94,10 +79,18 @@ class Leases:
             raise RequestError("only one plugin of a network can have a pool", path=where)
         name = interface.judged.plugins[at[0]].config["ipam"].get("pool", "")
         pool = await self.pools.pool(name)
-        _check_use(claim, request, pool, level, where)
-        chosen = _chosen(request, pool, where)
+        check_use(claim, request, pool, level, where)
+        chosen = chosen_of(request, pool, where)
         holder = _holder(claim, request.device)
-        spec = AddressLeaseSpec(pool.name, "", request.device.pool, holder, str(uuid.uuid4()))
+        spec = AddressLeaseSpec(
+            pool.name,
+            "",
+            request.device.driver,
+            request.device.pool,
+            holder,
+            domain=pool.spec.domain,
+            renewed=str(uuid.uuid4()),
+        )
         known = await self._leases_of(claim)
         leases = []
         try:
@@ -121,22 +114,22 @@ class Leases:
         """
         claim = prepared.claim
         left = {
-            lease.name: (lease.metadata.uid, lease.metadata.resource_version, lease.spec.address)
+            lease.name: (lease.metadata.uid, lease.metadata.resource_version, lease.spec.pool)
             for lease in self._known.pop(claim.uid, {}).values()
         }
         for plan in prepared.plans:
             addresses = read_plan(plan).addresses if plan.network is not None else None
-            for each in addresses.leases if addresses else ():
-                ip = each.address.partition("/")[0]
-                left.setdefault(each.name, (each.uid, each.resource_version, ip))
-        for name, (uid, version, address) in left.items():
+            addresses = addresses or Addresses("")
+            for each in addresses.leases:
+                left.setdefault(each.name, (each.uid, each.resource_version, addresses.pool))
+        for name, (uid, version, pool) in left.items():
             try:
                 async with asyncio.timeout(RELEASE_S):
                     await self.pools.release(name, uid, version)
             except (NetclaimError, TimeoutError) as error:
                 log.warning("address.left", **claim_fields(claim), lease=name, error=str(error))
             else:
-                self.pools.forget(name.partition(".")[0], read_ip(address))
+                self.pools.forget(pool, name)
 
     async def _leases_of(self, claim: Claim) -> dict[str, AddressLease]:
         """What the claim has already, which only an attempt before this one can have left."""
@@ -144,8 +137,13 @@ class Leases:
         if known is None:
             again = claim.begun or claim.reported
             found = await self.pools.leases_of(claim.uid) if again else ()
-            here = {device.pool for device in claim.devices}  # not of a node that is lost
-            known = {lease.name: lease for lease in found if lease.spec.node_name in here}
+            # Not those of a node that is lost, or of another driver.
+            here = {(each.driver, each.pool) for each in claim.devices}
+            known = {
+                lease.name: lease
+                for lease in found
+                if (lease.spec.driver, lease.spec.node_name) in here
+            }
             self._known[claim.uid] = known
         if len(self._known) > CLAIMS_MAX:
             del self._known[next(iter(self._known))]
@@ -208,7 +206,7 @@ class Leases:
                 address = free_candidate(space, f"{identity}/{attempt}.{number}", taken.addresses)
                 if address is None:
                     raise _full(pool, space)
-                lease, _ = await self._try(spec, address, look=False)
+                lease, _ = await self._try(spec, address)  # who has it tells what else to list
                 if lease is not None:
                     return lease
         raise PoolFullError(
@@ -223,7 +221,7 @@ class Leases:
         made = await self.pools.lease(spec)
         if made is not None or not look:
             return made, None
-        lease = await self.pools.lease_at(spec.pool, address)
+        lease = await self.pools.lease_at(spec)
         if lease is None or not _is_ours(lease, spec):
             return None, None if lease is None else lease.spec.claim
         return await self._renew(lease, spec), lease.spec.claim
@@ -231,53 +229,6 @@ class Leases:
     async def _renew(self, lease: AddressLease, spec: AddressLeaseSpec) -> AddressLease | None:
         address = lease.spec.address
         return await self.pools.renew(lease, msgspec.structs.replace(spec, address=address))
-
-
-def _check_use(
-    claim: Claim, request: InterfaceRequest, pool: AddressPool, level: Level, where: Path
-) -> None:
-    """Raise unless a claim may have addresses of a pool now."""
-    ready = pool.ready
-    if ready is None:
-        raise PoolNotReadyError(f"netclaim's controller has not looked at the pool {pool.name} yet")
-    if ready.status != "True":
-        raise PoolNotReadyError(f"the pool {pool.name} is not ready: {ready.message}")
-    namespaces = pool.spec.namespaces
-    if namespaces is None:
-        if not request.trusted and level is not Level.PRIVILEGED:
-            raise PolicyError(
-                f"the pool {pool.name} is for networks that an admin wrote; ask a cluster admin to "
-                f"write `namespaces` into the AddressPool",
-                path=where,
-            )
-    elif not namespaces.selects(claim.namespace_labels):
-        raise PolicyError(
-            f"the namespace {claim.namespace} may not have addresses of the pool {pool.name}; ask "
-            f"a cluster admin to give it the labels that the pool's `namespaces` selects",
-            path=where,
-        )
-    if not pool.spec.enabled:
-        raise PoolNotReadyError(
-            f"the pool {pool.name} is switched off; nobody gets addresses of it any more"
-        )
-
-
-def _chosen(request: InterfaceRequest, pool: AddressPool, where: Path) -> tuple[IpAddress, ...]:
-    """The addresses that a claim asks for, which are the pool's; one of each family at most."""
-    path = request.wish_paths.get("ips", where)
-    chosen: dict[int, IpAddress] = {}
-    for text in request.wishes.ips:
-        address = read_cidr(text).ip if "/" in text else read_ip(text)
-        if not any(address in space for space in pool.spaces):
-            raise RequestError(f"{address} is not an address of the pool {pool.name}", path=path)
-        if address.version in chosen:
-            raise RequestError(
-                f"{chosen[address.version]} and {address}: an interface has one IPv"
-                f"{address.version} address of a pool",
-                path=path,
-            )
-        chosen[address.version] = address
-    return tuple(chosen.values())
 
 
 def _holder(claim: Claim, device: AllocatedDevice) -> LeaseHolder:
@@ -288,8 +239,12 @@ def _holder(claim: Claim, device: AllocatedDevice) -> LeaseHolder:
 
 def _is_ours(lease: AddressLease, spec: AddressLeaseSpec) -> bool:
     """Whether the same device of a claim has it; a node may not touch what another one leased."""
-    had = lease.spec
-    return (had.pool, had.claim, had.node_name) == (spec.pool, spec.claim, spec.node_name)
+    return _holding(lease.spec) == _holding(spec)
+
+
+def _holding(spec: AddressLeaseSpec) -> tuple[object, ...]:
+    """What is the same of all leases that one device of a claim has of a pool."""
+    return spec.domain, spec.pool, spec.driver, spec.node_name, spec.claim
 
 
 def _identity(spec: AddressLeaseSpec) -> str:

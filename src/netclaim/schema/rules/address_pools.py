@@ -12,9 +12,9 @@ from typing import Final
 
 from netclaim.model.address_space import Range, lease_name, range_faults
 from netclaim.model.api.address_pool import (
+    DOMAIN_MAX,
     EXCLUDED_MAX,
     NAME_MAX,
-    OVERLAPS_MAX,
     RANGES_MAX,
     AddressLeaseSpec,
 )
@@ -22,7 +22,7 @@ from netclaim.model.api.base import ObjectError
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Path
 from netclaim.schema.refusal import Fault, invalid, missing
-from netclaim.schema.rules.names import LABEL
+from netclaim.schema.rules.names import IS_LABEL, LABEL
 from netclaim.schema.rules.pods import check_requirement
 
 
@@ -62,21 +62,32 @@ NAME_CEL: Final = (
     "self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')"
     f" && size(self.metadata.name) <= {NAME_MAX}"
 )
-NAME_MESSAGE: Final = "the name of a pool is a DNS label: the names of its leases begin with it"
-_TAIL: Final = "self.metadata.name.substring(size(self.spec.pool) + 1)"
+NAME_MESSAGE: Final = "the name of a pool is a DNS label: its leases have it as a label"
+DOMAIN_PATTERN: Final = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+DOMAIN_CEL: Final = (
+    "(has(self.domain) ? self.domain : '') == (has(oldSelf.domain) ? oldSelf.domain : '')"
+)
+DOMAIN_MESSAGE: Final = (
+    "the domain of a pool cannot change: the names of its leases begin with it; make a new pool"
+)
+_HEAD: Final = "(has(self.spec.domain) ? self.spec.domain + '.' : '')"
+_TAIL: Final = f"self.metadata.name.substring(size({_HEAD}))"
 LEASE_NAME_CEL: Final = (
-    "isIP(self.spec.address) && self.metadata.name.startsWith(self.spec.pool + '.') &&"
+    f"isIP(self.spec.address) && self.metadata.name.startsWith({_HEAD}) &&"
     f" (self.spec.address.contains(':') ? size({_TAIL}) == 39 &&"
     f" isIP({_TAIL}.replace('-', ':')) &&"
     f" ip({_TAIL}.replace('-', ':')) == ip(self.spec.address) :"
     f" {_TAIL} == self.spec.address)"
 )
-LEASE_NAME_MESSAGE: Final = "a lease is named POOL.ADDRESS, an IPv6 address in full with dashes"
+LEASE_NAME_MESSAGE: Final = (
+    "a lease is named by its address, an IPv6 address in full with dashes, behind DOMAIN and a dot"
+    " if its pool has a domain"
+)
 FIXED_CEL: Final = "self.pool == oldSelf.pool && self.address == oldSelf.address"
-FIXED_MESSAGE: Final = "a lease is of one address"
+FIXED_MESSAGE: Final = "a lease is of one address of one pool"
 
 
-def check_address_pool(obj: JsonObject, at: Path) -> Iterator[Fault]:
+def check_address_pool(obj: JsonObject, at: Path, old: JsonObject | None = None) -> Iterator[Fault]:
     """Yield what is wrong with an AddressPool; `at` is the path of its spec."""
     name, spec = str(obj["metadata"].get("name", "")), obj.get("spec", {})
     if name and not (LABEL.fullmatch(name) and len(name) <= NAME_MAX):
@@ -88,14 +99,22 @@ def check_address_pool(obj: JsonObject, at: Path) -> Iterator[Fault]:
         yield invalid((*at, "ranges"), len(ranges), f"must have at most {RANGES_MAX} items")
     for index, each in enumerate(ranges):
         yield from _check_range(each, (*at, "ranges", index))
-    if len(spec.get("overlaps", ())) > OVERLAPS_MAX:
-        message = f"must have at most {OVERLAPS_MAX} items"
-        yield invalid((*at, "overlaps"), len(spec["overlaps"]), message)
+    yield from _check_domain(spec, at)
+    domain = spec.get("domain", "")
+    if old is not None and old.get("spec", {}).get("domain", "") != domain:
+        yield invalid((*at, "domain"), domain, DOMAIN_MESSAGE)
     for index, route in enumerate(spec.get("routes", ())):
         if not route.get("dst"):
             yield missing((*at, "routes", index, "dst"))
     for index, wanted in enumerate(spec.get("namespaces", {}).get("matchExpressions", ())):
         yield from check_requirement(wanted, (*at, "namespaces", "matchExpressions", index))
+
+
+def _check_domain(spec: JsonObject, at: Path) -> Iterator[Fault]:
+    """Of a pool or a lease."""
+    domain = spec.get("domain")
+    if domain is not None and not (LABEL.fullmatch(domain) and len(domain) <= DOMAIN_MAX):
+        yield invalid((*at, "domain"), domain, IS_LABEL)
 
 
 def _check_range(written: JsonObject, at: Path) -> Iterator[Fault]:
@@ -114,10 +133,11 @@ def check_address_lease(obj: JsonObject, at: Path, old: JsonObject | None) -> It
     """Yield what is wrong with an AddressLease; `at` is the path of its spec."""
     try:
         spec = AddressLeaseSpec.read(obj.get("spec", {}))
-        name = lease_name(spec.pool, ip_address(spec.address))
+        name = lease_name(spec.domain, ip_address(spec.address))
     except (ObjectError, ValueError) as error:
         yield invalid(at, obj.get("spec"), str(error))
         return
+    yield from _check_domain(obj["spec"], at)
     if obj["metadata"].get("name") != name:
         yield invalid(("metadata", "name"), obj["metadata"].get("name"), LEASE_NAME_MESSAGE)
     before = (old or obj).get("spec", {})

@@ -1,10 +1,13 @@
-"""Several nodes lease addresses of one small pool, and anything may be cut off anywhere.
+"""Several nodes lease addresses of small pools, and anything may be cut off anywhere.
+
+Two pools have the same addresses, and are edited, deleted and made anew meanwhile.
 
 Promise under test: no address is in two plans at a time, and none stays leased for nobody.
 """
 
 import asyncio
 from collections.abc import Mapping
+from itertools import count
 from typing import Any, cast
 
 from hypothesis import settings
@@ -12,16 +15,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from netclaim.controller.pools import GRACE_S, Pools
-from netclaim.errors import NetclaimError
+from netclaim.errors import NetclaimError, RequestError
 from netclaim.kube import NotFoundError
 from netclaim.kube.errors import Status
 from netclaim.model import Prepared
 from netclaim.model.claim import JsonObject
-from netclaim.network.pools.leases import PoolFullError
+from netclaim.network.pools.errors import PoolFullError
 from tests.pure.network.pools.test_leases import DRIVER, Node, again, ips
-from tests.support.pool_objects import StoredObjects, pool
+from tests.support.pool_objects import POOL, StoredObjects, pool
 
 NODES = ("n1", "n2", "n3")
+POOLS = ("media", "other")  # with the same addresses
 CLAIMS = tuple(f"c{n}" for n in range(6))
 CUTS = st.none() | st.tuples(st.sampled_from(["before", "after"]), st.integers(1, 6))
 
@@ -71,7 +75,10 @@ class Leasing(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.objects = StoredObjects(pool({"ranges": [{"cidr": "10.1.0.0/29", "end": "10.1.0.4"}]}))
+        self.objects = StoredObjects()
+        self.generations = count(1)
+        for name in POOLS:
+            self.edit(name, "10.1.0.4")
         self.cluster = Cluster(self.objects)
         self.nodes = {name: Node(self.objects, name) for name in NODES}
         self.begun: set[tuple[str, str]] = set()  # in a node's journal
@@ -80,30 +87,52 @@ class Leasing(RuleBasedStateMachine):
         self.pools = Pools(
             cast("Any", self.cluster),  # as much of both as collecting needs
             cast("Any", self.cluster),
-            DRIVER,
             monotonic=lambda: self.now_s,
         )
 
-    @rule(uid=st.sampled_from(CLAIMS), node=st.sampled_from(NODES))
-    def allocate(self, uid: str, node: str) -> None:
-        """The scheduler's; a claim that is allocated stays where it is."""
-        self.cluster.allocated.setdefault(uid, node)
+    @rule(name=st.sampled_from(POOLS), end=st.sampled_from(["10.1.0.2", "10.1.0.4"]))
+    def edit(self, name: str, end: str) -> None:
+        """An admin makes a pool, or moves its end, whatever is leased; a node may see the old one.
 
-    @rule(uid=st.sampled_from(CLAIMS), cut=CUTS)
-    def prepare(self, uid: str, cut: tuple[str, int] | None) -> None:
-        """Kubelet asks; the driver may end at any request, before or after it was served."""
-        name = self.cluster.allocated.get(uid)
-        if name is None or (name, uid) in self.plans:
+        The controller says of each that it is ready: no lease depends on its seeing overlaps.
+        """
+        generation = next(self.generations)
+        status = {**POOL["status"], "observedGeneration": generation}
+        self.objects.stored["addresspools", name] = pool(
+            {"ranges": [{"cidr": "10.1.0.0/29", "end": end}]},
+            metadata={"name": name, "uid": f"pool-{generation}", "generation": generation},
+            status=status,
+        )
+
+    @rule(name=st.sampled_from(POOLS))
+    def delete(self, name: str) -> None:
+        """An admin deletes a pool; leases of it live on."""
+        self.objects.stored.pop(("addresspools", name), None)
+
+    @rule(
+        uid=st.sampled_from(CLAIMS),
+        node=st.sampled_from(NODES),
+        of=st.sampled_from(POOLS),
+        cut=CUTS,
+    )
+    def prepare(self, uid: str, node: str, of: str, cut: tuple[str, int] | None) -> None:
+        """Kubelet asks; the driver may end at any request, before or after it was served.
+
+        A claim that is allocated stays where it is.
+        """
+        name = self.cluster.allocated.setdefault(uid, node)
+        if (name, uid) in self.plans:
             return
-        node, claim = self.nodes[name], self.nodes[name].claim(uid)
+        there = self.nodes[name]
+        claim = there.claim(uid, ipam={"pool": of})
         claim = again(claim) if (name, uid) in self.begun else claim
         self.begun.add((name, uid))
         self._cut(cut)
         try:
-            self.plans[name, uid] = asyncio.run(node.prepare(claim))
+            self.plans[name, uid] = asyncio.run(there.prepare(claim))
         except CrashError:
-            node.restart()
-        except PoolFullError:
+            there.restart()
+        except (PoolFullError, RequestError):  # there is no such pool
             pass
         self._cut(None)
 
@@ -165,13 +194,13 @@ class Leasing(RuleBasedStateMachine):
             return
         left = cut[1]
 
-        def count(_: str) -> None:
+        def cut_off(_: str) -> None:
             nonlocal left
             left -= 1
             if left == 0:
                 raise CrashError("killed")
 
-        setattr(self.objects, cut[0], count)
+        setattr(self.objects, cut[0], cut_off)
 
 
 TestLeasing = Leasing.TestCase

@@ -92,6 +92,56 @@ async def test_the_network_that_runs_has_the_address() -> None:
     assert read_plan(prepared.plans[0]).judged.plugins[0].ipam_type == "netclaim"
 
 
+def moved_into(range_: str, **spec: Any) -> dict[str, Any]:
+    """Another pool over the same addresses, that the controller has found good."""
+    meta = {"name": "other", "uid": "pool-2", "generation": 1}
+    return pool({"ranges": [{"cidr": range_}], **spec}, metadata=meta)
+
+
+async def test_an_address_is_leased_once_whatever_pool_it_was_leased_from() -> None:
+    """Of a pool that was deleted, or shrunk; all other addresses are to be had, to the last one."""
+    objects = StoredObjects(pool({"ranges": [{"cidr": "10.1.0.0/29"}]}), moved_into("10.1.0.0/28"))
+    node = Node(objects)
+    old = [ips(await node.prepare(node.claim(f"old{n}")))[0] for n in range(6)]
+    del objects.stored["addresspools", "media"]
+    other = Node(objects, "n2")
+    new = [
+        ips(await other.prepare(other.claim(f"new{n}", ipam={"pool": "other"})))[0]
+        for n in range(8)
+    ]
+    assert len({each.partition("/")[0] for each in old + new}) == 14
+    with pytest.raises(LaterError, match="the pool other has no free address: all 14 are leased"):
+        await other.prepare(other.claim("more", ipam={"pool": "other"}))
+    assert objects.requests.count("find") <= 4
+
+
+async def test_pools_of_separate_domains_lease_the_same_addresses() -> None:
+    """Their networks never meet."""
+    objects = StoredObjects(pool(TINY), moved_into("10.1.0.0/30", domain="lab"))
+    node = Node(objects)
+    for uid in ("c1", "c2"):
+        await node.prepare(node.claim(uid))
+        await node.prepare(node.claim(f"lab-{uid}", ipam={"pool": "other"}))
+    names = [name for plural, name in objects.stored if plural == "addressleases"]
+    assert sorted(names) == ["10.1.0.1", "10.1.0.2", "lab.10.1.0.1", "lab.10.1.0.2"]
+
+
+async def test_a_lease_of_another_driver_is_not_taken_for_ones_own() -> None:
+    """Of a second release on the same node, for a device of the same claim."""
+    node = Node(StoredObjects(pool(TINY)))
+    claim = node.claim("c1")
+    first = ips(await node.prepare(claim))
+    ((key, lease),) = [
+        (key, each) for key, each in node.objects.stored.items() if key[0] == "addressleases"
+    ]
+    theirs = {**lease, "spec": {**lease["spec"], "driver": "other.example.com"}}
+    node.objects.stored[key] = theirs
+    node.restart()
+    assert ips(await node.prepare(again(claim))) != first
+    await node.leases.give_back(Prepared(claim.ref))
+    assert node.objects.stored[key] == theirs
+
+
 async def test_both_families() -> None:
     """An interface gets an address of each that the pool has."""
     node = Node(StoredObjects(pool({"ranges": [{"cidr": "10.1.0.0/24"}, {"cidr": "fd00::/64"}]})))

@@ -1,0 +1,62 @@
+"""Terms: whether a claim may have addresses of a pool now, and which ones it may choose.
+
+Promise: what is refused here was not begun, and says who has to change what. No I/O.
+"""
+
+from netclaim.errors import RequestError
+from netclaim.model import Claim
+from netclaim.model.address_space import IpAddress
+from netclaim.model.api.address_pool import AddressPool
+from netclaim.network.errors import PolicyError
+from netclaim.network.policy.levels import Level
+from netclaim.network.pools.errors import PoolNotReadyError
+from netclaim.network.request.parameters import InterfaceRequest
+from netclaim.paths import Path
+from netclaim.plugins.engine.conf import read_cidr, read_ip
+
+
+def check_use(
+    claim: Claim, request: InterfaceRequest, pool: AddressPool, level: Level, where: Path
+) -> None:
+    """Raise unless a claim may have addresses of a pool now."""
+    ready = pool.ready
+    if ready is None:
+        raise PoolNotReadyError(f"netclaim's controller has not looked at the pool {pool.name} yet")
+    if ready.status != "True":
+        raise PoolNotReadyError(f"the pool {pool.name} is not ready: {ready.message}")
+    namespaces = pool.spec.namespaces
+    if namespaces is None:
+        if not request.trusted and level is not Level.PRIVILEGED:
+            raise PolicyError(
+                f"the pool {pool.name} is for networks that an admin wrote; ask a cluster admin to "
+                f"write `namespaces` into the AddressPool",
+                path=where,
+            )
+    elif not namespaces.selects(claim.namespace_labels):
+        raise PolicyError(
+            f"the namespace {claim.namespace} may not have addresses of the pool {pool.name}; ask "
+            f"a cluster admin to give it the labels that the pool's `namespaces` selects",
+            path=where,
+        )
+    if not pool.spec.enabled:
+        raise PoolNotReadyError(
+            f"the pool {pool.name} is switched off; nobody gets addresses of it any more"
+        )
+
+
+def chosen_of(request: InterfaceRequest, pool: AddressPool, where: Path) -> tuple[IpAddress, ...]:
+    """The addresses that a claim asks for, which are the pool's; one of each family at most."""
+    path = request.wish_paths.get("ips", where)
+    chosen: dict[int, IpAddress] = {}
+    for text in request.wishes.ips:
+        address = read_cidr(text).ip if "/" in text else read_ip(text)
+        if not any(address in space for space in pool.spaces):
+            raise RequestError(f"{address} is not an address of the pool {pool.name}", path=path)
+        if address.version in chosen:
+            raise RequestError(
+                f"{chosen[address.version]} and {address}: an interface has one IPv"
+                f"{address.version} address of a pool",
+                path=path,
+            )
+        chosen[address.version] = address
+    return tuple(chosen.values())
