@@ -364,6 +364,14 @@ ROWS: Final = (
                 (Query(rate("netclaim_limits_restored_total", "driver"), "{{driver}}"),),
                 width=6,
             ),
+            Panel(
+                "Leases put back",
+                "Leases of AddressPools that were deleted while their pods ran. Of those that are "
+                "`taken`, another pod has the address by now.",
+                "short",
+                (Query(rate("netclaim_leases_restored_total", "result"), "{{result}}"),),
+                width=6,
+            ),
         ),
     ),
     Row(

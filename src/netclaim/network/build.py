@@ -30,6 +30,7 @@ from netclaim.network.plan.guard import Guard
 from netclaim.network.plan.planner import Planner
 from netclaim.network.plan.programs import ProgramChecks
 from netclaim.network.plugin_files import PluginFiles
+from netclaim.network.pools.restore import Restorer
 from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.plugins import PLUGIN_TYPES, in_process_plugins
 from netclaim.plugins.registry import lent_links
@@ -89,6 +90,7 @@ def link_driver(
         live,
         lambda network: "; ".join(map(str, network_faults(network, settings.name))),
     )
+    restorer = Restorer(settings.name)
     choice, guard = LinkChoice(live, offer), Guard(live)
     return LinkDriver(
         live,
@@ -125,11 +127,13 @@ def link_driver(
         ),
         plugin_gc=PluginGc(chain, NetworkGate(), others_results),
         limits=limits,
+        restorer=restorer,
         collectors=(
             timed.seconds,
             health.losses,
             limits,
             limits.restored,
+            restorer.restored,
             offer.slot_devices,
             offer.room,
             AddressCollector(settings.name, files, cache.entries, time.monotonic),

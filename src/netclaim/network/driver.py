@@ -10,7 +10,7 @@ server no more than pools of addresses and their leases.
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, nullcontext
 from typing import Final
 
 import structlog
@@ -51,7 +51,7 @@ from netclaim.network.errors import (
     UnfitNodeError,
     about,
 )
-from netclaim.network.links.node_links import NOTHING_SEEN
+from netclaim.network.links.node_links import NOTHING_SEEN, Snapshot
 from netclaim.network.links.offered import OfferedLinks
 from netclaim.network.networks.claims import with_networks
 from netclaim.network.plan.guard import Guard
@@ -61,8 +61,9 @@ from netclaim.network.plugin_files import PluginFiles
 from netclaim.network.pod_network import LABEL as NETWORK_LABEL
 from netclaim.network.pools.cluster import ClusterPools
 from netclaim.network.pools.leases import Leases
+from netclaim.network.pools.restore import Restorer
 from netclaim.network.request.link_keys import moves_link
-from netclaim.network.request.parameters import read_claim
+from netclaim.network.request.parameters import InterfaceRequest, read_claim
 from netclaim.network.settings import LinkSettings, LiveSettings
 
 log = structlog.get_logger(__name__)
@@ -91,6 +92,7 @@ class LinkDriver(NetworkDriver):
         leftovers: Leftovers,
         plugin_gc: PluginGc,
         limits: BandwidthLimits,
+        restorer: Restorer,
         collectors: Sequence[Collector],
     ) -> None:
         self.name = settings.now.name
@@ -103,6 +105,7 @@ class LinkDriver(NetworkDriver):
         self._leftovers = leftovers
         self._plugin_gc = plugin_gc
         self._limits = limits
+        self._restorer = restorer
         self._collectors = collectors
         self._dad = DadHold()
         self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
@@ -196,23 +199,34 @@ class LinkDriver(NetworkDriver):
         plans = []
         names: set[str] = set()  # of networks that the claim itself wrote
         leaving: list[Link] = []
-        for request in requests:
-            await asyncio.sleep(0)  # other claims and attaches go on between two devices
-            with about(request.device.key):
-                link, network, plan = await self._planner.decide(claim, request, snapshot, level)
-                if self._leases is not None:
-                    plan = await self._leases.take(claim, request, plan, level)
-            if not request.trusted:
-                names.add(network.name)
-            self._links.made.note(network, {each.name for each in snapshot.links})
-            if link is not None and moves_link(network):
-                leaving.append(link)
-            plans.append(plan)
+        async with self._leases.all_or_none(claim) if self._leases else nullcontext():
+            for request in requests:
+                await asyncio.sleep(0)  # other claims and attaches go on between two devices
+                with about(request.device.key):
+                    decided = await self._planner.decide(claim, request, snapshot, level)
+                    link, network, plan = decided
+                    plan = await self._with_addresses(claim, request, plan, snapshot)
+                if not request.trusted:
+                    names.add(network.name)
+                self._links.made.note(network, {each.name for each in snapshot.links})
+                if link is not None and moves_link(network):
+                    leaving.append(link)
+                plans.append(plan)
         if names:
             await asyncio.to_thread(self._files.tidy, claim.namespace, names)
         if leaving:
             self._links.lent.keep(claim.uid, await snapshot.describe(leaving))
         return Prepared(claim=claim.ref, plans=tuple(plans))
+
+    async def _with_addresses(
+        self, claim: Claim, request: InterfaceRequest, plan: Plan, snapshot: Snapshot
+    ) -> Plan:
+        """Return the plan with addresses of a pool, if its network has them leased."""
+        if self._leases is None:
+            return plan
+        level = self._guard.level_of(claim)
+        withheld = self._guard.withheld(plan, snapshot)
+        return await self._leases.take(claim, request, plan, level, withheld=withheld)
 
     async def preflight(self, claim: Claim) -> None:
         """See whether prepare would succeed now."""
@@ -353,8 +367,12 @@ class LinkDriver(NetworkDriver):
         await self._leftovers.remove(leftover)
 
     async def tell_living(self, living: Living) -> None:
-        """Call CNI's GC, so that plugins let go of everything else."""
-        await self._plugin_gc.collect(living)
+        """Call CNI's GC, so that plugins let go of everything else; restore leases of the pods."""
+        try:
+            if self._leases is not None:
+                await self._restorer.restore(self._leases, living)
+        finally:
+            await self._plugin_gc.collect(living)
 
     @contextmanager
     def _only_one(self, sandbox_id: str, ifname: str) -> Iterator[None]:

@@ -17,6 +17,7 @@ what belongs to an object of a namespace. netclaim's drivers and controller do
 The definitions in the chart have the same fields; a test compares them. No I/O.
 """
 
+import hashlib
 from typing import Final
 
 import msgspec
@@ -24,6 +25,7 @@ import msgspec
 from netclaim.model.address_space import Range, Space, address_from, lease_name, space_of
 from netclaim.model.api.base import Base, Condition, JsonObject, Meta
 from netclaim.model.api.label_selector import LabelSelector
+from netclaim.model.api.limits import LABEL_MAX
 from netclaim.model.api.pod_network import API_VERSION, Dns, Route
 
 KIND: Final = "AddressPool"
@@ -35,6 +37,7 @@ RANGES_MAX: Final = 32  # every range is compared with those of every other pool
 EXCLUDED_MAX: Final = 128  # of one range
 DOMAIN_MAX: Final = 63  # a DNS label: names of leases begin with it
 POOL_LABEL: Final = "cni.networking.x-k8s.io/address-pool"  # at a lease
+NODE_LABEL: Final = "cni.networking.x-k8s.io/node"  # likewise: the node, by which a driver lists
 CLAIM_LABEL: Final = "cni.networking.x-k8s.io/claim"  # likewise: the UID of the claim that has it
 
 
@@ -138,10 +141,21 @@ class AddressLease(Base, frozen=True):
         return self.metadata.name
 
 
+def node_label(node_name: str) -> str:
+    """A node as the value of a label, which a longer name does not fit into."""
+    if len(node_name) <= LABEL_MAX:
+        return node_name
+    return hashlib.sha256(node_name.encode()).hexdigest()[:LABEL_MAX]
+
+
 def lease_object(spec: AddressLeaseSpec) -> JsonObject:
     """A lease to be created."""
     name = lease_name(spec.domain, address_from(spec.address))
-    labels = {POOL_LABEL: spec.pool, CLAIM_LABEL: spec.claim.uid}
+    labels = {
+        POOL_LABEL: spec.pool,
+        CLAIM_LABEL: spec.claim.uid,
+        NODE_LABEL: node_label(spec.node_name),
+    }
     return {
         "apiVersion": API_VERSION,
         "kind": LEASE_KIND,

@@ -68,6 +68,13 @@ LIMITS_RESTORED: Final = Metric(
     "counter",
     "Limits of interfaces that somebody in the pod had removed, and that were put back.",
 )
+LEASES_RESTORED: Final = Metric(
+    "netclaim_leases_restored_total",
+    "counter",
+    "Addresses of running pods whose lease was gone: `restored` is leased again, `taken` is leased "
+    "to another claim by now.",
+    {"result": ("restored", "taken")},
+)
 SLOT_DEVICES: Final = Metric(
     "netclaim_slot_devices",
     "gauge",
@@ -84,4 +91,5 @@ METRICS: Final = (
     LINK_CLAIMS_MAX,
     LINK_BANDWIDTH_MAX,
     LIMITS_RESTORED,
+    LEASES_RESTORED,
 )

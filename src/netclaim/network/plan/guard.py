@@ -10,20 +10,22 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from netclaim.errors import RequestError
 from netclaim.kernel import Link
 from netclaim.model import AllocatedDevice, Claim, Plan
+from netclaim.model.address_space import IpAddress
 from netclaim.model.link_name import GENERIC, link_of
 from netclaim.network.devices.shares import how_alone
 from netclaim.network.errors import LinkGoneError, PlanRefusedError, PolicyError
-from netclaim.network.judge.addresses import address_fault, wished
+from netclaim.network.judge.addresses import METADATA_SERVERS, address_fault, wished
 from netclaim.network.judge.network import judge
 from netclaim.network.judge.request import permit, wish_faults
 from netclaim.network.links.node_links import Snapshot
-from netclaim.network.plan.interface_plan import InterfacePlan
+from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
 from netclaim.network.policy.levels import LABEL, LEVELS, Level
 from netclaim.network.policy.standing import Standing
 from netclaim.network.request.link_keys import linked_names, takes_link
 from netclaim.network.request.parameters import InterfaceRequest
 from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.paths import Key, Path
+from netclaim.plugins.engine.conf import read_ip
 
 
 def level_named(name: str, *, path: Path = ()) -> Level:
@@ -114,13 +116,36 @@ class Guard:
         gone = sorted(names - {link.name for link in used})
         if gone and self.looks_at_node(interface):  # nobody can say whose it is, or what it carries
             raise LinkGoneError(gone[0])
-        level = self._level_of(interface)
-        for link in used or (None,):
-            standing = self._standing(level, plan.claim.namespace, plan.device, link, snapshot)
+        for standing in self._standings(plan, interface, used, snapshot):
             asked: dict[str, Path] = {key: (key,) for key in interface.asked}
             wishes = wish_faults(interface.wishes, asked, standing, vouched=interface.vouched)
             if faults := [*_faults(interface, standing), *wishes, *_leased(interface, standing)]:
                 raise PlanRefusedError("; ".join(map(str, faults)))
+
+    def withheld(self, plan: Plan, snapshot: Snapshot) -> frozenset[IpAddress]:
+        """The addresses that a pool may not give to a plan's interface.
+
+        Those that `check_plan` would refuse as the node's own, a gateway's or an API server's.
+        """
+        interface = read_plan(plan)
+        names = linked_names(interface.judged) or {interface.link}
+        used = [link for link in snapshot.links if link.name in names]
+        found: set[IpAddress] = set()
+        for standing in self._standings(plan, interface, used, snapshot):
+            if not _is_bound(interface, standing):
+                continue
+            for text in (*standing.node_addresses, *standing.node_peers, *METADATA_SERVERS):
+                if address_fault(wished(text, ()), standing, vouched=True):
+                    found.add(read_ip(text))
+        return frozenset(found)
+
+    def _standings(
+        self, plan: Plan, interface: InterfacePlan, used: Sequence[Link], snapshot: Snapshot
+    ) -> Iterator[Standing]:
+        """Say where a plan stands on each of its links."""
+        level = self._level_of(interface)
+        for link in used or (None,):
+            yield self._standing(level, plan.claim.namespace, plan.device, link, snapshot)
 
     def _level_of(self, interface: InterfacePlan) -> Level:
         """Return the level that a plan was made for; an older driver did not know of any."""
@@ -193,9 +218,14 @@ def _link_above(link: Link, snapshot: Snapshot) -> str:
     return next((one.name for one in here if one.parent_index == link.index), "")
 
 
+def _is_bound(interface: InterfacePlan, standing: Standing) -> bool:
+    """Whether the policy judges what a pool gives to an interface."""
+    return not interface.trusted and standing.level is not Level.PRIVILEGED
+
+
 def _leased(interface: InterfacePlan, standing: Standing) -> Iterator[RequestError]:
     """Judge what a pool gave to a network that a claim brought itself, on a link of its choice."""
-    if interface.trusted or standing.level is Level.PRIVILEGED or interface.addresses is None:
+    if interface.addresses is None or not _is_bound(interface, standing):
         return
     for each in interface.addresses.leases:
         found = wished(each.address, ("addresses", each.name))

@@ -13,6 +13,7 @@ import msgspec
 from netclaim.cni import NetworkList, parse_network
 from netclaim.errors import HostError, RequestError
 from netclaim.model import JsonObject, Plan
+from netclaim.model.api.address_pool import AddressLeaseSpec
 from netclaim.network.request.canonical import canonical
 from netclaim.network.request.wishes import Wishes, with_wishes
 from netclaim.plugins.registry import POOLED
@@ -28,6 +29,7 @@ class Leased(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     resource_version: str
     address: str  # with its prefix length
     gateway: str = ""
+    lease: AddressLeaseSpec | None = None  # what it says, to be leased again if it is deleted
 
 
 class Addresses(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):

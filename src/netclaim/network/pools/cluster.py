@@ -19,12 +19,14 @@ from netclaim.model.api.address_pool import (
     KIND,
     LEASE_KIND,
     LEASE_PLURAL,
+    NODE_LABEL,
     PLURAL,
     POOL_LABEL,
     AddressLease,
     AddressLeaseSpec,
     AddressPool,
     lease_object,
+    node_label,
 )
 from netclaim.model.api.pod_network import GROUP, VERSION
 from netclaim.model.claim import JsonObject
@@ -96,6 +98,11 @@ class ClusterPools:
     async def leases_of(self, claim_uid: str) -> list[AddressLease]:
         """Return the leases that a claim has."""
         found = await self.objects.find(LEASES, f"{CLAIM_LABEL}={claim_uid}")
+        return [AddressLease.read(each) for each in found]
+
+    async def leases_on(self, node_name: str) -> list[AddressLease]:
+        """Return the leases of a node."""
+        found = await self.objects.find(LEASES, f"{NODE_LABEL}={node_label(node_name)}")
         return [AddressLease.read(each) for each in found]
 
     async def lease_at(self, spec: AddressLeaseSpec) -> AddressLease | None:

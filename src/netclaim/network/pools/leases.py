@@ -12,7 +12,8 @@ controller's to collect, as is everything of a node that is lost.
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -21,6 +22,7 @@ import msgspec
 import structlog
 
 from netclaim.errors import NetclaimError, RequestError
+from netclaim.framework import LaterError
 from netclaim.framework.telemetry import claim_fields
 from netclaim.model import AllocatedDevice, Claim, Plan, Prepared
 from netclaim.model.address_space import (
@@ -36,6 +38,7 @@ from netclaim.model.api.address_pool import (
     AddressPool,
     LeaseHolder,
 )
+from netclaim.model.prepared import ClaimRef
 from netclaim.network.plan.interface_plan import (
     Addresses,
     Leased,
@@ -45,6 +48,7 @@ from netclaim.network.plan.interface_plan import (
 from netclaim.network.policy.levels import Level
 from netclaim.network.pools.cluster import ClusterPools
 from netclaim.network.pools.errors import AddressTakenError, PoolFullError
+from netclaim.network.pools.running import had_before, note_taken
 from netclaim.network.pools.terms import check_use, chosen_of
 from netclaim.network.request.parameters import InterfaceRequest
 from netclaim.plugins.engine.conf import read_ip
@@ -57,6 +61,14 @@ RELEASE_S: Final = 3.0  # for one lease: the pod's end does not wait for the API
 CLAIMS_MAX: Final = 4096  # whose leases are remembered; a node has hundreds
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The address of a family that is preferred to others, or the only one that will do."""
+
+    address: IpAddress | None = None
+    must: bool = False
+
+
 @dataclass(slots=True)
 class Leases:
     """Leases addresses for the claims of one node."""
@@ -64,11 +76,42 @@ class Leases:
     pools: ClusterPools
     # What claims have, by their UIDs and the leases' names; a claim that is not here may have some.
     _known: dict[str, dict[str, AddressLease]] = field(default_factory=dict)
+    _made: dict[str, list[AddressLease]] = field(default_factory=dict)  # by attempts under way
 
-    async def take(self, claim: Claim, request: InterfaceRequest, plan: Plan, level: Level) -> Plan:
-        """Return the plan with addresses, if its network has them leased.
+    @asynccontextmanager
+    async def all_or_none(self, claim: Claim) -> AsyncGenerator[None, None]:
+        """Give back what the block leases for a claim if a part of it has to be waited for.
 
-        A second call for the same request gets the same ones.
+        Two claims that need addresses of two pools would wait for each other. What the claim had
+        before stays: its pod may run.
+        """
+        made = self._made.setdefault(claim.uid, [])
+        try:
+            yield
+        except LaterError:
+            known, running = self._known.get(claim.uid, {}), had_before(claim)
+            for lease in made:
+                if read_ip(lease.spec.address) in running:
+                    continue
+                known.pop(lease.name, None)
+                await self._release(claim.ref, lease.spec.pool, _released(lease))
+            raise
+        finally:
+            del self._made[claim.uid]
+
+    async def take(
+        self,
+        claim: Claim,
+        request: InterfaceRequest,
+        plan: Plan,
+        level: Level,
+        *,
+        withheld: Collection[IpAddress] = (),
+    ) -> Plan:
+        """Return the plan with addresses, if its network has them leased; none that are `withheld`.
+
+        A second call for the same request gets the same ones; a pod that runs keeps what it has,
+        also if its leases were deleted, unless another claim has them by now.
         """
         interface = read_plan(plan)
         at = pooled_at(interface.judged)
@@ -92,11 +135,13 @@ class Leases:
             renewed=str(uuid.uuid4()),
         )
         known = await self._leases_of(claim)
+        had = had_before(claim, request.device)
         leases = []
         try:
             for space in pool.spaces:
-                wish = next((each for each in chosen if each.version == space.version), None)
-                lease = await self._lease(pool, space, spec, wish, tuple(known.values()))
+                free = space.without(withheld)
+                wish = _wish(free, chosen, had)
+                lease = await self._lease(pool, free, spec, wish, tuple(known.values()))
                 known[lease.name] = lease
                 leases.append(lease)
         except (PoolFullError, AddressTakenError):
@@ -123,13 +168,20 @@ class Leases:
             for each in addresses.leases:
                 left.setdefault(each.name, (each.uid, each.resource_version, addresses.pool))
         for name, (uid, version, pool) in left.items():
-            try:
-                async with asyncio.timeout(RELEASE_S):
-                    await self.pools.release(name, uid, version)
-            except (NetclaimError, TimeoutError) as error:
-                log.warning("address.left", **claim_fields(claim), lease=name, error=str(error))
-            else:
-                self.pools.forget(pool, name)
+            await self._release(claim, pool, (name, uid, version))
+
+    def learn(self, claim_uid: str, leases: Iterable[AddressLease]) -> None:
+        """Remember the leases that a claim has by now, instead of what was known of them."""
+        self._known[claim_uid] = {lease.name: lease for lease in leases}
+
+    async def _release(self, claim: ClaimRef, pool: str, lease: tuple[str, str, str]) -> None:
+        try:
+            async with asyncio.timeout(RELEASE_S):
+                await self.pools.release(*lease)
+        except (NetclaimError, TimeoutError) as error:
+            log.warning("address.left", **claim_fields(claim), lease=lease[0], error=str(error))
+        else:
+            self.pools.forget(pool, lease[0])
 
     async def _leases_of(self, claim: Claim) -> dict[str, AddressLease]:
         """What the claim has already, which only an attempt before this one can have left."""
@@ -154,30 +206,24 @@ class Leases:
         pool: AddressPool,
         space: Space,
         spec: AddressLeaseSpec,
-        wish: IpAddress | None,
+        wish: Wish,
         known: Sequence[AddressLease],
     ) -> AddressLease:
-        for lease in known:
+        for lease in sorted(known, key=lambda each: read_ip(each.spec.address) != wish.address):
             address = read_ip(lease.spec.address)
-            fits = address in space if wish is None else address == wish
+            fits = address == wish.address if wish.must else address in space
             if fits and _is_ours(lease, spec):
                 renewed = await self._renew(lease, spec)
                 if renewed is not None:
                     return renewed
-        if wish is not None:
-            return await self._wished(spec, wish)
+        if wish.address is not None:
+            made, holder = await self._try(spec, wish.address)
+            if made is not None:
+                return made
+            if wish.must:
+                raise _taken(spec, wish.address, holder)
+            note_taken(spec, wish.address, holder)
         return await self._guessed(space, spec) or await self._listed(pool, space, spec)
-
-    async def _wished(self, spec: AddressLeaseSpec, wish: IpAddress) -> AddressLease:
-        lease, holder = await self._try(spec, wish)
-        if lease is not None:
-            return lease
-        whose = "another claim"
-        if holder is not None and holder.namespace == spec.claim.namespace:
-            whose = f"the claim {holder.namespace}/{holder.name}"
-        elif holder is not None:
-            whose = f"a claim of another namespace (see the AddressLease of {wish})"
-        raise AddressTakenError(f"{wish} of the pool {spec.pool} is leased to {whose}")
 
     async def _guessed(self, space: Space, spec: AddressLeaseSpec) -> AddressLease | None:
         """Try some addresses without knowing what is free."""
@@ -219,6 +265,8 @@ class Leases:
         """Lease an address; or say who has it. `look`: it may be this very claim."""
         spec = msgspec.structs.replace(spec, address=str(address))
         made = await self.pools.lease(spec)
+        if made is not None:
+            self._made.get(spec.claim.uid, []).append(made)
         if made is not None or not look:
             return made, None
         lease = await self.pools.lease_at(spec)
@@ -229,6 +277,18 @@ class Leases:
     async def _renew(self, lease: AddressLease, spec: AddressLeaseSpec) -> AddressLease | None:
         address = lease.spec.address
         return await self.pools.renew(lease, msgspec.structs.replace(spec, address=address))
+
+
+def _wish(space: Space, chosen: Iterable[IpAddress], had: Iterable[IpAddress]) -> Wish:
+    """What a claim chose, or what its pod has."""
+    for address in chosen:
+        if address.version == space.version:
+            return Wish(address, must=True)
+    return Wish(next((each for each in had if each in space), None))
+
+
+def _released(lease: AddressLease) -> tuple[str, str, str]:
+    return lease.name, lease.metadata.uid, lease.metadata.resource_version
 
 
 def _holder(claim: Claim, device: AllocatedDevice) -> LeaseHolder:
@@ -270,7 +330,19 @@ def _leased(pool: AddressPool, lease: AddressLease) -> Leased:
         lease.metadata.resource_version,
         f"{address}/{length}",
         found.gateway,
+        lease.spec,
     )
+
+
+def _taken(
+    spec: AddressLeaseSpec, wish: IpAddress, holder: LeaseHolder | None
+) -> AddressTakenError:
+    whose = "another claim"
+    if holder is not None and holder.namespace == spec.claim.namespace:
+        whose = f"the claim {holder.namespace}/{holder.name}"
+    elif holder is not None:
+        whose = f"a claim of another namespace (see the AddressLease of {wish})"
+    return AddressTakenError(f"{wish} of the pool {spec.pool} is leased to {whose}")
 
 
 def _full(pool: AddressPool, space: Space) -> PoolFullError:

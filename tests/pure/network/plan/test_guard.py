@@ -1,6 +1,7 @@
 """Where claims and plans stand on the links of a node."""
 
 import socket
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
@@ -182,8 +183,11 @@ def test_a_pool_does_not_give_a_claims_own_network_a_gateways_address(
         trusted=trusted,
         addresses=Addresses("media", leases),
     )
+    withheld = guard.withheld(plan, NODE)
     if trusted:
         guard.check_plan(plan, interface, NODE)
+        assert withheld == frozenset()
         return
     with pytest.raises(PlanRefusedError, match="the address of a gateway"):
         guard.check_plan(plan, interface, NODE)
+    assert {ip_address(FIRST), ip_address("172.18.0.2"), ip_address(API_SERVER)} <= withheld

@@ -1,6 +1,7 @@
 """Addresses that are leased from pools for the whole cluster."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
 from typing import Any
 
 import msgspec
@@ -8,11 +9,22 @@ import pytest
 
 from netclaim.errors import PeerError, RequestError
 from netclaim.framework import LaterError
-from netclaim.model import AllocatedDevice, Claim, OpaqueConfig, Plan, Prepared
+from netclaim.model import (
+    AllocatedDevice,
+    Attachment,
+    Claim,
+    Living,
+    OpaqueConfig,
+    Plan,
+    PodSandbox,
+    Prepared,
+)
+from netclaim.model.claim import ReportedDevice
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
 from netclaim.network.policy.levels import Level
 from netclaim.network.pools.cluster import POOL_AGE_S, TAKEN_AGE_S, ClusterPools
 from netclaim.network.pools.leases import Leases
+from netclaim.network.pools.restore import Restorer
 from netclaim.network.request.parameters import read_claim
 from tests.support.pool_objects import StoredObjects, pool
 
@@ -52,12 +64,19 @@ class Node:
         device = AllocatedDevice("net", DRIVER, self.name, "eth1")
         return Claim(uid, "shop", f"claim-{uid}", True, ("net",), (device,), tuple(configs))
 
-    async def prepare(self, claim: Claim, level: Level = Level.BASELINE) -> Prepared:
-        """Lease what the claim's only device needs."""
-        (request,) = read_claim(claim)
-        interface = InterfacePlan("net1", request.network.to_dict(), wishes=request.wishes)
-        plan = Plan(claim.ref, request.device, network=interface.to_json())
-        return Prepared(claim.ref, (await self.leases.take(claim, request, plan, level),))
+    async def prepare(
+        self, *claims: Claim, level: Level = Level.BASELINE, withheld: Sequence[str] = ()
+    ) -> Prepared:
+        """Lease what the only device of a claim needs; several are one claim's devices."""
+        plans = []
+        async with self.leases.all_or_none(claims[0]):
+            for claim in claims:
+                (request,) = read_claim(claim)
+                interface = InterfacePlan("net1", request.network.to_dict(), wishes=request.wishes)
+                plan = Plan(claim.ref, request.device, network=interface.to_json())
+                kept = [ip_address(each) for each in withheld]
+                plans.append(await self.leases.take(claim, request, plan, level, withheld=kept))
+        return Prepared(claims[0].ref, tuple(plans))
 
 
 def ips(prepared: Prepared) -> list[str]:
@@ -361,3 +380,127 @@ async def test_a_lease_of_another_node_is_left_alone() -> None:
     assert ips(first) != ips(second)
     await two.leases.give_back(second)
     assert len(objects.leases()) == 1
+
+
+@pytest.mark.parametrize("full", ["a pool", "a family"])
+async def test_nothing_is_held_while_something_else_is_waited_for(full: str) -> None:
+    """Two claims that need two pools, or both families, would wait for each other."""
+    dual = pool({"ranges": [{"cidr": "10.1.0.0/24"}, {"cidr": "fd00::/127"}]})
+    objects = StoredObjects(dual if full == "a family" else pool(), moved_into("10.2.0.0/30"))
+    node = Node(objects)
+    other = {"ipam": {"pool": "other"}} if full == "a pool" else {}
+    for n in range(2):
+        await node.prepare(node.claim(f"c{n}", **other))
+    had = objects.leases()
+    wants = [node.claim("waits")] + ([node.claim("waits", **other)] if other else [])
+    with pytest.raises(LaterError, match="no free"):
+        await node.prepare(*wants)
+    assert objects.leases() == had
+
+
+async def test_what_a_claim_had_before_is_kept_while_something_else_is_waited_for() -> None:
+    """Its pod may run with it."""
+    objects = StoredObjects(pool(), moved_into("10.2.0.0/30"))
+    node = Node(objects)
+    await node.prepare(node.claim("c1"))
+    for n in range(2):
+        await node.prepare(node.claim(f"other{n}", ipam={"pool": "other"}))
+    had = objects.leases()
+    with pytest.raises(LaterError, match="no free"):
+        await node.prepare(again(node.claim("c1")), node.claim("c1", ipam={"pool": "other"}))
+    assert objects.leases() == had
+
+
+async def test_no_address_is_leased_that_would_be_refused_when_it_is_attached() -> None:
+    """The node's own, for example; it counts as taken, also where the claim has it by now."""
+    node = Node(StoredObjects(pool(TINY)))
+    first = ips(await node.prepare(node.claim()))[0].partition("/")[0]
+    second = ips(await node.prepare(again(node.claim()), withheld=[first]))[0].partition("/")[0]
+    assert first != second
+    await node.leases.give_back(Prepared(node.claim().ref))
+    await node.prepare(node.claim("c2"), withheld=[first])
+    with pytest.raises(LaterError, match="no free address"):
+        await node.prepare(node.claim("c3"), withheld=[first])
+    assert node.objects.leases() == {second: "c2"}
+
+
+def running(node: Node, *addresses: str) -> Claim:
+    """A claim whose status says that its pod has addresses."""
+    claim = node.claim("c1")
+    reported = ReportedDevice(DRIVER, claim.devices[0].key, "2026-01-01T00:00:00Z", ips=addresses)
+    return msgspec.structs.replace(claim, reported=(reported,))
+
+
+async def test_a_pod_that_runs_keeps_its_address_without_journal_and_lease() -> None:
+    """Rather than any other one; unless somebody has it by now."""
+    node = Node(StoredObjects(pool()))
+    claim = running(node, "10.1.0.77/24")
+    assert ips(await node.prepare(claim)) == ["10.1.0.77/24"]
+    other = Node(StoredObjects(pool()))
+    await other.prepare(other.claim("thief", ips=["10.1.0.77"]))
+    assert ips(await other.prepare(claim)) != ["10.1.0.77/24"]
+
+
+async def test_a_pod_that_runs_keeps_its_address_of_several_leases() -> None:
+    """An attempt that was cut off may have left another one."""
+    objects = StoredObjects(pool())
+    node = Node(objects)
+    for address in ("10.1.0.76", "10.1.0.77", "10.1.0.78"):
+        await node.prepare(again(node.claim("c1", ips=[address])))
+    node.restart()
+    assert ips(await node.prepare(running(node, "10.1.0.77/24"))) == ["10.1.0.77/24"]
+
+
+def living(*prepared: Prepared) -> Living:
+    """What the node's collection knows of claims whose pods run."""
+    pod = PodSandbox("s", "pod-1", "shop", "web", "/run/netns/s")
+    attachments = tuple(Attachment(plan, pod) for each in prepared for plan in each.plans)
+    return Living(attachments, frozenset(each.claim.uid for each in prepared))
+
+
+async def test_a_deleted_lease_of_a_pod_that_runs_is_made_again() -> None:
+    """By one list for all; and it is given back with its claim."""
+    node, restorer = Node(StoredObjects(pool())), Restorer(DRIVER)
+    prepared = [await node.prepare(node.claim(f"c{n}")) for n in range(3)]
+    before = node.objects.leases()
+    node.objects.requests.clear()
+    await restorer.restore(node.leases, living(*prepared))
+    assert node.objects.requests == ["find"]
+    del node.objects.stored["addressleases", ips(prepared[0])[0].partition("/")[0]]
+    node.restart()
+    await restorer.restore(node.leases, living(*prepared))
+    assert node.objects.leases() == before
+    assert restored(restorer, "restored") == 1
+    for each in prepared:
+        await node.leases.give_back(each)
+    assert node.objects.leases() == {}
+
+
+async def test_an_address_that_somebody_else_has_by_now_is_counted() -> None:
+    """Each time that it is looked for; the pod's own claim has no lease of it."""
+    node, restorer = Node(StoredObjects(pool()), "n1"), Restorer(DRIVER)
+    prepared = await node.prepare(node.claim("c1", ips=["10.1.0.77"]))
+    del node.objects.stored["addressleases", "10.1.0.77"]
+    other = Node(node.objects, "n2")
+    await other.prepare(other.claim("c2", ips=["10.1.0.77"]))
+    for _ in range(2):
+        await restorer.restore(node.leases, living(prepared))
+    assert (restored(restorer, "taken"), restored(restorer, "restored")) == (2, 0)
+    assert node.objects.leases() == {"10.1.0.77": "c2"}
+
+
+async def test_what_is_being_released_is_not_made_again() -> None:
+    """Its claim is not prepared any more; and a node without pooled addresses asks nothing."""
+    node, restorer = Node(StoredObjects(pool())), Restorer(DRIVER)
+    prepared = await node.prepare(node.claim())
+    await node.leases.give_back(prepared)
+    node.objects.requests.clear()
+    ended = msgspec.structs.replace(living(prepared), claims=frozenset())
+    await restorer.restore(node.leases, ended)
+    assert (node.objects.leases(), node.objects.requests) == ({}, [])
+
+
+def restored(restorer: Restorer, result: str) -> float:
+    """What the metric says."""
+    (metric,) = restorer.restored.collect()
+    return {each.labels["result"]: each.value for each in metric.samples}[result]
