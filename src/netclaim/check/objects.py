@@ -142,7 +142,7 @@ def _selector_finding(one: Object, fault: Fault) -> Finding:
         where = f"at {error.line}:{error.column} of the expression"
         finding = one.error(fault.path, f"{where}: {error.reason}")
         return msgspec.structs.replace(finding, line=finding.line + _lines_below(one, fault, error))
-    return one.error(fault.path, fault.message)  # it compiles, but is too long
+    return one.error(fault.path, fault.message)  # it compiles, but is too long or costs too much
 
 
 def _lines_below(one: Object, fault: Fault, error: CompileError) -> int:

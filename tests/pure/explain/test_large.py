@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from netclaim.allocator.cel import trace
+from netclaim.allocator.cel import selector
 from netclaim.allocator.cel.run.compiler import compile_node
 from netclaim.cli import main
 from netclaim.explain.answer import answer_all
@@ -37,7 +37,7 @@ def compilations(nodes: int, where: Path, monkeypatch: pytest.MonkeyPatch) -> in
         compiled.append(given)
         return compile_node(*given)
 
-    monkeypatch.setattr(trace, "compile_node", counting)
+    monkeypatch.setattr(selector, "compile_node", counting)
     world = read_world(read_own([str(file)], "default"))
     (answer,) = answer_all(world, choose(world, "", "", among=lambda _: True))
     monkeypatch.undo()

@@ -7,6 +7,7 @@
 
     syntax     text into a tree
     check      the types of its parts
+    cost       what a selector may cost
     run        the tree into closures
     library    what can be called
     values     what it works on

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from netclaim.allocator.cel.check.environment import DEVICE, path_of
 from netclaim.allocator.cel.device import DeviceView
 from netclaim.allocator.cel.errors import EvaluationError
-from netclaim.allocator.cel.run.compiler import Program, compile_node
+from netclaim.allocator.cel.run.compiler import Program
 from netclaim.allocator.cel.selector import Selector
 from netclaim.allocator.cel.syntax import ast
 from netclaim.allocator.cel.values.value import Optional, Value, from_key, type_name
@@ -104,7 +104,7 @@ class _Part:
         text, bound = _text(selector, node), node
         for bind in reversed(binds):
             bound = replace(bind, body=bound)
-        return cls(text, node, compile_node(selector.checked, bound))
+        return cls(text, node, selector.part(bound))
 
     def read(self, device: DeviceView) -> Reading:
         try:

@@ -1,7 +1,4 @@
-"""The rules for the specs of claims, of claim templates and of classes.
-
-The cost of a CEL expression is not estimated; a real server refuses one that costs too much.
-"""
+"""The rules for the specs of claims, of claim templates and of classes."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -29,6 +26,7 @@ from netclaim.schema.rules.taints import check_toleration
 
 ADMIN_LABEL: Final = "resource.kubernetes.io/admin-access"
 MODES: Final = ("All", "ExactCount")
+TOO_COMPLEX: Final = "too complex, exceeds cost limit"
 NO_SUCH_REQUEST: Final = (
     "must be the name of a request in the claim,"
     " or of a request and a subrequest with a '/' between"
@@ -135,7 +133,8 @@ def check_expression(expression: str, at: Path) -> Iterator[Fault]:
         yield too_long(at, EXPRESSION_MAX)
         return
     try:
-        compile_selector(expression)
+        if compile_selector(expression).too_complex:
+            yield forbidden(at, TOO_COMPLEX)
     except CelError as error:
         yield invalid(at, expression, f"compilation failed: {error}")
 

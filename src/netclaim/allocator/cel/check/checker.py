@@ -26,6 +26,7 @@ class Checked:
     root: ast.Node
     overloads: Mapping[ast.Call, tuple[Overload, ...]]
     operands: Mapping[ast.Call, tuple[ast.Node, ...]]  # the arguments, the target first if any
+    types: Mapping[ast.Node, Type]
 
 
 def check(root: ast.Node, expression: str, variables: Mapping[str, Type] = VARIABLES) -> Checked:
@@ -37,7 +38,7 @@ def check(root: ast.Node, expression: str, variables: Mapping[str, Type] = VARIA
         raise CompileError(
             f"must evaluate to bool or the unknown type, not {result}", expression, root.start
         )
-    return Checked(root, checker.overloads, checker.operands)
+    return Checked(root, checker.overloads, checker.operands, checker.types())
 
 
 class _Checker:
@@ -69,6 +70,10 @@ class _Checker:
     def final(self, part: Type) -> Type:
         """Return a type with nothing left to learn."""
         return self._unifier.resolve(part, unknown_as_dyn=True)
+
+    def types(self) -> dict[ast.Node, Type]:
+        """Return the types of all parts."""
+        return {node: self.final(part) for node, part in self._types.items()}
 
     def check_literals(self) -> None:
         """Refuse lists and maps of mixed types, now that all types are known."""

@@ -21,8 +21,11 @@ from netclaim.allocator.cel.values.value import (
     type_name,
 )
 
-Frame: TypeAlias = list[Value]  # the device, then one place for each variable of a macro
+# The device, what the evaluation has cost, then one place for each variable of a macro.
+Frame: TypeAlias = list[Value]
+SPENT: Final = 1  # where a frame counts
 Run: TypeAlias = Callable[[Frame], Value]
+Relation: TypeAlias = Callable[[Value, Value], bool]
 
 
 def always(value: Value) -> Run:
@@ -71,26 +74,18 @@ def _conditional(condition: Run, yes: Run, no: Run) -> Run:
     return run
 
 
-def _equal(left: Run, right: Run) -> Run:
-    return lambda frame: equal(left(frame), right(frame))
-
-
-def _unequal(left: Run, right: Run) -> Run:
-    def run(frame: Frame) -> bool:
-        one, other = left(frame), right(frame)
-        try:
-            return not equal(one, other)
-        except EvaluationError:
-            return True  # what cannot be compared is unequal, as upstream
-
-    return run
-
-
-def _ordering(test: Callable[[int], bool]) -> Callable[[Run, Run], Run]:
+def _comparing(relation: Relation) -> Callable[[Run, Run], Run]:
     def build(left: Run, right: Run) -> Run:
-        return lambda frame: test(compare(left(frame), right(frame)))
+        return lambda frame: relation(left(frame), right(frame))
 
     return build
+
+
+def _unequal(one: Value, other: Value) -> bool:
+    try:
+        return not equal(one, other)
+    except EvaluationError:
+        return True  # what cannot be compared is unequal, as upstream
 
 
 def _indexing(look_up: Callable[[Value, Value], Value]) -> Callable[[Run, Run], Run]:
@@ -122,16 +117,20 @@ def _or_value(target: Run, default: Run) -> Run:
     return run
 
 
+RELATIONS: Final[dict[str, Relation]] = {
+    "_==_": equal,
+    "_!=_": _unequal,
+    "_<_": lambda one, other: compare(one, other) < 0,
+    "_<=_": lambda one, other: compare(one, other) <= 0,
+    "_>_": lambda one, other: compare(one, other) > 0,
+    "_>=_": lambda one, other: compare(one, other) >= 0,
+}
+
 SPECIAL: Final[dict[str, Callable[..., Run]]] = {
+    **{name: _comparing(relation) for name, relation in RELATIONS.items()},
     "_&&_": _and,
     "_||_": _or_else,
     "_?_:_": _conditional,
-    "_==_": _equal,
-    "_!=_": _unequal,
-    "_<_": _ordering(lambda order: order < 0),
-    "_<=_": _ordering(lambda order: order <= 0),
-    "_>_": _ordering(lambda order: order > 0),
-    "_>=_": _ordering(lambda order: order >= 0),
     "_[_]": _indexing(index),
     "_[?_]": _indexing(find),
     "or": _or,
