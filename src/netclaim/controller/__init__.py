@@ -4,11 +4,10 @@
     lease      which of several replicas works
     run        the parts put together: watches, a queue, and one worker
     watches    what there is in the cluster, followed; only what is needed of it is kept
+    keys       what the queue holds, and what comes first
     queue      what has to be looked at, each thing once
     networks   PodNetworks: their classes, templates, finalizers and status
     pools      AddressPools: whether they can be used; leases that nobody has any more
-    wanted     what of a network there should be, and what its status should say
-    available  which nodes have a network
     stamp      an admin's template, copied into the namespaces that it names
     services   Services that name a network: their EndpointSlices
     annotated  pods that name networks in Multus' annotation: their claims, and what is reported

@@ -1,10 +1,12 @@
 """What has to be looked at: each key once, however often it was added.
 
-Promise: a key that is added while it is being worked on comes again. A key whose work failed comes
+Promise: keys of a lower rank come first, and those of one rank in the order in which they were
+added. A key that is added while it is being worked on comes again. A key whose work failed comes
 again after a pause that grows; adding it meanwhile brings it at once. No I/O.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from netclaim.pauses import pause_after_s
@@ -16,37 +18,40 @@ K = TypeVar("K")
 
 
 class WorkQueue(Generic[K]):
-    """Keys in the order in which they were first added."""
+    """Keys, by rank, in the order in which they were first added."""
 
-    def __init__(self) -> None:
-        self._waiting: dict[K, None] = {}
+    def __init__(self, rank: Callable[[K], int] = lambda _: 0, ranks: int = 1) -> None:
+        """`rank` says which of the ranks from 0 a key has."""
+        self._rank = rank
+        self._waiting: tuple[dict[K, None], ...] = tuple({} for _ in range(ranks))
         self._failures: dict[K, int] = {}
         self._later: dict[K, asyncio.TimerHandle] = {}
         self._some = asyncio.Event()
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return sum(map(len, self._waiting))
 
     def add(self, key: K) -> None:
         """Have a key looked at."""
         if (timer := self._later.pop(key, None)) is not None:
             timer.cancel()
-        self._waiting[key] = None
+        self._waiting[self._rank(key)][key] = None
         self._some.set()
 
     def add_later(self, key: K, delay_s: float) -> None:
         """Have a key looked at after a while, unless that comes earlier by itself."""
-        if key not in self._waiting and key not in self._later:
+        if key not in self._waiting[self._rank(key)] and key not in self._later:
             loop = asyncio.get_running_loop()
             self._later[key] = loop.call_later(delay_s, self.add, key)
 
     async def take(self) -> K:
         """Wait for a key, and remove it."""
-        while not self._waiting:
+        while not any(self._waiting):
             self._some.clear()
             await self._some.wait()
-        key = next(iter(self._waiting))
-        del self._waiting[key]
+        waiting = next(keys for keys in self._waiting if keys)
+        key = next(iter(waiting))
+        del waiting[key]
         return key
 
     def done(self, key: K) -> None:

@@ -14,7 +14,18 @@ import structlog
 
 from netclaim.controller.annotated.networks import TrustedNetworks, is_made_of_definition
 from netclaim.controller.annotated.pods import AnnotatedPods
-from netclaim.controller.networks import Networks
+from netclaim.controller.keys import (
+    DEFINITIONS,
+    NAMESPACE,
+    POOL,
+    RANKS,
+    REPORT,
+    STAMP,
+    networks_of,
+    rank,
+)
+from netclaim.controller.networks.keep import Networks
+from netclaim.controller.networks.objects import differ_in_status, network_name
 from netclaim.controller.nudge import Nudge
 from netclaim.controller.objects import Objects
 from netclaim.controller.pools import Pools
@@ -28,25 +39,19 @@ from netclaim.errors import NetclaimError
 from netclaim.kube import Client
 from netclaim.model.api.address_pool import AddressPoolStatus
 from netclaim.model.claim import JsonObject
-from netclaim.model.link_name import ON
-from netclaim.network.devices.network_device import is_device_of
-from netclaim.network.pod_network import LABEL
 
 log = structlog.get_logger(__name__)
 
 SOON_S: Final = 0.5  # slices and claims come in bursts, and only the status depends on them
 AGAIN_S: Final = 300.0  # for what no watch shows
 COUNTED_S: Final = 2.0  # leases come in bursts as well, and only a pool's counts depend on them
-POOL: Final = "pool/"  # in the queue, before a pool's name: a network's name has no slash
-STAMP: Final = ""  # in the queue: all copies of templates; a network has a name
-DEFINITIONS: Final = "/"  # all networks that are made of NetworkAttachmentDefinitions
 
 
 class Controller:
     """The controller of one cluster. `run` may be called once."""
 
     def __init__(self, objects: Objects, settings: ControllerSettings) -> None:
-        self._queue: WorkQueue[str] = WorkQueue()
+        self._queue: WorkQueue[str] = WorkQueue(rank, RANKS)
         self._watches = Watches(objects, settings, self._changed)
         self._networks = Networks(objects, self._watches, settings.driver_name)
         self._stamp = Stamp(objects, self._watches, settings.template_namespace)
@@ -138,8 +143,12 @@ class Controller:
                     await self._trusted.reconcile()
                 elif key.startswith(POOL):
                     await self._pools.reconcile(key.removeprefix(POOL))
+                elif key.startswith(NAMESPACE):
+                    self._add(await self._networks.reconcile_namespace(key.removeprefix(NAMESPACE)))
+                elif key.startswith(REPORT):
+                    await self._networks.report(key.removeprefix(REPORT))
                 else:
-                    await self._networks.reconcile(key)
+                    await self._network(key)
             except NetclaimError as error:
                 pause_s = self._queue.failed(key)
                 self._failing[key] = str(error)
@@ -147,6 +156,12 @@ class Controller:
             else:
                 self._queue.done(key)
                 self._failing.pop(key, None)
+
+    async def _network(self, name: str) -> None:
+        try:
+            await self._networks.reconcile(name)
+        finally:
+            self._queue.add(REPORT + name)  # it says what could not be done, too
 
     async def _look_again(self) -> None:
         while True:
@@ -167,27 +182,45 @@ class Controller:
         self._annotated.changed(kind, before, now)
         found = now or before
         assert found is not None
-        if kind == DEFINITION or (kind == "PodNetwork" and is_made_of_definition(found)):
+        if kind == DEFINITION:
             self._queue.add(DEFINITIONS)
         self._pool_changed(kind, found)
         match kind:
             case "PodNetwork":
-                self._queue.add(found["metadata"]["name"])
+                self._network_changed(before, now)
             case "Namespace":
-                self._add(self._networks.names())
+                self._queue.add(NAMESPACE + found["metadata"]["name"])
                 self._queue.add(STAMP)
+                self._soon(self._networks.names())  # the status counts namespaces
             case "DeviceClass" | "ResourceClaimTemplate":
-                if name := found["metadata"].get("labels", {}).get(LABEL):
-                    self._queue.add(name)
-                elif kind == "ResourceClaimTemplate":
-                    self._template_changed(found, now)
+                self._made_changed(kind, before, now)
             case "ResourceClaim":
                 names = self._networks.names()
                 states = (one for one in (before, now) if one is not None)
-                devices = (name for one in states for name in _by_device(one, names))
-                self._soon({*_classes(found), *devices})  # it may have given its devices back
+                self._soon(set().union(*(networks_of(one, names) for one in states)))
             case "ResourceSlice" | "Node":
                 self._soon(self._networks.names())
+
+    def _network_changed(self, before: JsonObject | None, now: JsonObject | None) -> None:
+        """A network; each report of ours is a change as well."""
+        found = now or before
+        assert found is not None
+        if before is not None and now is not None and differ_in_status(before, now):
+            if not self._networks.is_reported(now):  # somebody else wrote it
+                self._soon([now["metadata"]["name"]])
+            return
+        if is_made_of_definition(found):
+            self._queue.add(DEFINITIONS)
+        self._queue.add(found["metadata"]["name"])
+
+    def _made_changed(self, kind: str, before: JsonObject | None, now: JsonObject | None) -> None:
+        """A class or a template: a network's, which may be what it should be, or somebody's."""
+        states = [one for one in (now, before) if one is not None]
+        if name := next(filter(None, map(network_name, states)), ""):
+            if now is None or not self._networks.is_kept(kind, now, name):
+                self._queue.add(name)
+        elif kind == "ResourceClaimTemplate":
+            self._template_changed(states[0], now)
 
     def _pool_changed(self, kind: str, found: JsonObject) -> None:
         """A pool, or an address of one."""
@@ -207,23 +240,8 @@ class Controller:
                 self._queue.add(name)
 
     def _soon(self, names: Iterable[str]) -> None:
+        """Have the status of networks looked at."""
         there = set(self._networks.names())
         for name in names:
             if name in there:
-                self._queue.add_later(name, SOON_S)
-
-
-def _by_device(claim: JsonObject, names: Iterable[str]) -> set[str]:
-    """The networks whose devices a claim has."""
-    allocation = claim.get("status", {}).get("allocation") or {}
-    results = allocation.get("devices", {}).get("results", ())
-    devices = [each["device"] for each in results if ON in each["device"]]
-    return {name for name in names for device in devices if is_device_of(name, device)}
-
-
-def _classes(claim: JsonObject) -> set[str]:
-    found: set[str] = set()
-    for request in claim["spec"]["devices"]["requests"]:
-        for each in (request.get("exactly") or {}, *request.get("firstAvailable", ())):
-            found.add(each.get("deviceClassName", ""))
-    return found
+                self._queue.add_later(REPORT + name, SOON_S)

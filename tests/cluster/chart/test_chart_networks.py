@@ -11,7 +11,7 @@ import pytest
 from lab.cluster import Lab
 from lab.helm import CHART, CHART_NAMESPACE, Helm, HelmError
 from lab.kubectl import Kubectl, KubectlError
-from netclaim.controller.networks import FINALIZER
+from netclaim.controller.networks.objects import FINALIZER
 from netclaim.controller.nudge import ANNOTATION
 from netclaim.controller.services.spread import MANAGED_BY, MANAGER
 from netclaim.controller.watches import COPY_TO

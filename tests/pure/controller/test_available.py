@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from netclaim.controller.available import Available
-from netclaim.controller.wanted import availability
+from netclaim.controller.networks.available import Available
+from netclaim.controller.networks.wanted import availability
 from netclaim.controller.watches import packed_slice, unpacked_slice
 from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.claim import JsonObject

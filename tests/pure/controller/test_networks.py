@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from netclaim.controller.networks import FINALIZER
-from netclaim.controller.wanted import use_of
+from netclaim.controller.networks.objects import FINALIZER
+from netclaim.controller.networks.wanted import use_of
 from netclaim.local.api import Verbs
 from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.claim import JsonObject
 from netclaim.network.pod_network import LABEL
 from netclaim.schema.kinds import CLAIM, CLASS, NAMESPACE, POD_NETWORK, TEMPLATE, Kind
+from netclaim.schema.refusal import RefusedError
 from tests.support.controller_parts import DRIVER, SPEC, Closed, controlled
 
 
@@ -325,3 +326,57 @@ def in_use(found: Any) -> str:
     """The condition InUse of a network."""
     conditions = found.get("status", {}).get("conditions", [])
     return next((str(each["status"]) for each in conditions if each["type"] == "InUse"), "")
+
+
+class Unreported(Verbs):
+    """A server on which no network's status can be written."""
+
+    def replace(
+        self,
+        kind: Kind,
+        body: JsonObject,
+        old: JsonObject,
+        *,
+        manager: str,
+        subresource: str = "",
+    ) -> JsonObject:
+        """Replace an object, or refuse it."""
+        if kind is POD_NETWORK and subresource == "status":
+            raise RefusedError(500, "InternalError", "no space left")
+        return super().replace(kind, body, old, manager=manager, subresource=subresource)
+
+
+async def test_templates_do_not_wait_for_a_status() -> None:
+    """A new namespace gets those of all networks while no status can be written."""
+    async with controlled(server=Unreported) as world:
+        for name in ("a-net", "b-net"):
+            world.network(name)
+        world.create(NAMESPACE, "new")
+        await world.until(lambda: world.templates("a-net") == {"default", "new"})
+        await world.until(lambda: world.templates("b-net") == {"default", "new"})
+        world.verbs.delete(TEMPLATE, "b-net", "new")
+        await world.until(lambda: world.templates("b-net") == {"default", "new"})
+        assert world.status("a-net") == {}
+
+
+async def test_a_namespace_that_comes_later_and_refuses_is_named() -> None:
+    """Like one that was there before."""
+    async with controlled(server=Closed) as world:
+        world.node("node-a", "eth1")
+        world.network()
+        await world.until(lambda: world.ready().get("status") == "True")
+        world.create(NAMESPACE, "closed")
+        await world.until(lambda: "namespace closed" in world.ready()["message"])
+        assert world.templates() == {"default"}
+
+
+async def test_a_status_of_somebody_else_is_put_right() -> None:
+    """What the status says does not depend on who may write it."""
+    async with controlled() as world:
+        world.node("node-a", "eth1")
+        world.network()
+        await world.until(lambda: world.status().get("namespaces") == 1)
+        live = world.verbs.get(POD_NETWORK, "media-net")
+        wrong = {**live["status"], "namespaces": 7}
+        world.verbs.set_status(POD_NETWORK, live, wrong, manager="somebody")
+        await world.until(lambda: world.status().get("namespaces") == 1)
