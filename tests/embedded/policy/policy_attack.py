@@ -24,7 +24,16 @@ from tests.embedded.policy.policy_picture import (
 from tests.support.network_parts import DRIVER
 from tests.support.network_support import driver_for, plan_for, pod_of
 
-__all__ = ["Attack", "attach", "detach", "driver_on", "network_of", "prepare", "unharmed"]
+__all__ = [
+    "Attack",
+    "attach",
+    "detach",
+    "driver_on",
+    "network_of",
+    "prepare",
+    "prepare_claim",
+    "unharmed",
+]
 
 TYPED: Final = {"apiVersion": "cni.networking.x-k8s.io/v1alpha1", "kind": "CNI"}
 
@@ -93,8 +102,13 @@ def driver_on(machine: Machine, state: Path, **settings: Any) -> LinkDriver:
 
 
 def prepare(machine: Machine, driver: LinkDriver, attack: Attack) -> Plan:
+    """Prepare the claim of an attack, on the machine."""
+    return prepare_claim(machine, driver, attack.claim())
+
+
+def prepare_claim(machine: Machine, driver: LinkDriver, claim: Claim) -> Plan:
     """Prepare a claim, on the machine."""
-    return inside(machine, lambda: asyncio.run(plan_for(driver, attack.claim())))
+    return inside(machine, lambda: asyncio.run(plan_for(driver, claim)))
 
 
 def attach(machine: Machine, driver: LinkDriver, plan: Plan) -> Attachment:
