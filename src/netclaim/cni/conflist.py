@@ -75,6 +75,11 @@ class NetworkList:
         plugins = (*self.plugins[:index], changed, *self.plugins[index + 1 :])
         return replace(self, plugins=plugins)
 
+    def with_plugin(self, config: Mapping[str, object]) -> "NetworkList":
+        """Return this list with one more plugin at its end."""
+        added = _plugin(frozen({**config}), ("plugins", len(self.plugins)))
+        return replace(self, plugins=(*self.plugins, added))
+
 
 def decode_network(text: str | bytes, *, path: Path = ("config",)) -> NetworkList:
     """Read a CNI configuration from JSON text, such as one that was cached."""

@@ -80,7 +80,7 @@ def choose(wanted: Wanted, index: int, network: Network) -> Choice:
 def _wished(wish: Wish, value: Any, network: Network) -> Any:
     """Return a wish as a claim writes it; RequestError if the network cannot fulfil it."""
     read = wish.read(value, ())
-    with_wishes(parse_network(network.definition.config), Wishes(**{wish.name: read}), {})
+    with_wishes(parse_network(network.definition.config), Wishes.of({wish.name: read}), {})
     return list(read) if isinstance(read, tuple) else read
 
 

@@ -19,6 +19,7 @@ from netclaim.plugins.engine.program import Program
 from netclaim.plugins.host_device.host_device import HostDevice
 from netclaim.plugins.host_device.lent_links import LentLinks
 from netclaim.plugins.host_local.host_local import HostLocal
+from netclaim.plugins.link_settings.link_settings import LinkSettings
 from netclaim.plugins.shared.gateway_plugin import GatewayPlugin
 from netclaim.plugins.shared.ipam import Ipam
 from netclaim.plugins.shared.main_plugin import MainPlugin
@@ -47,6 +48,7 @@ class Parts:
     state_dir: Path
 
 
+LINK_SETTINGS: Final = "link-settings"  # what parameters beside a network become
 POOLED: Final = "netclaim"  # the IPAM type whose addresses are leased for the whole cluster
 IPAM_CLASSES: Final[Mapping[str, type[Plugin]]] = {
     "host-local": HostLocal,
@@ -59,6 +61,7 @@ PLUGIN_CLASSES: Final[Mapping[str, type[Plugin]]] = {
     "dummy": Dummy,
     "host-device": HostDevice,
     "ipvlan": Ipvlan,
+    LINK_SETTINGS: LinkSettings,
     "macvlan": Macvlan,
     "ptp": Ptp,
     "sbr": Sbr,
@@ -113,7 +116,11 @@ def in_process_plugins(
         if name not in exec_types or name == POOLED  # of which there is no program
     }
     parts = Parts(Ipam(managing, programs), programs, state_dir)
-    making = {name: _make(name, parts) for name in PLUGIN_CLASSES if name not in exec_types}
+    making = {
+        name: _make(name, parts)
+        for name in PLUGIN_CLASSES
+        if name not in exec_types or name == LINK_SETTINGS  # of which there is no program either
+    }
     return {
         name: InProcess(plugin, in_host_netns=in_host_netns)
         for name, plugin in (managing | making).items()

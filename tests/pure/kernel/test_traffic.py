@@ -4,6 +4,7 @@ import ipaddress
 import socket
 import struct
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +12,14 @@ from hypothesis import strategies as st
 from netclaim.kernel import MalformedMessageError
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.netlink.codec import Message, attribute, attributes, nested, number, text, u32
-from netclaim.kernel.requests.ip import add_route
-from netclaim.kernel.requests.rules import add_rule, delete_rule, read_rule
+from netclaim.kernel.requests.ip import Network, add_route
+from netclaim.kernel.requests.rules import (
+    add_rule,
+    delete_rule,
+    enter_rule,
+    read_rule,
+    rule_between,
+)
 from netclaim.kernel.requests.traffic import (
     TokenBucket,
     add_token_bucket,
@@ -27,6 +34,11 @@ from netclaim.kernel.state.route_copies import read_taken_route
 U32_MAX = 2**32 - 1
 ROUTE_FIXED = 12
 
+networks = st.builds(
+    lambda address, bits: ipaddress.ip_network((address, min(bits, address.max_prefixlen)), False),
+    st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6)),
+    st.integers(0, 128),
+)
 addresses = st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6))
 
 
@@ -114,6 +126,21 @@ def test_a_rule_that_is_read_can_be_deleted(
     assert (rule.source, rule.source_length) == (source, source.max_prefixlen)
     assert (rule.table, rule.priority) == (table, priority)
     assert delete_rule(rule).payload == payload + u32(uapi.FRA_PRIORITY, priority)
+
+
+@given(networks, networks, st.integers(1, U32_MAX), st.none() | st.integers(0, U32_MAX))
+def test_a_rule_between_networks_is_read_as_it_was_entered(
+    source: Network, destination: Network, table: int, priority: int | None
+) -> None:
+    """Where its packets come from and go to, whole networks as well as all addresses."""
+    if source.version == destination.version:
+        rule = rule_between(source, destination, table, priority=priority)
+        there = msgspec.structs.replace(rule, priority=priority or 0)
+        assert read_rule(as_message(enter_rule(rule).payload)) == there
+        assert delete_rule(rule).payload == enter_rule(rule).payload
+    assert rule_between(None, destination, table).source is None
+    with pytest.raises(ValueError, match="of which family"):
+        rule_between(None, None, table)
 
 
 def test_a_copied_route_differs_by_its_table_alone() -> None:

@@ -53,6 +53,7 @@ RTM_NEWROUTE: Final = 24
 RTM_DELROUTE: Final = 25
 RTM_GETROUTE: Final = 26
 RTM_NEWNEIGH: Final = 28
+RTM_DELNEIGH: Final = 29
 RTM_GETNEIGH: Final = 30
 RTM_NEWRULE: Final = 32
 RTM_DELRULE: Final = 33
@@ -199,6 +200,7 @@ RTPROT_RA: Final = 9
 RTPROT_BOOT: Final = 3  # what the routes of `ip route` and of the CNI plugins carry
 
 FR_ACT_TO_TBL: Final = 1
+FRA_DST: Final = 1
 FRA_SRC: Final = 2
 FRA_PRIORITY: Final = 6
 FRA_TABLE: Final = 15

@@ -69,7 +69,7 @@ def write_card(sock: Socket, name: str, before: CardSettings) -> list[str]:
         value = before.parts.get(part.name)
         if value is not None and value != now.parts.get(part.name):
             try:
-                _call(sock, name, bytearray(struct.pack("=I", part.set) + value))
+                ethtool(sock, name, bytearray(struct.pack("=I", part.set) + value))
             except OSError as error:
                 failed.append(f"{part.name}: {error.strerror}")
     if before.features and before.features != now.features:
@@ -79,7 +79,7 @@ def write_card(sock: Socket, name: str, before: CardSettings) -> list[str]:
         ]
         data = WORDS.pack(SET_FEATURES, len(blocks))
         try:
-            _call(sock, name, bytearray(data + b"".join(WORDS.pack(*each) for each in blocks)))
+            ethtool(sock, name, bytearray(data + b"".join(WORDS.pack(*each) for each in blocks)))
         except OSError as error:
             failed.append(f"features: {error.strerror}")
     return failed
@@ -88,7 +88,7 @@ def write_card(sock: Socket, name: str, before: CardSettings) -> list[str]:
 def _get(sock: Socket, name: str, part: Part) -> bytes | None:
     data = bytearray(struct.pack("=I", part.get) + bytes(4 * (part.words - 1)))
     try:
-        return bytes(_call(sock, name, data)[4:])
+        return bytes(ethtool(sock, name, data)[4:])
     except OSError:
         return None
 
@@ -97,10 +97,10 @@ def _features(sock: Socket, name: str) -> list[tuple[int, int]]:
     """Blocks of features: which can be changed, and which of these are wanted."""
     try:
         asked = bytearray(SET_INFO.pack(GET_SET_INFO, 0, 1 << FEATURES_SET, 0))
-        count = SET_INFO.unpack(_call(sock, name, asked))[3]
+        count = SET_INFO.unpack(ethtool(sock, name, asked))[3]
         blocks = (count + 31) // 32
         data = bytearray(WORDS.pack(GET_FEATURES, blocks) + bytes(4 * BLOCK_WORDS * blocks))
-        answer = _call(sock, name, data)
+        answer = ethtool(sock, name, data)
     except OSError:
         return []
     words = struct.unpack_from(f"={BLOCK_WORDS * blocks}I", answer, WORDS.size)
@@ -108,7 +108,8 @@ def _features(sock: Socket, name: str) -> list[tuple[int, int]]:
     return [(words[at], words[at + 1] & words[at]) for at in starts]
 
 
-def _call(sock: Socket, name: str, data: bytearray) -> bytes:
+def ethtool(sock: Socket, name: str, data: bytearray) -> bytes:
+    """Ask by one structure, which starts with the command; returns it as the kernel leaves it."""
     written = name.encode()
     if len(written) > NAME_MAX:
         raise OSError(errno.ENODEV, "no such link")

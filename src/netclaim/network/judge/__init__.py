@@ -2,6 +2,7 @@
 
 network    a network, plugin by plugin and key by key, against the policy's table
 addresses  the rules for addresses, whichever key brings one
+settings   routes, rules and offloads, by parameters or as a plugin
 request    a claim's request against the levels of its keys, and what its class allows
 mistakes   what is wrong with a configuration, a class's as well as a claim's
 pod_network  a PodNetwork, before any claim asks for it

@@ -21,6 +21,7 @@ from netclaim.plugins.engine.conf import lowered, read_cidr, read_conf, read_ip
 from netclaim.plugins.engine.errors import ConfError
 from netclaim.plugins.host_local import conf as host_local
 from netclaim.plugins.host_local.ranges import RangeConf, read_range
+from netclaim.plugins.link_settings.conf import SettingsConf, read_network
 from netclaim.plugins.registry import POOLED
 from netclaim.plugins.types import pooled, static
 
@@ -90,6 +91,25 @@ def carried_by(ipam: Mapping[str, Any], where: Path) -> list[Carried]:
         return [*_of_host_local(read_conf(lowered(dict(ipam)), host_local.IpamKeys), where)]
     except ConfError as error:
         raise RequestError(str(error), path=(*where, *error.path)) from error
+
+
+def carried_by_settings(settings: Mapping[str, Any]) -> list[Carried]:
+    """List what link-settings' keys bring, with paths that begin with the key.
+
+    A default route on the link itself counts as its two halves, which come before the pod's
+    primary network: with a table of its own, and a rule, it does.
+    """
+    found: list[Carried] = []
+    for number, route in enumerate(read_conf(lowered(dict(settings)), SettingsConf).routes):
+        path: Path = ("routes", number)
+        network = read_network(route.destination)
+        whole = not network.prefixlen and not route.gateway
+        for part in network.subnets(1) if whole else (network,):
+            each = _one(str(part), (*path, "destination"), Use.DESTINATION)
+            found.append(replace(each, written=route.destination, by_gateway=bool(route.gateway)))
+        if route.gateway:
+            found.append(_hop(route.gateway, (*path, "gateway")))
+    return found
 
 
 def address_fault(

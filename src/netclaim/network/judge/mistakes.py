@@ -13,12 +13,13 @@ from typing import Final
 from netclaim.cni import NetworkList, PluginConf
 from netclaim.errors import RequestError
 from netclaim.manifests.near import did_you_mean
+from netclaim.network.request.added import VRF
 from netclaim.network.request.parameters import FAULTS_MAX, InterfaceRequest
 from netclaim.network.request.wishes import with_wishes
 from netclaim.paths import Path
 from netclaim.plugins import PLUGIN_TYPES
 from netclaim.plugins.engine.errors import ConfError
-from netclaim.plugins.engine.plugin import Asked
+from netclaim.plugins.engine.plugin import Asked, folded
 from netclaim.plugins.host_local.conf import address_faults
 from netclaim.plugins.registry import ALIKE_TYPES, IPAM_CLASSES, PLUGIN_CLASSES
 from netclaim.plugins.strict import strict_faults
@@ -71,10 +72,22 @@ def _wish_faults(request: InterfaceRequest, in_process: Collection[str]) -> Iter
     except RequestError as error:
         yield error
         return
+    yield from _added_faults(request, network)
     for plugin in network.plugins if request.wishes.ips else ():
         if plugin.ipam_type == HOST_LOCAL and {plugin.type, HOST_LOCAL} <= {*in_process}:
             yield from _outside(request, network, plugin)
             return
+
+
+def _added_faults(request: InterfaceRequest, network: NetworkList) -> Iterator[RequestError]:
+    """Yield what the plugins that parameters become would refuse, as far as nobody else knows."""
+    for plugin in network.plugins[len(request.network.plugins) :]:
+        try:
+            asked = Asked(network.version, first=False, ifname=request.ifname)
+            PLUGIN_CLASSES[plugin.type].refuse(folded(plugin.config), asked)
+        except ConfError as error:
+            path = request.wish_paths.get(VRF, (VRF,))
+            yield RequestError(str(error), path=(*path, "name"))
 
 
 def _outside(

@@ -13,6 +13,7 @@ from netclaim.errors import RequestError
 from netclaim.manifests.near import did_you_mean
 from netclaim.network.errors import PolicyError
 from netclaim.network.judge.addresses import Use, address_fault, carried_by
+from netclaim.network.judge.settings import settings_faults
 from netclaim.network.policy.levels import LABEL, Level
 from netclaim.network.policy.standing import (
     Standing,
@@ -26,6 +27,7 @@ from netclaim.network.policy.table import (
     NETWORK_BYTES_MAX,
     PLUGINS_MAX,
     ROUTES_MAX,
+    SETTINGS,
     SUBNETS_MAX,
     SYSCTLS,
     TYPES,
@@ -34,7 +36,7 @@ from netclaim.network.policy.table import (
 from netclaim.network.request.link_keys import takes_link
 from netclaim.paths import Key, Path
 from netclaim.plugins.engine.unknown_keys import unknown_keys
-from netclaim.plugins.registry import ALIKE_TYPES
+from netclaim.plugins.registry import ALIKE_TYPES, LINK_SETTINGS
 
 OWN_INTERFACE: Final = "IFNAME"  # in a sysctl's name: the interface that is made
 
@@ -126,10 +128,21 @@ def _plugin_faults(
             unknown.append(key)
     if known is not None:
         yield from _unknown_keys(unknown, {**COMMON_KEYS, **known.keys}, where, standing)
-    if plugin.type == "tuning":
-        yield from _sysctl_faults(config.get("sysctl"), (*where, "sysctl"), standing, ifname)
+    yield from _inner_faults(plugin, where, standing, ifname)
     if ipam:
         yield from _ipam_faults(ipam, (*where, "ipam"), standing)
+
+
+def _inner_faults(
+    plugin: PluginConf, where: Path, standing: Standing, ifname: str
+) -> Iterator[RequestError]:
+    """Yield what the values of some plugins' keys are refused for."""
+    config = plugin.config
+    if plugin.type == "tuning":
+        yield from _sysctl_faults(config.get("sysctl"), (*where, "sysctl"), standing, ifname)
+    if plugin.type == LINK_SETTINGS:
+        settings = {key: value for key, value in config.items() if key in SETTINGS}
+        yield from settings_faults(settings, {key: (*where, key) for key in settings}, standing)
 
 
 def _ipam_faults(

@@ -10,8 +10,10 @@ from netclaim.errors import RequestError
 from netclaim.network.errors import PolicyError, raise_all
 from netclaim.network.judge.addresses import address_fault, wished
 from netclaim.network.judge.network import judge
+from netclaim.network.judge.settings import settings_faults
 from netclaim.network.policy.levels import Level
 from netclaim.network.policy.standing import Standing, needs_level, needs_own
+from netclaim.network.policy.table import SETTINGS
 from netclaim.network.request.keys import ALLOWABLE, PARAMETERS
 from netclaim.network.request.parameters import InterfaceRequest
 from netclaim.network.request.wishes import WISHES, Wishes
@@ -63,13 +65,18 @@ def wish_faults(
     if standing.level is Level.PRIVILEGED:
         return
     for wish in WISHES:
-        asked = wish.name in claimed and wish.name not in vouched
-        if asked and wish.rule.own and standing.not_own:
+        if wish.name not in claimed or wish.name in vouched:
+            continue
+        if standing.level < wish.rule.level:
+            yield needs_level(wish.rule.level, claimed[wish.name], standing)
+        elif wish.rule.own and standing.not_own:
             yield needs_own(claimed[wish.name], standing)
     for ip in wishes.ips if "ips" in claimed else ():
         each = wished(ip, claimed["ips"])
         if fault := address_fault(each, standing, vouched="ips" in vouched):
             yield fault
+    settings = {key: wishes.settings[key] for key in SETTINGS if key in claimed}
+    yield from settings_faults(settings, claimed, standing, vouched=vouched)
 
 
 def _parameter_faults(request: InterfaceRequest, standing: Standing) -> Iterator[RequestError]:

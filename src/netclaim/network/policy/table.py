@@ -20,7 +20,7 @@ from typing import Final
 from netclaim.network.policy.levels import Level
 from netclaim.plugins.engine.key_rules import DeclaredKey, declared, keys_within
 from netclaim.plugins.engine.plugin import Plugin
-from netclaim.plugins.registry import IPAM_CLASSES, PLUGIN_CLASSES
+from netclaim.plugins.registry import IPAM_CLASSES, LINK_SETTINGS, PLUGIN_CLASSES
 from netclaim.plugins.strict import CommonConf, ipam_keys, own_keys
 
 
@@ -68,6 +68,21 @@ _MASQUERADE: Final = {
     "ipMasq": KeyPolicy("changes the node's packet rules", Level.PRIVILEGED),
     "ipMasqBackend": KeyPolicy("like ipMasq", Level.PRIVILEGED),
 }
+
+SETTINGS: Final[Mapping[str, KeyPolicy]] = {
+    "routes": KeyPolicy("routes in the pod, over the interface; 64 at most"),
+    "rules": KeyPolicy("which packets of the pod use which routing table; 64 at most"),
+    "neighbors": KeyPolicy("a host's MAC on a shared link can be another tenant's", own=True),
+    "ethtool": KeyPolicy(
+        "offloads; some change the link below. privateFlags need privileged", own=True
+    ),
+    "gsoMaxSize": KeyPolicy("sizes of packets on the way to the card", own=True),
+    "groMaxSize": KeyPolicy("sizes of packets that the card joins", own=True),
+    "gsoIPv4MaxSize": KeyPolicy("like gsoMaxSize", own=True),
+    "groIPv4MaxSize": KeyPolicy("like groMaxSize", own=True),
+    "disableEbpfPrograms": KeyPolicy("programs of the node that guard a link", Level.PRIVILEGED),
+}
+"""The keys of link-settings, and the parameters of the same names."""
 
 NETWORK_KEYS: Final[Mapping[str, KeyPolicy]] = {
     "cniVersion": KeyPolicy("the CNI version"),
@@ -166,6 +181,11 @@ _TYPE_ROWS: Final = {
     "vrf": TypePolicy(
         "a routing domain in the pod",
         {"vrfname": KeyPolicy("its name"), "table": KeyPolicy("a routing table of the pod")},
+        follows=True,
+    ),
+    LINK_SETTINGS: TypePolicy(
+        "routing over the pod's interface, and its offloads",
+        SETTINGS,
         follows=True,
     ),
     "bandwidth": TypePolicy(

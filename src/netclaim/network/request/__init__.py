@@ -5,5 +5,6 @@ keys, entries          which keys there are, and where in a claim they stand
 canonical, dialect     one spelling; whether parameters are ours at all
 interface_request      what came of it, a value
 ifnames, several       names of interfaces; what cannot hold for several
-wishes, link_keys      what is asked beside a network; its link put into it
+wishes, added          what is asked beside a network; what becomes a plugin of it
+link_keys              its link put into it
 """

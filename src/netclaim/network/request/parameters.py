@@ -97,7 +97,7 @@ def _read_device(reader: Reader, device: AllocatedDevice) -> InterfaceRequest | 
         values["ifName"],
         paths["ifName"],
         *parsed,
-        wishes=Wishes(**wishes),
+        wishes=Wishes.of(wishes),
         wish_paths={key: paths[key] for key in wishes},
         claimed={key: paths[key] for key, (_, layer) in merged.items() if not layer.of_class},
         class_has_config=of_class is not None and "config" in of_class.values,

@@ -2,7 +2,8 @@
 
     ips: [10.10.1.7/24]      mac: 02:42:0a:0a:01:07      mtu: 1400
 
-A new wish is a field of `Wishes` and a row of `WISHES`, both here; `keys` makes parameters of them.
+A new wish is a row of `WISHES` and a field of `Wishes`, both here, unless it is for a plugin that
+is added (`added`); `keys` makes parameters of them.
 Promise: a wish that no plugin of the network can fulfil is refused, not passed over. No I/O.
 Whether a claim may wish at all, `permit` says.
 """
@@ -17,11 +18,12 @@ import msgspec
 from netclaim.cni import NetworkList, PluginConf
 from netclaim.errors import RequestError
 from netclaim.model.api.limits import IPS_MAX
-from netclaim.network.policy.table import IPAM_TYPES, TYPES, KeyPolicy
+from netclaim.network.policy.table import IPAM_TYPES, SETTINGS, TYPES, KeyPolicy
+from netclaim.network.request.added import ADDED, VRF, keys_of, reader, with_added
 from netclaim.paths import Path
 from netclaim.plugins.engine.conf import read_cidr, read_ip
 from netclaim.plugins.engine.errors import ConfError
-from netclaim.plugins.registry import PLUGIN_CLASSES
+from netclaim.plugins.registry import LINK_SETTINGS, PLUGIN_CLASSES
 
 MTU_MIN, MTU_MAX = 68, 65536  # what IPv4 needs, and what the kernel's loopback has
 MAC: Final = re.compile("[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}")
@@ -37,13 +39,23 @@ class Wishes(msgspec.Struct, frozen=True, omit_defaults=True):
     ips: tuple[str, ...] = ()
     mac: str = ""
     mtu: int = 0
+    settings: dict[str, Any] = {}  # for plugins that are added, by the names of the wishes
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "Wishes":
+        """Put together what was read for the keys of wishes."""
+        added = {wish.name for wish in WISHES if wish.adds}
+        own = {name: value for name, value in values.items() if name not in added}
+        settings = {name: value for name, value in values.items() if name in added}
+        return cls(**own, settings=settings)
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
     """One thing to wish for: how it is written, who may wish for it, and which plugin fulfils it.
 
-    A plugin gets it in `runtimeConfig`, or as a key of its own if `as_key`.
+    A plugin gets it in `runtimeConfig`, or as a key of its own if `as_key`. What `adds` a plugin
+    needs none that can.
     """
 
     name: str  # the key, and the field of `Wishes`
@@ -51,12 +63,15 @@ class Wish:
     about: str  # the line in docs/parameters.md
     read: Callable[[object, Path], Any]  # RequestError has the path
     rule: KeyPolicy  # what a claim needs in order to wish for it
-    can: Callable[[PluginConf], bool]  # whether a plugin fulfils it
+    can: Callable[[PluginConf], bool] = lambda _: False  # whether a plugin fulfils it
     as_key: bool = False
+    adds: str = ""  # the type of the plugin that is added for it
     single: str = ""  # what several interfaces cannot have the same of; empty: they can
 
     def of(self, wishes: Wishes) -> Any:
         """What is wished for; None if nothing is."""
+        if self.adds:
+            return wishes.settings.get(self.name)
         value = getattr(wishes, self.name)
         return None if value == getattr(NO_WISHES, self.name) else value
 
@@ -68,7 +83,7 @@ def with_wishes(network: NetworkList, wishes: Wishes, paths: Mapping[str, Path])
     """
     placed: list[tuple[Wish, int]] = []
     for wish in WISHES:
-        if wish.of(wishes) is not None:
+        if not wish.adds and wish.of(wishes) is not None:
             placed.append((wish, at := _first(network, wish, paths)))
             if wish.name == "ips" and network.plugins[at].ipam_type == "static":
                 _check_prefixes(wishes.ips, paths)
@@ -80,6 +95,14 @@ def with_wishes(network: NetworkList, wishes: Wishes, paths: Mapping[str, Path])
             offered = network.plugins[at].config.get("runtimeConfig") or {}
             keys = {"runtimeConfig": {**offered, **keys}}
         network = network.with_keys(at, keys)
+    for plugin in ADDED if wishes.settings else ():
+        found = [wish for wish in WISHES if wish.adds == plugin and wish.name in wishes.settings]
+        keys = {}
+        for wish in found:
+            keys |= keys_of(wish.name, wishes.settings[wish.name])
+        if found:
+            path = paths.get(found[0].name, (found[0].name,))
+            network = with_added(network, plugin, keys, path)
     return network
 
 
@@ -145,6 +168,12 @@ def _is_offered(plugin: PluginConf, capability: str) -> bool:
     return plugin.type not in PLUGIN_CLASSES or manages
 
 
+def _setting(name: str, kind: str, about: str, *, single: str = "") -> Wish:
+    """A wish that the plugin link-settings fulfils, with the rule that its key has there."""
+    read = reader(LINK_SETTINGS, name)
+    return Wish(name, kind, about, read, SETTINGS[name], adds=LINK_SETTINGS, single=single)
+
+
 NO_WISHES: Final = Wishes()
 WISHES: Final = (
     Wish(
@@ -176,6 +205,56 @@ WISHES: Final = (
         KeyPolicy("an MTU; likewise"),
         can=lambda plugin: plugin.type in TYPES and "mtu" in TYPES[plugin.type].keys,
         as_key=True,
+    ),
+    _setting(
+        "routes",
+        "list of objects",
+        "Routes over the interface, in any order: `destination`, and where needed `gateway`, "
+        "`source`, `scope`, `table`, `priority`, `mtu`",
+    ),
+    _setting(
+        "rules",
+        "list of objects",
+        "Which packets of the pod use which routing table: `source` or `destination`, `table`, and "
+        "`priority`",
+        single="rules",
+    ),
+    _setting(
+        "neighbors",
+        "list of objects",
+        "Hosts whose MAC address is known: `destination` and `hardwareAddr`",
+    ),
+    Wish(
+        VRF,
+        "object",
+        "The routing domain that the interface belongs to: `name`, and `table` to choose its "
+        "routing table. Interfaces of a pod may have the same",
+        reader(VRF, VRF),
+        KeyPolicy("a routing domain in the pod; likewise"),
+        adds=VRF,
+    ),
+    _setting(
+        "ethtool",
+        "object",
+        "Offloads by the names that `ethtool -k` shows (`features`), and flags of the card's "
+        "driver (`privateFlags`), each with true or false",
+    ),
+    _setting(
+        "gsoMaxSize",
+        "number",
+        "The largest packet that the pod's network stack hands to the interface, to 524280",
+    ),
+    _setting(
+        "groMaxSize",
+        "number",
+        "The largest packet that received packets are joined to, to 524280",
+    ),
+    _setting("gsoIPv4MaxSize", "number", "The same as `gsoMaxSize`, for IPv4"),
+    _setting("groIPv4MaxSize", "number", "The same as `groMaxSize`, for IPv4"),
+    _setting(
+        "disableEbpfPrograms",
+        "boolean",
+        "Whether the XDP and TCX programs that see the interface's packets are detached",
     ),
 )
 """All wishes, in the order of the documentation."""

@@ -21,7 +21,7 @@ async def check_attachment(pod: Pod, invocation: Invocation, *, kind: str = "") 
     previous = invocation.required_previous()
     link = await check_link(pod.rtnl, pod_interface(previous, invocation.endpoint), kind)
     await _check_addresses(pod.rtnl, link, previous.ips)
-    await _check_routes(pod.rtnl, previous.routes)
+    await check_routes(pod.rtnl, previous.routes)
     return link
 
 
@@ -65,7 +65,8 @@ async def _check_addresses(rtnl: Rtnl, link: Link, ips: Sequence[IPConfig]) -> N
             raise PluginError(f"there is no route to {address.network}, the network of {link.name}")
 
 
-async def _check_routes(rtnl: Rtnl, expected: Sequence[Route]) -> None:
+async def check_routes(rtnl: Rtnl, expected: Sequence[Route]) -> None:
+    """See that routes are there."""
     for table in {_table(route) for route in expected}:
         there = [(_destination(route), route.gateway) for route in await list_routes(rtnl, table)]
         for route in expected:

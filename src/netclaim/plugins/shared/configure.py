@@ -49,9 +49,9 @@ async def configure(
     gateways = _gateways(result.ips)
     if 6 in gateways:
         await pod.rtnl.batch(requests)
-        await _settle(pod, link)
+        await settle(pod, link)
         requests = []
-    requests += [_route(link, route, gateways) for route in result.routes]
+    requests += [_route(link, route, gateways) for route in _in_order(result.routes, gateways)]
     await pod.rtnl.batch([*requests, *then])
 
 
@@ -82,6 +82,15 @@ def _gateways(ips: Sequence[IPConfig]) -> dict[int, IpAddress]:
             gateway = read_ip(ip.gateway)
             found.setdefault(gateway.version, gateway)
     return found
+
+
+def _in_order(routes: Sequence[Route], gateways: dict[int, IpAddress]) -> list[Route]:
+    """Put routes on the link itself before those by a gateway, which may be reached by them."""
+
+    def has_gateway(route: Route) -> bool:
+        return bool(route.gw) or ipaddress.ip_interface(route.dst).version in gateways
+
+    return sorted(routes, key=has_gateway)
 
 
 def refuse_routes(routes: Sequence[Route]) -> None:
@@ -145,7 +154,7 @@ def _set_sysctls(ifname: str, nice_to_have: Sequence[tuple[str, str]], *, with_i
     write_sysctl(f"net/ipv6/conf/{ifname}/keep_addr_on_down", "1")
 
 
-async def _settle(pod: Pod, link: Link | LinkIdentity) -> None:
+async def settle(pod: Pod, link: Link | LinkIdentity) -> None:
     """Wait until the link's IPv6 addresses may be used."""
     try:
         async with asyncio.timeout(SETTLE_S):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
 from netclaim.cni import parse_network
@@ -11,7 +12,20 @@ from netclaim.network.request.keys import BY_NAME
 from netclaim.network.request.wishes import WISHES, Wishes, with_wishes
 
 HOST_LOCAL = {"type": "host-local", "ranges": [[{"subnet": "10.10.1.0/24"}]]}
-ALL = Wishes(ips=("10.10.1.7/24",), mac="02:00:00:00:00:07", mtu=1400)
+SETTINGS: dict[str, Any] = {
+    "routes": [{"destination": "10.0.0.0/8", "gateway": "10.10.1.1"}],
+    "rules": [{"source": "10.10.1.7", "table": 100}],
+    "neighbors": [{"destination": "10.10.1.1", "hardwareAddr": "02:00:00:00:00:01"}],
+    "ethtool": {"features": {"rx-gro": False}},
+    "gsoMaxSize": 40000,
+    "groMaxSize": 50000,
+    "gsoIPv4MaxSize": 30000,
+    "groIPv4MaxSize": 20000,
+    "disableEbpfPrograms": True,
+}
+BASIC = Wishes(ips=("10.10.1.7/24",), mac="02:00:00:00:00:07", mtu=1400)
+VRF = {"name": "blue", "table": 700}
+ALL = msgspec.structs.replace(BASIC, settings={**SETTINGS, "vrf": VRF})
 
 
 def made(wishes: Wishes, *plugins: dict[str, Any]) -> list[Mapping[str, Any]]:
@@ -22,7 +36,7 @@ def made(wishes: Wishes, *plugins: dict[str, Any]) -> list[Mapping[str, Any]]:
 
 def test_wishes_reach_the_plugin_that_fulfils_them() -> None:
     """Addresses and MAC come as the runtime's word, the MTU as the plugin's own key."""
-    assert made(ALL, {"type": "macvlan", "ipam": HOST_LOCAL}) == [
+    assert made(BASIC, {"type": "macvlan", "ipam": HOST_LOCAL}) == [
         {
             "type": "macvlan",
             "ipam": HOST_LOCAL,
@@ -152,6 +166,95 @@ def test_all_wishes_are_tried() -> None:
 def test_no_wish_is_passed_over(wish: str) -> None:
     """Each changes what a plugin that can fulfil it is asked."""
     plugin = {"type": "macvlan", "ipam": HOST_LOCAL}
-    assert hasattr(ALL, wish), f"add {wish} to Wishes in network/request/wishes.py"
-    alone = Wishes(**{wish: getattr(ALL, wish)})
+    (asked,) = (each.of(ALL) for each in WISHES if each.name == wish)
+    assert asked is not None, f"add {wish} to Wishes in network/request/wishes.py"
+    alone = Wishes.of({wish: asked})
     assert made(alone, plugin) != [plugin], f"with_wishes makes nothing of {wish}"
+
+
+def test_parameters_become_plugins_at_the_end() -> None:
+    """The VRF comes before the routes, which are entered into its table."""
+    first = {"type": "macvlan", "ipam": HOST_LOCAL}
+    wishes = Wishes.of({"vrf": VRF, **SETTINGS})
+    assert made(wishes, first) == [
+        first,
+        {"type": "vrf", "vrfname": "blue", "table": 700},
+        {"type": "link-settings", **SETTINGS},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wished", "network", "message"),
+    [
+        (
+            {"routes": SETTINGS["routes"]},
+            {"type": "macvlan"},
+            (
+                "needs a network of CNI 0.3.0 or newer, but 'n' is of 0.1.0; "
+                "write cniVersion: 1.0.0 into it"
+            ),
+        ),
+        (
+            {"vrf": VRF},
+            {"cniVersion": "1.0.0", "plugins": [{"type": "macvlan"}, {"type": "vrf"}]},
+            "the network 'n' has a vrf; leave it out",
+        ),
+    ],
+)
+def test_a_network_that_cannot_be_longer(
+    wished: dict[str, Any], network: dict[str, Any], message: str
+) -> None:
+    """What is wrong with it is said of the parameter."""
+    with pytest.raises(RequestError) as caught:
+        with_wishes(parse_network({"name": "n"} | network), Wishes.of(wished), {})
+    assert str(caught.value) == f"{next(iter(wished))}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("routes", None, "has no value; leave it out"),
+        ("routes", {}, "must be a list of objects"),
+        ("routes", [{}], "[0].destination: destination is missing; for example 10.0.0.0/8"),
+        ("routes", [{"dst": "10.0.0.0/8"}], '[0].dst: unknown key "dst"; known keys are destin'),
+        ("routes", [{"destination": "10.0.0.0/8", "gatway": "::1"}], 'did you mean "gateway"?'),
+        ("routes", [{"destination": "10.1.0.0/8"}], "has bits beyond its prefix; write 10.0.0.0/8"),
+        (
+            "routes",
+            [{"destination": "10.0.0.0/8", "gateway": "fd00::1"}],
+            "[0].gateway: fd00::1 is of another address family than 10.0.0.0/8",
+        ),
+        (
+            "routes",
+            [{"destination": "10.0.0.0/8", "table": 255}],
+            "[0].table: table 255 is the kernel's own",
+        ),
+        ("routes", [{"destination": "10.0.0.0/8"}] * 65, "has 65 entries; at most 64 are possible"),
+        ("rules", [{"source": "10.1.1.1"}], "[0].table: table is missing; for example 100"),
+        ("rules", [{"table": 5}], "[0].source: source or destination is missing"),
+        (
+            "rules",
+            [{"source": "10.1.1.1", "destination": "::/0", "table": 5}],
+            "[0].destination: ::/0 is of another address family than 10.1.1.1",
+        ),
+        ("neighbors", [{"destination": "10.1.1.1"}], "[0].hardwareAddr: hardwareAddr is missing"),
+        (
+            "neighbors",
+            [{"destination": "10.1.1.1", "hardwareAddr": "01:00:5e:00:00:07"}],
+            "is not the address of one interface",
+        ),
+        ("ethtool", {"features": {"rx-gro": "on"}}, "features[rx-gro]: must be true or false"),
+        ("ethtool", {"feature": {}}, 'feature: unknown key "feature"; did you mean "features"?'),
+        ("ethtool", {"features": {f"f{n}": True for n in range(65)}}, "features: has 65 entries"),
+        ("gsoMaxSize", 600_000, "600000 is not between 0 and 524280"),
+        ("disableEbpfPrograms", "yes", "must be true or false"),
+        ("vrf", {}, "name: name is missing; for example blue"),
+        ("vrf", {"name": "a/b"}, "'a/b' must not hold"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused(key: str, value: object, message: str) -> None:
+    """With the path of what is wrong inside of it."""
+    with pytest.raises(RequestError) as caught:
+        BY_NAME[key].read(value, ("where", key))
+    assert str(caught.value).startswith(f"where.{key}")
+    assert message in str(caught.value)
