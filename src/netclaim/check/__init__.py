@@ -4,6 +4,7 @@
     objects         each object by itself, as an API server judges it
     unknown_fields  fields that a kind does not have, and which may have been meant
     networks        PodNetworks, and what the controller makes of them
+    pools           AddressPools, and networks that want addresses of one
     services        Services that name a network
     references      what objects say of each other
     pod_templates   pods that objects of other groups describe

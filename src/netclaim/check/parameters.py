@@ -10,8 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from netclaim.check.alone import alone_doubts, link_doubts
 from netclaim.check.policy import Policy, policy_faults, standing_in
+from netclaim.check.pools import PoolUse, pool_doubts, pools_wanted
 from netclaim.check.stand_in import StandIn, class_alone, configs_of, pinned_drivers, stand_ins
 from netclaim.check.wanted import class_of, wanted
 from netclaim.errors import RequestError
@@ -48,6 +51,7 @@ class Judged:
     findings: tuple[Finding, ...]
     ifnames: frozenset[str]
     slips: tuple[Finding, ...] = ()  # those of the findings that are about misspelt drivers
+    pools: frozenset[str] = frozenset()  # of which it wants addresses
 
 
 def our_drivers(subjects: Iterable[Object]) -> frozenset[str]:
@@ -61,14 +65,15 @@ def our_drivers(subjects: Iterable[Object]) -> frozenset[str]:
     return frozenset({DRIVER_NAME, *addressed})
 
 
-def check_class(subject: Object, drivers: frozenset[str]) -> Iterator[Finding]:
+def check_class(subject: Object, drivers: frozenset[str], index: Index) -> Iterator[Finding]:
     """Judge the parameters of a DeviceClass by themselves; claims may set what they leave out."""
     meant = {config.opaque.driver for config in configs_of(subject)}
     for driver in sorted(meant & drivers):
         stand_in = class_alone(subject, driver)
-        for finding, path in _read(stand_in)[0]:
-            if not _is_left_out(subject, path):
-                yield finding
+        findings, requests = _read(stand_in)
+        yield from (finding for finding, path in findings if not _is_left_out(subject, path))
+        uses = [use for request in requests for use in pools_wanted(request)]
+        yield from _pool_doubts(stand_in, uses, index)
 
 
 def check_claim(
@@ -81,6 +86,7 @@ def check_claim(
     standing = None if policy is None else standing_in(subject, index, policy)
     findings: dict[Finding, None] = {}
     ifnames: set[str] = set()
+    pools: set[str] = set()
     for driver in sorted(_drivers_meant(subject, index) & drivers):
         for stand_in in stand_ins(subject, index, driver):
             found, requests = _read(stand_in, standing)
@@ -88,8 +94,12 @@ def check_claim(
             ifnames |= {request.ifname for request in requests}
             findings |= dict.fromkeys(_all_mode(stand_in, requests))
             findings |= dict.fromkeys(_alone_doubts(stand_in, requests, index))
+            uses = [use for request in requests for use in pools_wanted(request)]
+            own = [use for use in uses if not use.trusted]  # of the others, the class speaks
+            findings |= dict.fromkeys(_pool_doubts(stand_in, own, index, standing))
+            pools |= {use.pool for use in uses}
     slips = tuple(_misspelt_drivers(subject, index))
-    return Judged((*findings, *slips), frozenset(ifnames), slips)
+    return Judged((*findings, *slips), frozenset(ifnames), slips, frozenset(pools))
 
 
 def _alone_doubts(
@@ -101,6 +111,16 @@ def _alone_doubts(
         device_class = class_of(one, stand_in.subject, index)
         yield from alone_doubts(request, one, stand_in.subject, device_class)
         yield from link_doubts(request, one, stand_in.subject, device_class)
+
+
+def _pool_doubts(
+    stand_in: StandIn, uses: Iterable[PoolUse], index: Index, standing: Standing | None = None
+) -> Iterator[Finding]:
+    """Pools that a claim or a class names, which are not there or not for it."""
+    for use in uses:
+        for message, severity in pool_doubts(use, stand_in.subject, index, standing):
+            finding, _ = _located(stand_in, RequestError(message, path=use.path))
+            yield msgspec.structs.replace(finding, severity=severity)
 
 
 def _misspelt_drivers(subject: Object, index: Index) -> Iterator[Finding]:

@@ -117,6 +117,11 @@ def _requests(claim: Object) -> list[JsonObject]:
 def not_in_files(subject: Object, path: Path, kind: str, index: Index) -> Finding:
     """A warning about the name at a path, which no object of the files has."""
     name = str(inside(subject.object, path[:-1])[str(path[-1])])
+    return absent(subject, path, kind, name, index)
+
+
+def absent(subject: Object, path: Path, kind: str, name: str, index: Index) -> Finding:
+    """A warning about a name, which no object of the files has."""
     namespace = "" if kind in CLUSTER_WIDE else subject.namespace
     where = f" in namespace {namespace}" if namespace else ""
     guess = near(name, index.names(kind, namespace))

@@ -10,6 +10,7 @@ from netclaim.check.objects import is_looked_at, judged
 from netclaim.check.parameters import check_claim, check_class, our_drivers
 from netclaim.check.pod_templates import as_pod, has_pods, pods_in
 from netclaim.check.policy import Policy, check_namespace
+from netclaim.check.pools import check_pool, check_pool_of_network
 from netclaim.check.references import check_pod, check_references
 from netclaim.check.services import check_service
 from netclaim.manifests.finding import Finding, Severity, count
@@ -17,6 +18,7 @@ from netclaim.manifests.kinds import API_VERSIONS, CLAIM_SPECS
 from netclaim.manifests.objects import Index, Object
 from netclaim.manifests.reading import read_objects
 from netclaim.manifests.text.files import ManifestFile
+from netclaim.model.api.address_pool import KIND as POOL_KIND
 from netclaim.model.api.pod_network import KIND as NETWORK_KIND
 
 STANDARD: Final = Policy()  # of drivers that run without options
@@ -94,9 +96,12 @@ def _check_together(
     }
     for subject in subjects:
         if subject.kind == "DeviceClass":
-            yield from check_class(subject, drivers)
+            yield from check_class(subject, drivers, index)
         elif subject.kind == NETWORK_KIND:
             yield from check_network(subject)
+            yield from check_pool_of_network(subject, index)
+        elif subject.kind == POOL_KIND:
+            yield from check_pool(subject)
         elif subject.kind == "Service":
             yield from check_service(subject, index)
         elif subject.kind == "Namespace":

@@ -9,6 +9,7 @@
     why       why a device does not fit, in words, and how far it is from fitting
     hints     what the author of a selector probably meant
     mistakes  what `netclaim check` finds in what is explained
+    pools     what the address pools of claims have left, and who has the rest
     show      the answers on a screen, or as JSON
 
 It changes nothing, neither files nor a cluster.

@@ -50,6 +50,7 @@ class Answer:
     lines: tuple[Line, ...] = ()
     nearest: Line | None = None
     mistakes: tuple[str, ...] = ()
+    pools: tuple[str, ...] = ()  # of addresses: what they have left
 
     @property
     def is_well(self) -> bool:

@@ -29,6 +29,8 @@ def show(
             screen.line(f"nearest: {answer.nearest.title}: {'; '.join(answer.nearest.why)}")
         for mistake in answer.mistakes:
             screen.line(mistake, good=False)
+        for pool in answer.pools:
+            screen.line(pool)
         if answer.lines and (missed or details):
             _table(answer.lines, screen)
     for mistake in strays:
@@ -41,7 +43,7 @@ def _alike(answers: Sequence[Answer]) -> list[list[Answer]]:
     for number, one in enumerate(answers):
         key = one.subject.key
         shown = tuple((line.node, line.device, line.short, line.but) for line in one.lines)
-        same = (key.namespace, one.outcome, one.said, shown, one.mistakes)
+        same = (key.namespace, one.outcome, one.said, shown, one.mistakes, one.pools)
         groups.setdefault(same if key.kind == "Pod" else (number,), []).append(one)
     return list(groups.values())
 
@@ -95,6 +97,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "outcome": answer.outcome,
         "summary": answer.summary,
         "mistakes": list(answer.mistakes),
+        "pools": list(answer.pools),
         "nearest": _line(nearest) if nearest is not None else None,
         "devices": [_line(line) for line in answer.lines if line.device],
         "nodes": [

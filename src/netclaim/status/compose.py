@@ -22,6 +22,7 @@ from netclaim.status.parts.idle_drivers import idle_drivers
 from netclaim.status.parts.networks import network_views
 from netclaim.status.parts.nodes import driver_views, node_views
 from netclaim.status.parts.pods import claim_names, pod_views
+from netclaim.status.parts.pools import pool_views
 from netclaim.status.parts.problems import find_problems
 from netclaim.status.values import Device, Driver, Status
 from netclaim.survey.duplicates import duplicate_addresses
@@ -77,6 +78,7 @@ def compose(
         claims=claims,
         pods=pods,
         networks=network_views(there.networks),
+        pools=pool_views(there.pools, there.leases, by_name),
     )
     idle = idle_drivers(every, _publishing(devices))
     duplicates = duplicate_addresses(raw.values(), there.classes)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from netclaim.model.api.address_pool import AddressLease, AddressPool
 from netclaim.model.api.base import Base, Condition, Meta, ObjectError
 from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.api.device_class import DeviceClass
@@ -101,6 +102,8 @@ class Objects(msgspec.Struct, frozen=True):
     pods: tuple[Pod, ...] = ()
     rules: tuple[DeviceTaintRule, ...] = ()
     networks: tuple[PodNetwork, ...] = ()
+    pools: tuple[AddressPool, ...] = ()
+    leases: tuple[AddressLease, ...] = ()
     unread: tuple[str, ...] = ()
 
 
@@ -122,6 +125,8 @@ def read_objects(found: Iterable[Mapping[str, Any]]) -> Objects:
         pods=read(Pod),
         rules=read(DeviceTaintRule),
         networks=tuple(one for one in read(PodNetwork) if one.is_ours),
+        pools=read(AddressPool),
+        leases=read(AddressLease),
         unread=tuple(unread),
     )
 

@@ -15,7 +15,7 @@ from netclaim.manifests.near import existing, near
 from netclaim.network.devices.network_device import is_device_of
 from netclaim.status.values import Device, Problem, Status
 
-View: TypeAlias = Literal["overview", "nodes", "links", "claims", "pods", "networks"]
+View: TypeAlias = Literal["overview", "nodes", "links", "claims", "pods", "networks", "pools"]
 VIEWS: Final[tuple[View, ...]] = get_args(View)[1:]
 WORDS: Final[dict[str, View]] = {
     "node": "nodes",
@@ -32,6 +32,9 @@ WORDS: Final[dict[str, View]] = {
     "podnet": "networks",
     "podnetwork": "networks",
     "podnetworks": "networks",
+    "pool": "pools",
+    "addresspool": "pools",
+    "addresspools": "pools",
     **{view: view for view in VIEWS},
 }
 # Which problems belong to a view.
@@ -41,6 +44,7 @@ ABOUT: Final[dict[View, tuple[str, ...]]] = {
     "claims": ("ResourceClaim", "Pod"),
     "pods": ("Pod", "ResourceClaim"),
     "networks": ("PodNetwork",),
+    "pools": ("AddressPool",),
 }
 
 
@@ -142,6 +146,7 @@ def _is_about(problem: Problem, found: Status) -> bool:
         "Pool": {f"{one.driver}/{one.pool}" for one in found.devices},
         "Driver": {one.driver for one in found.devices},
         "PodNetwork": {one.name for one in found.networks},
+        "AddressPool": {one.name for one in found.pools},
     }
     key = (problem.namespace, problem.name) if problem.namespace else problem.name
     return key in names.get(problem.kind, ())
@@ -216,10 +221,26 @@ def _networks(status: Status, names: set[str]) -> Status:
     )
 
 
+def _pools(status: Status, names: set[str]) -> Status:
+    """Return pools with the claims that have their addresses."""
+    pools = [one for one in status.pools if one.name in names]
+    keys = {(each.namespace, each.claim) for one in pools for each in one.addresses}
+    return Status(
+        pools=tuple(pools),
+        claims=tuple(one for one in status.claims if (one.namespace, one.name) in keys),
+        pods=tuple(
+            one
+            for one in status.pods
+            if any((one.namespace, use.claim) in keys for use in one.claims)
+        ),
+    )
+
+
 _FIND: Final = {
     "nodes": _nodes,
     "links": _links,
     "claims": _claims,
     "pods": _pods,
     "networks": _networks,
+    "pools": _pools,
 }

@@ -208,6 +208,30 @@ class Network(_Value, frozen=True, kw_only=True):
     missing: tuple[MissingNode, ...] = ()
 
 
+class PoolAddress(_Value, frozen=True, kw_only=True):
+    """An address of a pool that a claim has."""
+
+    address: str
+    namespace: str
+    claim: str
+    node: str
+    pods: tuple[str, ...] = ()
+
+
+class AddressPool(_Value, frozen=True, kw_only=True):
+    """An AddressPool, as the controller reports it; `ready` is None before it does."""
+
+    name: str
+    ranges: tuple[str, ...] = ()
+    ready: bool | None = None
+    reason: str = ""
+    message: str = ""
+    size: int = 0
+    used: int = 0
+    free: int = 0
+    addresses: tuple[PoolAddress, ...] = ()
+
+
 class Problem(_Value, frozen=True, kw_only=True):
     """Something that is not as it should be, and what to do about it."""
 
@@ -223,6 +247,7 @@ class Problem(_Value, frozen=True, kw_only=True):
         """What has the problem, such as `claim default/nic`."""
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name
         kind = self.kind.removeprefix("Resource").replace("PodNetwork", "network")
+        kind = kind.replace("AddressPool", "address pool")
         return f"{kind.lower()} {name}"
 
     def __str__(self) -> str:
@@ -240,3 +265,4 @@ class Status(_Value, frozen=True, kw_only=True):
     claims: tuple[ClaimStatus, ...] = ()
     pods: tuple[Pod, ...] = ()
     networks: tuple[Network, ...] = ()
+    pools: tuple[AddressPool, ...] = ()

@@ -20,7 +20,7 @@ from netclaim.status.compose import compose
 from netclaim.status.scope import Scope, View, narrow
 from netclaim.status.showing.displays import Display
 from netclaim.status.values import Status
-from netclaim.survey.cluster import NETWORK, RULE, Found, Wanted, look
+from netclaim.survey.cluster import LEASE, NETWORK, POOL, RULE, Found, Wanted, look
 from netclaim.survey.driver_pods import DRIVER_PODS
 from netclaim.survey.follow import Moment, follow
 
@@ -31,8 +31,14 @@ NEEDED: Final[dict[View, tuple[str, ...]]] = {
     "claims": ("ResourceSlice", "DeviceClass", "ResourceClaim", "Pod"),
     "pods": ("ResourceSlice", "DeviceClass", "ResourceClaim", "Pod"),
     "networks": ("Node", "ResourceSlice", "DeviceClass", "ResourceClaim", "Pod"),
+    "pools": ("ResourceSlice", "DeviceClass", "ResourceClaim", "Pod"),
 }
-WITH_NETWORKS: Final[tuple[View, ...]] = ("overview", "networks")
+# What there need not be, and not everybody may list. All leases of a cluster are for those who ask.
+FURTHER: Final[dict[View, tuple[str, ...]]] = {
+    "overview": (NETWORK, POOL),
+    "networks": (NETWORK,),
+    "pools": (POOL, LEASE),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +61,8 @@ class Question:
             Wanted(kind, space if kind == "Pod" else "", space or self.usual_namespace)
             for kind in NEEDED[self.scope.view]
         )
-        networks = [Wanted(NETWORK, optional=True)] if self.scope.view in WITH_NETWORKS else []
-        further = (Wanted(RULE, optional=True), *networks)
+        kinds = (RULE, *FURTHER.get(self.scope.view, ()))
+        further = tuple(Wanted(kind, optional=True) for kind in kinds)
         if "Pod" in NEEDED[self.scope.view]:
             return (*needed, *further)
         return (*needed, Wanted("Pod", labels=DRIVER_PODS, optional=True), *further)

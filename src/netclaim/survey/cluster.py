@@ -27,13 +27,32 @@ from netclaim.kube import (
 from netclaim.manifests.kinds import GROUP
 from netclaim.manifests.objects import Object
 from netclaim.manifests.versions.conversion import Version, to_v1
-from netclaim.model.api import pod_network
+from netclaim.model.api import address_pool, pod_network
 
 RULE: Final = "DeviceTaintRule"
 NETWORK: Final = pod_network.KIND
 POD_NETWORKS: Final = Resource(
     pod_network.GROUP, pod_network.VERSION, pod_network.PLURAL, NETWORK, namespaced=False
 )
+POOL: Final = address_pool.KIND
+LEASE: Final = address_pool.LEASE_KIND
+# The definitions that come with netclaim's controller, which a cluster need not have.
+OURS: Final = {
+    one.kind: one
+    for one in (
+        POD_NETWORKS,
+        Resource(
+            pod_network.GROUP, pod_network.VERSION, address_pool.PLURAL, POOL, namespaced=False
+        ),
+        Resource(
+            pod_network.GROUP,
+            pod_network.VERSION,
+            address_pool.LEASE_PLURAL,
+            LEASE,
+            namespaced=False,
+        ),
+    )
+}
 RULE_VERSIONS: Final[tuple[Version, ...]] = ("v1", "v1beta2", "v1alpha3")  # since 1.37, 1.36, 1.33
 
 
@@ -79,9 +98,9 @@ async def _look(client: Client, wanted: Wanted, version: Version) -> Found:
     try:
         return Found(tuple(await _list(client, selection, version)), (selection,))
     except NotFoundError:
-        if wanted.kind != NETWORK:
+        if wanted.kind not in OURS:
             raise
-        return Found((), ())  # a cluster without netclaim's controller
+        return Found((), ())
     except ForbiddenError as error:
         if wanted.optional:
             return Found((), ())
@@ -112,7 +131,18 @@ async def read_cluster(cluster: Cluster, namespace: str) -> tuple[Object, ...]:
         async with asyncio.TaskGroup() as group:
             lists = [group.create_task(_list(client, one, version)) for one in wanted]
             rules = group.create_task(_rules(client))
-    return (*(found for task in lists for found in task.result()), *rules.result().objects)
+            pools = group.create_task(_pools(client, version))
+    there = (found for task in lists for found in task.result())
+    return (*there, *rules.result().objects, *pools.result())
+
+
+async def _pools(client: Client, version: Version) -> tuple[Object, ...]:
+    """List the AddressPools and who has their addresses, as far as the user may."""
+    pools = await _look(client, Wanted(POOL, optional=True), version)
+    if not pools.objects:
+        return ()
+    leases = await _look(client, Wanted(LEASE, optional=True), version)
+    return (*pools.objects, *leases.objects)
 
 
 async def _rules(client: Client) -> Found:
@@ -130,8 +160,8 @@ async def _rules(client: Client) -> Found:
 
 def selection_of(kind: str, version: Version, namespace: str = "", labels: str = "") -> Selection:
     """Return where a kind is listed, in a namespace if it has one."""
-    core = {one.kind: one for one in (NODES, PODS, POD_NETWORKS)}
-    resource = core.get(kind) or dra_resource(kind, version)
+    known = {NODES.kind: NODES, PODS.kind: PODS, **OURS}
+    resource = known.get(kind) or dra_resource(kind, version)
     return Selection(resource, namespace if resource.namespaced else "", labels)
 
 

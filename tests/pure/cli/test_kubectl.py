@@ -79,7 +79,7 @@ def test_a_command_that_does_not_exist(
     ("words", "offered"),
     [
         (("exp",), ["explain"]),
-        (("status", ""), ["nodes", "links", "claims", "pods", "networks", "kubelet"]),
+        (("status", ""), ["nodes", "links", "claims", "pods", "networks", "pools", "kubelet"]),
         (("status", "--all-d"), ["--all-drivers"]),
     ],
 )

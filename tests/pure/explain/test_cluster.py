@@ -12,6 +12,7 @@ from netclaim.explain.world import read_world
 from netclaim.kube import Cluster, ForbiddenError, StoredSecrets
 from netclaim.manifests.versions.conversion import from_v1
 from netclaim.survey.cluster import read_cluster
+from tests.pure.explain.test_pools import POOL
 from tests.support.explain_objects import (
     ATTRIBUTES,
     DRIVER,
@@ -38,7 +39,9 @@ RULES = tuple(
     f"/apis/resource.k8s.io/{one}/devicetaintrules" for one in ("v1", "v1beta2", "v1alpha3")
 )
 
+OURS = "/apis/cni.networking.x-k8s.io/v1alpha1"
 
+NO_POOLS = Reply(status(404, "NotFound"), 404)
 NO_RULES = Reply(status(404, "NotFound", "no rules here"), 404)
 
 
@@ -47,6 +50,7 @@ def script(
     *objects: dict[str, Any],
     paths: tuple[str, ...] = PATHS,
     rules: tuple[Reply, ...] = (NO_RULES, NO_RULES, NO_RULES),
+    pools: Reply = NO_POOLS,
 ) -> None:
     """Serve objects as a cluster of an older version lists them: without their kinds."""
     server.on("GET", "/apis/resource.k8s.io", Reply({"versions": [{"version": "v1beta1"}]}))
@@ -59,6 +63,7 @@ def script(
         lists[plurals[kind]].append(bare)
     for path, reply in zip(RULES, rules, strict=False):
         server.on("GET", path, reply)
+    server.on("GET", f"{OURS}/addresspools", pools)
     for path, items in zip(paths, lists, strict=True):
         server.on("GET", path, Reply({"metadata": {"resourceVersion": "1"}, "items": items}))
 
@@ -130,6 +135,22 @@ async def test_mistakes_of_a_cluster() -> None:
         "DeviceClass nics: error: spec.config[0].opaque.parameters",
         "ResourceClaim default/nic: error: spec.devices.config[0].opaque.parameters",
     ]
+
+
+async def test_pools_of_a_cluster() -> None:
+    """Leases are listed if there are pools; who may not list them sees how full a pool is."""
+    async with serve_stub() as server:
+        pools = Reply({"items": [{key: POOL[key] for key in ("metadata", "spec", "status")}]})
+        script(server, links("one", link("eth0")), pools=pools)
+        lease = {"metadata": {"name": "media.10.1.0.7"}, "spec": {}}
+        server.on("GET", f"{OURS}/addressleases", Reply({"items": [lease]}))
+        found = await read_cluster(Cluster(server.url, StoredSecrets()), "default")
+        script(server, links("one", link("eth0")), pools=pools)
+        server.on("GET", f"{OURS}/addressleases", Reply(status(403, "Forbidden"), 403))
+        unseen = await read_cluster(Cluster(server.url, StoredSecrets()), "default")
+    kinds = ["AddressPool", "AddressLease"]
+    assert [one.kind for one in found if one.kind in kinds] == kinds
+    assert [one.kind for one in unseen if one.kind in kinds] == kinds[:1]
 
 
 async def test_a_list_that_is_forbidden() -> None:

@@ -48,8 +48,9 @@ def script(server: StubServer, *objects: dict[str, Any], without: tuple[str, ...
     for version in RULE_VERSIONS:  # of a time before there were any
         rules = f"/apis/resource.k8s.io/{version}/devicetaintrules"
         server.on("GET", rules, Reply(status(404, "NotFound"), 404))
-    networks = "/apis/cni.networking.x-k8s.io/v1alpha1/podnetworks"  # where nobody defined them
-    server.on("GET", networks, Reply(status(404, "NotFound"), 404))
+    for plural in ("podnetworks", "addresspools", "addressleases"):  # where nobody defined them
+        path = f"/apis/cni.networking.x-k8s.io/v1alpha1/{plural}"
+        server.on("GET", path, Reply(status(404, "NotFound"), 404))
     for kind, path in LISTS.items():
         if kind in without:
             server.on("GET", path, FORBIDDEN)

@@ -8,7 +8,7 @@ from netclaim.errors import RequestError
 from netclaim.model.api.pod_network import PodNetwork
 from netclaim.network.pod_network import class_of
 from netclaim.status.compose import compose
-from netclaim.status.scope import Scope, narrow, scope_of
+from netclaim.status.scope import VIEWS, Scope, narrow, scope_of
 from netclaim.status.values import Status
 from tests.support.status_objects import (
     DRIVER,
@@ -405,7 +405,7 @@ def test_what_can_be_asked_for(words: tuple[str, ...], scope: Scope) -> None:
         (("podz",), 'podz: unknown view "podz"; did you mean "pod"?'),
         (
             ("xyz",),
-            'xyz: unknown view "xyz"; write nodes, links, claims, pods, networks or KIND/NAME',
+            f'xyz: unknown view "xyz"; write {", ".join(VIEWS)} or KIND/NAME',
         ),
         (("pod/a", "b"), "b: write KIND/NAME, for example pod/web"),
         (("pod/",), "pod/: write KIND/NAME, for example pod/web"),

@@ -83,6 +83,7 @@ def command(
     """
     from netclaim.explain.answer import answer_all
     from netclaim.explain.mistakes import find_mistakes, find_strays
+    from netclaim.explain.pools import find_pools
     from netclaim.explain.show import as_json, show
     from netclaim.explain.subject import choose
     from netclaim.explain.world import read_world
@@ -114,9 +115,13 @@ def command(
     if not subjects and not files:
         where = f"namespace {space}" if space else "all namespaces"
         print(f"{where}: nothing needs devices", file=sys.stderr)
-    mistakes = find_mistakes(objects, subjects)
+    mistakes, pools = find_mistakes(objects, subjects), find_pools(objects, subjects)
     answers = [
-        replace(answer, mistakes=mistakes[answer.subject.key])
+        replace(
+            answer,
+            mistakes=mistakes[answer.subject.key],
+            pools=pools.get(answer.subject.key, ()),
+        )
         for answer in answer_all(world, subjects)
     ]
     if output != "text":

@@ -40,9 +40,11 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="VIEW|KIND/NAME",
-            help="nodes, links, claims, pods or networks; or one of these and everything "
+            help="nodes, links, claims, pods, networks or pools; or one of these and everything "
             "around it. Default: an overview.",
-            autocompletion=lambda: ["nodes", "links", "claims", "pods", "networks", "kubelet"],
+            autocompletion=lambda: [
+                *("nodes", "links", "claims", "pods", "networks", "pools", "kubelet")
+            ],
         ),
     ] = None,
     files: Files = None,
@@ -87,6 +89,7 @@ def command(
       netclaim status claims -A
       netclaim status pods --watch
       netclaim status networks                 PodNetworks, their nodes and their pods
+      netclaim status pool/media               an AddressPool, and who has its addresses
       netclaim status node/kind-worker         a node and everything on it
       netclaim status pod/app -n team-a -o yaml
       netclaim status -f dump.yaml             a saved cluster

@@ -5,6 +5,7 @@ claims          claims as their drivers report them
 pods            pods that use claims: their interfaces, or what they wait for
 nodes           nodes and drivers, with how much of what they offer is in use
 networks        PodNetworks, and what is wrong with them
+pools           AddressPools, who has their addresses, and what is wrong with them
 idle_drivers    drivers whose pods do not work
 problems        what is wrong in all of it, with what to do
 """

@@ -12,6 +12,7 @@ from netclaim.model.api.taint import KEEPS_AWAY
 from netclaim.model.quantity import Quantity
 from netclaim.screen.words import counted, listed
 from netclaim.status.parts.networks import network_problems
+from netclaim.status.parts.pools import pool_problems
 from netclaim.status.values import (
     Capacity,
     ClaimStatus,
@@ -49,6 +50,7 @@ def find_problems(
         *_of_devices(status.devices),
         *_of_nodes(status.nodes, reporting),
         *network_problems(status.networks),
+        *pool_problems(status.pools),
     ]
     return tuple(sorted(found, key=lambda one: one.severity != "error"))
 

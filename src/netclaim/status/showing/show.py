@@ -17,6 +17,7 @@ from netclaim.screen import Screen
 from netclaim.screen.words import counted
 from netclaim.status.scope import Scope
 from netclaim.status.showing.fit import Column, fit
+from netclaim.status.showing.pool_tables import address_columns, addresses_of, pool_columns
 from netclaim.status.showing.tables import (
     Ago,
     ago,
@@ -84,14 +85,17 @@ def sections(status: Status, scope: Scope, look: Look) -> list[Section]:
     )
     pods = Section("pods", pod_columns(several_spaces=several_spaces), status.pods)
     networks = Section("networks", network_columns(), status.networks)
+    pools = Section("pools", pool_columns(), status.pools)
+    addresses = Section("addresses", address_columns(), addresses_of(status.pools))
     if scope.view == "overview":
-        return [Section("drivers", driver_columns(), status.drivers), nodes, networks]
+        return [Section("drivers", driver_columns(), status.drivers), nodes, networks, pools]
     order = {
         "nodes": [nodes, links, claims, pods] if scope.names else [nodes],  # with who uses what
         "links": [links, claims],
         "claims": [claims, links, pods],
         "pods": [pods, claims, links],
         "networks": [networks, pods, claims] if scope.names else [networks],
+        "pools": [pools, addresses] if scope.names else [pools],
     }
     return order[scope.view]
 

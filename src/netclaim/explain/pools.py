@@ -1,0 +1,143 @@
+"""What the AddressPools of a subject's networks have left, and who in its namespace has the rest.
+
+A claim whose pool is full has its link, and its pod waits on the node; so this is said of claims
+that fit, too. Promise: of other namespaces only the number of addresses is said. No I/O. Limit: who
+has addresses is known only where leases were listed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from netclaim.check.networks import made_of_networks
+from netclaim.check.stand_in import configs_of
+from netclaim.explain.subject import Subject
+from netclaim.json_text import read_json
+from netclaim.manifests.kinds import CLAIM_SPECS
+from netclaim.manifests.near import existing
+from netclaim.manifests.objects import Object, ObjectKey, inside
+from netclaim.model.api.address_pool import KIND, LEASE_KIND, AddressLease, AddressPool
+from netclaim.model.api.base import ObjectError
+from netclaim.model.api.claim import ResourceClaim
+from netclaim.screen.words import listed
+
+POOLED: Final = "netclaim"  # the type of `ipam` that names a pool
+HOLDERS_SHOWN: Final = 5  # in one line; `netclaim status pool/NAME` has all
+
+
+def find_pools(
+    found: Sequence[Object], subjects: Sequence[Subject]
+) -> Mapping[ObjectKey, tuple[str, ...]]:
+    """Return a line for each pool of each subject; nothing where no pools are known."""
+    pools = {one.name: one for one in _read(found, KIND, AddressPool)}
+    if not pools:
+        return {}
+    leases: dict[str, list[AddressLease]] = {}
+    for lease in _read(found, LEASE_KIND, AddressLease):
+        leases.setdefault(lease.spec.pool, []).append(lease)
+    objects = {one.key: one for one in (*made_of_networks(found), *found)}
+    sight = _Sight(objects, pools, leases)
+    return {subject.key: tuple(sight.lines(subject)) for subject in subjects}
+
+
+def _read(found: Iterable[Object], kind: str, form: type[Any]) -> Iterator[Any]:
+    for one in found:
+        if one.kind == kind and one.is_known:
+            try:
+                yield form.read(one.object)
+            except ObjectError:
+                continue
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """All objects, and the pools with their leases."""
+
+    objects: Mapping[ObjectKey, Object]
+    pools: Mapping[str, AddressPool]
+    leases: Mapping[str, Sequence[AddressLease]]
+
+    def lines(self, subject: Subject) -> Iterator[str]:
+        names = (name for key in _named(subject) for name in self._wanted(key))
+        for name in dict.fromkeys(names):
+            pool = self.pools.get(name)
+            if pool is None:
+                yield f'there is no AddressPool "{name}"; {existing(name, self.pools)}'
+            else:
+                yield self._line(pool, subject.key.namespace)
+
+    def _line(self, pool: AddressPool, namespace: str) -> str:
+        ready = pool.ready
+        if ready is None:
+            return f"pool {pool.name}: the controller has not looked at it yet; is it running?"
+        if ready.status != "True":
+            return f"pool {pool.name}: not ready: {ready.message}"
+        size, used = pool.status.size, pool.status.used
+        said = f"{used} of {size} addresses used, {pool.status.free} free"
+        if not pool.status.free:
+            said = f"no free address, all {size} are used"
+        if not pool.spec.enabled:
+            said = f"switched off, nobody gets an address of it any more; {said}"
+        return f"pool {pool.name}: {said}{self._holders(pool, namespace)}"
+
+    def _holders(self, pool: AddressPool, namespace: str) -> str:
+        leases = self.leases.get(pool.name, ())
+        own = [each for each in leases if each.spec.claim.namespace == namespace]
+        if not leases:
+            return ""
+        named = listed(list(dict.fromkeys(map(self._holder, own))), most=HOLDERS_SHOWN)
+        here = f"; in {namespace} by {named}" if own else f"; none in {namespace}"
+        others = len(leases) - len(own)
+        return f"{here}; {others} in other namespaces" if others else here
+
+    def _holder(self, lease: AddressLease) -> str:
+        """Name who has an address: the pod, or the claim if no pod has it."""
+        holder = lease.spec.claim
+        found = self.objects.get(ObjectKey("ResourceClaim", holder.namespace, holder.name))
+        pods = ResourceClaim.read(found.object).status.pods if found is not None else ()
+        who = f"pod {listed(pods, most=1)}" if pods else f"claim {holder.name}"
+        return f"{who} ({lease.spec.address})"
+
+    def _wanted(self, key: ObjectKey) -> Iterator[str]:
+        """The pools of a claim's networks: of its own words, and of its classes'."""
+        claim = self.objects.get(key)
+        if claim is None:
+            return
+        devices = inside(claim.object, (*CLAIM_SPECS[claim.kind], "devices"))
+        classes = [
+            self.objects.get(ObjectKey("DeviceClass", "", str(one.get("deviceClassName"))))
+            for request in devices.get("requests") or ()
+            for one in (request.get("exactly") or {}, *(request.get("firstAvailable") or ()))
+        ]
+        for one in (claim, *classes):
+            for config in configs_of(one) if one is not None else ():
+                yield from pools_in(config.opaque.parameters)
+
+
+def pools_in(parameters: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the pools that a driver's parameters name, in whatever form the network is written."""
+    network = parameters.get("config")
+    if isinstance(network, str):
+        try:
+            network = read_json(network)
+        except ValueError:
+            return
+    if not isinstance(network, Mapping):
+        return
+    plugins = network.get("plugins")
+    for plugin in (network, *(plugins if isinstance(plugins, list) else ())):
+        ipam = plugin.get("ipam") if isinstance(plugin, Mapping) else None
+        if isinstance(ipam, Mapping) and ipam.get("type") == POOLED:
+            name = ipam.get("pool")
+            if name and isinstance(name, str):
+                yield name
+
+
+def _named(subject: Subject) -> Iterator[ObjectKey]:
+    """Yield the claims of a subject, and the templates of those that do not exist yet."""
+    if subject.workload is None:
+        yield subject.key
+        return
+    for use in subject.workload.uses:
+        kind = "ResourceClaim" if use.claim else "ResourceClaimTemplate"
+        yield ObjectKey(kind, subject.key.namespace, use.claim or use.template)
