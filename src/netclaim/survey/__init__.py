@@ -7,4 +7,5 @@ node           what the API server says of one node
 driver_pods    pods that run a driver: whether they work, crash or are leaving
 pools          slices put together to pools
 duplicates     addresses that several pods have on one network
+room           links that claims share and that are nearly used up
 """

@@ -87,6 +87,20 @@ def having(name: str, node: str) -> Any:
     return made
 
 
+def shared() -> Any:
+    """A link that ten attachments can share."""
+    capacity = {"attachments": {"value": "10"}, "bandwidth": {"value": "1G"}}
+    return link("eth1", allowMultipleAllocations=True, capacity=capacity)
+
+
+def sharing(name: str, attachments: str, device: str = "eth1") -> Any:
+    """A claim that has some attachments of a link."""
+    made = in_default(allocated(name, device))
+    (given,) = made["status"]["allocation"]["devices"]["results"]
+    given["consumedCapacity"] = {"attachments": attachments}
+    return made
+
+
 MEDIA = PodNetwork.read(
     {"metadata": {"name": "media-net"}, "spec": {"type": "macvlan", "parent": {"name": "eth1"}}}
 )
@@ -225,6 +239,9 @@ AHEAD = "2026-11-17T03:05:00.000000Z"
         ({CLAIMS: [of_network("a", "one", "eth1"), of_network("b", "two", "eno1")],
           CLASSES: [class_of(MEDIA, DRIVER)]}, {"addresses-unique": "error"},
          "10.10.1.2 in media-net (claim default/a (one), claim default/b (two))"),
+        ({SLICES: [links("one", shared()), links("two", link("eth1"))],
+          CLAIMS: [sharing("a", "4"), sharing("b", "5")]}, {"links-room": "warning"},
+         "one/eth1: attachments 9 of 10 in use by 2 claims"),
         ({"/apis/resource.k8s.io/v1/devicetaintrules": [RULE]}, {"devices-tainted": "warning"},
          "DeviceTaintRule maintenance: one/eth1, two/eth1"),
         (daemon_set(updated=1, surge="ErrImagePull"), {"driver-pods": "error"},
@@ -273,6 +290,20 @@ async def test_findings(changed: dict[str, Any], wanted: dict[str, str], words: 
     first = found[next(iter(wanted))].finding
     assert words in first.found
     assert first.remedy
+
+
+@pytest.mark.parametrize(
+    "having",
+    [
+        [sharing("a", "4"), sharing("b", "4")],
+        [sharing("a", "10")],
+        [sharing("a", "4"), sharing("b", "5", "eth2")],
+    ],
+)
+async def test_links_with_room(having: list[Any]) -> None:
+    """A link with a fifth left has room; one that a claim has alone is full as it should be."""
+    slices = [links("one", shared()), links("two", link("eth1"))]
+    assert not_ok(await found_in({SLICES: slices, CLAIMS: having})) == {}
 
 
 async def test_clock_of_this_machine() -> None:

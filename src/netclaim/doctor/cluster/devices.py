@@ -10,6 +10,7 @@ from netclaim.doctor.cluster.sight import ClusterSight
 from netclaim.doctor.finding import Finding, check, error, ok, skipped, warning
 from netclaim.kube import ForbiddenError, NotFoundError, Selection, dra_resource
 from netclaim.manifests.kinds import GROUP
+from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.api.device_class import DeviceClass
 from netclaim.model.api.ids import DeviceId
 from netclaim.model.api.slice import ResourceSlice
@@ -18,6 +19,7 @@ from netclaim.model.claim import JsonObject
 from netclaim.screen.words import counted, listed
 from netclaim.survey.cluster import RULE, RULE_VERSIONS
 from netclaim.survey.pools import Pool, pools_of
+from netclaim.survey.room import ROOM, full_devices
 
 CLASS_NAME: Final = "cni.networking.x-k8s.io"  # what manifests in the wild say
 
@@ -119,6 +121,19 @@ async def devices_tainted(cluster: ClusterSight) -> Finding:
             " taints mean, and `kubectl delete devicetaintrule NAME` removes a rule's",
         )
     return ok("none")
+
+
+@check(
+    "links-room",
+    "Links that are nearly full",
+    why="a pod whose claim fits on no link stays pending",
+)
+async def links_room(cluster: ClusterSight) -> Finding:
+    """Compare what claims have of the links that they share with what there is."""
+    pools = pools_of(ResourceSlice.read(each) for each in await cluster.slices())
+    claims = map(ResourceClaim.read, await cluster.dra("ResourceClaim"))
+    full = [f"{each.name}: {each}" for each in full_devices(pools, claims)]
+    return warning(listed(full), ROOM) if full else ok("none")
 
 
 @check(

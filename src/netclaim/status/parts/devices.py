@@ -14,6 +14,7 @@ from netclaim.model.api.taint import KEEPS_AWAY, DeviceTaintRule
 from netclaim.model.quantity import Quantity, QuantityError
 from netclaim.status.values import Capacity, ClaimUse, Device, DeviceState, Taint
 from netclaim.survey.pools import Pool
+from netclaim.survey.room import summed
 
 
 def uses_of(claims: Iterable[ResourceClaim]) -> Mapping[DeviceId, tuple[ClaimUse, ...]]:
@@ -139,17 +140,4 @@ def _capacities(device: PublishedDevice, used_by: Sequence[ClaimUse]) -> Iterato
 
 def _consumed(name: str, used_by: Iterable[ClaimUse]) -> str:
     """How much claims have of a capacity; admin access takes nothing from others."""
-    return _sum(use.consumed_capacity.get(name) for use in used_by if not use.admin_access)
-
-
-def _sum(amounts: Iterable[str | None]) -> str:
-    total: Quantity | None = None
-    for text in amounts:
-        if text is None:
-            continue
-        try:
-            amount = Quantity.parse(text)
-        except QuantityError:
-            continue  # the API server takes none that is not one
-        total = amount if total is None else Quantity(total.nanos + amount.nanos, amount.notation)
-    return str(total) if total is not None else "0"
+    return summed(use.consumed_capacity.get(name) for use in used_by if not use.admin_access)

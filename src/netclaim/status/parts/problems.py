@@ -9,12 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from netclaim.model.api.ids import DeviceId
 from netclaim.model.api.taint import KEEPS_AWAY
-from netclaim.model.quantity import Quantity
 from netclaim.screen.words import counted, listed
 from netclaim.status.parts.networks import network_problems
 from netclaim.status.parts.pools import pool_problems
 from netclaim.status.values import (
-    Capacity,
     ClaimStatus,
     Device,
     Driver,
@@ -26,6 +24,7 @@ from netclaim.status.values import (
 )
 from netclaim.survey.duplicates import UNIQUE, Duplicate
 from netclaim.survey.pools import Pool
+from netclaim.survey.room import ROOM, full_device
 
 
 def find_problems(
@@ -185,22 +184,18 @@ def _of_devices(devices: Iterable[Device]) -> Iterator[Problem]:
 
 def _shortage(device: Device) -> Iterator[Problem]:
     """Yield a problem for a link that claims share and that is nearly or quite used up."""
-    scarce = [one for one in device.capacity if _is_scarce(one)] if device.shareable else []
-    if len(device.used_by) > 1 and scarce:
-        what = ", ".join(f"{one.name} {one.used} of {one.total}" for one in scarce)
+    owners = [one for one in device.used_by if not one.admin_access]
+    total = {one.name: one.total for one in device.capacity if device.shareable}
+    used = {one.name: one.used for one in device.capacity}
+    full = full_device(f"{device.pool}/{device.name}", len(owners), total, used)
+    if full is not None:
         yield Problem(
             severity="warning",
             kind="Device",
-            name=f"{device.pool}/{device.name}",
-            message=f"nearly full: {what} in use by {len(device.used_by)} claims",
-            hint="further claims go to other links or wait; --attachments and --link-bandwidth set"
-            " how much there is",
+            name=full.name,
+            message=f"nearly full: {full}",
+            hint=ROOM,
         )
-
-
-def _is_scarce(capacity: Capacity) -> bool:
-    used, total = Quantity.parse(capacity.used).nanos, Quantity.parse(capacity.total).nanos
-    return total > 0 and used * 10 >= total * 9  # a tenth is left, or less
 
 
 def _of_nodes(nodes: Sequence[Node], reporting: Collection[str]) -> Iterator[Problem]:
