@@ -333,6 +333,27 @@ ROWS: Final = (
                 ),
                 width=6,
             ),
+            Panel(
+                "Addresses left in pools",
+                "The share of an AddressPool's addresses that is free, as the controller counts.",
+                "percentunit",
+                (
+                    Query(
+                        "min by (pool) ("
+                        'netclaim_controller_pool_addresses{state="free"} / ignoring (state) ('
+                        'netclaim_controller_pool_addresses{state="free"} + ignoring (state) '
+                        'netclaim_controller_pool_addresses{state="used"}))',
+                        "{{pool}}",
+                    ),
+                ),
+            ),
+            Panel(
+                "Duplicate addresses",
+                "Addresses that several pods have on one network, as the controller counts; there "
+                "should be none.",
+                "short",
+                (Query("max(netclaim_controller_duplicate_addresses)", "addresses"),),
+            ),
         ),
     ),
     Row(

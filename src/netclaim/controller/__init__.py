@@ -8,6 +8,7 @@
     queue      what has to be looked at, each thing once
     networks   PodNetworks: their classes, templates, finalizers and status
     pools      AddressPools: whether they can be used; leases that nobody has any more
+    duplicates  addresses that several pods have, counted as claims change
     stamp      an admin's template, copied into the namespaces that it names
     services   Services that name a network: their EndpointSlices
     annotated  pods that name networks in Multus' annotation: their claims, and what is reported

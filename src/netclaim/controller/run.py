@@ -14,6 +14,7 @@ import structlog
 
 from netclaim.controller.annotated.networks import TrustedNetworks, is_made_of_definition
 from netclaim.controller.annotated.pods import AnnotatedPods
+from netclaim.controller.duplicates import DuplicateAddresses
 from netclaim.controller.keys import (
     DEFINITIONS,
     NAMESPACE,
@@ -61,6 +62,7 @@ class Controller:
         self._services = Services(objects, self._watches, settings.driver_name, settings.identity)
         self._annotated = AnnotatedPods(objects, self._watches, settings)
         self._trusted = TrustedNetworks(objects, self._watches, settings)
+        self._duplicates = DuplicateAddresses(self._watches)
         self._synced = False
         self._failing: dict[str, str] = {}
 
@@ -103,6 +105,11 @@ class Controller:
         """How full each pool of addresses is."""
         return self._pools.statuses() if self._synced else iter(())
 
+    @property
+    def duplicates(self) -> int:
+        """How many addresses several pods have on one network."""
+        return self._duplicates.count
+
     def not_ready(self) -> str:
         """What is missing, in words; empty if nothing is."""
         if not self._synced:
@@ -122,6 +129,7 @@ class Controller:
                 self._queue.add(DEFINITIONS)
                 for claim in self._watches.store("ResourceClaim").values():
                     self._refused.changed("ResourceClaim", None, claim)
+                self._duplicates.begin()
                 self._services.begin()
                 group.create_task(self._nudge.run())
                 group.create_task(self._services.run())
@@ -180,6 +188,7 @@ class Controller:
         self._refused.changed(kind, before, now)
         self._services.changed(kind, before, now)
         self._annotated.changed(kind, before, now)
+        self._duplicates.changed(kind, before, now)
         found = now or before
         assert found is not None
         if kind == DEFINITION:

@@ -45,6 +45,7 @@ METRICS: Final = {
     "netclaim_controller_endpoints": "Endpoints of these Services.",
     "netclaim_controller_slice_writes_total": "EndpointSlices that were written or deleted.",
     "netclaim_controller_annotated_waiting": "Pods whose annotated networks cannot be had.",
+    "netclaim_controller_duplicate_addresses": "Addresses that several pods have on one network.",
     POOL_ADDRESSES: "Addresses of an AddressPool, by pool and state (used or free).",
 }
 
@@ -77,7 +78,8 @@ class Process(Collector):
             found = (working.networks, working.waiting, working.failing, working.nudges)
             services = working.services
             served = (services.count, services.endpoints, services.writes)
-            self._counts = (*self._counts, *found, *served, working.annotated_waiting)
+            more = (working.annotated_waiting, working.duplicates)
+            self._counts = (*self._counts, *found, *served, *more)
 
     def exposition(self) -> bytes:
         """The metrics in Prometheus' text format, as they were counted last."""

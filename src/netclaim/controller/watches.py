@@ -35,6 +35,7 @@ from netclaim.kube.watch import Deleted, Key, Synced
 from netclaim.model.claim import JsonObject
 from netclaim.network.pod_network import LABEL
 from netclaim.schema.network_service import NETWORK, UPSTREAM_NAME
+from netclaim.survey.claim_networks import brief
 
 COPY_TO: Final = "cni.networking.x-k8s.io/copy-to"  # at a template that is copied; see `stamp`
 COPY_OF: Final = "cni.networking.x-k8s.io/copy-of"  # at a copy: namespace/name of its original
@@ -83,7 +84,7 @@ class Watches:
             "Node": plain(NODES, _meta_only),
             "DeviceClass": dra("DeviceClass", _whole, labels=LABEL),
             "ResourceClaimTemplate": dra("ResourceClaimTemplate", _slim_template),
-            "ResourceClaim": dra("ResourceClaim", _slim_claim),
+            "ResourceClaim": dra("ResourceClaim", slim_claim),
             "ResourceSlice": dra(
                 "ResourceSlice", packed_slice, fields=f"spec.driver={settings.driver_name}"
             ),
@@ -200,15 +201,17 @@ def _meta_only(found: JsonObject) -> JsonObject:
     return {"metadata": _kept(found["metadata"], (*META[:5], "deletionTimestamp"))}
 
 
-def _slim_claim(found: JsonObject) -> JsonObject:
-    """Of a claim: its classes, its devices, whom it is reserved for, and what its drivers say."""
+def slim_claim(found: JsonObject) -> JsonObject:
+    """Of a claim: its classes and devices, their networks, its pods, and what its drivers say."""
     devices = found.get("spec", {}).get("devices", {})
     status: dict[str, Any] = found.get("status", {})
     allocation = status.get("allocation")
     slim = _kept(status, ("reservedFor",))
     if allocation is not None:
-        results = allocation.get("devices", {}).get("results", ())
-        slim["allocation"] = {"devices": {"results": list(results)}}
+        given = allocation.get("devices", {})
+        config = [brief(each) for each in given.get("config", ())]
+        results = list(given.get("results", ()))
+        slim["allocation"] = {"devices": {"results": results, "config": config}}
     reports = [
         _kept(each, ("driver", "pool", "device", "shareID", "conditions", "networkData"))
         | _data(each.get("data"))

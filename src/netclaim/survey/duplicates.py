@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from ipaddress import ip_interface
 from typing import Any, Final, NamedTuple
 
-from netclaim.json_text import read_json
 from netclaim.model.api.claim import DeviceResult, DeviceStatus, ResourceClaim
 from netclaim.model.api.device_class import DeviceClass
 from netclaim.model.link_name import GENERIC, link_of
+from netclaim.survey.claim_networks import config_of, first_plugin, networks_of
 
 ON_SEGMENT: Final = ("macvlan", "ipvlan", "vlan", "host-device")
 UNIQUE: Final = (
@@ -75,8 +75,8 @@ class AddressUsers:
 
     def __init__(self, networks: Mapping[str, Mapping[str, Any]]) -> None:
         self.networks = networks
-        self._users: dict[_Place, dict[User, None]] = {}
-        self._shared: set[_Place] = set()  # those that several have
+        self._first: dict[_Place, User] = {}  # who has it, of those that one has
+        self._several: dict[_Place, dict[User, None]] = {}  # the same of those that several have
         self._known: dict[tuple[str, str], tuple[tuple[_Place, User], ...]] = {}
 
     def put(self, claim: ResourceClaim) -> None:
@@ -86,26 +86,35 @@ class AddressUsers:
         if uses := tuple(dict.fromkeys(_uses(claim, self.networks))):
             self._known[key] = uses
         for place, user in uses:
-            users = self._users.setdefault(place, {})
-            users[user] = None
-            if len(users) > 1:
-                self._shared.add(place)
+            if place in self._several:
+                self._several[place][user] = None
+            elif place in self._first:
+                self._several[place] = {self._first.pop(place): None, user: None}
+            else:
+                self._first[place] = user
 
     def forget(self, namespace: str, name: str) -> None:
         """Count a claim no longer."""
         for place, user in self._known.pop((namespace, name), ()):
-            users = self._users[place]
+            users = self._several.get(place)
+            if users is None:
+                del self._first[place]
+                continue
             del users[user]
-            if len(users) < 2:
-                self._shared.discard(place)
-            if not users:
-                del self._users[place]
+            if len(users) == 1:
+                del self._several[place]
+                (self._first[place],) = users
+
+    @property
+    def shared(self) -> int:
+        """How many addresses several pods have; on two networks, it is one."""
+        return len({place.address for place in self._several})
 
     def duplicates(self) -> list[Duplicate]:
         """Return the addresses that several pods have, once each for the same pods."""
         found: dict[tuple[str, tuple[User, ...]], str] = {}
-        for place in sorted(self._shared):
-            users = tuple(sorted(self._users[place], key=str))
+        for place in sorted(self._several):
+            users = tuple(sorted(self._several[place], key=str))
             found.setdefault((place.address, users), place.network)
         return [Duplicate(address, network, users) for (address, users), network in found.items()]
 
@@ -118,19 +127,6 @@ def duplicate_addresses(
     for claim in claims:
         users.put(claim)
     return users.duplicates()
-
-
-def networks_of(classes: Iterable[DeviceClass]) -> dict[str, Mapping[str, Any]]:
-    """Return the configuration of each PodNetwork, which is that of its class."""
-    return {
-        each.name: config
-        for each in classes
-        for entry in each.spec.config
-        if entry.opaque is not None
-        and isinstance(entry.opaque.parameters, Mapping)
-        and entry.opaque.parameters.get("podNetwork") == each.name
-        and isinstance(config := entry.opaque.parameters.get("config"), Mapping)
-    }
 
 
 def _uses(
@@ -191,29 +187,3 @@ def _segment(
         tag if isinstance(tag, int) else 0,
         master if link == GENERIC and master and isinstance(master, str) else link,
     )
-
-
-def first_plugin(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the plugin that makes the interface; nothing if a network has none."""
-    plugins = config.get("plugins")
-    plugin = plugins[0] if isinstance(plugins, list) and plugins else config
-    return plugin if isinstance(plugin, Mapping) else {}
-
-
-def config_of(claim: ResourceClaim, given: DeviceResult) -> Mapping[str, Any]:
-    """Return the network that an allocation has for a request; the claim's own entry counts."""
-    allocation = claim.status.allocation
-    found: Any = {}
-    for entry in allocation.devices.config if allocation is not None else ():
-        concerned = not entry.requests or given.request.partition("/")[0] in entry.requests
-        opaque = entry.opaque
-        if opaque is None or opaque.driver != given.driver or not concerned:
-            continue
-        if isinstance(opaque.parameters, Mapping) and opaque.parameters.get("config"):
-            found = opaque.parameters["config"]
-    if isinstance(found, str):
-        try:
-            found = read_json(found)
-        except ValueError:
-            return {}
-    return found if isinstance(found, Mapping) else {}

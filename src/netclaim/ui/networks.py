@@ -12,7 +12,7 @@ from netclaim.model.api.base import ObjectError
 from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.api.pod_network import KIND, PodNetwork
 from netclaim.plain_text import one_line, sentence
-from netclaim.survey.duplicates import config_of, first_plugin
+from netclaim.survey.claim_networks import config_of, first_plugin
 from netclaim.ui.values import Network
 
 NAME_MAX: Final = 64  # characters of a name that a tenant chose

@@ -186,6 +186,7 @@ class Working:
     """What a replica that works says of itself, for the metrics."""
 
     networks = waiting = failing = nudges = annotated_waiting = 0
+    duplicates = 2
     services = SimpleNamespace(count=0, endpoints=0, writes=0)
 
     def pools(self) -> Iterator[tuple[str, AddressPoolStatus]]:
@@ -203,3 +204,4 @@ def test_metrics_say_how_full_pools_are() -> None:
     text = process.exposition().decode()
     assert 'netclaim_controller_pool_addresses{pool="media",state="used"} 1.0' in text
     assert 'netclaim_controller_pool_addresses{pool="media",state="free"} 4.0' in text
+    assert "netclaim_controller_duplicate_addresses 2.0" in text

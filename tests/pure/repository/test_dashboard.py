@@ -26,6 +26,7 @@ OF_DAEMONSET: Final = {"namespace": "any", "daemonset": "any"}
 OTHERS: Final[Mapping[str, Mapping[str, Any]]] = {
     **{name: {} for name in ("up", *PROCESS)},
     "netclaim_controller_pool_addresses": {"pool": "any", "state": ("used", "free")},
+    "netclaim_controller_duplicate_addresses": {},
     "kube_daemonset_status_desired_number_scheduled": OF_DAEMONSET,
     "kube_daemonset_status_number_available": OF_DAEMONSET,
     "kube_daemonset_status_updated_number_scheduled": OF_DAEMONSET,

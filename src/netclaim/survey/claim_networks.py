@@ -1,0 +1,86 @@
+"""What claims say of the networks that their devices are on, and classes of PodNetworks. No I/O.
+
+Promise: whatever a claim's author writes, there is an answer. Limit: the plugin that makes the
+interface is all that is asked after; whether the network makes sense is judged elsewhere.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from netclaim.json_text import read_json
+from netclaim.model.api.base import JsonObject
+from netclaim.model.api.claim import DeviceResult, ResourceClaim
+from netclaim.model.api.device_class import DeviceClass
+
+TEXT_MAX: Final = 256  # of a text that is kept: more than any driver, network or link is called
+KEPT: Final = 1024  # entries: as many networks and requests as a large cluster has
+
+
+def config_of(claim: ResourceClaim, given: DeviceResult) -> Mapping[str, Any]:
+    """Return the network that an allocation has for a request; the claim's own entry counts."""
+    allocation = claim.status.allocation
+    found: Any = {}
+    for entry in allocation.devices.config if allocation is not None else ():
+        concerned = not entry.requests or given.request.partition("/")[0] in entry.requests
+        opaque = entry.opaque
+        if opaque is None or opaque.driver != given.driver or not concerned:
+            continue
+        if isinstance(opaque.parameters, Mapping) and opaque.parameters.get("config"):
+            found = opaque.parameters["config"]
+    return _read(found)
+
+
+def _read(config: Any) -> Mapping[str, Any]:
+    if isinstance(config, str):
+        try:
+            config = read_json(config)
+        except ValueError:
+            return {}
+    return config if isinstance(config, Mapping) else {}
+
+
+def first_plugin(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the plugin that makes the interface; nothing if a network has none."""
+    plugins = config.get("plugins")
+    plugin = plugins[0] if isinstance(plugins, list) and plugins else config
+    return plugin if isinstance(plugin, Mapping) else {}
+
+
+def networks_of(classes: Iterable[DeviceClass]) -> dict[str, Mapping[str, Any]]:
+    """Return the configuration of each PodNetwork, which is that of its class."""
+    return {
+        each.name: config
+        for each in classes
+        for entry in each.spec.config
+        if entry.opaque is not None
+        and isinstance(entry.opaque.parameters, Mapping)
+        and entry.opaque.parameters.get("podNetwork") == each.name
+        and isinstance(config := entry.opaque.parameters.get("config"), Mapping)
+    }
+
+
+def brief(entry: JsonObject) -> JsonObject:
+    """Of an entry of an allocation's configuration: what is read of it here.
+
+    Entries that say the same are one object, so that a hundred thousand of them cost nothing.
+    """
+    opaque = entry.get("opaque") or {}
+    parameters = opaque.get("parameters")
+    config = _read(parameters.get("config")) if isinstance(parameters, Mapping) else {}
+    plugin = first_plugin(config)
+    texts = (opaque.get("driver"), config.get("name"), plugin.get("type"), plugin.get("master"))
+    tag = plugin.get("vlanId")
+    return _brief(
+        tuple(entry.get("requests") or ()),
+        tuple(text[:TEXT_MAX] if isinstance(text, str) else "" for text in texts),
+        tag if isinstance(tag, int) else 0,
+    )
+
+
+@lru_cache(maxsize=KEPT)
+def _brief(requests: tuple[str, ...], texts: tuple[str, ...], vlan: int) -> JsonObject:
+    driver, name, kind, master = texts
+    plugin = {"type": kind, "master": master, "vlanId": vlan}
+    config = {"name": name, "plugins": [plugin]} if kind else {}
+    return {"requests": requests, "opaque": {"driver": driver, "parameters": {"config": config}}}
