@@ -59,9 +59,9 @@ test-cluster: parts ## the cluster rung (root)
 test-versions: setup ## demo, lifecycle and some faults on each Kubernetes of the lab (root; takes a long time)
 	$(PY) -m scripts.run_versions $(VERSIONS)
 
-soak: setup ## start and end 2,000 pods and 900 shares, and check that nothing grows or stays (root)
-	NETCLAIM_SOAK=2000 NETCLAIM_SHARES=300 NETCLAIM_SHARES_ROUNDS=3 \
-		$(PY) -m pytest -s tests/embedded/soak/test_soak.py tests/embedded/soak/test_shares_soak.py
+soak: setup ## 2,000 pods, 900 shares and 1,000 flaps of a link: check that nothing grows or stays (root)
+	NETCLAIM_SOAK=2000 NETCLAIM_SHARES=300 NETCLAIM_SHARES_ROUNDS=3 NETCLAIM_FLAPS=1000 \
+		$(PY) -m pytest -s tests/embedded/soak tests/embedded/local/test_flaps.py
 
 demo: setup ## the demo of the KubeCon talk, on an embedded cluster
 	@.venv/bin/netclaim demo

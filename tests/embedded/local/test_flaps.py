@@ -1,14 +1,24 @@
-"""A link that is removed and made again at once, under the interfaces that pods have on it."""
+"""A link that is removed and made again at once, under the interfaces that pods have on it.
+
+NETCLAIM_FLAPS=N does so N times, instead of a dozen, and prints how long pods were without what
+they had; `make soak` has 1,000.
+"""
 
 import asyncio
 import json
+import os
+import statistics
 import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from netclaim.local.cluster import EmbeddedCluster
-from netclaim.schema.kinds import CLAIM, SLICE
+from netclaim.model.claim import JsonObject
+from netclaim.schema.kinds import CLAIM, EVENT, SLICE
 from tests.embedded.local.test_cluster import (
     add_pod,
     all_gone,
@@ -19,10 +29,12 @@ from tests.embedded.local.test_cluster import (
     make,
 )
 
-pytestmark = pytest.mark.embedded
+# A thousand flaps take some ten minutes where nothing else runs.
+pytestmark = [pytest.mark.embedded, pytest.mark.timeout(3600)]
 
-FLAPS = 12
+FLAPS = int(os.environ.get("NETCLAIM_FLAPS", "12"))
 POLL_S = 0.02
+DIGITS = "0123456789"  # a pod's other link has the index of the interface in its name
 MADE_AGAIN = """
 link del data0
 link add data0 address 02:00:00:00:da:7a type veth peer name data0-peer
@@ -47,13 +59,38 @@ def interface(netns: str) -> tuple[Any, ...]:
     ips = [each["local"] for each in addresses[0]["addr_info"] if each["scope"] == "global"]
     routes = shown(netns, "route", "show", "dev", "net1")
     ways = sorted((each["dst"], each.get("gateway", "")) for each in routes)
-    return addresses[0]["address"], tuple(ips), tuple(ways)
+    return addresses[0]["address"], tuple(ips), tuple(ways), limit(netns)
+
+
+def limit(netns: str) -> tuple[str, ...]:
+    """What limits a pod's net1 in both directions: its queues, on net1 and on a link of its own."""
+    tc = ["nsenter", f"--net={netns}", "tc", "qdisc", "show"]
+    said = subprocess.run(tc, capture_output=True, text=True, check=False).stdout
+    queues = (line.split() for line in said.splitlines())
+    buckets = [queue for queue in queues if "tbf" in queue]
+    return tuple(sorted(f"{queue[4].rstrip(DIGITS)} {rate(queue)}" for queue in buckets))
+
+
+def rate(queue: list[str]) -> str:
+    """The rate of a token bucket."""
+    return queue[queue.index("rate") + 1]
+
+
+def node_of(cluster: EmbeddedCluster, name: str) -> Path:
+    """Where the node's namespace is."""
+    return next(each.place.netns for each in cluster.nodes if each.place.name == name)
+
+
+def macvlans_in(netns: Path) -> list[str]:
+    """Macvlans that stayed in the node's own namespace."""
+    links = shown(str(netns), "-details", "link", "show")
+    kinds = {each["ifname"]: each.get("linkinfo", {}).get("info_kind") for each in links}
+    return [name for name, kind in kinds.items() if kind == "macvlan"]
 
 
 def make_again(cluster: EmbeddedCluster, node: str) -> None:
     """Remove the link and make it again, faster than anybody looks."""
-    netns = next(each.place.netns for each in cluster.nodes if each.place.name == node)
-    batch = ["nsenter", f"--net={netns}", "ip", "-force", "-batch", "-"]
+    batch = ["nsenter", f"--net={node_of(cluster, node)}", "ip", "-force", "-batch", "-"]
     subprocess.run(batch, input=MADE_AGAIN, text=True, check=False, capture_output=True)
 
 
@@ -63,8 +100,26 @@ def published(cluster: EmbeddedCluster) -> int:
     return sum(each["name"] == "data0" and not each.get("taints") for each in devices)
 
 
+def with_a_limit(spec: JsonObject) -> JsonObject:
+    """The same as one of the claims that share the link's bandwidth."""
+    wanted = spec["devices"]["requests"][0]["exactly"]
+    del wanted["adminAccess"]
+    wanted["capacity"] = {"requests": {"bandwidth": "100M"}}
+    return spec
+
+
+def events(cluster: EmbeddedCluster) -> set[tuple[str, str, str]]:
+    """The drivers' events about claims that lost something."""
+    found = cluster.store.list(EVENT)
+    return {
+        (each["regarding"]["name"], each["type"], each["reason"])
+        for each in found
+        if "Interface" in each["reason"]
+    }
+
+
 def test_interfaces_come_back_with_their_link() -> None:
-    """Name, MAC, address and routes are the same after each flap, and nothing is left behind."""
+    """Name, MAC, address, routes and limit are the same after each flap; nothing is left behind."""
 
     async def scenario(cluster: EmbeddedCluster) -> None:
         for node in cluster.nodes:
@@ -73,20 +128,37 @@ def test_interfaces_come_back_with_their_link() -> None:
         spec = claim_spec("data0")
         ipam = spec["devices"]["config"][0]["opaque"]["parameters"]["config"]["ipam"]
         ipam.update(ROUTE)
-        make(cluster, CLAIM, "macvlan", spec)
-        add_pod(cluster, "a", resourceClaimName="macvlan")
-        pod = (await all_settled(cluster, 1))["a"]
-        assert pod.state == "ready", pod.reason
-        netns = cluster.netns_of(pod.uid)
-        before = interface(netns)
-        assert before
-        leased = leases(pod.node)
+        make(cluster, CLAIM, "free", spec)
+        make(cluster, CLAIM, "limited", with_a_limit(claim_spec("data0")))
+        add_pod(cluster, "free", resourceClaimName="free")
+        free = (await all_settled(cluster, 1))["free"]
+        await cluster.store.wait_for(lambda: published(cluster) == len(cluster.nodes))
+        add_pod(cluster, "limited", resourceClaimName="limited")
+        pods = await all_settled(cluster, 2)
+        assert {pod.state for pod in pods.values()} == {"ready"}, [p.reason for p in pods.values()]
+        spaces = {name: cluster.netns_of(pod.uid) for name, pod in pods.items()}
+        before = {name: interface(netns) for name, netns in spaces.items()}
+        assert [len(each[-1]) for each in before.values()] == [0, 2], before
+        nodes = {pod.node for pod in pods.values()}
+        leased = {node: leases(node) for node in nodes}
+        without_s = []
         for _ in range(FLAPS):
-            make_again(cluster, pod.node)
-            while interface(netns) != before:  # noqa: ASYNC110 -- as the pod's user would look
+            for node in nodes:
+                make_again(cluster, node)
+            began = time.monotonic()
+            # As the pods' users would look.
+            while {name: interface(netns) for name, netns in spaces.items()} != before:  # noqa: ASYNC110
                 await asyncio.sleep(POLL_S)
-            assert leases(pod.node) == leased
+            without_s.append(time.monotonic() - began)
+            assert {node: leases(node) for node in nodes} == leased
+        middle, last = statistics.median(without_s), max(without_s)
+        sys.stdout.write(f"{FLAPS} flaps: back after {middle:.2f} s, at most {last:.2f} s\n")
+        back = {(name, "Normal", "NetworkInterfaceRestored") for name in pods}
+        await cluster.store.wait_for(lambda: back <= events(cluster))
+        assert not any(reason.endswith("Changed") for _, _, reason in events(cluster))
         await all_gone(cluster)
-        assert leases(pod.node) == set()
+        for node in nodes | {free.node}:
+            assert leases(node) == set()
+            assert macvlans_in(node_of(cluster, node)) == []
 
     in_cluster(scenario)

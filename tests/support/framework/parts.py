@@ -262,6 +262,7 @@ class FakeReports:
         self.looked_at: list[str] = []
         self.given_up: list[str] = []
         self.changed: list[str] = []
+        self.restored: list[str] = []
 
     def touch(
         self, claim_uid: str, failures: Mapping[DeviceKey, str], *, refused: bool = False
@@ -279,9 +280,9 @@ class FakeReports:
         """Noted."""
         self.given_up.append(f"{claim.name}: {text}")
 
-    def note_changed(self, claim: ClaimRef, text: str) -> None:
+    def note_made_again(self, claim: ClaimRef, text: str, *, same: bool) -> None:
         """Noted."""
-        self.changed.append(f"{claim.name}: {text}")
+        (self.restored if same else self.changed).append(f"{claim.name}: {text}")
 
     def turn_away(self, claim: Claim, text: str) -> None:
         """Noted."""

@@ -277,7 +277,7 @@ class Attacher:
             else:
                 # Plan and pod are ours: what is undone later is what was begun.
                 done[begun.key] = msgspec.structs.replace(attachment, plan=plan, pod=pod)
-                self._note_changed(done[begun.key])
+                self._note_made_again(done[begun.key])
                 del undone[begun.key]
                 sandbox.blamed = frozenset(uid for uid, _, _ in undone)
 
@@ -292,18 +292,20 @@ class Attacher:
             return await self.driver.attach(plan, pod)
         return await self.driver.reattach(plan, pod, had)
 
-    def _note_changed(self, attachment: Attachment) -> None:
-        """Leave an event if a running pod got another interface than the one that it had lost."""
+    def _note_made_again(self, attachment: Attachment) -> None:
+        """Leave an event if a running pod got back an interface that it had lost, or another."""
         had, now = self._had.pop(attachment.key, None), attachment.interface
-        if had is None or now is None or now == had:
+        if had is None or now is None:
             return
-        plan, pod = attachment.plan, attachment.pod
-        log.warning("attach.changed", **claim_fields(plan.claim), at=plan.where)
-        self.followers.reports.note_changed(
-            plan.claim,
-            f"the interface {now.name} of pod {pod.name} was made again and has {_shown(now)};"
-            f" before it had {_shown(had)}",
-        )
+        plan, pod, same = attachment.plan, attachment.pod, now == had
+        text = f"the interface {now.name} of pod {pod.name} was made again and has {_shown(now)}"
+        if same:
+            log.info("attach.restored", **claim_fields(plan.claim), at=plan.where)
+            text += " as before"
+        else:
+            log.warning("attach.changed", **claim_fields(plan.claim), at=plan.where)
+            text += f"; before it had {_shown(had)}"
+        self.followers.reports.note_made_again(plan.claim, text, same=same)
 
     def _is_attached(self, plan: Plan, pod: PodSandbox) -> bool:
         lease = self.journal.leases.get((plan.claim.uid, pod.id, plan.device.key))

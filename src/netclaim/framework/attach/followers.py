@@ -23,9 +23,9 @@ class AttachReports(Protocol):
     """What claims say of their devices, as the journal has them now.
 
     `touch` also says which devices failed, where `look_again` leaves that as it was; `give_up`
-    leaves an event that something could not be undone and is not tried again, and `note_changed`
-    one that a running pod has something else than before. `turn_away` is about a claim that the
-    journal does not have, since it was refused.
+    leaves an event that something could not be undone and is not tried again, and `note_made_again`
+    one that a running pod got back what it had lost, or something else. `turn_away` is about a
+    claim that the journal does not have, since it was refused.
     """
 
     def touch(
@@ -33,7 +33,7 @@ class AttachReports(Protocol):
     ) -> None: ...
     def look_again(self, claim_uid: str) -> None: ...
     def give_up(self, claim: ClaimRef, text: str) -> None: ...
-    def note_changed(self, claim: ClaimRef, text: str) -> None: ...
+    def note_made_again(self, claim: ClaimRef, text: str, *, same: bool) -> None: ...
     def turn_away(self, claim: Claim, text: str) -> None: ...
 
 

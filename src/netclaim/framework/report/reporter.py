@@ -13,6 +13,7 @@ counted.
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
 import msgspec
@@ -96,7 +97,7 @@ class Reporter:
         self._namespace_events = Buckets(NAMESPACE_EVENTS, clock)
         self._dirty: set[str] = set()
         self._queue: asyncio.Queue[str] = asyncio.Queue()
-        self._events: asyncio.Queue[tuple[ClaimRef, str, str]] = asyncio.Queue()
+        self._events: asyncio.Queue[_Event] = asyncio.Queue()
         self._locks = KeyedLock()
         self._writes = asyncio.Semaphore(WRITES_MAX)
         self._turned_away = TurnedAway(
@@ -152,15 +153,19 @@ class Reporter:
 
     def give_up(self, claim: ClaimRef, text: str) -> None:
         """Leave an event: something of the claim was not undone and never will be."""
-        self._events.put_nowait((claim, f"{self._subject}NotReleased", brief(text)))
+        self._events.put_nowait(_Event(claim, f"{self._subject}NotReleased", brief(text)))
 
-    def note_changed(self, claim: ClaimRef, text: str) -> None:
-        """Leave an event: a running pod has something else of the claim than before."""
-        self._events.put_nowait((claim, f"{self._subject}Changed", brief(text)))
+    def note_made_again(self, claim: ClaimRef, text: str, *, same: bool) -> None:
+        """Leave an event: a running pod got back what it had lost of the claim, or something else.
+
+        Which of the two, `same` says.
+        """
+        reason = f"{self._subject}{'Restored' if same else 'Changed'}"
+        self._events.put_nowait(_Event(claim, reason, brief(text), normal=same))
 
     def refuse(self, claim: ClaimRef, text: str) -> None:
         """Leave an event: the claim cannot be served on this node, and its pod goes elsewhere."""
-        self._events.put_nowait((claim, f"{self._subject}NotReady", brief(text)))
+        self._events.put_nowait(_Event(claim, f"{self._subject}NotReady", brief(text)))
 
     async def run(self) -> None:
         """Write what has to be written until cancelled.
@@ -179,7 +184,8 @@ class Reporter:
     async def _leave_events(self) -> None:
         """Leave the events about claims that may be gone."""
         while True:
-            await self._leave_event(*await self._events.get())
+            event = await self._events.get()
+            await self._leave_event(event.claim, event.reason, event.text, normal=event.normal)
 
     async def _deliver(self, claim_uid: str) -> None:
         async with self._locks.hold(claim_uid):
@@ -294,6 +300,16 @@ class Reporter:
         claims.take(claim.uid)
         namespaces.take(claim.namespace)
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """About a claim that may be gone by the time that it is left."""
+
+    claim: ClaimRef
+    reason: str
+    text: str
+    normal: bool = False
 
 
 def _only_words(previous: Report, report: Report) -> bool:

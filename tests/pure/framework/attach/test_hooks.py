@@ -551,7 +551,7 @@ async def test_pod_that_starts_or_ends_lacks_nothing(tmp_path: Path) -> None:
 
 
 async def test_interface_that_is_made_again_keeps_its_address(tmp_path: Path) -> None:
-    """The driver learns what a running pod had, however often it tries; the same needs no event."""
+    """The driver learns what a running pod had, however often it tries; an event says so."""
     async with node_in(tmp_path) as node:
         stage = node.stage
         await stage.prepare(RED)
@@ -563,6 +563,9 @@ async def test_interface_that_is_made_again_keeps_its_address(tmp_path: Path) ->
         await node.repairer.wait_idle()
         assert stage.driver.had == [lease.attachment.interface]
         assert stage.reports.changed == []
+        (text,) = stage.reports.restored
+        assert text.startswith("red: the interface ")
+        assert text.endswith(" as before")
         assert stage.states() == {"sandbox-1/eth1": "attached"}
 
 
@@ -584,6 +587,7 @@ async def test_changed_address_is_reported(tmp_path: Path) -> None:
         assert text.startswith("red: the interface ")
         assert "was made again and has 192.0.2.99/24" in text
         assert "; before it had " in text
+        assert stage.reports.restored == []
 
 
 async def test_interface_may_outlast_its_device(tmp_path: Path) -> None:

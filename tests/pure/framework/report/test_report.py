@@ -30,6 +30,7 @@ class FakeStatuses:
     def __init__(self) -> None:
         self.writes: asyncio.Queue[tuple[str, Sequence[JsonObject]]] = asyncio.Queue()
         self.warnings: asyncio.Queue[tuple[str, str, str]] = asyncio.Queue()
+        self.normal: list[bool] = []  # of these, in their order
         self.faults: list[Exception] = []
         self.gone = False
         self.before_write = asyncio.Event()
@@ -51,6 +52,7 @@ class FakeStatuses:
     ) -> None:
         """Note."""
         self.warnings.put_nowait((claim.uid, reason, message))
+        self.normal.append(normal)
 
 
 class Bench:
@@ -387,3 +389,15 @@ async def test_events_when_a_link_is_lost_and_back(tmp_path: Path) -> None:
         _, reason, _ = await bench.statuses.warnings.get()
         assert reason == "NetworkInterfaceHealthy"
         assert bench.statuses.warnings.empty()
+
+
+async def test_events_for_an_interface_that_was_made_again(tmp_path: Path) -> None:
+    """It is no warning if the pod got back what it had."""
+    async with bench_in(tmp_path) as bench:
+        bench.reporter.note_made_again(RED, "as before", same=True)
+        bench.reporter.note_made_again(RED, "with another address", same=False)
+        assert [(await bench.statuses.warnings.get())[1:] for _ in range(2)] == [
+            ("NetworkInterfaceRestored", "as before"),
+            ("NetworkInterfaceChanged", "with another address"),
+        ]
+        assert bench.statuses.normal == [True, False]
