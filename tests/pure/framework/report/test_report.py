@@ -394,8 +394,8 @@ async def test_events_when_a_link_is_lost_and_back(tmp_path: Path) -> None:
 async def test_events_for_an_interface_that_was_made_again(tmp_path: Path) -> None:
     """It is no warning if the pod got back what it had."""
     async with bench_in(tmp_path) as bench:
-        bench.reporter.note_made_again(RED, "as before", same=True)
-        bench.reporter.note_made_again(RED, "with another address", same=False)
+        bench.reporter.note_made_again(RED.ref, "as before", same=True)
+        bench.reporter.note_made_again(RED.ref, "with another address", same=False)
         assert [(await bench.statuses.warnings.get())[1:] for _ in range(2)] == [
             ("NetworkInterfaceRestored", "as before"),
             ("NetworkInterfaceChanged", "with another address"),
