@@ -29,7 +29,8 @@ from netclaim.controller.networks.keep import Networks
 from netclaim.controller.networks.objects import differ_in_status, network_name
 from netclaim.controller.nudge import Nudge
 from netclaim.controller.objects import Objects
-from netclaim.controller.pools import Pools
+from netclaim.controller.pools.judge import Pools
+from netclaim.controller.pools.sweep import LeaseSweep
 from netclaim.controller.queue import WorkQueue
 from netclaim.controller.refused import RefusedClaims
 from netclaim.controller.services.keep import Services
@@ -57,6 +58,7 @@ class Controller:
         self._networks = Networks(objects, self._watches, settings.driver_name)
         self._stamp = Stamp(objects, self._watches, settings.template_namespace)
         self._pools = Pools(objects, self._watches)
+        self._sweep = LeaseSweep(objects, self._watches)
         self._nudge = Nudge(objects, self._watches, settings.driver_name)
         self._refused = RefusedClaims(objects.client, settings.driver_name, settings.identity)
         self._services = Services(objects, self._watches, settings.driver_name, settings.identity)
@@ -110,6 +112,11 @@ class Controller:
         """How many addresses several pods have on one network."""
         return self._duplicates.count
 
+    @property
+    def uncollected(self) -> int:
+        """How many leases nobody has and could not be deleted."""
+        return self._sweep.failing
+
     def not_ready(self) -> str:
         """What is missing, in words; empty if nothing is."""
         if not self._synced:
@@ -124,6 +131,7 @@ class Controller:
                 await self._watches.wait_synced()
                 self._synced = True
                 self._add(self._networks.names())
+                self._pools.begin()
                 self._add(map(POOL.__add__, self._pools.names()))
                 self._queue.add(STAMP)
                 self._queue.add(DEFINITIONS)
@@ -135,7 +143,7 @@ class Controller:
                 group.create_task(self._services.run())
                 group.create_task(self._refused.run())
                 group.create_task(self._annotated.run())
-                group.create_task(self._pools.run())
+                group.create_task(self._sweep.run())
                 group.create_task(self._work())
                 group.create_task(self._look_again())
         finally:
@@ -193,7 +201,7 @@ class Controller:
         assert found is not None
         if kind == DEFINITION:
             self._queue.add(DEFINITIONS)
-        self._pool_changed(kind, found)
+        self._pool_changed(kind, before, now)
         match kind:
             case "PodNetwork":
                 self._network_changed(before, now)
@@ -231,12 +239,13 @@ class Controller:
         elif kind == "ResourceClaimTemplate":
             self._template_changed(states[0], now)
 
-    def _pool_changed(self, kind: str, found: JsonObject) -> None:
+    def _pool_changed(self, kind: str, before: JsonObject | None, now: JsonObject | None) -> None:
         """A pool, or an address of one."""
         if kind == "AddressLease":
-            self._queue.add_later(f"{POOL}{found['spec']['pool']}", COUNTED_S)
-        elif kind == "AddressPool":  # pools that have the same addresses depend on each other
-            self._add(map(POOL.__add__, self._pools.names()))
+            for name in self._pools.lease_changed(before, now):
+                self._queue.add_later(POOL + name, COUNTED_S)
+        elif kind == "AddressPool":
+            self._add(map(POOL.__add__, self._pools.pool_changed(before, now)))
 
     def _template_changed(self, found: JsonObject, now: JsonObject | None) -> None:
         """A template of somebody: a copy, an original, or one that stood in a network's way."""

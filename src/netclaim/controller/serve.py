@@ -46,6 +46,8 @@ METRICS: Final = {
     "netclaim_controller_slice_writes_total": "EndpointSlices that were written or deleted.",
     "netclaim_controller_annotated_waiting": "Pods whose annotated networks cannot be had.",
     "netclaim_controller_duplicate_addresses": "Addresses that several pods have on one network.",
+    "netclaim_controller_uncollected_leases": "AddressLeases that nobody has and that could not be "
+    "deleted when that was last tried.",
     POOL_ADDRESSES: "Addresses of an AddressPool, by pool and state (used or free).",
 }
 
@@ -78,7 +80,7 @@ class Process(Collector):
             found = (working.networks, working.waiting, working.failing, working.nudges)
             services = working.services
             served = (services.count, services.endpoints, services.writes)
-            more = (working.annotated_waiting, working.duplicates)
+            more = (working.annotated_waiting, working.duplicates, working.uncollected)
             self._counts = (*self._counts, *found, *served, *more)
 
     def exposition(self) -> bytes:

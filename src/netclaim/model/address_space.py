@@ -60,10 +60,12 @@ class Space:
         return address_of(self.version, self.blocks[block][0] + index - self._before[block])
 
     def __contains__(self, address: IpAddress) -> bool:
-        if address.version != self.version:
-            return False
-        block = bisect_right(self.blocks, int(address), key=lambda each: each[0]) - 1
-        return block >= 0 and int(address) <= self.blocks[block][1]
+        return address.version == self.version and self.has(int(address))
+
+    def has(self, number: int) -> bool:
+        """Whether an address of the family, as a number, is among them."""
+        block = bisect_right(self.blocks, number, key=_first) - 1
+        return block >= 0 and number <= self.blocks[block][1]
 
     def without(self, taken: Iterable[IpAddress]) -> "Space":
         """The addresses that nobody has."""
@@ -168,6 +170,10 @@ def _is_inside(text: str, network: IpNetwork, *, whole: bool) -> bool:
         return False
     (first, last), (lowest, highest) = _block(inner), _block(network)
     return lowest <= first and last <= highest
+
+
+def _first(block: Block) -> int:
+    return block[0]
 
 
 def _ends(written: Range, network: IpNetwork) -> Block:

@@ -1,18 +1,23 @@
 """Pools are judged and counted, and leases of claims that are gone are collected."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from netclaim.controller.objects import Objects
-from netclaim.controller.pools import GRACE_S, Pools
+from netclaim.controller.pools.judge import Pools
+from netclaim.controller.pools.sweep import GRACE_S, SPARE, LeaseSweep
 from netclaim.controller.serve import Process
 from netclaim.local.api import Verbs
 from netclaim.model.api.address_pool import AddressPoolStatus
 from netclaim.model.claim import JsonObject
-from netclaim.schema.kinds import ADDRESS_LEASE, ADDRESS_POOL, CLAIM
+from netclaim.schema.kinds import ADDRESS_LEASE, ADDRESS_POOL, CLAIM, Kind
+from netclaim.schema.refusal import RefusedError
 from tests.support.controller_parts import DRIVER, World, controlled
+from tests.support.growth import assert_flat
 from tests.support.local.parts import new_verbs, serving
 
 RANGES = [{"cidr": "10.1.0.0/29", "gateway": "10.1.0.1"}]
@@ -30,10 +35,12 @@ def add_lease(
     *,
     node: str = "node-a",
     driver: str = DRIVER,
+    device: str = "eth1",
 ) -> None:
     """Create a lease for a claim, or for one that is gone."""
     meta = claim["metadata"] if claim else {"name": "gone", "namespace": "default", "uid": "u"}
     holder = {key: meta[key] for key in ("namespace", "name", "uid")}
+    holder |= {"request": "nic", "device": device}
     spec = {"pool": "media", "address": address, "driver": driver, "nodeName": node}
     world.create(ADDRESS_LEASE, address, spec={**spec, "claim": holder})
 
@@ -99,6 +106,85 @@ async def test_a_pool_becomes_ready_when_the_older_one_is_gone() -> None:
         await world.until(lambda: ready(world, "b").get("status") == "True")
 
 
+async def test_leases_of_other_pools_in_a_pools_ranges_are_not_free() -> None:
+    """Of one that was deleted, and of one that it overlaps with; to their last one."""
+    async with controlled() as world:
+        add_pool(world)
+        for address in ("10.1.0.2", "10.1.0.6"):
+            add_lease(world, address)
+        await world.until(lambda: status(world).get("used") == 2)
+        add_pool(world, "younger", ranges=[{"cidr": "10.1.0.4/30"}])
+        await world.until(lambda: status(world, "younger").get("free") == 1)
+        world.verbs.delete(ADDRESS_POOL, "media")
+        await world.until(lambda: ready(world, "younger").get("status") == "True")
+        assert (status(world, "younger")["used"], status(world, "younger")["free"]) == (0, 1)
+        world.verbs.delete(ADDRESS_LEASE, "10.1.0.6")
+        await world.until(lambda: status(world, "younger")["free"] == 2)
+
+
+async def test_a_status_concerns_its_own_pool_alone() -> None:
+    """What is written to one is not looked at for all others; a spec is, for those it meets."""
+    pools = Pools(cast("Any", None), cast("Any", None))
+    made: dict[str, JsonObject] = {
+        name: {
+            "metadata": {"name": name, "uid": name, "generation": 1},
+            "spec": {"ranges": [{"cidr": cidr}]},
+        }
+        for name, cidr in (("a", "10.1.0.0/24"), ("b", "10.2.0.0/24"), ("c", "10.3.0.0/24"))
+    }
+    for each in made.values():
+        pools.pool_changed(None, each)
+    assert set(pools.pool_changed(made["a"], {**made["a"], "status": {}})) == {"a"}
+    wide = {**made["a"], "spec": {"ranges": [{"cidr": "10.0.0.0/14"}]}}
+    wide["metadata"] = {**wide["metadata"], "generation": 2}
+    assert set(pools.pool_changed(made["a"], wide)) == {"a", "b", "c"}
+    assert set(pools.pool_changed(wide, None)) == {"b", "c"}
+
+
+def many(leases: int, others: int) -> tuple[Pools, JsonObject]:
+    """Pools with leases beside one pool, and a lease of that."""
+    store = {
+        "AddressPool": {
+            ("", name): {
+                "metadata": {"name": name, "uid": name, "generation": 1},
+                "spec": {"ranges": [{"cidr": f"10.{n}.0.0/16"}]},
+            }
+            for n, name in enumerate(["media", *(f"p{n}" for n in range(others))])
+        },
+        "AddressLease": {},
+    }
+    for pool in range(others + 1):
+        for n in range(leases):
+            name = f"10.{pool}.1.{n}"
+            spec = {"pool": f"p{pool - 1}" if pool else "media", "address": name, "driver": "d"}
+            holder = {"namespace": "default", "name": "c", "uid": "u"}
+            store["AddressLease"]["", name] = {
+                "metadata": {"name": name, "uid": name},
+                "spec": {**spec, "nodeName": "n", "claim": holder},
+            }
+    pools = Pools(cast("Any", None), cast("Any", SimpleNamespace(store=store.__getitem__)))
+    pools.begin()
+    lease = store["AddressLease"]["", "10.0.1.0"]
+    return pools, lease
+
+
+@pytest.mark.parametrize("of", ["leases", "others"])
+def test_a_lease_that_comes_or_goes_is_the_same_work(of: str) -> None:
+    """However many leases a pool has, and however many other pools there are."""
+
+    def work_of(n: int) -> Callable[[], object]:
+        pools, lease = many(n, 1) if of == "leases" else many(4, n)
+
+        def work() -> None:
+            assert set(pools.lease_changed(lease, None)) == {"media"}
+            assert set(pools.lease_changed(None, lease)) == {"media"}
+            assert pools.numbers("media")["used"] == (n if of == "leases" else 4)
+
+        return work
+
+    assert_flat(work_of, 16)
+
+
 async def test_a_pool_that_shrinks_counts_what_it_lost_as_used() -> None:
     """Whoever has an address keeps it; what is free is free in the new ranges."""
     async with controlled() as world:
@@ -116,7 +202,7 @@ class Collecting:
     def __init__(self, objects: Objects, verbs: Verbs) -> None:
         self.now_s = 0.0
         self.world = World(verbs)
-        self._pools = Pools(objects, self, monotonic=lambda: self.now_s)  # type: ignore[arg-type]
+        self.sweep = LeaseSweep(objects, self, monotonic=lambda: self.now_s)  # type: ignore[arg-type]
 
     def store(self, kind: str) -> dict[tuple[str, str], JsonObject]:
         """What the controller's watches have."""
@@ -126,16 +212,16 @@ class Collecting:
 
     async def after(self, seconds: float) -> list[str]:
         """The addresses that are leased after two looks, so long apart."""
-        await self._pools.collect()
+        await self.sweep.collect()
         self.now_s += seconds
-        await self._pools.collect()
+        await self.sweep.collect()
         return [each["spec"]["address"] for each in self.world.store.list(ADDRESS_LEASE)]
 
 
 @asynccontextmanager
-async def collecting() -> AsyncIterator[Collecting]:
+async def collecting(server: type[Verbs] = Verbs) -> AsyncIterator[Collecting]:
     """A collector in a cluster without anything."""
-    verbs = new_verbs()
+    verbs = new_verbs(server=server)
     async with serving(verbs) as client:
         yield Collecting(await Objects.negotiated(client), verbs)
 
@@ -172,6 +258,55 @@ async def test_leases_of_another_driver_are_judged_by_its_own_devices() -> None:
         assert await there.after(GRACE_S) == ["10.1.0.2"]
 
 
+async def test_a_lease_that_cannot_be_deleted_keeps_no_other_one() -> None:
+    """Nor is forgotten how long others have been nobody's; the metric counts it."""
+    async with collecting(server=Guarded) as there:
+        add_lease(there.world, "10.1.0.2")
+        add_lease(there.world, "10.1.0.3")
+        assert await there.after(GRACE_S) == ["10.1.0.2"]
+        assert there.sweep.failing == 1
+        add_lease(there.world, "10.1.0.4")
+        assert await there.after(GRACE_S) == ["10.1.0.2"]
+
+
+class Guarded(Verbs):
+    """A server that refuses to delete one lease."""
+
+    def delete(self, kind: Kind, name: str, *args: Any, **options: Any) -> JsonObject:
+        """Delete an object, or refuse it."""
+        if name == "10.1.0.2":
+            raise RefusedError(403, "Forbidden", "a policy says so")
+        return super().delete(kind, name, *args, **options)
+
+
+async def test_leases_of_devices_that_a_claim_has_not_are_collected() -> None:
+    """Whoever has a node's token can make them, for a claim that is there."""
+    async with collecting() as there:
+        world = there.world
+        world.claim("lives", "media-net", pod=world.pod("web"), ready=True)
+        claim = world.verbs.get(CLAIM, "lives", "default")
+        add_lease(world, "10.1.0.2", claim)
+        add_lease(world, "10.1.0.3", claim, device="eth2")
+        assert await there.after(GRACE_S) == ["10.1.0.2"]
+
+
+async def test_a_device_has_one_lease_of_a_family() -> None:
+    """The one that its pod reports; until it reports any, a few, which a driver may have begun."""
+    async with collecting() as there:
+        world = there.world
+        world.claim("lives", "media-net", pod=world.pod("web"), ready=True)
+        claim = world.verbs.get(CLAIM, "lives", "default")
+        for n in range(SPARE + 2):
+            add_lease(world, f"10.1.0.{n + 2}", claim)
+        assert len(await there.after(GRACE_S)) == SPARE
+        (device,) = claim["status"]["devices"]
+        reported = {**device, "networkData": {"ips": ["10.1.0.4/24"]}}
+        claim = world.verbs.get(CLAIM, "lives", "default")
+        claim["status"]["devices"] = [reported]
+        world.verbs.update(CLAIM, claim, manager="test", subresource="status")
+        assert await there.after(GRACE_S) == ["10.1.0.4"]
+
+
 async def test_a_lease_that_is_made_anew_is_given_its_time() -> None:
     """It is another one, of which nobody knows anything yet."""
     async with collecting() as there:
@@ -185,7 +320,7 @@ async def test_a_lease_that_is_made_anew_is_given_its_time() -> None:
 class Working:
     """What a replica that works says of itself, for the metrics."""
 
-    networks = waiting = failing = nudges = annotated_waiting = 0
+    networks = waiting = failing = nudges = annotated_waiting = uncollected = 0
     duplicates = 2
     services = SimpleNamespace(count=0, endpoints=0, writes=0)
 

@@ -141,6 +141,11 @@ class AddressLease(Base, frozen=True):
         return self.metadata.name
 
 
+def held_device(device: str, share_id: str | None) -> str:
+    """A device, or a share of one, as a holder names it."""
+    return f"{device}/{share_id}" if share_id else device
+
+
 def node_label(node_name: str) -> str:
     """A node as the value of a label, which a longer name does not fit into."""
     if len(node_name) <= LABEL_MAX:

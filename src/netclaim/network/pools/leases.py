@@ -27,6 +27,7 @@ from netclaim.framework.telemetry import claim_fields
 from netclaim.model import AllocatedDevice, Claim, Plan, Prepared
 from netclaim.model.address_space import (
     IpAddress,
+    Range,
     Space,
     candidates,
     free_candidate,
@@ -37,6 +38,7 @@ from netclaim.model.api.address_pool import (
     AddressLeaseSpec,
     AddressPool,
     LeaseHolder,
+    held_device,
 )
 from netclaim.model.prepared import ClaimRef
 from netclaim.network.plan.interface_plan import (
@@ -48,7 +50,7 @@ from netclaim.network.plan.interface_plan import (
 from netclaim.network.policy.levels import Level
 from netclaim.network.pools.cluster import ClusterPools
 from netclaim.network.pools.errors import AddressTakenError, PoolFullError
-from netclaim.network.pools.running import had_before, note_taken
+from netclaim.network.pools.running import IpInterface, had_before, note_taken
 from netclaim.network.pools.terms import check_use, chosen_of
 from netclaim.network.request.parameters import InterfaceRequest
 from netclaim.plugins.engine.conf import read_ip
@@ -89,7 +91,8 @@ class Leases:
         try:
             yield
         except LaterError:
-            known, running = self._known.get(claim.uid, {}), had_before(claim)
+            known = self._known.get(claim.uid, {})
+            running = {each.ip for each in had_before(claim)}
             for lease in made:
                 if read_ip(lease.spec.address) in running:
                     continue
@@ -140,8 +143,9 @@ class Leases:
         try:
             for space in pool.spaces:
                 free = space.without(withheld)
-                wish = _wish(free, chosen, had)
-                lease = await self._lease(pool, free, spec, wish, tuple(known.values()))
+                mine = tuple(lease for lease in known.values() if _is_ours(lease, spec))
+                wish = _wish(free, chosen, (each.ip for each in had), mine)
+                lease = await self._lease(pool, free, spec, wish, mine)
                 known[lease.name] = lease
                 leases.append(lease)
         except (PoolFullError, AddressTakenError):
@@ -149,7 +153,7 @@ class Leases:
         except BaseException:  # a request may have been carried out without an answer
             self._known.pop(claim.uid, None)
             raise
-        interface = msgspec.structs.replace(interface, addresses=_addresses(pool, leases))
+        interface = msgspec.structs.replace(interface, addresses=_addresses(pool, leases, had))
         return msgspec.structs.replace(plan, network=interface.to_json())
 
     async def give_back(self, prepared: Prepared) -> None:
@@ -211,8 +215,7 @@ class Leases:
     ) -> AddressLease:
         for lease in sorted(known, key=lambda each: read_ip(each.spec.address) != wish.address):
             address = read_ip(lease.spec.address)
-            fits = address == wish.address if wish.must else address in space
-            if fits and _is_ours(lease, spec):
+            if address == wish.address or (not wish.must and address in space):
                 renewed = await self._renew(lease, spec)
                 if renewed is not None:
                     return renewed
@@ -279,12 +282,21 @@ class Leases:
         return await self.pools.renew(lease, msgspec.structs.replace(spec, address=address))
 
 
-def _wish(space: Space, chosen: Iterable[IpAddress], had: Iterable[IpAddress]) -> Wish:
-    """What a claim chose, or what its pod has."""
+def _wish(
+    space: Space,
+    chosen: Iterable[IpAddress],
+    had: Iterable[IpAddress],
+    known: Sequence[AddressLease],
+) -> Wish:
+    """What a claim chose, or what its pod has, also outside of ranges that were changed since."""
     for address in chosen:
         if address.version == space.version:
             return Wish(address, must=True)
-    return Wish(next((each for each in had if each in space), None))
+    mine = {read_ip(lease.spec.address) for lease in known}
+    for address in had:
+        if address.version == space.version and (address in space or address in mine):
+            return Wish(address)
+    return Wish()
 
 
 def _released(lease: AddressLease) -> tuple[str, str, str]:
@@ -293,7 +305,7 @@ def _released(lease: AddressLease) -> tuple[str, str, str]:
 
 def _holder(claim: Claim, device: AllocatedDevice) -> LeaseHolder:
     """Who has an address: one device of a claim, whatever its other devices have."""
-    name = f"{device.device}/{device.share_id}" if device.share_id else device.device
+    name = held_device(device.device, device.share_id)
     return LeaseHolder(claim.namespace, claim.name, claim.uid, device.request, name)
 
 
@@ -311,18 +323,23 @@ def _identity(spec: AddressLeaseSpec) -> str:
     return f"{spec.claim.uid}/{spec.claim.request}/{spec.claim.device}"
 
 
-def _addresses(pool: AddressPool, leases: Sequence[AddressLease]) -> Addresses:
+def _addresses(
+    pool: AddressPool, leases: Sequence[AddressLease], had: Sequence[IpInterface]
+) -> Addresses:
     return Addresses(
         pool.name,
-        tuple(_leased(pool, lease) for lease in leases),
+        tuple(_leased(pool, lease, had) for lease in leases),
         routes=tuple(msgspec.to_builtins(route) for route in pool.spec.routes),
         dns=msgspec.to_builtins(pool.spec.dns),
     )
 
 
-def _leased(pool: AddressPool, lease: AddressLease) -> Leased:
+def _leased(pool: AddressPool, lease: AddressLease, had: Sequence[IpInterface]) -> Leased:
     address = read_ip(lease.spec.address)
-    found = range_of(pool.spec.ranges, address)
+    try:
+        found = range_of(pool.spec.ranges, address)
+    except KeyError:  # the range is gone; who has the address keeps it as it is
+        found = Range(next(str(each.network) for each in had if each.ip == address))
     length = found.cidr.partition("/")[2] or str(address.max_prefixlen)
     return Leased(
         lease.name,

@@ -4,6 +4,9 @@ Promise: an address that a pod has and somebody else holds the lease of is logge
 found. No I/O.
 """
 
+from ipaddress import IPv4Interface, IPv6Interface
+from typing import TypeAlias
+
 import structlog
 
 from netclaim.model import AllocatedDevice, Claim
@@ -11,13 +14,15 @@ from netclaim.model.address_space import IpAddress
 from netclaim.model.api.address_pool import AddressLeaseSpec, LeaseHolder
 from netclaim.plugins.engine.conf import read_cidr
 
+IpInterface: TypeAlias = IPv4Interface | IPv6Interface
+
 log = structlog.get_logger(__name__)
 
 
-def had_before(claim: Claim, device: AllocatedDevice | None = None) -> tuple[IpAddress, ...]:
+def had_before(claim: Claim, device: AllocatedDevice | None = None) -> tuple[IpInterface, ...]:
     """The addresses that a claim's status reports for a device of it, or for all."""
     return tuple(
-        read_cidr(ip).ip
+        read_cidr(ip)
         for each in claim.reported
         if device is None or (each.driver, each.key) == (device.driver, device.key)
         for ip in each.ips

@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from netclaim.controller.pools import GRACE_S, Pools
+from netclaim.controller.pools.sweep import GRACE_S, LeaseSweep
 from netclaim.errors import NetclaimError, RequestError
 from netclaim.kube import NotFoundError
 from netclaim.kube.errors import Status
@@ -84,7 +84,7 @@ class Leasing(RuleBasedStateMachine):
         self.begun: set[tuple[str, str]] = set()  # in a node's journal
         self.plans: dict[tuple[str, str], Prepared] = {}  # likewise
         self.now_s = 0.0
-        self.pools = Pools(
+        self.sweep = LeaseSweep(
             cast("Any", self.cluster),  # as much of both as collecting needs
             cast("Any", self.cluster),
             monotonic=lambda: self.now_s,
@@ -165,11 +165,11 @@ class Leasing(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([1.0, 10.0, GRACE_S + 1]))
     def wait(self, seconds: float) -> None:
         """The controller collects, before and after a while."""
-        asyncio.run(self.pools.collect())
+        asyncio.run(self.sweep.collect())
         self.now_s += seconds
         for node in self.nodes.values():
             node.now_s += seconds
-        asyncio.run(self.pools.collect())
+        asyncio.run(self.sweep.collect())
 
     @invariant()
     def every_plan_has_leases_of_its_own(self) -> None:
@@ -182,9 +182,9 @@ class Leasing(RuleBasedStateMachine):
     def teardown(self) -> None:
         """When every claim is gone, no address is leased."""
         self.cluster.allocated.clear()
-        asyncio.run(self.pools.collect())
+        asyncio.run(self.sweep.collect())
         self.now_s += GRACE_S + 1
-        asyncio.run(self.pools.collect())
+        asyncio.run(self.sweep.collect())
         assert self.objects.leases() == {}
 
     def _cut(self, cut: tuple[str, int] | None) -> None:

@@ -1,0 +1,7 @@
+"""AddressPools in a cluster: whether they can be used, how full they are, and whose leases count.
+
+judge      the condition and the numbers in a pool's status
+spec       a pool's addresses, and which other pools have some of them
+counts     how many are leased, kept up to date change by change
+sweep      leases that nobody has any more, collected
+"""
