@@ -27,6 +27,7 @@ from netclaim.network.plan.interface_plan import InterfacePlan
 from netclaim.network.policy.levels import Level
 from netclaim.network.pools.cluster import LEASES, POOLS, ClusterPools
 from netclaim.network.pools.leases import Leases
+from netclaim.network.pools.quota import Quota
 from netclaim.network.request.parameters import read_claim
 from tests.support.plugin_calls import call_of, host_local, server
 
@@ -58,7 +59,8 @@ class Node:
 
     def __init__(self, client: Client, name: str) -> None:
         self.name = name
-        self.leases = Leases(ClusterPools(KubeObjects(client), time.monotonic))
+        pools = ClusterPools(KubeObjects(client), time.monotonic)
+        self.leases = Leases(pools, Quota(pools))
         self.times: list[float] = []
         self.prepared: list[Prepared] = []
 

@@ -90,6 +90,7 @@ class StoredObjects:
 
     def _put(self, key: tuple[str, str], meta: JsonObject, wanted: JsonObject) -> JsonObject:
         self._version += 1
-        meta = {**meta, "resourceVersion": str(self._version)}
+        generation = self.stored.get(key, {"metadata": {}})["metadata"].get("generation", 0) + 1
+        meta = {**meta, "resourceVersion": str(self._version), "generation": generation}
         self.stored[key] = {**wanted, "metadata": meta}
         return self.stored[key]

@@ -61,6 +61,7 @@ from netclaim.network.plugin_files import PluginFiles
 from netclaim.network.pod_network import LABEL as NETWORK_LABEL
 from netclaim.network.pools.cluster import ClusterPools
 from netclaim.network.pools.leases import Leases
+from netclaim.network.pools.quota import Quota
 from netclaim.network.pools.restore import Restorer
 from netclaim.network.request.link_keys import moves_link
 from netclaim.network.request.parameters import InterfaceRequest, read_claim
@@ -138,7 +139,8 @@ class LinkDriver(NetworkDriver):
 
     def learn_objects(self, objects: Objects) -> None:
         """Lease addresses of pools by these."""
-        self._leases = Leases(ClusterPools(objects, time.monotonic))
+        pools = ClusterPools(objects, time.monotonic)
+        self._leases = Leases(pools, Quota(pools))
 
     def learn_node(self, node: NodeFacts) -> None:
         """Replace what is known of the node, and offer links by it."""

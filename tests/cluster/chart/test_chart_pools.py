@@ -8,7 +8,7 @@ import pytest
 from lab.cluster import Lab
 from lab.helm import CHART_NAMESPACE
 from lab.kubectl import Kubectl, KubectlError
-from netclaim.model.api.address_pool import CLAIM_LABEL, POOL_LABEL
+from netclaim.model.api.address_pool import CLAIM_LABEL, NAMESPACE_LABEL, POOL_LABEL
 from tests.cluster.site.drivers import addresses, eventually
 from tests.cluster.site.node_token import TokenApi
 from tests.support.address_pool_cases import LEASES, RIGHT, WRONG, lease_of
@@ -129,7 +129,12 @@ def lease(address: str, node: str, **meta: Any) -> dict[str, Any]:
     """A lease as the driver of a node makes it."""
     made = lease_of(address, "", address)
     made["spec"] |= {"pool": "stolen", "nodeName": node}
-    labels = {POOL_LABEL: "stolen", CLAIM_LABEL: made["spec"]["claim"]["uid"]}
+    holder = made["spec"]["claim"]
+    labels = {
+        POOL_LABEL: "stolen",
+        CLAIM_LABEL: holder["uid"],
+        NAMESPACE_LABEL: holder["namespace"],
+    }
     made["metadata"] |= {"labels": labels, **meta}
     return made
 

@@ -38,6 +38,7 @@ EXCLUDED_MAX: Final = 128  # of one range
 DOMAIN_MAX: Final = 63  # a DNS label: names of leases begin with it
 POOL_LABEL: Final = "cni.networking.x-k8s.io/address-pool"  # at a lease
 NODE_LABEL: Final = "cni.networking.x-k8s.io/node"  # likewise: the node, by which a driver lists
+NAMESPACE_LABEL: Final = "cni.networking.x-k8s.io/namespace"  # likewise: the claim's
 CLAIM_LABEL: Final = "cni.networking.x-k8s.io/claim"  # likewise: the UID of the claim that has it
 
 
@@ -49,6 +50,7 @@ class AddressPoolSpec(Base, frozen=True):
     dns: Dns = Dns()
     enabled: bool = True
     domain: str = ""  # no address is leased twice in one; never changes
+    per_namespace: int | None = None  # addresses of each family; None: all
     namespaces: LabelSelector | None = None  # None: for what admins write, in every namespace
 
 
@@ -125,6 +127,7 @@ class AddressLeaseSpec(Base, frozen=True):
 class LeaseMeta(Meta, frozen=True, kw_only=True):
     """Who a lease is."""
 
+    generation: int = 0
     resource_version: str = ""
     creation_timestamp: str = ""
 
@@ -159,6 +162,7 @@ def lease_object(spec: AddressLeaseSpec) -> JsonObject:
     labels = {
         POOL_LABEL: spec.pool,
         CLAIM_LABEL: spec.claim.uid,
+        NAMESPACE_LABEL: spec.claim.namespace,
         NODE_LABEL: node_label(spec.node_name),
     }
     return {

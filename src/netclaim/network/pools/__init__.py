@@ -4,6 +4,7 @@ cluster    pools and leases as they are in the API server
 leases     which addresses an interface gets, and giving them back
 restore    leases of running pods that were deleted
 running    what is reported of running pods
+quota      how many addresses a namespace may have
 terms      who may have addresses of a pool, and choose which
 errors     why there is none now
 """

@@ -19,6 +19,7 @@ from netclaim.model.api.address_pool import (
     KIND,
     LEASE_KIND,
     LEASE_PLURAL,
+    NAMESPACE_LABEL,
     NODE_LABEL,
     PLURAL,
     POOL_LABEL,
@@ -103,6 +104,12 @@ class ClusterPools:
     async def leases_on(self, node_name: str) -> list[AddressLease]:
         """Return the leases of a node."""
         found = await self.objects.find(LEASES, f"{NODE_LABEL}={node_label(node_name)}")
+        return [AddressLease.read(each) for each in found]
+
+    async def leases_in(self, pool: str, namespace: str) -> list[AddressLease]:
+        """Return the leases of a pool that the claims of a namespace have."""
+        labels = f"{POOL_LABEL}={pool},{NAMESPACE_LABEL}={namespace}"
+        found = await self.objects.find(LEASES, labels)
         return [AddressLease.read(each) for each in found]
 
     async def lease_at(self, spec: AddressLeaseSpec) -> AddressLease | None:

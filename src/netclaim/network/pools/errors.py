@@ -10,6 +10,12 @@ class PoolFullError(NotBegunError, LaterError, PeerError):
     why: Reason = "limit"
 
 
+class NamespaceFullError(NotBegunError, LaterError, PeerError):
+    """A namespace has all addresses of a pool that it may have."""
+
+    why: Reason = "limit"
+
+
 class PoolNotReadyError(NotBegunError, LaterError, PeerError):
     """A pool is not to be used now; its admin acts."""
 

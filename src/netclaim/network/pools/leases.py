@@ -49,7 +49,8 @@ from netclaim.network.plan.interface_plan import (
 )
 from netclaim.network.policy.levels import Level
 from netclaim.network.pools.cluster import ClusterPools
-from netclaim.network.pools.errors import AddressTakenError, PoolFullError
+from netclaim.network.pools.errors import AddressTakenError, NamespaceFullError, PoolFullError
+from netclaim.network.pools.quota import FIRST, Quota
 from netclaim.network.pools.running import IpInterface, had_before, note_taken
 from netclaim.network.pools.terms import check_use, chosen_of
 from netclaim.network.request.parameters import InterfaceRequest
@@ -76,6 +77,7 @@ class Leases:
     """Leases addresses for the claims of one node."""
 
     pools: ClusterPools
+    quota: Quota
     # What claims have, by their UIDs and the leases' names; a claim that is not here may have some.
     _known: dict[str, dict[str, AddressLease]] = field(default_factory=dict)
     _made: dict[str, list[AddressLease]] = field(default_factory=dict)  # by attempts under way
@@ -138,6 +140,8 @@ class Leases:
             renewed=str(uuid.uuid4()),
         )
         known = await self._leases_of(claim)
+        if not known and not claim.reported:
+            self.quota.expect_room(pool, claim.namespace)
         had = had_before(claim, request.device)
         leases = []
         try:
@@ -148,7 +152,10 @@ class Leases:
                 lease = await self._lease(pool, free, spec, wish, mine)
                 known[lease.name] = lease
                 leases.append(lease)
-        except (PoolFullError, AddressTakenError):
+            running = {each.ip for each in had}
+            made = [each for each in leases if _is_new(each, running)]
+            await self.quota.check(pool, claim.namespace, made)
+        except (PoolFullError, AddressTakenError, NamespaceFullError):
             raise
         except BaseException:  # a request may have been carried out without an answer
             self._known.pop(claim.uid, None)
@@ -173,6 +180,7 @@ class Leases:
                 left.setdefault(each.name, (each.uid, each.resource_version, addresses.pool))
         for name, (uid, version, pool) in left.items():
             await self._release(claim, pool, (name, uid, version))
+            self.quota.forget(pool, claim.namespace)
 
     def learn(self, claim_uid: str, leases: Iterable[AddressLease]) -> None:
         """Remember the leases that a claim has by now, instead of what was known of them."""
@@ -297,6 +305,11 @@ def _wish(
         if address.version == space.version and (address in space or address in mine):
             return Wish(address)
     return Wish()
+
+
+def _is_new(lease: AddressLease, running: Collection[IpAddress]) -> bool:
+    """Whether a lease was just made for a pod that does not have its address yet."""
+    return lease.metadata.generation <= FIRST and read_ip(lease.spec.address) not in running
 
 
 def _released(lease: AddressLease) -> tuple[str, str, str]:

@@ -100,6 +100,9 @@ def check_address_pool(obj: JsonObject, at: Path, old: JsonObject | None = None)
     for index, each in enumerate(ranges):
         yield from _check_range(each, (*at, "ranges", index))
     yield from _check_domain(spec, at)
+    limit = spec.get("perNamespace", 1)
+    if not isinstance(limit, int) or limit < 1:
+        yield invalid((*at, "perNamespace"), limit, "must be at least 1")
     domain = spec.get("domain", "")
     if old is not None and old.get("spec", {}).get("domain", "") != domain:
         yield invalid((*at, "domain"), domain, DOMAIN_MESSAGE)

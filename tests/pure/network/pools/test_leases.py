@@ -24,6 +24,7 @@ from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
 from netclaim.network.policy.levels import Level
 from netclaim.network.pools.cluster import POOL_AGE_S, TAKEN_AGE_S, ClusterPools
 from netclaim.network.pools.leases import Leases
+from netclaim.network.pools.quota import Quota
 from netclaim.network.pools.restore import Restorer
 from netclaim.network.request.parameters import read_claim
 from tests.support.pool_objects import StoredObjects, pool
@@ -43,7 +44,8 @@ class Node:
 
     def restart(self) -> None:
         """Forget everything, as a new process."""
-        self.leases = Leases(ClusterPools(self.objects, lambda: self.now_s))
+        pools = ClusterPools(self.objects, lambda: self.now_s)
+        self.leases = Leases(pools, Quota(pools))
 
     def claim(self, uid: str = "c1", **parameters: Any) -> Claim:
         """A claim on the node whose class has its addresses leased."""
