@@ -51,6 +51,7 @@ META: Final = (
 ANNOTATED: Final = "AnnotatedPod"  # pods with the label of `annotated`; others are not followed
 DEFINITION: Final = "NetworkAttachmentDefinition"  # Multus' own kind, if it is installed
 COPIED: Final = frozenset({COPY_TO, COPY_OF})
+MIRRORED: Final = ("mtu", "routes", "pciAddress")  # see `annotated.mirror`
 REQUEST: Final = ("name", "exactly", "firstAvailable")
 
 
@@ -206,6 +207,8 @@ def slim_claim(found: JsonObject) -> JsonObject:
     devices = found.get("spec", {}).get("devices", {})
     status: dict[str, Any] = found.get("status", {})
     allocation = status.get("allocation")
+    meta = found["metadata"]
+    own = FROM_ANNOTATION in meta.get("labels", {})
     slim = _kept(status, ("reservedFor",))
     if allocation is not None:
         given = allocation.get("devices", {})
@@ -214,11 +217,9 @@ def slim_claim(found: JsonObject) -> JsonObject:
         slim["allocation"] = {"devices": {"results": results, "config": config}}
     reports = [
         _kept(each, ("driver", "pool", "device", "shareID", "conditions", "networkData"))
-        | _data(each.get("data"))
+        | _data(each.get("data"), own=own)
         for each in status.get("devices", ())
     ]
-    meta = found["metadata"]
-    own = FROM_ANNOTATION in meta.get("labels", {})
     return {
         "metadata": _kept(meta, META if own else META[:4]),
         "spec": {"devices": {"requests": [_slim(one) for one in devices.get("requests", ())]}},
@@ -226,9 +227,13 @@ def slim_claim(found: JsonObject) -> JsonObject:
     }
 
 
-def _data(data: Any) -> JsonObject:
-    """Of a driver's data: the network, its name servers, and the pods that share the claim."""
-    kept = _kept(data, ("podNetwork", "dns", "pods")) if isinstance(data, dict) else {}
+def _data(data: Any, *, own: bool) -> JsonObject:
+    """Of a driver's data: the network, its name servers, and the pods that share the claim.
+
+    Of a claim that was made of an annotation also what is mirrored of its interfaces.
+    """
+    keys = ("podNetwork", "dns", "pods", *(MIRRORED if own else ()))
+    kept = _kept(data, keys) if isinstance(data, dict) else {}
     return {"data": kept} if kept else {}
 
 

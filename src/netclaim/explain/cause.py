@@ -30,6 +30,11 @@ from netclaim.screen.words import counted
 
 # How a selector names the driver of the devices that it is for.
 DRIVER: Final = re.compile(r"""device\.driver\s*==\s*["']([^"']+)["']""")
+# How a claim names a network and nothing else; see docs/pod-networks.md.
+NETWORK: Final = re.compile(
+    r"""device\.attributes\[["']multinetwork\.networking\.k8s\.io["']\]\.podNetwork"""
+    r"""\s*==\s*["']([^"']+)["']"""
+)
 
 Shows: TypeAlias = Callable[[Line], bool]
 
@@ -143,6 +148,8 @@ def _shortage(reports: Sequence[NodeReport]) -> Cause:
 def _short(found: Sequence[RequestReport], *, nodes: int) -> str:
     request = found[0].request
     name = f"request {request.full_name}"
+    if network := _network(request):
+        name += f" for the network {network}"
     devices = {device.device for one in found for device in one.devices}
     if not devices:
         return f"{name}: no device is published on {counted(nodes, 'node')}"
@@ -164,6 +171,11 @@ def _short(found: Sequence[RequestReport], *, nodes: int) -> str:
         return f"{name} needs {request.count} devices on one node, and at most {best} fit{taken}"
     tried = f"{counted(len(devices), 'device')} on {counted(nodes, 'node')}"
     return f"{name}: none of {tried} fits{taken}"
+
+
+def _network(request: Request) -> str:
+    """The PodNetwork that a request selects by its attribute; empty if it does not."""
+    return next((found[1] for each in request.selectors if (found := NETWORK.search(each))), "")
 
 
 def _absent_driver(found: Sequence[RequestReport]) -> str:

@@ -303,7 +303,7 @@ class LinkDriver(NetworkDriver):
                     plan=plan,
                     pod=pod,
                     interface=_interface(result, interface.if_name),
-                    data=shown(result.to_dict(network.version), interface),
+                    data=shown(result.to_dict(network.version), interface, network),
                 )
                 await self._limits.apply(netns, attachment)
         return attachment
@@ -346,7 +346,7 @@ class LinkDriver(NetworkDriver):
             plan=plan,
             pod=pod,
             interface=_interface(cached.result, interface.if_name),
-            data=shown(cached.raw_result, interface),
+            data=shown(cached.raw_result, interface, network),
         )
 
     async def check(self, attachment: Attachment) -> None:

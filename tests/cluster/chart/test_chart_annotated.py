@@ -1,15 +1,20 @@
 """Pods with Multus' annotation on a cluster of their own, where the chart was installed.
 
-Multus is not there: what it would do for these pods depends on their annotation alone.
+Multus is not there: what it would do for these pods depends on their annotation alone. The burst
+has a dozen pods; NETCLAIM_TEST_BURST=100 makes it as large as that of the release's record.
 """
 
 import json
+import os
 import secrets
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from lab.cluster import Lab
 from lab.helm import CHART_NAMESPACE, Helm, load_driver_image
@@ -28,7 +33,8 @@ from tests.cluster.site.drivers import addresses, eventually
 CONTROLLER = f"system:serviceaccount:{CHART_NAMESPACE}:netclaim-controller"
 DEPLOYMENT = "deployment/netclaim-controller"
 POLICY = "mutatingadmissionpolicybinding/netclaim-annotated-pods"
-BURST = 12
+BURST = int(os.environ.get("NETCLAIM_TEST_BURST", "12"))
+ROOM = 64  # claims on a link; the two of them are to have room for a hundred
 TOPOLOGY = """
 nodes: [kind-control-plane, kind-worker]
 networks:
@@ -59,7 +65,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         load_driver_image(made)
         made.kubectl().apply(DEFINITIONS)
         Helm(made).install(
-            "--set=controller.enabled=true", "--set=controller.networkNamespaces={default}"
+            "--set=controller.enabled=true",
+            "--set=controller.networkNamespaces={default}",
+            f"--set=settings.attachments={{eth1={ROOM}}}",
         )
         yield made
     finally:
@@ -139,11 +147,45 @@ def test_a_manifest_can_be_applied_again_but_its_networks_do_not_change(team: Ku
         team.apply(pod("sly", "media-net", key=ANNOTATION))
 
 
+def test_a_namespace_is_moved_by_a_label(lab: Lab, admin: Kubectl) -> None:
+    """With the commands of docs/from-multus.md: a restart has the pods' networks from claims.
+
+    `netclaim convert` says before what the same would be as a PodNetwork and claims.
+    """
+    name = f"moved-{secrets.token_hex(2)}"
+    admin("create", "namespace", name)
+    scoped = lab.kubectl(name)
+    scoped.apply(network("media-net"), deployment("player", 2, node="kind-worker"))
+    scoped("rollout", "status", "deployment/player", f"--timeout={WAIT_S}s")
+    assert MULTUS_ANNOTATION in annotations(scoped, name_of(scoped.items("pods")[0]))
+    converted = list(yaml.safe_load_all(netclaim(lab, "convert", "--cluster", "-n", name)))
+    kinds = {each["kind"]: each for each in converted if each}
+    assert kinds["PodNetwork"]["metadata"]["name"] == f"{name}-media-net"
+    (claim,) = kinds["Deployment"]["spec"]["template"]["spec"]["resourceClaims"]
+    assert claim["resourceClaimTemplateName"] == f"{name}-media-net"
+
+    admin("label", "namespace", name, f"{NAMESPACE_LABEL}={NAMESPACE_VALUE}")
+    eventually(lambda: is_renamed(scoped), bool, "the label in effect")
+    scoped("rollout", "restart", "deployment")
+    scoped("rollout", "status", "deployment/player", f"--timeout={WAIT_S}s")
+    moved = "--selector=cni.networking.x-k8s.io/from-annotation=true"
+    eventually(lambda: len(scoped.items("pods")), lambda count: count == 2, "the old pods' end")
+    pods = [name_of(each) for each in scoped.items("pods", moved)]
+    assert len(pods) == 2
+    for each in pods:
+        mirrored(scoped, each)
+        (entry,) = json.loads(annotations(scoped, each)[STATUS_ANNOTATION])
+        assert (entry["name"], entry["interface"]) == (f"{name}/media-net", "net1")
+        assert entry["mtu"] > 0
+    assert netclaim(lab, "status", "pods", "-n", name).count("net1 10.10.1.") == 2
+    admin("delete", "namespace", name, "--wait=false")
+
+
 def test_a_burst_outlives_the_controller(system: Kubectl, team: Kubectl) -> None:
     """Without it, annotated pods wait, and others start; one that dies in a burst is followed."""
     system("scale", DEPLOYMENT, "--replicas=0")
     eventually(lambda: replicas(system), lambda found: found == [], "no replica is left")
-    team.apply(deployment("burst"), pod("unrelated", ""))
+    team.apply(deployment("burst", BURST), pod("unrelated", ""))
     team.wait("pod/unrelated", "condition=Ready")
     waiting = team.items("pods", "--selector=app=burst")
     assert not any(each["status"].get("podIPs") for each in waiting)
@@ -220,6 +262,21 @@ def test_the_controllers_token_makes_only_claims_of_annotated_pods(
         admin("create", "--filename=-", *as_controller, stdin=json.dumps(own))
 
 
+def mirrored(kubectl: Kubectl, name: str) -> None:
+    """Wait for the mirror of a pod's networks."""
+    eventually(
+        lambda: annotations(kubectl, name), lambda held: STATUS_ANNOTATION in held, "the mirror"
+    )
+
+
+def netclaim(lab: Lab, *arguments: str) -> str:
+    """What a command says of the lab's cluster."""
+    command = [sys.executable, "-m", "netclaim", *arguments]
+    kubeconfig = f"--kubeconfig={lab.state.kubeconfig}"
+    done = subprocess.run([*command, kubeconfig], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
 def network(name: str, config: dict[str, Any] | None = None) -> dict[str, Any]:
     """A NetworkAttachmentDefinition; the seeds' media-net if nothing is said."""
     return definition(name, json.dumps(MEDIA_NET if config is None else config))
@@ -227,28 +284,26 @@ def network(name: str, config: dict[str, Any] | None = None) -> dict[str, Any]:
 
 def pod(name: str, text: str, *, node: str = "", key: str = MULTUS_ANNOTATION) -> dict[str, Any]:
     """A pod with networks by annotation, unless there are none."""
-    spec = pod_spec()
-    if node:
-        spec["nodeSelector"] = {"kubernetes.io/hostname": node}
+    spec = pod_spec(node)
     meta: dict[str, Any] = {"name": name}
     if text:
         meta["annotations"] = {key: text}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
 
 
-def deployment(name: str) -> dict[str, Any]:
-    """Many annotated pods."""
+def deployment(name: str, replicas: int, *, node: str = "") -> dict[str, Any]:
+    """Annotated pods."""
     meta = {"labels": {"app": name}, "annotations": {MULTUS_ANNOTATION: "media-net"}}
     spec = {
-        "replicas": BURST,
+        "replicas": replicas,
         "selector": {"matchLabels": {"app": name}},
-        "template": {"metadata": meta, "spec": pod_spec()},
+        "template": {"metadata": meta, "spec": pod_spec(node)},
     }
     head = {"apiVersion": "apps/v1", "kind": "Deployment"}
     return {**head, "metadata": {"name": name}, "spec": spec}
 
 
-def pod_spec() -> dict[str, Any]:
+def pod_spec(node: str = "") -> dict[str, Any]:
     """One container that sleeps."""
     container = {
         "name": "main",
@@ -256,7 +311,8 @@ def pod_spec() -> dict[str, Any]:
         "imagePullPolicy": "IfNotPresent",
         "command": ["sleep", "infinity"],
     }
-    return {"terminationGracePeriodSeconds": 0, "containers": [container]}
+    place = {"nodeSelector": {"kubernetes.io/hostname": node}} if node else {}
+    return {"terminationGracePeriodSeconds": 0, "containers": [container], **place}
 
 
 def annotations(kubectl: Kubectl, name: str) -> dict[str, str]:

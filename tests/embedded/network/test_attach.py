@@ -66,6 +66,7 @@ def test_a_macvlan_comes_and_goes(node: Netns, pod: Netns, driver: LinkDriver, s
         "cniVersion": "1.0.0",
         "interfaces": [{"name": "net1", "mac": link["address"], "sandbox": pod.path}],
         "ips": [{"address": "10.10.1.2/24", "gateway": "10.10.1.1", "interface": 0}],
+        "mtu": link["mtu"],
     }
     assert leases(state) == ["10.10.1.2"]
 

@@ -942,3 +942,19 @@ def test_a_network_of_an_unknown_type_is_one_mistake() -> None:
     """Nothing is made of it, so nothing else is said of it."""
     (line,) = lines(NETWORK.replace("type: macvlan", "type: macvlans").replace("ENABLED", "true"))
     assert 'spec.type: Unsupported value: "macvlans"' in line
+
+
+def test_a_network_in_the_spelling_of_the_talks() -> None:
+    """A PodNetwork of `v1`, as KEP-3698 had it: somebody else's is left alone, ours is checked."""
+    talks = NETWORK.replace("cni.networking.x-k8s.io/v1alpha1", "v1").replace("ENABLED", "true")
+    assert said_of(talks) == []
+    assert said_of("---".join((NAMESPACES, talks, ONE_LINE.replace("NAMESPACE", "media")))) == []
+    wrong = talks.replace("type: macvlan", "type: warp")
+    assert any("spec.type" in each for each in said_of(wrong))
+    bare = "apiVersion: v1\nkind: PodNetwork\nmetadata: {name: a}\nspec: {provider: theirs.io/a}\n"
+    assert said_of(bare) == []
+
+
+def said_of(text: str) -> list[str]:
+    """What is found in a file."""
+    return [str(each) for each in check_files([parse_file(text.encode(), "m.yaml")]).findings]

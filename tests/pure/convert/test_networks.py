@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from netclaim.schema.rules.pod_networks import check_pod_network
-from tests.pure.convert.converting import convert, converted, definition, said
+from tests.pure.convert.converting import convert, converted, converted_file, definition, said
 
 RANGE = {"type": "host-local", "subnet": "10.1.1.0/24"}
 MACVLAN = {"cniVersion": "0.3.1", "type": "macvlan", "master": "eth1"}
@@ -291,3 +291,15 @@ def test_conf_as_talks_spell_it() -> None:
     (found,) = converted(text)
     assert found["spec"]["type"] == "macvlan"
     assert "conf" not in found["spec"]
+
+
+def test_a_network_in_the_spelling_of_the_talks_stays() -> None:
+    """A PodNetwork of `v1` is one already; it stays as it was written, beside what is converted."""
+    talks = (
+        "---\napiVersion: v1\nkind: PodNetwork\nmetadata: {name: media-net}\n"
+        'spec: {provider: "myprovider.io/application"}\n'
+    )
+    text = converted_file(talks + definition("other", MACVLAN))
+    assert text.startswith(talks)
+    assert "name: other" in text
+    assert said(convert(talks)) == []

@@ -792,3 +792,17 @@ def test_networks_are_known_by_name(explain: Explain) -> None:
     assert told.lines[0] == "pod media/app: fits on one (eth1)"
     (refused,) = [line for line in told.lines if line.startswith("pod other/app")]
     assert "the namespace other may not use the network media-net" in refused
+
+
+def test_a_claim_of_a_network_is_told_its_name(explain: Explain) -> None:
+    """Also where a claim has nothing but the network's attribute, which has no class of its own."""
+    attributes = {
+        f"multinetwork.networking.k8s.io/{key}": {"string": ""} for key in ("podNetwork", "other")
+    }
+    offered = links("one", {"name": "eth1", "attributes": attributes})
+    asked = 'device.attributes["multinetwork.networking.k8s.io"].podNetwork == "media-net"'
+    told = explain(device_class(), offered, claim("by-attribute", asked))
+    assert told.lines[0] == (
+        "claim default/by-attribute: cannot be allocated: request nic for the network media-net:"
+        " none of 1 device on 1 node fits"
+    )

@@ -20,6 +20,8 @@ from netclaim.model.claim import JsonObject
 
 THERE_MAX: Final = 8 * 1024  # of what is there: Multus' own entry has a few hundred bytes
 TEXT_MAX: Final = 128 * 1024  # of the result; an object's annotations may have 256 KiB
+DEFAULT_ROUTES: Final = ("0.0.0.0/0", "::/0")
+DEVICE_INFO: Final = "1.1.0"  # the version of the device information specification
 INDENT: Final = 4  # as Multus writes it, for those who look
 
 
@@ -63,8 +65,24 @@ def _entry(name: str, report: DeviceStatus) -> JsonObject:
         entry["ips"] = [each.partition("/")[0] for each in data.ips]
     if data.hardware_address:
         entry["mac"] = data.hardware_address
-    dns = report.data.get("dns") if isinstance(report.data, dict) else None
-    return {**entry, "default": False, "dns": dns if isinstance(dns, dict) else {}}
+    more: JsonObject = report.data if isinstance(report.data, dict) else {}
+    if isinstance(mtu := more.get("mtu"), int) and mtu > 0:
+        entry["mtu"] = mtu
+    dns = more.get("dns")
+    entry |= {"default": False, "dns": dns if isinstance(dns, dict) else {}}
+    if gateways := list(_gateways(more.get("routes"))):
+        entry["gateway"] = gateways
+    if isinstance(pci := more.get("pciAddress"), str) and pci:
+        device: JsonObject = {"pci-address": pci}
+        entry["device-info"] = {"type": "pci", "version": DEVICE_INFO, "pci": device}
+    return entry
+
+
+def _gateways(routes: Any) -> Iterator[str]:
+    """Yield the gateways of default routes, of which Multus writes these, and of no others."""
+    for route in routes if isinstance(routes, list) else ():
+        if isinstance(route, dict) and route.get("dst") in DEFAULT_ROUTES and route.get("gw"):
+            yield str(route["gw"])
 
 
 def _there(annotations: JsonObject) -> list[JsonObject]:

@@ -24,6 +24,7 @@ from prometheus_client import Counter
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from netclaim.cni import NetworkList
 from netclaim.errors import HostError, NetclaimError
 from netclaim.framework.telemetry import claim_fields, pod_fields
 from netclaim.kernel import (
@@ -53,6 +54,7 @@ from netclaim.model.quantity import NANO
 from netclaim.network.attach.reserved import ReservedBandwidth
 from netclaim.network.metrics.table import LIMITS_RESTORED, LINK_ATTACHMENTS, LINK_BANDWIDTH
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
+from netclaim.network.request.link_keys import mtu_of
 
 log = structlog.get_logger(__name__)
 
@@ -244,9 +246,16 @@ class BandwidthLimits(Collector):
         return (attachments, bandwidth)
 
 
-def shown(data: JsonObject, interface: InterfacePlan) -> JsonObject:
-    """What the claim's status shows of an interface: its bandwidth and its PodNetwork too."""
+def shown(data: JsonObject, interface: InterfacePlan, network: NetworkList) -> JsonObject:
+    """What the claim's status shows of an interface: its bandwidth and its PodNetwork too.
+
+    And its MTU and PCI address, as far as they follow from the plan: plugins do not say them.
+    """
     more: JsonObject = {}
+    if mtu := mtu_of(network, interface.link_mtu):
+        more["mtu"] = mtu
+    if interface.pci_address:
+        more["pciAddress"] = interface.pci_address
     if interface.bandwidth:
         more["bandwidth"] = str(Quantity(interface.bandwidth * NANO))
     if interface.pod_network:

@@ -15,6 +15,7 @@ from netclaim.errors import HostError, RequestError
 from netclaim.model import JsonObject, Plan
 from netclaim.model.api.address_pool import AddressLeaseSpec
 from netclaim.network.request.canonical import canonical
+from netclaim.network.request.runtime import with_runtime
 from netclaim.network.request.wishes import Wishes, with_wishes
 from netclaim.plugins.registry import POOLED
 
@@ -58,6 +59,8 @@ class InterfacePlan(msgspec.Struct, frozen=True, dict=True, omit_defaults=True, 
     bandwidth: int = 0  # bits per second that the interface may use, each way; 0: no limit
     pod_network: str = ""  # that the claim's class was made for
     addresses: Addresses | None = None  # of a pool, if the network has them leased
+    link_mtu: int = 0  # of the allocated link, when the plan was made
+    pci_address: str = ""  # of a link that is given away, or that a program asks about
 
     @cached_property
     def judged(self) -> NetworkList:
@@ -74,6 +77,7 @@ class InterfacePlan(msgspec.Struct, frozen=True, dict=True, omit_defaults=True, 
         if self.addresses is not None:  # what was wished for is what was leased
             wishes = msgspec.structs.replace(wishes, ips=())
         network = with_addresses(with_wishes(self.judged, wishes, {}), self.addresses)
+        network = with_runtime(network, self.pci_address, self.bandwidth)
         return with_files(network, self.files)
 
     @property

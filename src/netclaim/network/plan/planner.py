@@ -7,6 +7,8 @@ changes nothing there; `driver` notes what follows from a plan.
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from netclaim.cni import NetworkList
 from netclaim.errors import RequestError
 from netclaim.kernel import Link
@@ -27,8 +29,9 @@ from netclaim.network.plan.network_share import check_network_share
 from netclaim.network.plan.programs import ProgramChecks
 from netclaim.network.plugin_files import PluginFiles
 from netclaim.network.policy.levels import Level
-from netclaim.network.request.link_keys import with_link, without_link
+from netclaim.network.request.link_keys import moves_link, with_link, without_link
 from netclaim.network.request.parameters import InterfaceRequest
+from netclaim.network.request.runtime import asks_for_device
 from netclaim.network.request.wishes import WISHES, with_wishes
 from netclaim.network.settings import LiveSettings
 
@@ -78,6 +81,10 @@ class Planner:
         share = await self._share(request, link, snapshot)
         await self._check_share(request, share, link, snapshot, level)
         interface = self._plan(claim, request, network, link, level=level, share=share)
+        if link is not None and (moves_link(network) or asks_for_device(network)):
+            (described,) = await snapshot.describe([link])
+            pci_address = str(described.attributes.get("pciAddress", ""))
+            interface = msgspec.structs.replace(interface, pci_address=pci_address)
         await self._program_checks.check_status(with_files(wished, interface.files))
         plan = Plan(claim=claim.ref, device=request.device, network=interface.to_json())
         return link, network, plan
@@ -150,6 +157,7 @@ class Planner:
             config=network.to_dict(),
             link=link.name if link else "",
             link_up=link is not None and link.up,
+            link_mtu=link.mtu if link else 0,
             level=str(level),
             trusted=request.trusted,
             wishes=request.wishes,

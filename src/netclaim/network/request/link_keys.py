@@ -35,6 +35,14 @@ def moves_link(network: NetworkList) -> bool:
     return any(kind.moves_link for _, kind in _known(network))
 
 
+def mtu_of(network: NetworkList, link_mtu: int) -> int:
+    """The MTU that the interface gets: what a plugin is told, or that of the link; 0: not known."""
+    told = [plugin.config["mtu"] for plugin in network.plugins if plugin.config.get("mtu")]
+    if told:
+        return int(told[-1])
+    return link_mtu if linked_names(network) or moves_link(network) else 0
+
+
 def linked_names(network: NetworkList) -> frozenset[str]:
     """The links of the node that a network names which is on its links already."""
     keys = (

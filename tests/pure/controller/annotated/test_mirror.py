@@ -12,10 +12,12 @@ from netclaim.model.claim import JsonObject
 DEVICE = {"driver": "d", "pool": "node-a", "device": "eth1"}
 
 
-def claim(networks: str) -> JsonObject:
+def claim(networks: str, data: Any = None) -> JsonObject:
     """A claim of one network, which is attached."""
     ready = {"type": "Ready", "status": "True", "reason": "R", "message": ""}
     report = {**DEVICE, "conditions": [ready], "networkData": {"interfaceName": "net1"}}
+    if data is not None:
+        report["data"] = data
     request = {"name": "net-1", "exactly": {"deviceClassName": "c"}}
     return {
         "metadata": {"name": "a", "namespace": "n", "annotations": {CLAIM_NETWORKS: networks}},
@@ -59,4 +61,20 @@ def test_a_claim_has_no_more_networks_than_requests() -> None:
         "",
         "cluster",
         "n/media",
+    ]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [],
+        {"mtu": "9000", "routes": {"dst": "::/0"}, "pciAddress": 7},
+        {"mtu": 0, "routes": ["::/0", {"dst": "0.0.0.0/0"}], "pciAddress": ""},
+    ],
+)
+def test_what_is_not_known_is_left_out(data: Any) -> None:
+    """As Multus leaves it out; a driver's data can be anything."""
+    text = mirrored(claim("n/media", data), {})
+    assert json.loads(text or "") == [
+        {"name": "n/media", "interface": "net1", "default": False, "dns": {}}
     ]

@@ -57,6 +57,13 @@ async def test_the_networks_are_mirrored_behind_those_of_multus() -> None:
                 "mac": "02:00:00:00:00:01",
                 "default": False,
                 "dns": {"nameservers": ["10.10.1.1"]},
+                "mtu": 9000,
+                "gateway": ["fd00::1"],
+                "device-info": {
+                    "type": "pci",
+                    "version": "1.1.0",
+                    "pci": {"pci-address": "0000:3b:00.1"},
+                },
             },
         ]
         overwrite(world, "app", {STATUS_ANNOTATION: json.dumps([DEFAULT_ENTRY])})
@@ -224,7 +231,16 @@ def report(world: World, claim: JsonObject, *, ready: bool) -> None:
     }
     told: JsonObject = {**device, "conditions": [condition]}
     if ready:
-        told["data"] = {"dns": {"nameservers": ["10.10.1.1"]}, "interfaces": []}
+        told["data"] = {
+            "dns": {"nameservers": ["10.10.1.1"]},
+            "interfaces": [],
+            "mtu": 9000,
+            "pciAddress": "0000:3b:00.1",
+            "routes": [
+                {"dst": "192.0.2.0/24", "gw": "10.10.1.9"},
+                {"dst": "::/0", "gw": "fd00::1"},
+            ],
+        }
         told["networkData"] = {
             "interfaceName": "net1",
             "hardwareAddress": "02:00:00:00:00:01",
