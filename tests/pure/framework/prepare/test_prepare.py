@@ -13,7 +13,12 @@ from netclaim.errors import PeerError, RequestError
 from netclaim.framework.journal.pod_plans import NotPreparedError
 from netclaim.framework.journal.store import JournalError
 from netclaim.framework.prepare.holders import Holders
-from netclaim.framework.prepare.preparer import DeviceBusyError, DriverError
+from netclaim.framework.prepare.preparer import (
+    OF_A_NAMESPACE,
+    PLANNED_AT_A_TIME,
+    DeviceBusyError,
+    DriverError,
+)
 from netclaim.model import AllocatedDevice, Claim, Prepared, PreparedDevice
 from netclaim.model.claim import OpaqueConfig
 from netclaim.model.unreadable import stand_in
@@ -111,6 +116,32 @@ async def test_calls_for_one_claim_wait_for_each_other(tmp_path: Path) -> None:
             await stage.preparer.prepare(stage.claims.claims["blue"].ref)
             go.set()
         assert stage.driver.calls == ["prepare red", "prepare blue"]
+
+
+async def test_a_namespace_is_planned_for_by_twos(tmp_path: Path) -> None:
+    """Of forty slow claims of one tenant two are planned at a time.
+
+    Each of eight others has its turn at once, though with the last ones all places are taken.
+    """
+    reds = [claim_of(f"red{n}", device_of(f"red{n}"), pods=(f"r{n}",)) for n in range(40)]
+    others = [
+        claim_of(f"blue{n}", device_of(f"blue{n}"), namespace=f"other{n}", pods=(f"b{n}",))
+        for n in range(PLANNED_AT_A_TIME)
+    ]
+    async with stage_in(tmp_path, *reds, *others) as stage:
+        held = {each.name: stage.driver.hold(f"prepare {each.name}") for each in (*reds, *others)}
+        async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+            for claim in reds:
+                group.create_task(stage.preparer.prepare(claim.ref))
+            begun = [held[each.name][0] for each in reds]
+            await asyncio.gather(*(each.wait() for each in begun[:OF_A_NAMESPACE]))
+            for claim in others:
+                group.create_task(stage.preparer.prepare(claim.ref))
+            await asyncio.gather(*(held[each.name][0].wait() for each in others))
+            assert [each.is_set() for each in begun].count(True) == OF_A_NAMESPACE
+            for _, go in held.values():
+                go.set()
+        assert sorted(stage.driver.calls) == sorted(f"prepare {name}" for name in held)
 
 
 async def test_waits_for_the_runtimes_hooks(tmp_path: Path) -> None:
