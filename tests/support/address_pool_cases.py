@@ -15,6 +15,8 @@ RIGHT: Final[list[dict[str, Any]]] = [
         "enabled": False,
         "namespaces": {"matchLabels": {"team": "media"}},
     },
+    {"ranges": [RANGE], "keep": {"kinds": ["StatefulSet"]}},
+    {"ranges": [RANGE], "keep": {"kinds": ["StatefulSet"], "whenScaled": "Delete"}},
 ]
 WRONG: Final[list[tuple[dict[str, Any], str]]] = [
     ({"ranges": []}, "spec.ranges"),
@@ -30,7 +32,27 @@ WRONG: Final[list[tuple[dict[str, Any], str]]] = [
     ({"ranges": [RANGE], "domain": ""}, "spec.domain"),
     ({"ranges": [RANGE], "domain": "a.b"}, "spec.domain"),
     ({"ranges": [RANGE], "domain": "x" * 64}, "spec.domain"),
+    ({"ranges": [RANGE], "keep": {}}, "spec.keep.kinds"),
+    ({"ranges": [RANGE], "keep": {"kinds": []}}, "spec.keep.kinds"),
+    ({"ranges": [RANGE], "keep": {"kinds": ["Deployment"]}}, "spec.keep.kinds[0]"),
+    (
+        {"ranges": [RANGE], "keep": {"kinds": ["StatefulSet", "StatefulSet"]}},
+        "spec.keep.kinds[1]",
+    ),
+    (
+        {"ranges": [RANGE], "keep": {"kinds": ["StatefulSet"], "whenScaled": "Keep"}},
+        "spec.keep.whenScaled",
+    ),
 ]
+OWNER: Final = {
+    "apiVersion": "apps/v1",
+    "kind": "StatefulSet",
+    "namespace": "shop",
+    "name": "db",
+    "uid": "s1",
+    "replica": "db-0",
+    "interface": "net1",
+}
 HOLDER: Final = {"namespace": "shop", "name": "web", "uid": "u1"}
 LEASES: Final[list[tuple[str, str, str, bool]]] = [  # name, domain, address, whether it is right
     ("10.1.0.7", "", "10.1.0.7", True),

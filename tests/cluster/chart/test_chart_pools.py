@@ -9,9 +9,10 @@ from lab.cluster import Lab
 from lab.helm import CHART_NAMESPACE
 from lab.kubectl import Kubectl, KubectlError
 from netclaim.model.api.address_pool import CLAIM_LABEL, NAMESPACE_LABEL, POOL_LABEL
+from netclaim.model.api.kept_address import KEPT_LABEL
 from tests.cluster.site.drivers import addresses, eventually
 from tests.cluster.site.node_token import TokenApi
-from tests.support.address_pool_cases import LEASES, RIGHT, WRONG, lease_of
+from tests.support.address_pool_cases import LEASES, OWNER, RIGHT, WRONG, lease_of
 
 API = "cni.networking.x-k8s.io/v1alpha1"
 LEASES_PATH = f"/apis/{API}/addressleases"
@@ -165,6 +166,58 @@ def test_a_stolen_token_leases_for_its_own_node_only(lab: Lab, user: Kubectl) ->
         assert stolen.call("DELETE", mine).code == 200
     finally:
         user("delete", "addresslease", "10.9.0.1", "10.9.0.2", "--ignore-not-found")
+
+
+def kept(address: str, node: str, *, nobody: bool, replica: str = "db-0") -> dict[str, Any]:
+    """A lease that is kept for a replica; `nobody`: no claim has it now."""
+    made = lease(address, node)
+    made["spec"] |= {"owner": {**OWNER, "replica": replica}, "kept": nobody}
+    made["metadata"]["labels"][KEPT_LABEL] = replica
+    return made
+
+
+def taken_over(user: Kubectl, address: str, node: str, **spec: Any) -> dict[str, Any]:
+    """What is stored, for another claim on a node."""
+    there = user.get("addresslease", address)
+    claim = {**there["spec"]["claim"], "name": "next", "uid": "u2"}
+    there["spec"] |= {"nodeName": node, "claim": claim, "kept": False, **spec}
+    there["metadata"]["labels"] |= {CLAIM_LABEL: there["spec"]["claim"]["uid"]}
+    return there
+
+
+def test_a_stolen_token_takes_over_only_what_nobody_has(lab: Lab, user: Kubectl) -> None:
+    """For the replica that it is kept for, in its namespace; what is kept it does not delete."""
+    stolen = token_of(lab, user, "kind-worker")
+    free, held = "10.9.1.1", "10.9.1.2"
+    user.apply(kept(free, "kind-worker2", nobody=True), kept(held, "kind-worker2", nobody=False))
+    try:
+        for address, spec in (
+            (held, {}),
+            (free, {"claim": {"namespace": "other", "name": "next", "uid": "u2"}}),
+            (free, {"owner": {**OWNER, "replica": "db-1"}}),
+        ):
+            wanted = taken_over(user, address, "kind-worker", **spec)
+            assert stolen.call("PUT", f"{LEASES_PATH}/{address}", wanted).code in (403, 422)
+        wanted = taken_over(user, free, "kind-worker")
+        for hidden in ({}, {**wanted["metadata"]["labels"], KEPT_LABEL: "another"}):
+            other = {**wanted, "metadata": {**wanted["metadata"], "labels": hidden}}
+            assert stolen.call("PUT", f"{LEASES_PATH}/{free}", other).code == 403
+        assert stolen.call("DELETE", f"{LEASES_PATH}/{free}").code == 403
+        assert stolen.call("PUT", f"{LEASES_PATH}/{free}", wanted).code == 200
+        assert stolen.call("DELETE", f"{LEASES_PATH}/{free}").code == 403
+        new = kept("10.9.1.4", "kind-worker", nobody=False)
+        assert stolen.call("POST", LEASES_PATH, new).code == 201
+        assert stolen.call("DELETE", f"{LEASES_PATH}/10.9.1.4").code == 200
+        new = kept("10.9.1.3", "kind-worker", nobody=True)
+        assert stolen.call("POST", LEASES_PATH, new).code == 403
+        unlabelled = kept("10.9.1.3", "kind-worker", nobody=False)
+        del unlabelled["metadata"]["labels"][KEPT_LABEL]
+        assert stolen.call("POST", LEASES_PATH, unlabelled).code == 403
+        left = user.get("addresslease", free)
+        left["spec"]["kept"] = True
+        assert stolen.call("PUT", f"{LEASES_PATH}/{free}", left).code == 200
+    finally:
+        user("delete", "addresslease", free, held, "--ignore-not-found")
 
 
 def test_a_pool_is_used_to_its_last_address(lab: Lab, user: Kubectl) -> None:

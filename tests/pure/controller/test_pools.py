@@ -206,7 +206,8 @@ class Collecting:
 
     def store(self, kind: str) -> dict[tuple[str, str], JsonObject]:
         """What the controller's watches have."""
-        found = self.world.store.list({CLAIM.name: CLAIM, ADDRESS_LEASE.name: ADDRESS_LEASE}[kind])
+        kinds = {each.name: each for each in (CLAIM, ADDRESS_LEASE, ADDRESS_POOL)}
+        found = self.world.store.list(kinds[kind])
         metas = [(each["metadata"], each) for each in found]
         return {(meta.get("namespace", ""), meta["name"]): each for meta, each in metas}
 

@@ -17,6 +17,7 @@ from netclaim.model.api.address_pool import (
     AddressPoolStatus,
 )
 from netclaim.model.api.base import Base
+from netclaim.model.api.kept_address import KEPT_KINDS, WHEN_SCALED
 from netclaim.model.api.pod_network import API_VERSION
 from netclaim.schema.rules.address_pools import (
     DOMAIN_CEL,
@@ -24,17 +25,21 @@ from netclaim.schema.rules.address_pools import (
     DOMAIN_PATTERN,
     FIXED_CEL,
     FIXED_MESSAGE,
+    KEPT_CEL,
+    KEPT_MESSAGE,
     LEASE_NAME_CEL,
     LEASE_NAME_MESSAGE,
     NAME_CEL,
     NAME_MESSAGE,
+    OWNER_CEL,
+    OWNER_MESSAGE,
     RANGE_RULES,
     check_address_lease,
     check_address_pool,
 )
 from netclaim.schema.shapes.read import shape_of
 from netclaim.schema.shapes.shape import Fields, ListOf
-from tests.support.address_pool_cases import LEASES, RIGHT, WRONG, lease_of
+from tests.support.address_pool_cases import LEASES, OWNER, RIGHT, WRONG, lease_of
 from tests.support.doc_pages import ROOT
 
 
@@ -83,7 +88,11 @@ def test_the_definitions_have_the_rules() -> None:
     assert rules_of(pools["properties"]["spec"]) == [(DOMAIN_CEL, DOMAIN_MESSAGE)]
     assert rules_of(items) == [(rule.cel, rule.message) for rule in RANGE_RULES]
     assert rules_of(leases) == [(LEASE_NAME_CEL, LEASE_NAME_MESSAGE)]
-    assert rules_of(leases["properties"]["spec"]) == [(FIXED_CEL, FIXED_MESSAGE)]
+    assert rules_of(leases["properties"]["spec"]) == [
+        (FIXED_CEL, FIXED_MESSAGE),
+        (OWNER_CEL, OWNER_MESSAGE),
+        (KEPT_CEL, KEPT_MESSAGE),
+    ]
 
 
 def test_the_definitions_have_the_limits() -> None:
@@ -100,6 +109,11 @@ def test_the_definitions_have_the_limits() -> None:
             DOMAIN_PATTERN,
         )
     assert leases["pool"]["maxLength"] == NAME_MAX
+    kept = fields["keep"]["properties"]
+    assert kept["kinds"]["maxItems"] == len(KEPT_KINDS)
+    for kinds in (kept["kinds"]["items"], leases["owner"]["properties"]["kind"]):
+        assert tuple(kinds["enum"]) == KEPT_KINDS
+    assert tuple(kept["whenScaled"]["enum"]) == WHEN_SCALED
 
 
 def _inner(annotation: Any) -> type[Base] | None:
@@ -193,3 +207,18 @@ def test_a_pool_stays_in_its_domain(before: dict[str, Any], after: dict[str, Any
     old, new = ({"metadata": {"name": "p"}, "spec": {**RIGHT[0], **s}} for s in (before, after))
     assert [fault.field for fault in check_address_pool(new, ("spec",), old)] == ["spec.domain"]
     assert list(check_address_pool(old, ("spec",), old)) == []
+
+
+def test_whom_a_lease_is_kept_for_does_not_change() -> None:
+    """And only a lease with an owner is kept."""
+    lease = lease_of("10.1.0.7", "", "10.1.0.7")
+    owned = {**lease, "spec": {**lease["spec"], "owner": OWNER}}
+    other = {**lease, "spec": {**lease["spec"], "owner": {**OWNER, "replica": "db-1"}}}
+    kept = {**owned, "spec": {**owned["spec"], "kept": True}}
+    ownerless = {**lease, "spec": {**lease["spec"], "kept": True}}
+    wrong_kind = {**lease, "spec": {**lease["spec"], "owner": {**OWNER, "kind": "Pod"}}}
+    assert list(check_address_lease(kept, ("spec",), owned)) == []
+    assert list(check_address_lease(owned, ("spec",), kept)) == []
+    for new, old in ((owned, lease), (lease, owned), (other, owned), (ownerless, lease)):
+        assert list(check_address_lease(new, ("spec",), old))
+    assert list(check_address_lease(wrong_kind, ("spec",), None))

@@ -19,6 +19,7 @@ class _Leased:
 
     numbers: dict[int, set[int]] = field(default_factory=lambda: {4: set(), 6: set()})
     inside: dict[int, int] = field(default_factory=lambda: {4: 0, 6: 0})  # in the pool as it is
+    kept: dict[int, set[int]] = field(default_factory=lambda: {4: set(), 6: set()})  # nobody's now
 
     @property
     def is_empty(self) -> bool:
@@ -44,11 +45,12 @@ class LeaseCounts:
         spec = lease.spec
         address = address_from(spec.address)
         known = (spec.domain, spec.pool, address.version, int(address))
-        if self._known.get(lease.name) == known:
-            return
-        self.drop_lease(lease.name)
-        self._known[lease.name] = known
-        self._count(known, 1)
+        if self._known.get(lease.name) != known:
+            self.drop_lease(lease.name)
+            self._known[lease.name] = known
+            self._count(known, 1)
+        kept = self._leased[spec.pool][spec.domain].kept[address.version]
+        (kept.add if spec.kept else kept.discard)(int(address))
 
     def drop_lease(self, name: str) -> None:
         """Note that a lease is gone."""
@@ -70,6 +72,11 @@ class LeaseCounts:
         """How many interfaces have an address of a pool, as far as leases say."""
         groups = self._leased.get(name, {}).values()
         return max((sum(len(group.numbers[v]) for group in groups) for v in (4, 6)), default=0)
+
+    def kept(self, name: str) -> int:
+        """How many of the used ones nobody has now."""
+        groups = self._leased.get(name, {}).values()
+        return max((sum(len(group.kept[v]) for group in groups) for v in (4, 6)), default=0)
 
     def free(self, name: str, overlapping: Collection[str]) -> int:
         """How many more can have one; `overlapping` are pools that have some of its addresses."""
@@ -95,6 +102,7 @@ class LeaseCounts:
         domain, pool, version, number = known
         group = self._leased.setdefault(pool, {}).setdefault(domain, _Leased())
         (group.numbers[version].add if step > 0 else group.numbers[version].discard)(number)
+        group.kept[version].discard(number)
         if self._is_inside(pool, domain, version, number):
             group.inside[version] += step
         self._note_loose(pool, domain, group)

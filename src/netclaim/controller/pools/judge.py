@@ -125,7 +125,7 @@ class Pools:
         if status == pool.status:
             return
         said = msgspec.to_builtins(status)
-        for count in ("size", "used", "free"):
+        for count in ("size", "used", "kept", "free"):
             said.setdefault(count, 0)
         patch = {"metadata": {"uid": pool.metadata.uid}, "status": said}
         await self._objects.client.patch(
@@ -166,6 +166,7 @@ class Pools:
         return {
             "size": min(spec.size, COUNT_MAX),
             "used": self._counts.used(spec.name),
+            "kept": self._counts.kept(spec.name),
             "free": min(self._counts.free(spec.name, spec.overlapping), COUNT_MAX),
         }
 

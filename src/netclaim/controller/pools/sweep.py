@@ -4,19 +4,21 @@ Promise: a lease is collected when its claim is gone, or has not got the lease's
 lease's driver on its node; or when the device has other leases, and one of them is the address that
 its pod reports. The API server has said so again a minute later; of a lease that is made anew
 meanwhile the deletion fails. So nothing that lives is ever taken away, whichever release of the
-chart it belongs to. What cannot be collected keeps nothing else from it. Limit: the drivers give
-leases back themselves, at once; what is collected here is what they could not, and what somebody
-else leased with a node's token.
+chart it belongs to. What is to be kept for a replica is kept then. What cannot be collected keeps
+nothing else from it. Limit: the drivers give leases back themselves, at once; what is collected
+here is what they could not, and what somebody else leased with a node's token.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Final
 
 import structlog
 
 from netclaim.controller.objects import ADDRESS_LEASES, Objects
+from netclaim.controller.pools.kept import KeptLeases
 from netclaim.controller.watches import Watches
 from netclaim.errors import NetclaimError
 from netclaim.kube import ConflictError, NotFoundError
@@ -50,6 +52,7 @@ class LeaseSweep:
         self._objects = objects
         self._watches = watches
         self._monotonic = monotonic
+        self._kept = KeptLeases(objects, watches, monotonic)
         self._suspected: dict[str, tuple[str, float]] = {}  # lease: its UID, since when
         self.failing = 0  # leases that could not be collected when they were last looked at
 
@@ -60,11 +63,13 @@ class LeaseSweep:
             await asyncio.sleep(SWEEP_S)
 
     async def collect(self) -> None:
-        """Delete what has belonged to nobody for a while."""
+        """Delete what has belonged to nobody for a while, unless it is to be kept."""
         now_s = self._monotonic()
+        leases = list(self._leases())
+        self._kept.begin(leases)
         suspected: dict[str, tuple[str, float]] = {}
         due = []
-        for lease, rivals in self._suspects():
+        for lease, rivals in self._suspects(each for each in leases if not each.spec.kept):
             uid, since_s = self._suspected.get(lease.name, ("", now_s))
             if uid != lease.metadata.uid:
                 since_s = now_s
@@ -72,25 +77,29 @@ class LeaseSweep:
             if now_s - since_s >= GRACE_S:
                 due.append((lease, rivals))
         self._suspected = suspected
+        due += [(lease, []) for lease in leases if lease.spec.kept]
         failing = 0
         for lease, rivals in due:
             try:
-                if await self._is_orphan(lease, rivals):
-                    await self._delete(lease)
+                if lease.spec.kept or await self._is_orphan(lease, rivals):
+                    await self._free(lease)
             except NetclaimError as error:  # of this one; the others have their turn
                 failing += 1
                 log.warning("address.uncollected", lease=lease.name, error=str(error))
         self.failing = failing
 
-    def _suspects(self) -> Iterator[tuple[AddressLease, list[AddressLease]]]:
+    def _leases(self) -> Iterator[AddressLease]:
+        for found in list(self._watches.store("AddressLease").values()):
+            with suppress(ObjectError):
+                yield AddressLease.read(found)
+
+    def _suspects(
+        self, leases: Iterable[AddressLease]
+    ) -> Iterator[tuple[AddressLease, list[AddressLease]]]:
         """Yield the leases that seem to be nobody's, with the others of the same device."""
         claims = self._watches.store("ResourceClaim")
         held: dict[tuple[object, ...], list[AddressLease]] = {}
-        for found in list(self._watches.store("AddressLease").values()):
-            try:
-                lease = AddressLease.read(found)
-            except ObjectError:
-                continue
+        for lease in leases:
             if _is_held(lease, claims.get(_claim_key(lease))):
                 held.setdefault(_device_key(lease), []).append(lease)
             else:
@@ -108,6 +117,13 @@ class LeaseSweep:
         except NotFoundError:
             return True
         return not _is_held(lease, found) or (bool(rivals) and _is_spare(lease, rivals, found))
+
+    async def _free(self, lease: AddressLease) -> None:
+        """Delete a lease that no claim has, or have it kept."""
+        if not await self._kept.is_wanted(lease):
+            await self._delete(lease)
+        elif not lease.spec.kept:
+            await self._kept.keep(lease)
 
     async def _delete(self, lease: AddressLease) -> None:
         try:

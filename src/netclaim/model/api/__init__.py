@@ -6,6 +6,7 @@
     slice         ResourceSlice
     device_class  DeviceClass
     pod_network, address_pool  PodNetwork, AddressPool and AddressLease, of our own group
+    kept_address  whose addresses are kept, and what follows from it
     service       Service, as far as it is for a network
     label_selector  label selectors
     taint         taints, what tolerates them, and DeviceTaintRule

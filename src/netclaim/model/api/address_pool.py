@@ -24,6 +24,7 @@ import msgspec
 
 from netclaim.model.address_space import Range, Space, address_from, lease_name, space_of
 from netclaim.model.api.base import Base, Condition, JsonObject, Meta
+from netclaim.model.api.kept_address import KEPT_LABEL, Keep, LeaseOwner
 from netclaim.model.api.label_selector import LabelSelector
 from netclaim.model.api.limits import LABEL_MAX
 from netclaim.model.api.pod_network import API_VERSION, Dns, Route
@@ -52,6 +53,7 @@ class AddressPoolSpec(Base, frozen=True):
     domain: str = ""  # no address is leased twice in one; never changes
     per_namespace: int | None = None  # addresses of each family; None: all
     namespaces: LabelSelector | None = None  # None: for what admins write, in every namespace
+    keep: Keep | None = None  # None: addresses are given back when their pods end
 
 
 class AddressPoolStatus(Base, frozen=True):
@@ -61,6 +63,7 @@ class AddressPoolStatus(Base, frozen=True):
     conditions: tuple[Condition, ...] = ()
     size: int = 0  # addresses; of two families the smaller number
     used: int = 0
+    kept: int = 0  # of the used ones: nobody has them now
     free: int = 0
 
 
@@ -111,6 +114,11 @@ class LeaseHolder(Base, frozen=True):
     request: str = ""
     device: str = ""  # which of the request's devices, where it has several
 
+    @property
+    def full_name(self) -> str:
+        """The claim, in words."""
+        return f"{self.namespace}/{self.name}"
+
 
 class AddressLeaseSpec(Base, frozen=True):
     """Which address of which pool somebody has."""
@@ -122,6 +130,8 @@ class AddressLeaseSpec(Base, frozen=True):
     claim: LeaseHolder
     domain: str = ""  # the pool's when it was leased
     renewed: str = ""  # changes each time it is leased anew, and with it the object's version
+    owner: LeaseOwner | None = None  # whom the address is kept for, if for anybody
+    kept: bool = False  # nobody has it: `claim` and `node_name` are those that had it last
 
 
 class LeaseMeta(Meta, frozen=True, kw_only=True):
@@ -165,6 +175,8 @@ def lease_object(spec: AddressLeaseSpec) -> JsonObject:
         NAMESPACE_LABEL: spec.claim.namespace,
         NODE_LABEL: node_label(spec.node_name),
     }
+    if spec.owner is not None:
+        labels[KEPT_LABEL] = spec.owner.label
     return {
         "apiVersion": API_VERSION,
         "kind": LEASE_KIND,

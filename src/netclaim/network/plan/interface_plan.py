@@ -40,6 +40,7 @@ class Addresses(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel")
     leases: tuple[Leased, ...] = ()
     routes: tuple[JsonObject, ...] = ()
     dns: JsonObject = {}
+    mac: str = ""  # that goes with kept addresses
 
 
 class InterfacePlan(msgspec.Struct, frozen=True, dict=True, omit_defaults=True, rename="camel"):
@@ -75,7 +76,8 @@ class InterfacePlan(msgspec.Struct, frozen=True, dict=True, omit_defaults=True, 
         """The network to run: the same with all that the driver adds, or the same error."""
         wishes = self.wishes
         if self.addresses is not None:  # what was wished for is what was leased
-            wishes = msgspec.structs.replace(wishes, ips=())
+            mac = wishes.mac or self.addresses.mac
+            wishes = msgspec.structs.replace(wishes, ips=(), mac=mac)
         network = with_addresses(with_wishes(self.judged, wishes, {}), self.addresses)
         network = with_runtime(network, self.pci_address, self.bandwidth)
         return with_files(network, self.files)

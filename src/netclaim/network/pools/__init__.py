@@ -1,6 +1,7 @@
 """Pools: addresses that are leased for the whole cluster.
 
 cluster    pools and leases as they are in the API server
+kept       what a replica of a StatefulSet has again
 leases     which addresses an interface gets, and giving them back
 restore    leases of running pods that were deleted
 running    what is reported of running pods

@@ -29,6 +29,7 @@ from netclaim.model.api.address_pool import (
     lease_object,
     node_label,
 )
+from netclaim.model.api.kept_address import KEPT_LABEL, LeaseOwner
 from netclaim.model.api.pod_network import GROUP, VERSION
 from netclaim.model.claim import JsonObject
 from netclaim.plugins.engine.conf import read_ip
@@ -100,6 +101,16 @@ class ClusterPools:
         """Return the leases that a claim has."""
         found = await self.objects.find(LEASES, f"{CLAIM_LABEL}={claim_uid}")
         return [AddressLease.read(each) for each in found]
+
+    async def kept_for(self, owner: LeaseOwner) -> list[AddressLease]:
+        """Return the leases that are kept for somebody, of whatever pools."""
+        found = await self.objects.find(LEASES, f"{KEPT_LABEL}={owner.label}")
+        return [AddressLease.read(each) for each in found]
+
+    async def named(self, name: str) -> AddressLease | None:
+        """Return the lease of this name."""
+        found = await self.objects.get(LEASES, name)
+        return None if found is None else AddressLease.read(found)
 
     async def leases_on(self, node_name: str) -> list[AddressLease]:
         """Return the leases of a node."""

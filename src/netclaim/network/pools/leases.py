@@ -1,8 +1,9 @@
 """Leases: which addresses of a pool an interface gets, and giving them back.
 
     1. where a prepare was begun before, what the claim has already
-    2. an address by a hash of who asks; if somebody has it, the next one by the hash, three times
-    3. of what is free, as the API server lists it, one by the hash
+    2. what is kept for its pod (`kept`)
+    3. an address by a hash of who asks; if somebody has it, the next one by the hash, three times
+    4. of what is free, as the API server lists it, one by the hash
 
 Promise: an address is in a plan only if its lease names this claim; the same request gets the same
 addresses again, whatever ended the first attempt. A pool that has none left says so, and its claim
@@ -50,6 +51,7 @@ from netclaim.network.plan.interface_plan import (
 from netclaim.network.policy.levels import Level
 from netclaim.network.pools.cluster import ClusterPools
 from netclaim.network.pools.errors import AddressTakenError, NamespaceFullError, PoolFullError
+from netclaim.network.pools.kept import Kept, is_kept_for, kept_mac, kept_words, not_given_back
 from netclaim.network.pools.quota import FIRST, Quota
 from netclaim.network.pools.running import IpInterface, had_before, note_taken
 from netclaim.network.pools.terms import check_use, chosen_of
@@ -78,9 +80,13 @@ class Leases:
 
     pools: ClusterPools
     quota: Quota
+    _kept: Kept = field(init=False)
     # What claims have, by their UIDs and the leases' names; a claim that is not here may have some.
     _known: dict[str, dict[str, AddressLease]] = field(default_factory=dict)
     _made: dict[str, list[AddressLease]] = field(default_factory=dict)  # by attempts under way
+
+    def __post_init__(self) -> None:
+        self._kept = Kept(self.pools)
 
     @asynccontextmanager
     async def all_or_none(self, claim: Claim) -> AsyncGenerator[None, None]:
@@ -99,7 +105,8 @@ class Leases:
                 if read_ip(lease.spec.address) in running:
                     continue
                 known.pop(lease.name, None)
-                await self._release(claim.ref, lease.spec.pool, _released(lease))
+                unused = msgspec.structs.replace(_released(lease), lease=None)  # nor kept
+                await self._release(claim.ref, lease.spec.pool, unused, None)
             raise
         finally:
             del self._made[claim.uid]
@@ -130,6 +137,7 @@ class Leases:
         check_use(claim, request, pool, level, where)
         chosen = chosen_of(request, pool, where)
         holder = _holder(claim, request.device)
+        owner = await self._kept.owner_of(claim, pool, interface.if_name)
         spec = AddressLeaseSpec(
             pool.name,
             "",
@@ -138,9 +146,11 @@ class Leases:
             holder,
             domain=pool.spec.domain,
             renewed=str(uuid.uuid4()),
+            owner=owner,
         )
         known = await self._leases_of(claim)
-        if not known and not claim.reported:
+        kept = await self._kept.leases_for(owner, spec)
+        if not known and not kept and not claim.reported:
             self.quota.expect_room(pool, claim.namespace)
         had = had_before(claim, request.device)
         leases = []
@@ -149,7 +159,7 @@ class Leases:
                 free = space.without(withheld)
                 mine = tuple(lease for lease in known.values() if _is_ours(lease, spec))
                 wish = _wish(free, chosen, (each.ip for each in had), mine)
-                lease = await self._lease(pool, free, spec, wish, mine)
+                lease = await self._lease(pool, free, spec, wish, (*mine, *kept))
                 known[lease.name] = lease
                 leases.append(lease)
             running = {each.ip for each in had}
@@ -160,40 +170,44 @@ class Leases:
         except BaseException:  # a request may have been carried out without an answer
             self._known.pop(claim.uid, None)
             raise
-        interface = msgspec.structs.replace(interface, addresses=_addresses(pool, leases, had))
+        addresses = _addresses(pool, leases, had, kept_mac(owner, interface))
+        interface = msgspec.structs.replace(interface, addresses=addresses)
         return msgspec.structs.replace(plan, network=interface.to_json())
 
     async def give_back(self, prepared: Prepared) -> None:
-        """Release what a claim has; what cannot be released now is left to the controller.
+        """Release what a claim has, or leave it to whom it is kept for.
 
-        May be repeated.
+        What cannot be released now is left to the controller. May be repeated.
         """
         claim = prepared.claim
-        left = {
-            lease.name: (lease.metadata.uid, lease.metadata.resource_version, lease.spec.pool)
-            for lease in self._known.pop(claim.uid, {}).values()
-        }
+        known = self._known.pop(claim.uid, {})
+        left = {name: (lease.spec.pool, _released(lease)) for name, lease in known.items()}
         for plan in prepared.plans:
             addresses = read_plan(plan).addresses if plan.network is not None else None
             addresses = addresses or Addresses("")
             for each in addresses.leases:
-                left.setdefault(each.name, (each.uid, each.resource_version, addresses.pool))
-        for name, (uid, version, pool) in left.items():
-            await self._release(claim, pool, (name, uid, version))
+                left.setdefault(each.name, (addresses.pool, each))
+        for name, (pool, leased) in left.items():
+            await self._release(claim, pool, leased, known.get(name))
             self.quota.forget(pool, claim.namespace)
 
     def learn(self, claim_uid: str, leases: Iterable[AddressLease]) -> None:
         """Remember the leases that a claim has by now, instead of what was known of them."""
         self._known[claim_uid] = {lease.name: lease for lease in leases}
 
-    async def _release(self, claim: ClaimRef, pool: str, lease: tuple[str, str, str]) -> None:
+    async def _release(
+        self, claim: ClaimRef, pool: str, leased: Leased, known: AddressLease | None
+    ) -> None:
         try:
             async with asyncio.timeout(RELEASE_S):
-                await self.pools.release(*lease)
+                if leased.lease is not None and leased.lease.owner is not None:
+                    await self._kept.leave(leased, claim, known)
+                    return
+                await self.pools.release(leased.name, leased.uid, leased.resource_version)
         except (NetclaimError, TimeoutError) as error:
-            log.warning("address.left", **claim_fields(claim), lease=lease[0], error=str(error))
+            log.warning("address.left", **claim_fields(claim), lease=leased.name, error=str(error))
         else:
-            self.pools.forget(pool, lease[0])
+            self.pools.forget(pool, leased.name)
 
     async def _leases_of(self, claim: Claim) -> dict[str, AddressLease]:
         """What the claim has already, which only an attempt before this one can have left."""
@@ -223,17 +237,21 @@ class Leases:
     ) -> AddressLease:
         for lease in sorted(known, key=lambda each: read_ip(each.spec.address) != wish.address):
             address = read_ip(lease.spec.address)
-            if address == wish.address or (not wish.must and address in space):
+            fits = address == wish.address or (not wish.must and address in space)
+            if fits and (is_kept_for(lease, spec) or _is_ours(lease, spec)):
                 renewed = await self._renew(lease, spec)
                 if renewed is not None:
                     return renewed
+                self._known.get(spec.claim.uid, {}).pop(lease.name, None)  # it is another one now
+            if fits and lease.spec.owner is not None and lease.spec.owner == spec.owner:
+                raise not_given_back(lease)
         if wish.address is not None:
-            made, holder = await self._try(spec, wish.address)
+            made, had = await self._try(spec, wish.address)
             if made is not None:
                 return made
             if wish.must:
-                raise _taken(spec, wish.address, holder)
-            note_taken(spec, wish.address, holder)
+                raise _taken(spec, wish.address, had)
+            note_taken(spec, wish.address, had.spec.claim if had is not None else None)
         return await self._guessed(space, spec) or await self._listed(pool, space, spec)
 
     async def _guessed(self, space: Space, spec: AddressLeaseSpec) -> AddressLease | None:
@@ -272,7 +290,7 @@ class Leases:
 
     async def _try(
         self, spec: AddressLeaseSpec, address: IpAddress, *, look: bool = True
-    ) -> tuple[AddressLease | None, LeaseHolder | None]:
+    ) -> tuple[AddressLease | None, AddressLease | None]:
         """Lease an address; or say who has it. `look`: it may be this very claim."""
         spec = msgspec.structs.replace(spec, address=str(address))
         made = await self.pools.lease(spec)
@@ -282,12 +300,14 @@ class Leases:
             return made, None
         lease = await self.pools.lease_at(spec)
         if lease is None or not _is_ours(lease, spec):
-            return None, None if lease is None else lease.spec.claim
-        return await self._renew(lease, spec), lease.spec.claim
+            return None, lease
+        return await self._renew(lease, spec), lease
 
     async def _renew(self, lease: AddressLease, spec: AddressLeaseSpec) -> AddressLease | None:
-        address = lease.spec.address
-        return await self.pools.renew(lease, msgspec.structs.replace(spec, address=address))
+        """Have a lease again, whose address and owner stay."""
+        had = lease.spec
+        wanted = msgspec.structs.replace(spec, address=had.address, owner=had.owner)
+        return await self.pools.renew(lease, wanted)
 
 
 def _wish(
@@ -312,8 +332,9 @@ def _is_new(lease: AddressLease, running: Collection[IpAddress]) -> bool:
     return lease.metadata.generation <= FIRST and read_ip(lease.spec.address) not in running
 
 
-def _released(lease: AddressLease) -> tuple[str, str, str]:
-    return lease.name, lease.metadata.uid, lease.metadata.resource_version
+def _released(lease: AddressLease) -> Leased:
+    meta = lease.metadata
+    return Leased(lease.name, meta.uid, meta.resource_version, "", lease=lease.spec)
 
 
 def _holder(claim: Claim, device: AllocatedDevice) -> LeaseHolder:
@@ -333,17 +354,20 @@ def _holding(spec: AddressLeaseSpec) -> tuple[object, ...]:
 
 
 def _identity(spec: AddressLeaseSpec) -> str:
+    if spec.owner is not None:
+        return spec.owner.identity
     return f"{spec.claim.uid}/{spec.claim.request}/{spec.claim.device}"
 
 
 def _addresses(
-    pool: AddressPool, leases: Sequence[AddressLease], had: Sequence[IpInterface]
+    pool: AddressPool, leases: Sequence[AddressLease], had: Sequence[IpInterface], mac: str
 ) -> Addresses:
     return Addresses(
         pool.name,
         tuple(_leased(pool, lease, had) for lease in leases),
         routes=tuple(msgspec.to_builtins(route) for route in pool.spec.routes),
         dns=msgspec.to_builtins(pool.spec.dns),
+        mac=mac,
     )
 
 
@@ -364,15 +388,13 @@ def _leased(pool: AddressPool, lease: AddressLease, had: Sequence[IpInterface]) 
     )
 
 
-def _taken(
-    spec: AddressLeaseSpec, wish: IpAddress, holder: LeaseHolder | None
-) -> AddressTakenError:
-    whose = "another claim"
-    if holder is not None and holder.namespace == spec.claim.namespace:
-        whose = f"the claim {holder.namespace}/{holder.name}"
-    elif holder is not None:
-        whose = f"a claim of another namespace (see the AddressLease of {wish})"
-    return AddressTakenError(f"{wish} of the pool {spec.pool} is leased to {whose}")
+def _taken(spec: AddressLeaseSpec, wish: IpAddress, had: AddressLease | None) -> AddressTakenError:
+    whose = "leased to another claim"
+    if had is not None and had.spec.claim.namespace != spec.claim.namespace:
+        whose = f"leased to a claim of another namespace (see the AddressLease of {wish})"
+    elif had is not None:
+        whose = kept_words(had) or f"leased to the claim {had.spec.claim.full_name}"
+    return AddressTakenError(f"{wish} of the pool {spec.pool} is {whose}")
 
 
 def _full(pool: AddressPool, space: Space) -> PoolFullError:

@@ -19,9 +19,10 @@ from netclaim.model.api.address_pool import (
     AddressLeaseSpec,
 )
 from netclaim.model.api.base import ObjectError
+from netclaim.model.api.kept_address import KEPT_KINDS, RETAIN, WHEN_SCALED
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Path
-from netclaim.schema.refusal import Fault, invalid, missing
+from netclaim.schema.refusal import Fault, duplicate, invalid, missing, unsupported
 from netclaim.schema.rules.names import IS_LABEL, LABEL
 from netclaim.schema.rules.pods import check_requirement
 
@@ -85,6 +86,12 @@ LEASE_NAME_MESSAGE: Final = (
 )
 FIXED_CEL: Final = "self.pool == oldSelf.pool && self.address == oldSelf.address"
 FIXED_MESSAGE: Final = "a lease is of one address of one pool"
+OWNER_CEL: Final = (
+    "has(self.owner) ? has(oldSelf.owner) && self.owner == oldSelf.owner : !has(oldSelf.owner)"
+)
+OWNER_MESSAGE: Final = "whom an address is kept for does not change"
+KEPT_CEL: Final = "!has(self.kept) || !self.kept || has(self.owner)"
+KEPT_MESSAGE: Final = "an address is kept for an owner"
 
 
 def check_address_pool(obj: JsonObject, at: Path, old: JsonObject | None = None) -> Iterator[Fault]:
@@ -106,6 +113,7 @@ def check_address_pool(obj: JsonObject, at: Path, old: JsonObject | None = None)
     domain = spec.get("domain", "")
     if old is not None and old.get("spec", {}).get("domain", "") != domain:
         yield invalid((*at, "domain"), domain, DOMAIN_MESSAGE)
+    yield from _check_keep(spec.get("keep"), (*at, "keep"))
     for index, route in enumerate(spec.get("routes", ())):
         if not route.get("dst"):
             yield missing((*at, "routes", index, "dst"))
@@ -118,6 +126,21 @@ def _check_domain(spec: JsonObject, at: Path) -> Iterator[Fault]:
     domain = spec.get("domain")
     if domain is not None and not (LABEL.fullmatch(domain) and len(domain) <= DOMAIN_MAX):
         yield invalid((*at, "domain"), domain, IS_LABEL)
+
+
+def _check_keep(written: JsonObject | None, at: Path) -> Iterator[Fault]:
+    if written is None:
+        return
+    kinds, when_scaled = written.get("kinds", ()), written.get("whenScaled", RETAIN)
+    if not kinds:
+        yield missing((*at, "kinds"))
+    for index, kind in enumerate(kinds):
+        if kind not in KEPT_KINDS:
+            yield unsupported((*at, "kinds", index), kind, KEPT_KINDS)
+        elif kind in kinds[:index]:
+            yield duplicate((*at, "kinds", index), kind)
+    if when_scaled not in WHEN_SCALED:
+        yield unsupported((*at, "whenScaled"), when_scaled, WHEN_SCALED)
 
 
 def _check_range(written: JsonObject, at: Path) -> Iterator[Fault]:
@@ -146,3 +169,9 @@ def check_address_lease(obj: JsonObject, at: Path, old: JsonObject | None) -> It
     before = (old or obj).get("spec", {})
     if (spec.pool, spec.address) != (before.get("pool"), before.get("address")):
         yield invalid(at, spec.address, FIXED_MESSAGE)
+    if obj["spec"].get("owner") != before.get("owner"):
+        yield invalid((*at, "owner"), obj["spec"].get("owner"), OWNER_MESSAGE)
+    if spec.owner is not None and spec.owner.kind not in KEPT_KINDS:
+        yield unsupported((*at, "owner", "kind"), spec.owner.kind, KEPT_KINDS)
+    if spec.kept and spec.owner is None:
+        yield invalid((*at, "kept"), spec.kept, KEPT_MESSAGE)

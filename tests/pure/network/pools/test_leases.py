@@ -74,7 +74,9 @@ class Node:
         async with self.leases.all_or_none(claims[0]):
             for claim in claims:
                 (request,) = read_claim(claim)
-                interface = InterfacePlan("net1", request.network.to_dict(), wishes=request.wishes)
+                interface = InterfacePlan(
+                    request.ifname, request.network.to_dict(), wishes=request.wishes
+                )
                 plan = Plan(claim.ref, request.device, network=interface.to_json())
                 kept = [ip_address(each) for each in withheld]
                 plans.append(await self.leases.take(claim, request, plan, level, withheld=kept))

@@ -1,0 +1,115 @@
+"""Kept addresses, on the cluster's side: whether their owners are there, and having them kept.
+
+Promise: an address that nobody has is kept as long as its StatefulSet is there and its pool keeps
+addresses; one of a replica that was scaled down as the pool says. What has become of an owner the
+API server says each time. Limit: an owner is looked at when its address was given back, and then
+once a minute; that is how long it takes until its addresses are free.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import structlog
+
+from netclaim.controller.objects import ADDRESS_LEASES, MANAGER, Objects
+from netclaim.controller.watches import Watches
+from netclaim.kube import ApiError, ConflictError, NotFoundError, Resource
+from netclaim.model.address_space import address_from
+from netclaim.model.api.address_pool import AddressLease, AddressPool
+from netclaim.model.api.kept_address import RETAIN, LeaseOwner
+from netclaim.model.claim import JsonObject
+
+log = structlog.get_logger(__name__)
+
+STATEFUL_SETS: Final = Resource("apps", "v1", "statefulsets", "StatefulSet", namespaced=True)
+OWNER_AGE_S: Final = 60.0  # a thousand owners with addresses to keep are sixteen requests a second
+Holding = tuple[LeaseOwner, int]
+"""What a replica has at most one address of: an interface, and a family."""
+
+
+class KeptLeases:
+    """The controller of leases that are kept for somebody."""
+
+    def __init__(self, objects: Objects, watches: Watches, monotonic: Callable[[], float]) -> None:
+        self._objects = objects
+        self._watches = watches
+        self._monotonic = monotonic
+        # By the UIDs of owners: when they were looked at, and what they were; None: gone.
+        self._owners: dict[str, tuple[float, JsonObject | None]] = {}
+        self._held: frozenset[Holding] = frozenset()
+
+    def begin(self, leases: Iterable[AddressLease]) -> None:
+        """Note what replicas have, before leases are looked at one by one."""
+        there = [lease for lease in leases if lease.spec.owner is not None]
+        self._held = frozenset(map(_holding, (lease for lease in there if not lease.spec.kept)))
+        uids = {lease.spec.owner.uid for lease in there if lease.spec.owner is not None}
+        self._owners = {uid: seen for uid, seen in self._owners.items() if uid in uids}
+
+    async def is_wanted(self, lease: AddressLease) -> bool:
+        """Whether a lease that no claim has is to be kept."""
+        owner = lease.spec.owner
+        if owner is None or (lease.spec.kept and _holding(lease) in self._held):
+            return False
+        found = self._watches.store("AddressPool").get(("", lease.spec.pool))
+        keep = None if found is None else AddressPool.read(found).spec.keep
+        if found is not None and (keep is None or owner.kind not in keep.kinds):
+            return False
+        retains = keep is None or keep.when_scaled == RETAIN
+        try:
+            seen = self._owners.get(owner.uid)
+            lately = seen is not None and self._monotonic() - seen[0] < OWNER_AGE_S
+            if lately and seen is not None and _has(seen[1], owner, retains=retains):
+                return True  # if it has changed since, that is seen in time
+            return _has(await self._owner(owner), owner, retains=retains)
+        except ApiError as error:  # nobody knows, so that nothing is taken away
+            log.warning("address.owner_unknown", lease=lease.name, error=str(error))
+            return True
+
+    async def keep(self, lease: AddressLease) -> None:
+        """Have a lease kept that its claim has not given back."""
+        meta = {"uid": lease.metadata.uid, "resourceVersion": lease.metadata.resource_version}
+        patch = {"metadata": meta, "spec": {"kept": True}}
+        try:
+            await self._objects.client.patch(
+                ADDRESS_LEASES, lease.name, patch, field_manager=MANAGER
+            )
+        except (NotFoundError, ConflictError):  # given back, or leased anew
+            return
+        owner, node = lease.spec.owner, lease.spec.node_name
+        assert owner is not None, "it is wanted"
+        log.info("address.kept", lease=lease.name, pod=_pod(owner), node=node)
+
+    async def _owner(self, owner: LeaseOwner) -> JsonObject | None:
+        """What the StatefulSet wants; None if it is gone, or is being deleted."""
+        asked_s = self._monotonic()
+        found: JsonObject | None
+        try:
+            found = await self._objects.client.get(
+                STATEFUL_SETS, owner.name, namespace=owner.namespace
+            )
+        except NotFoundError:
+            found = None
+        if found is not None:
+            meta, spec = found["metadata"], found.get("spec", {})
+            gone = meta["uid"] != owner.uid or "deletionTimestamp" in meta
+            found = None if gone else {key: spec.get(key) for key in ("replicas", "ordinals")}
+        self._owners[owner.uid] = asked_s, found
+        return found
+
+
+def _holding(lease: AddressLease) -> Holding:
+    assert lease.spec.owner is not None
+    return lease.spec.owner, address_from(lease.spec.address).version
+
+
+def _has(spec: JsonObject | None, owner: LeaseOwner, *, retains: bool) -> bool:
+    """Whether a StatefulSet is there, and is to have the pod, or had it if that is enough."""
+    if spec is None or retains:
+        return spec is not None
+    first = (spec["ordinals"] or {}).get("start") or 0
+    count = 1 if spec["replicas"] is None else spec["replicas"]
+    return owner.ordinal is not None and first <= owner.ordinal < first + count
+
+
+def _pod(owner: LeaseOwner) -> str:
+    return f"{owner.namespace}/{owner.replica}"

@@ -1,0 +1,142 @@
+"""Kept addresses: whose replica a pod is, what is kept for it, and leaving that to its next claim.
+
+Promise: an address is kept only for a pod that the API server has under the name of a replica, with
+a reference to the owner, and of which the claim is made. Of the pods with one name at most one is
+there: so whoever has what is kept for a replica has given it back, or is about to. Limit: a request
+for the pod and one for its leases, only where a pool keeps addresses. Whether the owner is there
+the controller looks, which frees what belongs to one that is gone.
+"""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from netclaim.cni import NetworkList
+from netclaim.errors import PeerError
+from netclaim.kube import PODS
+from netclaim.model import Claim, JsonObject
+from netclaim.model.api.address_pool import AddressLease, AddressLeaseSpec, AddressPool
+from netclaim.model.api.kept_address import APPS, STATEFUL_SET, LeaseOwner, ordinal_of
+from netclaim.model.prepared import ClaimRef
+from netclaim.network.plan.interface_plan import InterfacePlan, Leased
+from netclaim.network.pools.cluster import ClusterPools
+from netclaim.network.pools.errors import AddressTakenError
+from netclaim.plugins.registry import PLUGIN_CLASSES
+
+PODS_MAX: Final = 64  # whose owners are remembered: as long as the interfaces of a pod are planned
+FOLLOWING: Final = "tuning"  # changes an interface that another plugin has made
+
+
+@dataclass(slots=True)
+class Kept:
+    """What is kept for the replicas on one node."""
+
+    pools: ClusterPools
+    _controllers: dict[str, JsonObject] = field(default_factory=dict)  # by the pods' UIDs
+
+    async def owner_of(self, claim: Claim, pool: AddressPool, if_name: str) -> LeaseOwner | None:
+        """Return whom the pool keeps the addresses of a claim's interface for, if for anybody.
+
+        Only a claim that was made for one pod is a replica's.
+        """
+        keep, pod_uid = pool.spec.keep, claim.owner_pod_uid
+        if keep is None or pod_uid is None:
+            return None
+        replica = next(each.name for each in claim.reserved_for if each.uid == pod_uid)
+        found = await self._controller_of(claim.namespace, replica, pod_uid)
+        kind = found.get("kind", "")
+        if kind not in keep.kinds or (kind, found["apiVersion"]) != (STATEFUL_SET, APPS):
+            return None
+        if ordinal_of(found["name"], replica) is None:
+            return None
+        name, owner_uid = found["name"], found["uid"]
+        return LeaseOwner(APPS, kind, claim.namespace, name, owner_uid, replica, if_name)
+
+    async def leases_for(
+        self, owner: LeaseOwner | None, spec: AddressLeaseSpec
+    ) -> Sequence[AddressLease]:
+        """Return what is kept of a pool, first what nobody has.
+
+        There is more than one of a family only until the controller has looked.
+        """
+        if owner is None:
+            return ()
+        where = spec.domain, spec.pool, spec.driver
+        found = [
+            lease
+            for lease in await self.pools.kept_for(owner)
+            if (lease.spec.domain, lease.spec.pool, lease.spec.driver) == where
+            and lease.spec.owner == owner
+        ]
+        return sorted(found, key=lambda lease: (not lease.spec.kept, lease.name))
+
+    async def leave(self, leased: Leased, claim: ClaimRef, known: AddressLease | None) -> None:
+        """Have a lease kept that a claim had; of another claim's nothing is changed."""
+        lease = known or await self.pools.named(leased.name)
+        if lease is None or lease.metadata.uid != leased.uid:
+            return
+        if lease.spec.kept or lease.spec.claim.uid != claim.uid:
+            return
+        spec = msgspec.structs.replace(lease.spec, kept=True, renewed=str(uuid.uuid4()))
+        if await self.pools.renew(lease, spec) is None:
+            raise PeerError(f"the lease {lease.name} has changed since it was read")
+
+    async def _controller_of(self, namespace: str, name: str, pod_uid: str) -> JsonObject:
+        """The reference to the controller of this very pod; empty if it has none, or is gone."""
+        known = self._controllers.get(pod_uid)
+        if known is None:
+            pod = await self.pools.objects.get(PODS, name, namespace=namespace) or {}
+            meta = pod.get("metadata", {})
+            refs = meta.get("ownerReferences", ()) if meta.get("uid") == pod_uid else ()
+            known = next((dict(each) for each in refs if each.get("controller")), {})
+            self._controllers[pod_uid] = known
+            if len(self._controllers) > PODS_MAX:
+                del self._controllers[next(iter(self._controllers))]
+        return known
+
+
+def is_kept_for(lease: AddressLease, spec: AddressLeaseSpec) -> bool:
+    """Whether nobody has a lease that is kept for who asks."""
+    return lease.spec.kept and lease.spec.owner is not None and lease.spec.owner == spec.owner
+
+
+def not_given_back(lease: AddressLease) -> AddressTakenError:
+    """Say that a replica's address is still with the claim that had it."""
+    had = lease.spec
+    return AddressTakenError(
+        f"{had.address} of the pool {had.pool} is kept for this pod, and the claim "
+        f"{had.claim.full_name} on the node {had.node_name} has not given it back yet"
+    )
+
+
+def kept_words(lease: AddressLease) -> str:
+    """For whom an address is kept that nobody has; empty if somebody has it."""
+    owner = lease.spec.owner
+    if owner is None or not lease.spec.kept:
+        return ""
+    return f"kept for the pod {owner.namespace}/{owner.replica} of the {owner.kind} {owner.name}"
+
+
+def kept_mac(owner: LeaseOwner | None, interface: InterfacePlan) -> str:
+    """The MAC address that goes with kept addresses.
+
+    None where the network or the claim has chosen one, or the interface has that of its link.
+    """
+    if owner is None or interface.wishes.mac or not _takes_mac(interface.judged):
+        return ""
+    return owner.mac
+
+
+def _takes_mac(network: NetworkList) -> bool:
+    """Whether the plugin that makes the interface can be given a MAC, and has none already."""
+    maker = network.plugins[0]
+    kind = PLUGIN_CLASSES.get(maker.type)
+    if kind is None or not kind.takes_mac or maker.type == FOLLOWING:
+        return False
+    config = maker.config
+    args = config.get("args") or {}
+    places = (config, config.get("runtimeConfig") or {}, args.get("cni") or {})
+    return not any(place.get("mac") for place in places)
