@@ -59,7 +59,7 @@ class Node:
 
     def __init__(self, client: Client, name: str) -> None:
         self.name = name
-        pools = ClusterPools(KubeObjects(client), time.monotonic)
+        pools = ClusterPools(KubeObjects(client), time.monotonic, dict)
         self.leases = Leases(pools, Quota(pools))
         self.times: list[float] = []
         self.prepared: list[Prepared] = []

@@ -6,6 +6,7 @@ RANGE: Final[dict[str, Any]] = {"cidr": "10.1.0.0/24"}
 RIGHT: Final[list[dict[str, Any]]] = [
     {"ranges": [RANGE]},
     {"ranges": [{**RANGE, "start": "10.1.0.9", "end": "10.1.0.20", "gateway": "10.1.0.1"}]},
+    {"ranges": [{**RANGE, "nodeSelector": {"matchLabels": {"rack": "r7"}}}]},
     {"ranges": [{**RANGE, "exclude": ["10.1.0.7", "10.1.0.128/25"]}, {"cidr": "fd00::/64"}]},
     {
         "ranges": [RANGE],
@@ -28,6 +29,14 @@ WRONG: Final[list[tuple[dict[str, Any], str]]] = [
     ({"ranges": [{**RANGE, "gateway": "10.1.0.0/25"}]}, "spec.ranges[0].gateway"),
     ({"ranges": [{**RANGE, "exclude": ["10.0.0.0/8"]}]}, "spec.ranges[0].exclude"),
     ({"ranges": [RANGE], "routes": [{"gw": "10.1.0.1"}]}, "spec.routes[0].dst"),
+    (
+        {
+            "ranges": [
+                {**RANGE, "nodeSelector": {"matchExpressions": [{"key": "r", "operator": "Near"}]}}
+            ]
+        },
+        "spec.ranges[0].nodeSelector.matchExpressions[0].operator",
+    ),
     ({"ranges": [RANGE], "perNamespace": 0}, "spec.perNamespace"),
     ({"ranges": [RANGE], "domain": ""}, "spec.domain"),
     ({"ranges": [RANGE], "domain": "a.b"}, "spec.domain"),

@@ -16,6 +16,7 @@ from itertools import accumulate
 from typing import Final, TypeAlias
 
 from netclaim.model.api.base import Base
+from netclaim.model.api.label_selector import LabelSelector
 
 IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 IpNetwork: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -35,6 +36,7 @@ class Range(Base, frozen=True):
     end: str = ""
     gateway: str = ""  # nobody gets it
     exclude: tuple[str, ...] = ()  # addresses and networks that nobody gets
+    node_selector: LabelSelector | None = None  # None: for all nodes
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ server no more than pools of addresses and their leases.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager, nullcontext
 from typing import Final
 
@@ -112,6 +112,7 @@ class LinkDriver(NetworkDriver):
         self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
         self._policy: tuple[object, ...] = ()  # that was logged last
         self._leases: Leases | None = None  # until the API server is known
+        self._node_labels: Mapping[str, str] | None = None
 
     @property
     def _settings(self) -> LinkSettings:
@@ -124,8 +125,13 @@ class LinkDriver(NetworkDriver):
 
     @property
     def node_age_s(self) -> float:  # type: ignore[override]
-        """How old the node's addresses may be, and its labels if they decide what is offered."""
+        """How old the node's addresses may be, and its labels if they decide what is offered.
+
+        Or what may be leased.
+        """
         reads_labels = self._links.choice.reads_labels or self._links.networks.known.reads_labels
+        if self._leases is not None:
+            reads_labels = reads_labels or self._leases.pools.reads_labels
         return LABELS_S if reads_labels else ADDRESSES_S
 
     def collectors(self) -> Sequence[Collector]:
@@ -139,11 +145,12 @@ class LinkDriver(NetworkDriver):
 
     def learn_objects(self, objects: Objects) -> None:
         """Lease addresses of pools by these."""
-        pools = ClusterPools(objects, time.monotonic)
+        pools = ClusterPools(objects, time.monotonic, lambda: self._node_labels)
         self._leases = Leases(pools, Quota(pools))
 
     def learn_node(self, node: NodeFacts) -> None:
         """Replace what is known of the node, and offer links by it."""
+        self._node_labels = node.labels
         self._links.learn_node(node)
         self._log_policy()
 

@@ -18,6 +18,7 @@ The definitions in the chart have the same fields; a test compares them. No I/O.
 """
 
 import hashlib
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -91,6 +92,21 @@ class AddressPool(Base, frozen=True):
         """The addresses of each family that it has; a pod gets one of each."""
         spaces = (space_of(self.spec.ranges, version) for version in (4, 6))
         return tuple(space for space in spaces if space.blocks)
+
+    @property
+    def is_by_node(self) -> bool:
+        """Whether some of its addresses are for some nodes only."""
+        return any(each.node_selector is not None for each in self.spec.ranges)
+
+    def on_node(self, labels: Mapping[str, str]) -> "AddressPool":
+        """The pool with the ranges that are for a node with these labels."""
+        ranges = tuple(
+            each
+            for each in self.spec.ranges
+            if each.node_selector is None or each.node_selector.selects(labels)
+        )
+        spec = msgspec.structs.replace(self.spec, ranges=ranges)
+        return msgspec.structs.replace(self, spec=spec)
 
     @property
     def size(self) -> int:

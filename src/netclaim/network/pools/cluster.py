@@ -6,7 +6,7 @@ Limit: what is remembered of taken addresses may be wrong either way, and costs 
 lease decides.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -32,6 +32,7 @@ from netclaim.model.api.address_pool import (
 from netclaim.model.api.kept_address import KEPT_LABEL, LeaseOwner
 from netclaim.model.api.pod_network import GROUP, VERSION
 from netclaim.model.claim import JsonObject
+from netclaim.network.pools.errors import PoolNotReadyError
 from netclaim.plugins.engine.conf import read_ip
 
 POOLS: Final = Resource(GROUP, VERSION, PLURAL, KIND, namespaced=False)
@@ -58,13 +59,38 @@ class ClusterPools:
 
     objects: Objects
     monotonic: Callable[[], float]
+    node_labels: Callable[[], Mapping[str, str] | None]  # None: not known yet
+    reads_labels: bool = False  # whether they say which addresses the node may lease
     _pools: dict[str, tuple[float, AddressPool]] = field(default_factory=dict)
     _taken: dict[str, Taken] = field(default_factory=dict)
     # By pool: others that have leases among its addresses, such as one whose range it got.
     _others: dict[str, set[str]] = field(default_factory=dict)
 
     async def pool(self, name: str) -> AddressPool:
-        """Return a pool; RequestError if there is none of this name."""
+        """Return a pool with the ranges of this node; RequestError if there is none of this name.
+
+        PoolNotReadyError if it has no range for the node.
+        """
+        pool = await self._pool(name)
+        if not pool.is_by_node:
+            return pool
+        self.reads_labels = True
+        labels = self.node_labels()
+        if labels is None:
+            raise PoolNotReadyError(
+                f"the ranges of the pool {name} are for some nodes, and the labels of this one are "
+                "not known yet"
+            )
+        here = pool.on_node(labels)
+        if not here.spec.ranges:
+            raise PoolNotReadyError(
+                f"the pool {name} has no range for this node; ask a cluster admin to add one, or "
+                "to label the node so that the `nodeSelector` of one selects it"
+            )
+        return here
+
+    async def _pool(self, name: str) -> AddressPool:
+        """Return a pool, as it was read at most some seconds ago."""
         kept = self._pools.get(name)
         if kept is not None and self.monotonic() - kept[0] < POOL_AGE_S:
             return kept[1]

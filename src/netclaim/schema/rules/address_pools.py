@@ -153,6 +153,8 @@ def _check_range(written: JsonObject, at: Path) -> Iterator[Fault]:
         return
     for field, message in range_faults(Range.read(written)):
         yield invalid((*at, field), written.get(field), message)
+    for index, wanted in enumerate(written.get("nodeSelector", {}).get("matchExpressions", ())):
+        yield from check_requirement(wanted, (*at, "nodeSelector", "matchExpressions", index))
 
 
 def check_address_lease(obj: JsonObject, at: Path, old: JsonObject | None) -> Iterator[Fault]:

@@ -40,11 +40,12 @@ class Node:
         self.objects = objects
         self.name = name
         self.now_s = 100.0
+        self.labels: Mapping[str, str] | None = {}
         self.restart()
 
     def restart(self) -> None:
         """Forget everything, as a new process."""
-        pools = ClusterPools(self.objects, lambda: self.now_s)
+        pools = ClusterPools(self.objects, lambda: self.now_s, lambda: self.labels)
         self.leases = Leases(pools, Quota(pools))
 
     def claim(self, uid: str = "c1", **parameters: Any) -> Claim:
@@ -508,3 +509,38 @@ def restored(restorer: Restorer, result: str) -> float:
     """What the metric says."""
     (metric,) = restorer.restored.collect()
     return {each.labels["result"]: each.value for each in metric.samples}[result]
+
+
+async def test_a_range_is_for_the_nodes_that_it_selects() -> None:
+    """Others have their own range, or one for all; without any, the pod waits and says so."""
+    racks = [
+        {"cidr": f"10.1.{n}.0/24", "nodeSelector": {"matchLabels": {"rack": f"r{n}"}}}
+        for n in range(2)
+    ]
+    objects = StoredObjects(pool({"ranges": racks}))
+    for n in range(2):
+        node = Node(objects, f"n{n}")
+        node.labels = {"rack": f"r{n}"}
+        assert ips(await node.prepare(node.claim(f"c{n}")))[0].startswith(f"10.1.{n}.")
+        assert node.leases.pools.reads_labels
+    node.labels = {}
+    with pytest.raises(LaterError, match="the pool media has no range for this node"):
+        await node.prepare(node.claim("c3"))
+    node.labels = None
+    with pytest.raises(LaterError, match="labels of this one are not known yet"):
+        await node.prepare(node.claim("c3"))
+    all_nodes = Node(StoredObjects(pool({"ranges": [*racks, {"cidr": "10.1.9.0/24"}]})))
+    assert ips(await all_nodes.prepare(all_nodes.claim("c4")))[0].startswith("10.1.9.")
+
+
+async def test_a_pod_keeps_its_address_when_the_labels_of_its_node_change() -> None:
+    """The range is not for the node any more; its prefix length is what the pod reports."""
+    rack = {"cidr": "10.1.0.0/24", "nodeSelector": {"matchLabels": {"rack": "r0"}}}
+    objects = StoredObjects(pool({"ranges": [rack, {"cidr": "10.1.9.0/24"}]}))
+    node = Node(objects)
+    node.labels = {"rack": "r0"}
+    await node.prepare(node.claim("c1", ips=["10.1.0.77"]))
+    node.restart()
+    node.labels = {}
+    assert ips(await node.prepare(running(node, "10.1.0.77/24"))) == ["10.1.0.77/24"]
+    assert list(objects.leases()) == ["10.1.0.77"]
