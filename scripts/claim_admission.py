@@ -20,6 +20,7 @@ from netclaim.network.policy.table import (
     KeyPolicy,
     TypePolicy,
 )
+from netclaim.network.request.dranet import BESIDE
 from netclaim.network.request.ifnames import COLLECTIVE_IFNAMES, TAKEN_IFNAMES
 from netclaim.network.request.keys import ALLOWABLE, KEYS, PARAMETERS, SetBy
 from netclaim.network.request.layers import MISPLACED
@@ -156,10 +157,15 @@ GRANT = (
 
 LEVEL = f"namespaceObject.metadata.?labels[?'{LABEL}'].orValue(variables.defaultLevel)"
 SPEC = "object.kind == 'ResourceClaim' ? object.spec : object.spec.spec"
+_TYPED = "(has(p.apiVersion) || has(p.kind))"  # the dialect with names of keys of its own
+# The dialect of dranet, whose `interface` is an object.
+_DRANETS = (
+    f"(!{_TYPED} && !has(p.config) && (has(p.interface) ? type(p.interface) == map : "
+    f"{list(BESIDE)}.exists(k, k in p)))"
+)
 # What is empty or off means the same as leaving it out, to the driver too.
 _SET = "!(p[k] in variables.nothing)"
 _IPAM_SET = "!(p.ipam[k] in variables.nothing)"
-_TYPED = "(has(p.apiVersion) || has(p.kind))"  # the dialect with names of keys of its own
 _IPAM = "has(p.ipam) && type(p.ipam) == map"
 _OWN_IPAM = f"{_IPAM} && has(p.ipam.type) && p.ipam.type in variables.ipamNames"
 # Whether the namespace has the labels that a class's `namespaces` selects.
@@ -221,12 +227,13 @@ def _policy() -> str:
             "variables.parameters))).filter(l, size(l) > 0).map(l, l[0])"
         ),
         "unknownPlainParameters": (
-            f"variables.ours.filter(p, !{_TYPED}).map(p, p.filter(k, !(k in "
+            f"variables.ours.filter(p, !{_TYPED} && !{_DRANETS}).map(p, p.filter(k, !(k in "
             "variables.plainParameters))).filter(l, size(l) > 0).map(l, l[0])"
         ),
         "ifNames": (
             "variables.ours.filter(p, has(p.ifName)).map(p, dyn(p.ifName)) + variables.ours"
-            ".filter(p, !has(p.apiVersion) && has(p.interface)).map(p, dyn(p.interface))"
+            f".filter(p, !has(p.apiVersion) && has(p.interface) && !{_DRANETS})"
+            ".map(p, dyn(p.interface))"
         ),
         "wrongIfNames": (
             f"variables.ifNames.filter(n, type(n) != string || n in {_cel(_RESERVED)} || "
@@ -397,7 +404,8 @@ def _class_policy() -> str:
         ),
         "hasNetwork": "variables.ofClass.exists(p, has(p.config) || has(p.allow))",
         "refused": (
-            f"{_cel(list(ALLOWABLE))}.filter(k, variables.ours.exists(p, k in p) && "
+            f"{_cel(list(ALLOWABLE))}.filter(k, variables.ours.exists(p, k in p || "
+            f"(k == 'config' && {_DRANETS})) && "
             "!variables.ofClass.exists(p, has(p.allow) && k in p.allow) && (variables.hasNetwork "
             f"|| (variables.level == '{Level.RESTRICTED}' && k in {_cel(_above_restricted())})))"
         ),

@@ -144,6 +144,7 @@ _TYPE_ROWS: Final = {
             "hwaddr": KeyPolicy("names a link of the node", Level.PRIVILEGED),
             "kernelpath": KeyPolicy("names a link of the node", Level.PRIVILEGED),
             "pciBusID": KeyPolicy("names a link of the node", Level.PRIVILEGED),
+            "keep": KeyPolicy("what the node has on the link, where a claim may have it"),
         },
         own=True,
     ),

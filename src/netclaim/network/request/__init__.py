@@ -3,6 +3,7 @@
 parameters, layers     a claim's parameters over its class's
 keys, entries          which keys there are, and where in a claim they stand
 canonical, dialect     one spelling; whether parameters are ours at all
+dranet                 those written as dranet's are
 interface_request      what came of it, a value
 ifnames, several       names of interfaces; what cannot hold for several
 wishes, added          what is asked beside a network; what becomes a plugin of it

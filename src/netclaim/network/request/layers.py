@@ -3,7 +3,7 @@
     apiVersion: cni.networking.x-k8s.io/v1alpha1      interface: net1
     kind: CNI                                         config: {...} or a string of JSON
     ifName: net1
-    config: {...}
+    config: {...}                                     interface: {name: net1, addresses: [...]}
 
 Promise: strict, so that a misspelt key is a message and not a surprise, whichever dialect it is
 written in. Reads on after a mistake, to report all of them. No I/O.
@@ -16,6 +16,8 @@ from typing import Any, Final
 from netclaim.errors import RequestError
 from netclaim.manifests.near import did_you_mean
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
+from netclaim.model.link_name import link_of
+from netclaim.network.request.dranet import is_dranets, translate, usual_ifname
 from netclaim.network.request.entries import Entry, Requested
 from netclaim.network.request.keys import API_VERSIONS, KEYS, KINDS, Parameter, SetBy
 from netclaim.paths import Path
@@ -38,6 +40,7 @@ class Layer:
     values: Mapping[str, Any]  # by the keys of today, whatever the dialect calls them
     paths: Mapping[str, Path]
     of_class: bool
+    one_place: bool = False  # its network was made of the keys of one object, and has their paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,8 @@ class Reader:
 
 def read_layers(reader: Reader, device: AllocatedDevice) -> list[Layer]:
     """Read what applies to a device: the class's parameters first, the most specific last."""
-    return [_read_layer(reader, entry, config) for entry, config in _entries(reader, device)]
+    entries = _entries(reader, device)
+    return [_read_layer(reader, entry, config, device) for entry, config in entries]
 
 
 def _entries(reader: Reader, device: AllocatedDevice) -> list[tuple[Entry, OpaqueConfig]]:
@@ -117,11 +121,18 @@ def _specificity(config: OpaqueConfig, device: AllocatedDevice) -> int:
     return 1 if config.requests else 0
 
 
-def _read_layer(reader: Reader, entry: Entry, config: OpaqueConfig) -> Layer:
+def _read_layer(
+    reader: Reader, entry: Entry, config: OpaqueConfig, device: AllocatedDevice
+) -> Layer:
     """Read the parameters of one source by the dialect that their keys show."""
     parameters = config.parameters
     where: Path = (entry, "opaque", "parameters")
     typed = any(key.name in parameters for key in KEYS if key.set_by is SetBy.EACH)
+    if not typed and is_dranets(parameters):
+        count = sum(each.request == device.request for each in reader.claim.devices)
+        ifname = usual_ifname(link_of(device.device), count)
+        found = translate(parameters, where, ifname=ifname, fault=reader.fault)
+        return Layer(found.values, found.paths, entry.of_class, one_place=True)
     names = _names(typed=typed, of_class=entry.of_class)
     if typed:
         _check_dialect(reader, parameters, where)

@@ -90,6 +90,8 @@ def _read_device(reader: Reader, device: AllocatedDevice) -> InterfaceRequest | 
     if not layers or len(reader.faults) > mistakes_before:
         return None
     parsed: Parsed = values["config"]
+    if merged["config"][1].one_place:
+        parsed = (parsed[0], (paths["config"],) * len(parsed[1]))
     wishes = {key.name: values[key.name] for key in KEYS if key.wish and key.name in values}
     of_class = next((layer for layer in layers if layer.of_class), None)
     return InterfaceRequest(

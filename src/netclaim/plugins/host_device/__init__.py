@@ -4,4 +4,5 @@ host_device                the plugin
 device_lookup              which link is meant
 lent_links, lent_identity  what was lent, and knowing it again
 homecoming                 its return
+following                  what the node has on it, in the container
 """

@@ -17,6 +17,7 @@ from netclaim.plugins.shared.mac import chosen_mac
 
 # Drivers that give a card to a program: there is no link then.
 USERSPACE_DRIVERS: Final = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio"})
+KEPT: Final = ("addresses", "routes", "neighbors", "rules")  # what can follow a link
 DEVICES: Final = "/sys/devices/"
 
 
@@ -33,6 +34,13 @@ class HostDeviceConf(NetConf, frozen=True):
     hwaddr: Annotated[str, KeyRule("the link, by its MAC", check=chosen_mac)] = ""
     kernelpath: Annotated[str, KeyRule("the link, by its path in sysfs")] = ""
     pci_bus_id: Annotated[str, KeyRule("the link, by its PCI address", name="pciBusID")] = ""
+    keep: Annotated[
+        tuple[Annotated[str, KeyRule("", choices=KEPT)], ...],
+        KeyRule(
+            "what the node has on the link and the container gets too: some of "
+            "`addresses`, `routes`, `neighbors`, `rules`"
+        ),
+    ] = ()
     runtime_config: DeviceOffer = DeviceOffer()
 
 

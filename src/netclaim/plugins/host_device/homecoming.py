@@ -46,6 +46,7 @@ from netclaim.kernel.state.link_copies import (
 )
 from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.engine.pod import Pod, open_pod, random_name
+from netclaim.plugins.host_device.following import leave
 from netclaim.plugins.host_device.lent_identity import find_lent, is_lent, may_be_lent
 from netclaim.plugins.host_device.lent_links import LentLink, LentLinks
 
@@ -86,6 +87,7 @@ async def _move_out(netns: str, ifname: str, lent: LentLink | None) -> bool:
             if lent is None:
                 await _move_unknown(pod, ifname, home)
             else:
+                await leave(pod, lent)
                 await _move_lent(pod, lent, home)
     except NamespaceGoneError:
         return False

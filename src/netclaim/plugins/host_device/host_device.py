@@ -18,10 +18,12 @@ from netclaim.kernel.requests.links import set_link
 from netclaim.kernel.state.address_copies import take_addresses
 from netclaim.kernel.state.belongings import take_belongings
 from netclaim.kernel.state.link_copies import take_settings
+from netclaim.kernel.state.rule_copies import take_rules
 from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.engine.plugin import Invocation
 from netclaim.plugins.engine.pod import Pod, open_pod
 from netclaim.plugins.host_device.device_lookup import HostDeviceConf, find_target, read_target
+from netclaim.plugins.host_device.following import follow
 from netclaim.plugins.host_device.homecoming import bring_home
 from netclaim.plugins.host_device.lent_links import LentLink, LentLinks, device_of
 from netclaim.plugins.shared.checks import check_attachment
@@ -55,12 +57,15 @@ class HostDevice(MainPlugin):
             if target.in_userspace:
                 return await self._only_addresses(invocation, conf, pod)
             link = await find_target(host, target, self._sys)
-            async with self._moved(invocation, pod, host, link) as inside:
+            async with self._moved(invocation, pod, host, link) as (inside, lent):
                 if not conf.ipam.type:
-                    return one_link(pod, inside, Result(), dns=DNS())
+                    kept = await follow(pod, inside, lent, conf.keep)
+                    return one_link(pod, inside, Result(ips=tuple(kept)), dns=DNS())
                 async with self.ipam.lease(invocation) as lease:
                     await configure(pod, inside, lease)
-                    return one_link(pod, inside, lease, dns=conf.dns)
+                    kept = await follow(pod, inside, lent, conf.keep)
+                    both = replace(lease, ips=(*lease.ips, *kept))
+                    return one_link(pod, inside, both, dns=conf.dns)
 
     async def take_back(self, invocation: Invocation) -> None:
         """Return the link to the host, as it was."""
@@ -102,12 +107,15 @@ class HostDevice(MainPlugin):
     @asynccontextmanager
     async def _moved(
         self, invocation: Invocation, pod: Pod, host: Rtnl, link: Link
-    ) -> AsyncIterator[Link]:
+    ) -> AsyncIterator[tuple[Link, LentLink]]:
         """Have the link in the container for what the block does; return it when that fails."""
         endpoint = invocation.endpoint
         if await find_link(pod.rtnl, endpoint.ifname) is not None:
             raise PluginError(f"the container already has a link {endpoint.ifname!r}")
         lent = await _as_it_is(invocation, host, link, device_of(link.name, self._sys))
+        if "rules" in invocation.conf(HostDeviceConf).keep and lent.belongings is not None:
+            tables = {route.table for route in lent.belongings.routes}
+            lent = replace(lent, rules=await take_rules(host, link.name, tables))
         self._lents.keep(lent)
         try:
             # One request, so that no crash can come between its parts. The alias is where the
@@ -124,7 +132,7 @@ class HostDevice(MainPlugin):
             inside = await pod.link(endpoint.ifname)
             cookie = pod.rtnl.netns_cookie()
             self._lents.keep(replace(lent, index=inside.index, netns_cookie=cookie))
-            yield inside
+            yield inside, lent
         except Exception as error:
             try:
                 await bring_home(endpoint.netns, endpoint.key, self._lents)

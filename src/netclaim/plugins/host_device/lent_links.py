@@ -29,6 +29,7 @@ from netclaim.kernel.host.boot import boot_id
 from netclaim.kernel.state.address_copies import TakenAddress
 from netclaim.kernel.state.belongings import Belongings
 from netclaim.kernel.state.link_copies import TakenSettings
+from netclaim.kernel.state.rule_copies import TakenRule
 
 SUFFIX: Final = ".json"
 BYTES_MAX: Final = 1 << 20  # an address or a route takes two hundred, the settings ten thousand
@@ -58,6 +59,7 @@ class LentLink(msgspec.Struct, frozen=True):
     index: int = 0  # in the container; 0: it has not arrived there yet
     netns_cookie: int = 0  # of the namespace that has it: its path may lead to another by now
     belongings: Belongings | None = None
+    rules: tuple[TakenRule, ...] = ()  # copied into the container
 
     @property
     def key(self) -> AttachmentKey:

@@ -141,8 +141,12 @@ def _route(link: Link | LinkIdentity, route: Route, gateways: dict[int, IpAddres
 def _set_sysctls(ifname: str, nice_to_have: Sequence[tuple[str, str]], *, with_ipv6: bool) -> None:
     for name, value in nice_to_have:
         try_sysctl(name, value)
-    if not with_ipv6:
-        return
+    if with_ipv6:
+        allow_ipv6(ifname)
+
+
+def allow_ipv6(ifname: str) -> None:
+    """Switch IPv6 on for a link of the calling thread's namespace, and keep its addresses."""
     for name in ("lo", ifname):
         switch = f"net/ipv6/conf/{name}/disable_ipv6"
         try:
