@@ -38,7 +38,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "status": "Show nodes, links, claims and pods, and who uses what.",
     "ui": "Show nodes, links, networks, claims and pods in a browser.",
     "doctor": "Find out what is wrong with a cluster or node, and what to do.",
-    "convert": "Convert networks and pods of Multus to PodNetworks and claims.",
+    "convert": "Convert networks and pods of Multus, and claims for dranet.",
     "new": "Write the first files of a driver for other devices.",
     "upgrade": "Convert resource.k8s.io manifests to another API version.",
 }

@@ -7,6 +7,7 @@
     objects      all of it as one set             documents   the text of the files
     places       lines inside a text              remarks     what is said about a field
     cluster      the same from a live cluster
+    dranet, dranet_selectors  claims for dranet, which stay claims
 
 No file is written here, and nothing in a cluster is changed.
 """

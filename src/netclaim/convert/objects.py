@@ -1,5 +1,7 @@
 """Convert objects that Multus reads into networks and claims, all of them as one set.
 
+Claims and classes for dranet are converted beside them (`dranet`).
+
 Promise: a NetworkAttachmentDefinition gives one PodNetwork, however many pods use it, with the name
 that any other set of files gives it: its own in the namespace `default`, elsewhere with the
 namespace in front. It is for its own namespace and for those whose pods use it here. A pod has one
@@ -20,6 +22,8 @@ from netclaim.convert.definition import (
     read_definition,
 )
 from netclaim.convert.documents import Replacement
+from netclaim.convert.dranet import asks_dranet, dranets_classes, names_dranet
+from netclaim.convert.dranet import converted as converted_claim
 from netclaim.convert.network import Network, network_spec
 from netclaim.convert.places import TextField
 from netclaim.convert.plugins import cleaned
@@ -45,6 +49,7 @@ class Conversion:
     remarks: tuple[Remark, ...]
     networks: int = 0
     workloads: int = 0
+    claims: int = 0  # and classes and templates, that were for dranet
 
 
 def convert_objects(objects: Sequence[Object], namespace: str = "") -> Conversion:
@@ -71,7 +76,13 @@ def convert_objects(objects: Sequence[Object], namespace: str = "") -> Conversio
         if replacement is not None:
             replacements[one.one] = replacement
             converted += 1
-    return Conversion(replacements, tuple(remarks), len(networks), converted)
+    classes = dranets_classes(objects)
+    of_dranet = [one for one in here if names_dranet(one) or asks_dranet(one, classes)]
+    for claim in of_dranet:
+        changed, said = converted_claim(claim, classes)
+        remarks += said
+        replacements[claim] = Replacement(changed)
+    return Conversion(replacements, tuple(remarks), len(networks), converted, len(of_dranet))
 
 
 def _key(one: Object) -> NetworkKey:

@@ -1,5 +1,7 @@
 """`netclaim convert`: what Multus reads, as PodNetworks, claim templates and pods with claims.
 
+Claims that are written for dranet become claims on netclaim's driver.
+
 Promise: objects that Multus does not read stay byte for byte; converted ones keep their comments
 and order where the new form has a place for them. Nothing is written unless everything can be, and
 a file is replaced whole or not at all. What is not carried over is named, and refused without
@@ -49,12 +51,13 @@ def command(
         typer.Option("--lossy", help="Convert the rest if something cannot be carried over."),
     ] = False,
 ) -> None:
-    r"""Convert networks and pods of Multus to PodNetworks and claims.
+    r"""Convert networks and pods of Multus, and claims for dranet.
 
     Reads NetworkAttachmentDefinitions, and pods and workloads with the annotation
-    k8s.v1.cni.cncf.io/networks, from any number of files or from a cluster. Everything else stays
-    as it is. Prints to stdout by default, and what to know about it to stderr. Exits with 2, and
-    writes nothing, if anything cannot be read or carried over.
+    k8s.v1.cni.cncf.io/networks, from any number of files or from a cluster; in files also claims,
+    templates and classes for the driver dra.net. Everything else stays as it is. Prints to stdout
+    by default, and what to know about it to stderr. Exits with 2, and writes nothing, if anything
+    cannot be read or carried over.
 
     \b
     Examples:
@@ -128,4 +131,7 @@ def _yaml(conversion: "Conversion") -> str:
 
 def _total(conversion: "Conversion") -> str:
     networks = counted(conversion.networks, "network")
-    return f"{networks} and {counted(conversion.workloads, 'workload')} converted"
+    if conversion.claims and not conversion.networks and not conversion.workloads:
+        return f"{counted(conversion.claims, 'object')} of dranet converted"
+    dranet = f", {counted(conversion.claims, 'object')} of dranet" if conversion.claims else ""
+    return f"{networks} and {counted(conversion.workloads, 'workload')} converted{dranet}"
