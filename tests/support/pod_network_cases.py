@@ -10,6 +10,7 @@ RIGHT: tuple[dict[str, Any], ...] = (
     {"type": "bridge", "bridge": "br0", "vlan": 7},
     {"type": "cni", "config": {"type": "ptp"}},
     {"type": "vlan", "vlan": 7, "parent": {"selector": "device.driver == 'x'"}},
+    {**GOOD, "settings": {"rules": [{"source": "::/0", "table": 5}]}, "allow": ["rules", "vrf"]},
     {**GOOD, "ipam": {"type": "static"}, "routes": [{"dst": "::/0"}], "mode": "passthru"},
 )
 
@@ -32,6 +33,7 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({**GOOD, "routes": [{"dst": "10.0.0.0/8"}]}, "spec.routes"),
     ({**GOOD, "allow": ["config"]}, "spec.allow[0]"),
     ({**GOOD, "ipam": {}}, "spec.ipam.type"),
+    ({**GOOD, "settings": []}, "spec.settings"),
     ({**GOOD, "mtu": 12}, "spec.mtu"),
     ({**GOOD, "type": "macvlam"}, "spec.type"),
 )

@@ -17,9 +17,17 @@ from typing import Any, Final
 import msgspec
 
 from netclaim.model.api.base import JsonObject, ObjectError
-from netclaim.model.api.pod_network import API_VERSION, KIND, Parent, PodNetwork, PodNetworkSpec
+from netclaim.model.api.pod_network import (
+    ALLOWABLE,
+    API_VERSION,
+    KIND,
+    Parent,
+    PodNetwork,
+    PodNetworkSpec,
+)
 from netclaim.network.devices.device import POD_NETWORK
 from netclaim.network.devices.shares import ATTACHMENTS, BANDWIDTH
+from netclaim.network.policy.table import SETTINGS
 
 CNI_VERSION: Final = "1.0.0"
 PARAMETERS_KIND: Final = "CNI"
@@ -34,14 +42,18 @@ PLUGINS: Final = {
     "hostDevice": "host-device",
 }
 MODES: Final = {"macvlan": "bridge", "ipvlan": "l2"}  # of a network that names none
-CLAIMED: Final = ("ips", "mac", "mtu")  # of `allow`: what a class says, too
+# Of `allow`: what a class says, too. The rest, the scheduler and the template see to.
+CLAIMED: Final = tuple(key for key in ALLOWABLE if key not in {"ifName", "bandwidth"})
+SETTINGS_KEYS: Final = (*SETTINGS, "vrf")  # of `settings`: parameters of the class
 ALONE: Final = "2"  # attachments: more than one asks for the link alone
 
 
 def parameters_of(network: PodNetwork) -> JsonObject:
     """The network as the parameters of a DeviceClass."""
     spec = network.spec
+    settings = spec.settings if isinstance(spec.settings, dict) else {}
     parameters: JsonObject = {
+        **{key: value for key, value in settings.items() if key in SETTINGS_KEYS},
         "apiVersion": API_VERSION,
         "kind": PARAMETERS_KIND,
         "podNetwork": network.name,

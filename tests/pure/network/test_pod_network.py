@@ -9,6 +9,7 @@ from netclaim.errors import RequestError
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
 from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.api.slice import PublishedDevice
+from netclaim.network.judge.pod_network import network_faults
 from netclaim.network.pod_network import class_of, parameters_of, template_of
 from netclaim.network.request.parameters import read_claim
 from netclaim.schema.defaults import with_defaults
@@ -120,3 +121,32 @@ def test_a_claim_cannot_open_a_class_to_its_namespace() -> None:
     )
     with pytest.raises(RequestError, match="only a DeviceClass can say whose claims may use it"):
         read_claim(tried)
+
+
+def test_settings_are_parameters_of_the_class() -> None:
+    """What a claim can write beside a network, and `allow` lists it for claims."""
+    settings = {"rules": [{"source": "10.1.0.7", "table": 100}], "vrf": {"name": "blue"}}
+    found = network(type="macvlan", **LINK, settings=settings, allow=["routes", "bandwidth"])
+    (request,) = read_claim(_claim(found))
+    assert request.wishes.settings == settings
+    assert request.allowed == frozenset({"routes"})
+    assert request.trusted
+    assert not network_faults(found, DRIVER)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"rule": []}, 'spec.settings.rule: unknown key "rule"; did you mean "rules"?'),
+        ({"ifName": "net1"}, 'spec.settings.ifName: unknown key "ifName"; known keys are routes'),
+        (
+            {"rules": [{"source": "10.1.0.7"}]},
+            "spec.settings.rules[0].table: table is missing; for example 100",
+        ),
+        ({"vrf": {"name": "media-net"}}, "spec.settings.vrf.name: the pod has an interface of"),
+    ],
+)
+def test_a_mistake_in_the_settings_has_its_place(settings: dict[str, Any], said: str) -> None:
+    """The controller and `netclaim check` report it where an admin wrote it."""
+    faults = network_faults(network(type="macvlan", **LINK, settings=settings), DRIVER)
+    assert any(str(fault).startswith(said) for fault in faults), list(map(str, faults))

@@ -34,7 +34,10 @@ PROVIDER: Final = "cni.dra.networking.x-k8s.io"  # ours; a network of another is
 SEEDS_API_VERSION: Final = "v1"  # of PodNetworks in KEP-3698's talks; files may have it
 TYPES: Final = ("macvlan", "ipvlan", "vlan", "bridge", "hostDevice", "cni")
 # What a user's own claim may choose; the interface's name it may choose in any case.
-ALLOWABLE: Final = ("ifName", "ips", "mac", "mtu", "bandwidth")
+ALLOWABLE: Final = (
+    "ifName", "ips", "mac", "mtu", "bandwidth", "routes", "rules", "neighbors", "vrf", "ethtool",
+    "gsoMaxSize", "groMaxSize", "gsoIPv4MaxSize", "groIPv4MaxSize", "disableEbpfPrograms",
+)  # fmt: skip
 IFNAME_MAX: Final = 15  # the kernel's; a network with a longer name has to choose one
 NAME_MAX: Final = 63  # it is also the name of a request, which is a DNS label
 
@@ -103,6 +106,7 @@ class PodNetworkSpec(Base, frozen=True):
     ipam: Any = None  # as CNI has it
     routes: tuple[Route, ...] = ()
     dns: Dns = Dns()
+    settings: Any = None  # parameters beside a network, as claims have them
     config: Any = None  # of the type `cni`: a CNI configuration
     sharing: Sharing = Sharing()
     namespaces: LabelSelector = LabelSelector()

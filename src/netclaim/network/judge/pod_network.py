@@ -4,16 +4,18 @@ The network is read as a claim of its class would be, and what is wrong gets the
 network that it comes from.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from netclaim.errors import RequestError
+from netclaim.manifests.near import did_you_mean
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
 from netclaim.model.api.pod_network import PodNetwork
 from netclaim.network.errors import ParametersError
 from netclaim.network.judge.mistakes import config_faults
-from netclaim.network.pod_network import parameters_of
+from netclaim.network.pod_network import SETTINGS_KEYS, parameters_of
 from netclaim.network.request.parameters import read_claim
 from netclaim.paths import Path
+from netclaim.plugins.engine.unknown_keys import unknown_keys
 
 INSIDE = ("ipam", "dns", "mtu", "mode", "bridge", "vlan")  # keys that are the network's own
 
@@ -34,12 +36,26 @@ def network_faults(network: PodNetwork, driver: str) -> list[RequestError]:
         found = error.faults
     except RequestError as error:
         found = [error]
-    return [RequestError(each.message, path=_path_in(network, each.path)) for each in found]
+    faults = [RequestError(each.message, path=_path_in(network, each.path)) for each in found]
+    return [*_unknown_settings(network), *faults]
+
+
+def _unknown_settings(network: PodNetwork) -> Iterator[RequestError]:
+    settings = network.spec.settings or {}
+    unknown = [key for key in settings if key not in SETTINGS_KEYS]
+
+    def hint(key: str) -> str:
+        return did_you_mean(key, SETTINGS_KEYS) or f"; known keys are {', '.join(SETTINGS_KEYS)}"
+
+    for message, path in unknown_keys(unknown, ("spec", "settings"), hint):
+        yield RequestError(message, path=path)
 
 
 def _path_in(network: PodNetwork, path: Path) -> Path:
     """Where in a network something of its parameters comes from."""
     inner = path[3:]  # behind the entry, `opaque` and `parameters`
+    if inner[:1] and inner[0] in SETTINGS_KEYS:
+        return ("spec", "settings", *inner)
     if network.spec.type == "cni" or inner[:1] != ("config",):
         return ("spec", *inner)
     below = inner[3:]  # behind `config`, `plugins` and the only one's number

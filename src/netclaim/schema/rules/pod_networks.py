@@ -175,7 +175,7 @@ def _check_values(spec: JsonObject, at: Path) -> Iterator[Fault]:
 
 
 def _check_objects(spec: JsonObject, at: Path) -> Iterator[Fault]:
-    for field in ("ipam", "config"):
+    for field in ("ipam", "settings", "config"):
         value: Any = spec.get(field, {})
         if not isinstance(value, dict):
             yield invalid((*at, field), value, "must be an object")
