@@ -1,11 +1,9 @@
 """Pods with Multus' annotation on a cluster of their own, where the chart was installed.
 
-Multus is not there: what it would do for these pods depends on their annotation alone. The burst
-has a dozen pods; NETCLAIM_TEST_BURST=100 makes it as large as that of the release's record.
+Multus is not there: what it would do for these pods depends on their annotation alone.
 """
 
 import json
-import os
 import secrets
 import subprocess
 import sys
@@ -33,8 +31,8 @@ from tests.cluster.site.drivers import addresses, eventually
 CONTROLLER = f"system:serviceaccount:{CHART_NAMESPACE}:netclaim-controller"
 DEPLOYMENT = "deployment/netclaim-controller"
 POLICY = "mutatingadmissionpolicybinding/netclaim-annotated-pods"
-BURST = int(os.environ.get("NETCLAIM_TEST_BURST", "12"))
-ROOM = 64  # claims on a link; the two of them are to have room for a hundred
+BURST = 100
+ROOM = 64  # claims on a link; the two of them are to have room for the burst
 TOPOLOGY = """
 nodes: [kind-control-plane, kind-worker]
 networks:
