@@ -9,8 +9,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from netclaim.cni import parse_network
 from netclaim.errors import RequestError
-from netclaim.network.request.link_keys import moves_link, takes_link, with_link, without_link
+from netclaim.network.plan.interface_plan import InterfacePlan
+from netclaim.network.request.link_keys import (
+    moves_link,
+    mtu_of,
+    takes_link,
+    with_link,
+    without_link,
+)
 from netclaim.network.request.parameters import InterfaceRequest, read_claim
 from tests.support.network_parts import TYPED, WHERE, claim_of, config_of, link_of
 
@@ -220,3 +228,39 @@ def test_a_link_is_used_as_allocated_or_refused(plugin: dict[str, Any]) -> None:
     with contextlib.suppress(RequestError):
         network, links = without_link(request, [ETH1], ETH1, withheld={})
         assert links == (ETH1,) or network == request.network
+
+
+@pytest.mark.parametrize(
+    ("plugins", "mtu"),
+    [
+        ([{"type": "macvlan", "master": "eth1"}], 9000),
+        ([{"type": "host-device", "device": "eth1"}], 9000),
+        ([{"type": "macvlan", "master": "eth1", "mtu": 1400}], 1400),
+        ([{"type": "macvlan", "master": "eth1"}, {"type": "tuning", "mtu": 1300}], 1300),
+        ([{"type": "bridge", "mtu": 1400}], 1400),
+        ([{"type": "bridge"}], 0),
+        ([{"type": "ovs", "mtu": "auto"}], 0),
+        ([{"type": "ovs", "mtu": True}, {"type": "ovs", "mtu": -1}], 0),
+    ],
+)
+def test_the_mtu_is_the_links_unless_a_plugin_is_told(
+    plugins: list[dict[str, Any]], mtu: int
+) -> None:
+    """What a program makes of a key of its own, nobody knows; nor what a bridge has by itself."""
+    network = parse_network({"cniVersion": "1.0.0", "name": "n", "plugins": plugins})
+    assert mtu_of(network, 9000) == mtu
+
+
+def test_a_plan_has_what_programs_ask_for() -> None:
+    """It is the same after the driver has read it again; the policy judges what was written."""
+    config = {
+        "cniVersion": "1.0.0",
+        "name": "n",
+        "plugins": [{"type": "ovs", "capabilities": {"deviceID": True, "bandwidth": True}}],
+    }
+    plan = InterfacePlan("net1", config, pci_address="0000:3b:00.1", bandwidth=1_000_000)
+    again = msgspec.convert(plan.to_json(), InterfacePlan)
+    (plugin,) = again.network.plugins
+    assert plugin.config["runtimeConfig"]["deviceID"] == "0000:3b:00.1"
+    assert plugin.config["runtimeConfig"]["bandwidth"]["egressRate"] == 1_000_000
+    assert "runtimeConfig" not in again.judged.plugins[0].config
