@@ -3,6 +3,7 @@
 import asyncio
 import re
 import socket
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,6 +28,8 @@ from tests.support.telemetry.otlp_collector import Collector, attributes
 pytestmark = pytest.mark.embedded
 
 NODE: Final = "kind-worker"
+# 243, and a few more for each verb and resource that was asked of the API server by then.
+IDLE_SERIES: Final = 300
 COLLECTOR_PORT: Final = 4318  # OTLP's own; in the cluster's namespace nobody else is
 
 
@@ -100,6 +103,24 @@ def test_metrics_of_pods() -> None:
         assert seen.value("netclaim_api_requests_total", **patched) >= 3
         assert seen.value("netclaim_api_seconds_count", verb="watch") >= 1
         await all_gone(cluster)
+
+    in_cluster(scenario)
+
+
+def test_an_idle_node_has_few_series() -> None:
+    """All that a Prometheus stores of a node before any pod came: framework, network and process.
+
+    Each further one is one on every node of the cluster.
+    """
+
+    async def scenario(cluster: EmbeddedCluster) -> None:
+        text = await scrape(worker(cluster))
+        series = [line for line in text.splitlines() if line and not line.startswith("#")]
+        names = Counter(re.split(r"[{ ]", line)[0] for line in series)
+        assert len(series) < IDLE_SERIES, names.most_common(12)
+        assert not [name for name in names if name.endswith("_created")]
+        of_claims = ("netclaim_attachments", "netclaim_network_addresses", "netclaim_plugin")
+        assert {name for name in names if name.startswith(of_claims)} <= {of_claims[0]}, names
 
     in_cluster(scenario)
 
