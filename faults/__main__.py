@@ -7,8 +7,9 @@ from pathlib import Path
 
 from faults.burst import BurstResult
 from faults.campaign import Plan, run
+from faults.chart_site import ChartSite
 from faults.report import table, write_json
-from faults.site import site
+from faults.site import Site, site
 from faults.table import FAULTS
 from lab.cluster import Lab
 from lab.errors import LabError
@@ -30,6 +31,9 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--runtime-hook", choices=("nri", "cni", "both"), help="given to the driver as it is"
     )
+    parser.add_argument(
+        "--chart", action="store_true", help="with the driver and the controller of the chart"
+    )
     parser.add_argument("--time-limit", type=float, default=90, metavar="MIN", help="(90)")
     parser.add_argument("--output", type=Path, metavar="FILE", help="everything, as JSON")
     parser.add_argument(
@@ -37,7 +41,12 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--list", action="store_true", help="show the faults and end")
     parser.add_argument("--name", default=LAB, help="of the lab")
-    parser.add_argument("driver_options", nargs="*", metavar="-- OPTION", help="of the driver")
+    parser.add_argument(
+        "driver_options",
+        nargs="*",
+        metavar="-- OPTION",
+        help="of the driver, or with --chart helm's",
+    )
     return parser.parse_args(arguments)
 
 
@@ -61,7 +70,8 @@ def main() -> None:
         return
     # A campaign that is asked to end takes its lab away, as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    hook = (f"--runtime-hook={given.runtime_hook}",) if given.runtime_hook else ()
+    option = "--set=settings.runtimeHook" if given.chart else "--runtime-hook"
+    hook = (f"{option}={given.runtime_hook}",) if given.runtime_hook else ()
     plan = Plan(
         faults=tuple(FAULTS[name] for name in chosen(given.only, given.skip)),
         rounds=given.rounds,
@@ -74,7 +84,8 @@ def main() -> None:
     results: list[BurstResult] = []
     code = 0
     try:
-        with site(Lab(given.name, Progress()), (*hook, *given.driver_options)) as made:
+        kind = ChartSite if given.chart else Site
+        with site(Lab(given.name, Progress()), (*hook, *given.driver_options), kind) as made:
             left_out = run(made, plan, results)
             if left_out:
                 print(f"the time was too short for {len(left_out)} bursts: {', '.join(left_out)}")

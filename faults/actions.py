@@ -16,9 +16,7 @@ from typing import Protocol
 
 from faults.api import Api
 from faults.manifests import NODE
-from faults.site import COMPONENTS, DRIVER, Site
-from lab.drivers.driver import DEFAULT_DRIVER, grant
-from lab.drivers.driver_set import DriverSet
+from faults.site import Site
 from lab.nodes.processes import CLOSET
 
 __all__ = [
@@ -77,14 +75,7 @@ class Kill:
     components: tuple[str, ...]
 
     def run(self, site: Site, burst: str) -> None:
-        running = site.lab.state.load().components
-        for name in self.components:  # first all of them, then wait for each
-            process = running[site.lab.component(COMPONENTS[name]).full_name]
-            for each in process.children if name == "driver" else [process]:
-                each.kill()
-        for name in self.components:
-            if name != "driver":
-                site.lab.kill(COMPONENTS[name])
+        site.kill(self.components)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +103,7 @@ class Start:
 
     def run(self, site: Site, burst: str) -> None:
         for name in self.components:
-            if (
-                not site.lab.state.load()
-                .components[site.lab.component(COMPONENTS[name]).full_name]
-                .alive
-            ):
-                site.lab.restart(COMPONENTS[name])
+            site.start(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +113,7 @@ class Stop:
     component: str
 
     def run(self, site: Site, burst: str) -> None:
-        site.lab.stop(COMPONENTS[self.component])
+        site.stop(self.component)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +121,7 @@ class Roll:
     """Replace the driver's process as a rolling update does: the next one starts first."""
 
     def run(self, site: Site, burst: str) -> None:
-        DriverSet(site.lab).roll(DEFAULT_DRIVER, NODE)
+        site.roll_driver()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +136,7 @@ class Freeze:
             if process is not None:
                 process.send(signal.SIGSTOP)
             else:
-                site.lab.pause(COMPONENTS[name])
+                site.freeze(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +147,7 @@ class Thaw:
 
     def run(self, site: Site, burst: str) -> None:
         for name in self.components:
-            site.lab.resume(COMPONENTS[name])
+            site.thaw(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +205,9 @@ class SmallState:
     mebibytes: int
 
     def run(self, site: Site, burst: str) -> None:
-        site.lab.stop(DRIVER)
         options = f"size={self.mebibytes}m"
-        site.run("mount", "-t", "tmpfs", "-o", options, "tmpfs", "/var/lib/netclaim")
-        _start_driver(site)
+        with site.without_driver():
+            site.run("mount", "-t", "tmpfs", "-o", options, "tmpfs", "/var/lib/netclaim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,9 +215,8 @@ class StateAsBefore:
     """Give the driver, which is restarted for it, its old state directory back."""
 
     def run(self, site: Site, burst: str) -> None:
-        site.lab.stop(DRIVER)
-        site.run("umount", "/var/lib/netclaim")
-        _start_driver(site)
+        with site.without_driver():
+            site.run("umount", "/var/lib/netclaim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,10 +357,7 @@ class Rights:
     granted: bool
 
     def run(self, site: Site, burst: str) -> None:
-        if self.granted:
-            grant(site.lab.kubectl(), [DEFAULT_DRIVER])  # they name their own namespace
-        else:
-            site.kubectl("delete", "clusterrolebinding", "netclaim-driver")
+        site.grant_rights(granted=self.granted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,8 +401,3 @@ class Spin:
         environment = {**os.environ, "NETCLAIM_LAB": site.lab.state.name}  # found by `down`
         for _ in range(SPINNERS):
             subprocess.Popen(command, env=environment, start_new_session=True)
-
-
-def _start_driver(site: Site) -> None:
-    site.lab.restart(DRIVER)
-    site.settle()

@@ -14,7 +14,7 @@ from pathlib import Path
 from faults.api import Api
 from faults.manifests import NODE, STARTS_DIR, device_class
 from lab.cluster import Lab
-from lab.drivers.driver import DEFAULT_DRIVER, is_ready, netclaim_driver
+from lab.drivers.driver import DEFAULT_DRIVER, grant, is_ready, netclaim_driver
 from lab.drivers.driver_set import DriverSet
 from lab.kubectl import Kubectl
 from lab.nodes.linux import Process
@@ -29,6 +29,7 @@ FAILED_PREPARE = "FailedPrepareDynamicResources"
 # What kubelet itself reports when it asks for a claim before the API server knows that its node may
 # read it; it asks again a minute later. It happens with every driver.
 NOT_YET_ALLOWED = "no relationship found between node"
+BINDING = "netclaim-driver"  # of the driver's account to its role, in deploy/ and in the chart
 ATTACHMENTS = 1024  # more than any burst has
 POLL_S = 0.2
 SETTLED_S = 120.0  # for kubelet and the runtime to have the driver, on a busy machine
@@ -106,6 +107,54 @@ class Site:
     def driver_process(self) -> Process | None:
         """Return the driver's process on the node; None while its keeper has none."""
         return self.lab.kept_process(DRIVER)
+
+    def kill(self, components: Sequence[str]) -> None:
+        """End components by SIGKILL, all at once; all but the driver's process stay dead."""
+        running = self.lab.state.load().components
+        for name in components:  # first all of them, then wait for each
+            process = running[self.lab.component(COMPONENTS[name]).full_name]
+            for each in process.children if name == "driver" else [process]:
+                each.kill()
+        for name in components:
+            if name != "driver":
+                self.lab.kill(COMPONENTS[name])
+
+    def start(self, component: str) -> None:
+        """Start a component if it is dead."""
+        known = self.lab.component(COMPONENTS[component]).full_name
+        if not self.lab.state.load().components[known].alive:
+            self.lab.restart(COMPONENTS[component])
+
+    def stop(self, component: str) -> None:
+        """Ask a component to end by SIGTERM, and wait until it has."""
+        self.lab.stop(COMPONENTS[component])
+
+    def freeze(self, component: str) -> None:
+        """Freeze a component by SIGSTOP."""
+        self.lab.pause(COMPONENTS[component])
+
+    def thaw(self, component: str) -> None:
+        """Let a frozen component go on."""
+        self.lab.resume(COMPONENTS[component])
+
+    def roll_driver(self) -> None:
+        """Replace the driver's process as a rolling update does: the next one starts first."""
+        self.drivers.roll(DEFAULT_DRIVER, NODE)
+
+    @contextmanager
+    def without_driver(self) -> Iterator[None]:
+        """Have no driver on the node while the block runs, and a settled one afterwards."""
+        self.stop("driver")
+        yield
+        self.start("driver")
+        self.settle()
+
+    def grant_rights(self, *, granted: bool) -> None:
+        """Take the driver's rights at the API server away, or give them back."""
+        if granted:
+            grant(self.lab.kubectl(), [DEFAULT_DRIVER])  # they name their own namespace
+        else:
+            self.kubectl("delete", "clusterrolebinding", BINDING)
 
     def down(self) -> None:
         """Remove the cluster. A second call does nothing."""

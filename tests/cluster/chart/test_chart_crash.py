@@ -31,3 +31,13 @@ def test_crash_costs_no_prepare(charted: Site, name: str) -> None:
     assert result.violations == []
     assert charted.driver_process() != before
     assert charted.failed_prepares() == set()
+
+
+@pytest.mark.parametrize("name", ["driver-pod-restarted", "driver-stopped"])
+def test_the_whole_pod_may_go(charted: Site, name: str) -> None:
+    """Prepares fail meanwhile; the next driver's pod has kubelet ask again, by the controller."""
+    fault, burst = FAULTS[name], f"b{secrets.token_hex(2)}"
+    before = charted.driver_process()
+    result = run_burst(charted, fault, burst, mode="", moment=0.3, claimed=5, plain=2)
+    assert result.violations == []
+    assert charted.driver_process() != before

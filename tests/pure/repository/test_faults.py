@@ -78,6 +78,12 @@ def test_options_of_the_driver_go_behind_two_dashes() -> None:
     )
 
 
+def test_the_chart_is_asked_for() -> None:
+    """Without it, the driver runs as a process of the lab."""
+    assert options(["--chart"]).chart
+    assert not options([]).chart
+
+
 def results() -> list[BurstResult]:
     """Two bursts of one fault, one of them with more violations than a line shows."""
     bad = BurstResult("rebooted", "nri", 0.3, pods=20, claimed_s=[1.0, 3.0], plain_s=[2.0])
