@@ -92,6 +92,9 @@ class _Sight:
 
     def _holder(self, lease: AddressLease) -> str:
         """Name who has an address: the pod, or the claim if no pod has it."""
+        owner = lease.spec.owner
+        if lease.spec.kept and owner is not None:
+            return f"nobody ({lease.spec.address}, kept for pod {owner.replica})"
         holder = lease.spec.claim
         found = self.objects.get(ObjectKey("ResourceClaim", holder.namespace, holder.name))
         pods = ResourceClaim.read(found.object).status.pods if found is not None else ()

@@ -209,13 +209,14 @@ class Network(_Value, frozen=True, kw_only=True):
 
 
 class PoolAddress(_Value, frozen=True, kw_only=True):
-    """An address of a pool that a claim has."""
+    """An address of a pool that a claim has, or that is kept for a pod until it comes back."""
 
     address: str
     namespace: str
-    claim: str
+    claim: str  # empty if nobody has it now, and `node` likewise
     node: str
     pods: tuple[str, ...] = ()
+    kept_for: str = ""
 
 
 class AddressPool(_Value, frozen=True, kw_only=True):
@@ -228,6 +229,7 @@ class AddressPool(_Value, frozen=True, kw_only=True):
     message: str = ""
     size: int = 0
     used: int = 0
+    kept: int = 0
     free: int = 0
     addresses: tuple[PoolAddress, ...] = ()
 

@@ -13,6 +13,7 @@ from netclaim.explain.subject import choose
 from netclaim.explain.world import read_world
 from netclaim.manifests.objects import Object
 from netclaim.screen import PlainScreen
+from tests.support.address_pool_cases import OWNER
 from tests.support.explain_objects import DRIVER, claim, device_class, link, links, pod
 
 API = "cni.networking.x-k8s.io/v1alpha1"
@@ -95,6 +96,14 @@ def test_a_full_pool_says_who_has_its_addresses() -> None:
     assert lines(POOL, MINE, LEASES[1]) == (
         "pool media: no free address, all 2 are used; none in default; 1 in other namespaces",
     )
+
+
+def test_what_is_kept_is_nobodys_now() -> None:
+    """The pod that it is kept for is named, and the claim that had it last is not."""
+    kept = lease("10.1.0.1", "gone")
+    kept["spec"] |= {"owner": {**OWNER, "namespace": "default"}, "kept": True}
+    (line,) = lines(POOL, MINE, kept)
+    assert line.endswith("; in default by nobody (10.1.0.1, kept for pod db-0)")
 
 
 def test_a_pool_says_what_it_has_left() -> None:

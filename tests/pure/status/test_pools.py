@@ -11,6 +11,7 @@ from netclaim.status.compose import compose
 from netclaim.status.scope import narrow, scope_of
 from netclaim.status.showing.show import Look, show
 from netclaim.status.values import Status
+from tests.support.address_pool_cases import OWNER
 
 API = "cni.networking.x-k8s.io/v1alpha1"
 DRIVER = "cni.dra.networking.x-k8s.io"
@@ -113,6 +114,18 @@ def test_around_a_pool_are_its_addresses(word: str) -> None:
     around = narrow(composed(MEDIA, pool("other"), *HELD), scope_of([word]))
     assert [one.name for one in around.pools] == ["media"]
     assert sorted(one.name for one in around.claims) == ["a", "b"]
+
+
+def test_what_is_kept_is_nobodys_now() -> None:
+    """The pod that it is kept for is named, and the claim that had it last is not."""
+    kept = lease("10.1.0.4", "gone")
+    kept["spec"] |= {"owner": OWNER, "kept": True}
+    full = pool("media", size=254, used=4, kept=1, free=250)
+    lines = shown(composed(full, *HELD, kept), "pool/media")
+    assert lines[0] == "POOL STATE SIZE USED KEPT FREE RANGES USED BY"
+    assert "POOL ADDRESS NAMESPACE CLAIM POD NODE KEPT FOR" in lines
+    assert "media 10.1.0.4 shop - - - db-0" in lines
+    assert "media 10.1.0.3 shop b pod-b node-a -" in lines
 
 
 def test_an_unknown_pool_is_refused_with_what_there_is() -> None:

@@ -34,7 +34,15 @@ def pool_views(
 def _address(
     lease: address_pool.AddressLease, claims: Mapping[tuple[str, str], ClaimStatus]
 ) -> PoolAddress:
-    holder = lease.spec.claim
+    holder, owner = lease.spec.claim, lease.spec.owner
+    if lease.spec.kept and owner is not None:
+        return PoolAddress(
+            address=lease.spec.address,
+            namespace=owner.namespace,
+            claim="",
+            node="",
+            kept_for=owner.replica,
+        )
     claim = claims.get((holder.namespace, holder.name))
     return PoolAddress(
         address=lease.spec.address,
@@ -55,6 +63,7 @@ def _view(pool: address_pool.AddressPool, addresses: Iterable[PoolAddress]) -> A
         message=ready.message if ready is not None else "",
         size=pool.status.size,
         used=pool.status.used,
+        kept=pool.status.kept,
         free=pool.status.free,
         addresses=tuple(sorted(addresses, key=_place)),
     )

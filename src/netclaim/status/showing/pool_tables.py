@@ -25,6 +25,7 @@ def pool_columns() -> list[Column[AddressPool]]:
         Column("STATE", _state, rank=9),
         Column("SIZE", lambda one: str(one.size), rank=5),
         Column("USED", lambda one: str(one.used), rank=8),
+        Column("KEPT", lambda one: str(one.kept or ""), rank=7, optional=True),
         Column("FREE", lambda one: str(one.free), rank=8),
         Column("RANGES", lambda one: ", ".join(one.ranges), rank=2, folds_to=18),
         Column("USED BY", _spaces, rank=6, optional=True, folds_to=20),
@@ -40,6 +41,7 @@ def address_columns() -> list[Column[Held]]:
         Column("CLAIM", lambda one: one.address.claim, folds_to=20),
         Column("POD", lambda one: ", ".join(one.address.pods), folds_to=16),
         Column("NODE", lambda one: one.address.node, rank=5, folds_to=18),
+        Column("KEPT FOR", lambda one: one.address.kept_for, folds_to=16, optional=True),
     ]
 
 
