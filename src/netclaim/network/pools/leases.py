@@ -25,21 +25,17 @@ import structlog
 from netclaim.errors import NetclaimError, RequestError
 from netclaim.framework import LaterError
 from netclaim.framework.telemetry import claim_fields
-from netclaim.model import AllocatedDevice, Claim, Plan, Prepared
+from netclaim.model import Claim, Plan, Prepared
 from netclaim.model.address_space import (
     IpAddress,
-    Range,
     Space,
     candidates,
     free_candidate,
-    range_of,
 )
 from netclaim.model.api.address_pool import (
     AddressLease,
     AddressLeaseSpec,
     AddressPool,
-    LeaseHolder,
-    held_device,
 )
 from netclaim.model.prepared import ClaimRef
 from netclaim.network.plan.interface_plan import (
@@ -51,9 +47,21 @@ from netclaim.network.plan.interface_plan import (
 from netclaim.network.policy.levels import Level
 from netclaim.network.pools.cluster import ClusterPools
 from netclaim.network.pools.errors import AddressTakenError, NamespaceFullError, PoolFullError
-from netclaim.network.pools.kept import Kept, is_kept_for, kept_mac, kept_words, not_given_back
-from netclaim.network.pools.quota import FIRST, Quota
-from netclaim.network.pools.running import IpInterface, had_before, note_taken
+from netclaim.network.pools.kept import Kept, is_kept_for, kept_mac, not_given_back
+from netclaim.network.pools.parts import (
+    Wish,
+    addresses_of,
+    as_released,
+    full_error,
+    holder_of,
+    identity_of,
+    is_new,
+    is_ours,
+    taken_error,
+    wish_of,
+)
+from netclaim.network.pools.quota import Quota
+from netclaim.network.pools.running import had_before, note_taken
 from netclaim.network.pools.terms import check_use, chosen_of
 from netclaim.network.request.parameters import InterfaceRequest
 from netclaim.plugins.engine.conf import read_ip
@@ -64,14 +72,6 @@ GUESSES: Final = 4  # requests before a list: of a pool that is half full, one i
 LISTS: Final = 8  # of a pool whose last addresses many nodes want at a time
 RELEASE_S: Final = 3.0  # for one lease: the pod's end does not wait for the API server
 CLAIMS_MAX: Final = 4096  # whose leases are remembered; a node has hundreds
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """The address of a family that is preferred to others, or the only one that will do."""
-
-    address: IpAddress | None = None
-    must: bool = False
 
 
 @dataclass(slots=True)
@@ -105,7 +105,7 @@ class Leases:
                 if read_ip(lease.spec.address) in running:
                     continue
                 known.pop(lease.name, None)
-                unused = msgspec.structs.replace(_released(lease), lease=None)  # nor kept
+                unused = msgspec.structs.replace(as_released(lease), lease=None)  # nor kept
                 await self._release(claim.ref, lease.spec.pool, unused, None)
             raise
         finally:
@@ -136,7 +136,7 @@ class Leases:
         pool = await self.pools.pool(name)
         check_use(claim, request, pool, level, where)
         chosen = chosen_of(request, pool, where)
-        holder = _holder(claim, request.device)
+        holder = holder_of(claim, request.device)
         owner = await self._kept.owner_of(claim, pool, interface.if_name)
         spec = AddressLeaseSpec(
             pool.name,
@@ -157,20 +157,20 @@ class Leases:
         try:
             for space in pool.spaces:
                 free = space.without(withheld)
-                mine = tuple(lease for lease in known.values() if _is_ours(lease, spec))
-                wish = _wish(free, chosen, (each.ip for each in had), mine)
+                mine = tuple(lease for lease in known.values() if is_ours(lease, spec))
+                wish = wish_of(free, chosen, (each.ip for each in had), mine)
                 lease = await self._lease(pool, free, spec, wish, (*mine, *kept))
                 known[lease.name] = lease
                 leases.append(lease)
             running = {each.ip for each in had}
-            made = [each for each in leases if _is_new(each, running)]
+            made = [each for each in leases if is_new(each, running)]
             await self.quota.check(pool, claim.namespace, made)
         except (PoolFullError, AddressTakenError, NamespaceFullError):
             raise
         except BaseException:  # a request may have been carried out without an answer
             self._known.pop(claim.uid, None)
             raise
-        addresses = _addresses(pool, leases, had, kept_mac(owner, interface))
+        addresses = addresses_of(pool, leases, had, kept_mac(owner, interface))
         interface = msgspec.structs.replace(interface, addresses=addresses)
         return msgspec.structs.replace(plan, network=interface.to_json())
 
@@ -181,7 +181,7 @@ class Leases:
         """
         claim = prepared.claim
         known = self._known.pop(claim.uid, {})
-        left = {name: (lease.spec.pool, _released(lease)) for name, lease in known.items()}
+        left = {name: (lease.spec.pool, as_released(lease)) for name, lease in known.items()}
         for plan in prepared.plans:
             addresses = read_plan(plan).addresses if plan.network is not None else None
             addresses = addresses or Addresses("")
@@ -238,7 +238,7 @@ class Leases:
         for lease in sorted(known, key=lambda each: read_ip(each.spec.address) != wish.address):
             address = read_ip(lease.spec.address)
             fits = address == wish.address or (not wish.must and address in space)
-            if fits and (is_kept_for(lease, spec) or _is_ours(lease, spec)):
+            if fits and (is_kept_for(lease, spec) or is_ours(lease, spec)):
                 renewed = await self._renew(lease, spec)
                 if renewed is not None:
                     return renewed
@@ -250,7 +250,7 @@ class Leases:
             if made is not None:
                 return made
             if wish.must:
-                raise _taken(spec, wish.address, had)
+                raise taken_error(spec, wish.address, had)
             note_taken(spec, wish.address, had.spec.claim if had is not None else None)
         return await self._guessed(space, spec) or await self._listed(pool, space, spec)
 
@@ -259,7 +259,7 @@ class Leases:
         taken = self.pools.taken(spec.pool)
         if taken.listed or not space.size:
             return None
-        guesses = dict.fromkeys(islice(candidates(space, _identity(spec)), GUESSES))
+        guesses = dict.fromkeys(islice(candidates(space, identity_of(spec)), GUESSES))
         for number, address in enumerate(guesses):
             if address in taken.addresses and number:
                 continue
@@ -272,7 +272,7 @@ class Leases:
         self, pool: AddressPool, space: Space, spec: AddressLeaseSpec
     ) -> AddressLease:
         """Try what is free as far as one knows, and ask again when that has changed."""
-        identity = _identity(spec)
+        identity = identity_of(spec)
         for attempt in range(LISTS):
             taken = self.pools.taken(pool.name)
             if not taken.listed or attempt:
@@ -280,7 +280,7 @@ class Leases:
             for number in range(GUESSES):
                 address = free_candidate(space, f"{identity}/{attempt}.{number}", taken.addresses)
                 if address is None:
-                    raise _full(pool, space)
+                    raise full_error(pool, space)
                 lease, _ = await self._try(spec, address)  # who has it tells what else to list
                 if lease is not None:
                     return lease
@@ -299,7 +299,7 @@ class Leases:
         if made is not None or not look:
             return made, None
         lease = await self.pools.lease_at(spec)
-        if lease is None or not _is_ours(lease, spec):
+        if lease is None or not is_ours(lease, spec):
             return None, lease
         return await self._renew(lease, spec), lease
 
@@ -308,97 +308,3 @@ class Leases:
         had = lease.spec
         wanted = msgspec.structs.replace(spec, address=had.address, owner=had.owner)
         return await self.pools.renew(lease, wanted)
-
-
-def _wish(
-    space: Space,
-    chosen: Iterable[IpAddress],
-    had: Iterable[IpAddress],
-    known: Sequence[AddressLease],
-) -> Wish:
-    """What a claim chose, or what its pod has, also outside of ranges that were changed since."""
-    for address in chosen:
-        if address.version == space.version:
-            return Wish(address, must=True)
-    mine = {read_ip(lease.spec.address) for lease in known}
-    for address in had:
-        if address.version == space.version and (address in space or address in mine):
-            return Wish(address)
-    return Wish()
-
-
-def _is_new(lease: AddressLease, running: Collection[IpAddress]) -> bool:
-    """Whether a lease was just made for a pod that does not have its address yet."""
-    return lease.metadata.generation <= FIRST and read_ip(lease.spec.address) not in running
-
-
-def _released(lease: AddressLease) -> Leased:
-    meta = lease.metadata
-    return Leased(lease.name, meta.uid, meta.resource_version, "", lease=lease.spec)
-
-
-def _holder(claim: Claim, device: AllocatedDevice) -> LeaseHolder:
-    """Who has an address: one device of a claim, whatever its other devices have."""
-    name = held_device(device.device, device.share_id)
-    return LeaseHolder(claim.namespace, claim.name, claim.uid, device.request, name)
-
-
-def _is_ours(lease: AddressLease, spec: AddressLeaseSpec) -> bool:
-    """Whether the same device of a claim has it; a node may not touch what another one leased."""
-    return _holding(lease.spec) == _holding(spec)
-
-
-def _holding(spec: AddressLeaseSpec) -> tuple[object, ...]:
-    """What is the same of all leases that one device of a claim has of a pool."""
-    return spec.domain, spec.pool, spec.driver, spec.node_name, spec.claim
-
-
-def _identity(spec: AddressLeaseSpec) -> str:
-    if spec.owner is not None:
-        return spec.owner.identity
-    return f"{spec.claim.uid}/{spec.claim.request}/{spec.claim.device}"
-
-
-def _addresses(
-    pool: AddressPool, leases: Sequence[AddressLease], had: Sequence[IpInterface], mac: str
-) -> Addresses:
-    return Addresses(
-        pool.name,
-        tuple(_leased(pool, lease, had) for lease in leases),
-        routes=tuple(msgspec.to_builtins(route) for route in pool.spec.routes),
-        dns=msgspec.to_builtins(pool.spec.dns),
-        mac=mac,
-    )
-
-
-def _leased(pool: AddressPool, lease: AddressLease, had: Sequence[IpInterface]) -> Leased:
-    address = read_ip(lease.spec.address)
-    try:
-        found = range_of(pool.spec.ranges, address)
-    except KeyError:  # the range is gone; who has the address keeps it as it is
-        found = Range(next(str(each.network) for each in had if each.ip == address))
-    length = found.cidr.partition("/")[2] or str(address.max_prefixlen)
-    return Leased(
-        lease.name,
-        lease.metadata.uid,
-        lease.metadata.resource_version,
-        f"{address}/{length}",
-        found.gateway,
-        lease.spec,
-    )
-
-
-def _taken(spec: AddressLeaseSpec, wish: IpAddress, had: AddressLease | None) -> AddressTakenError:
-    whose = "leased to another claim"
-    if had is not None and had.spec.claim.namespace != spec.claim.namespace:
-        whose = f"leased to a claim of another namespace (see the AddressLease of {wish})"
-    elif had is not None:
-        whose = kept_words(had) or f"leased to the claim {had.spec.claim.full_name}"
-    return AddressTakenError(f"{wish} of the pool {spec.pool} is {whose}")
-
-
-def _full(pool: AddressPool, space: Space) -> PoolFullError:
-    family = f" IPv{space.version}" if len(pool.spaces) > 1 else ""
-    return PoolFullError(
-        f"the pool {pool.name} has no free{family} address: all {space.size} are leased"
-    )
