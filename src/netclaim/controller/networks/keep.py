@@ -76,19 +76,19 @@ class Networks:
             await self._reports.set_finalizers(network, finalizers)
         mistake = mistake_in(network, self._driver)
         offered = is_offered(network) and not mistake
-        generation, ending = network.metadata.generation, network.is_ending
+        seen = (network.metadata.uid, network.metadata.generation, network.is_ending)
         taken: list[str] = []
         if not offered or not await self._keep_class(network, taken):
             self._looks.pop(name, None)
             await self._drop(name)
-            self._looks[name] = Look(generation, ending, mistake, tuple(taken))
+            self._looks[name] = Look(*seen, mistake, tuple(taken))
             return
         namespaces = allowed_namespaces(network, self._watches.store("Namespace").values())
         wanted = marked(owned(template_of(network, ""), network))  # but for its namespace
         passed_over: list[str] = []
         failed = await self._keep_templates(network, wanted, namespaces, passed_over)
         self._looks[name] = Look(
-            generation, ending, passed_over=tuple(passed_over), failed=failed, template=wanted
+            *seen, passed_over=tuple(passed_over), failed=failed, template=wanted
         )
         for error in failed.values():
             raise error

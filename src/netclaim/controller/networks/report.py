@@ -40,6 +40,7 @@ SAID_MAX: Final = 3  # namespaces that a message names
 class Look:
     """What there was at the last look at a network's objects."""
 
+    uid: str
     generation: int
     ending: bool
     mistake: str = ""
@@ -51,7 +52,8 @@ class Look:
     def is_of(self, network: PodNetwork) -> bool:
         """Whether the network is still as it was."""
         meta = network.metadata
-        return (self.generation, self.ending) == (meta.generation, network.is_ending)
+        now = (meta.uid, meta.generation, network.is_ending)
+        return (self.uid, self.generation, self.ending) == now
 
 
 class Reports:
