@@ -19,9 +19,11 @@ from netclaim.controller.annotated.names import ANNOTATION
 from netclaim.controller.annotated.wanted import CLASS_NAME, Known, claim_of
 from netclaim.errors import RequestError
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
+from netclaim.model.api.pod_network import ALLOWABLE
 from netclaim.model.claim import JsonObject
 from netclaim.network.driver import LinkDriver
 from netclaim.network.pod_network import class_of, parameters_of
+from netclaim.network.request.keys import PARAMETERS
 from tests.embedded.policy.policy_attack import (
     Attack,
     attach,
@@ -49,6 +51,16 @@ BESIDE: Final[Mapping[str, Any]] = {
     "mac": "02:42:0a:0a:01:07",
     "mtu": 1400,
     "config": {"cniVersion": "1.0.0", "name": "mine", "plugins": [HOST_DEVICE]},
+    "routes": [{"destination": "198.18.0.0/24"}],
+    "rules": [{"source": "10.10.1.7", "table": 100}],
+    "neighbors": [{"destination": "10.10.1.1", "hardwareAddr": "02:00:00:00:00:01"}],
+    "vrf": {"name": "red"},
+    "ethtool": {"features": {"rx-gro": False}},
+    "gsoMaxSize": 65536,
+    "groMaxSize": 65536,
+    "gsoIPv4MaxSize": 65536,
+    "groIPv4MaxSize": 65536,
+    "disableEbpfPrograms": True,
     "allow": ["config"],
     "namespaces": {},
     "podNetwork": "other-net",
@@ -61,7 +73,8 @@ ALLOWED: Final[tuple[tuple[str, ...], ...]] = (
     ("mac",),
     ("mtu",),
     ("bandwidth",),
-    ("ifName", "ips", "mac", "mtu", "bandwidth"),
+    ("routes",),
+    ALLOWABLE,
 )
 # The links that the scheduler may give to the attacker, and of which it gives a share.
 OFFERED: Final = {OWN: None, "uplink": None, "addr1": None, "api1": None, "shared1": "a1b2"}
@@ -164,6 +177,11 @@ def test_nothing_is_written_over_a_network(
     of_class = parameters_of(network(NAME, parent={"name": attack.device}))
     with unharmed(machine), pytest.raises(RequestError):
         prepare(machine, driver, replace(attack, of_class=of_class))
+
+
+def test_every_key_of_a_claim_is_tried() -> None:
+    """A new one is written here, too."""
+    assert BESIDE.keys() >= PARAMETERS.keys() - {"ifName"}
 
 
 @pytest.mark.parametrize("allow", ALLOWED, ids=", ".join)
