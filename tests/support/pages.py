@@ -14,7 +14,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 PATIENCE_MS = 60_000  # an upper bound only: every wait is for an event
-ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S+/")
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/(?:\S+/)?")
 
 
 @contextmanager

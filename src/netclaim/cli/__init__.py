@@ -48,6 +48,7 @@ FURTHER: Final[Mapping[tuple[str, str], str]] = {
     ("driver", "retire"): "driver_retire",
     ("driver", "uninstall"): "driver_uninstall",
     ("status", "kubelet"): "status_kubelet",
+    ("ui", "serve"): "ui_serve",
 }
 
 

@@ -9,8 +9,10 @@
     engine      the view as it is now, and who waits for the next
     sources     where the objects come from: a cluster, or files
     access      who may ask: the token, the host, what a browser is told
-    server      the page, the stream of changes and the questions, over HTTP
+    answers     the page's files, the stream of changes and the questions
+    server      the page of one person, over HTTP
     running     the server on a socket of this machine, until it is stopped
+    shared      the page of many people, each with their own rights
 
 The folder `page` has what the browser runs, as it is: no step builds it. Nothing here changes what
 it looks at. It decides nothing either: `status` and `explain` do.

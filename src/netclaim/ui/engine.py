@@ -11,9 +11,14 @@ from netclaim.survey.follow import Moment
 from netclaim.ui.view import Question, View, view_of
 
 
+class EndedError(Exception):
+    """There will be no further view."""
+
+
 class Engine:
     def __init__(self, question: Question) -> None:
         self.question = question
+        self._ended = False
         self.view: View | None = None
         self._moment: tuple[Moment, tuple[str, ...]] | None = None
         self._has_moment = asyncio.Event()
@@ -39,9 +44,17 @@ class Engine:
                 self.view = view
                 self._changed.notify_all()
 
+    async def end(self) -> None:
+        """Have everybody who waits for a view wait no longer."""
+        async with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
     async def next(self, number: int) -> View:
         """Return a view that is newer than one of this number, as soon as there is one."""
         async with self._changed:
             while self.view is None or self.view.number <= number:
+                if self._ended:
+                    raise EndedError
                 await self._changed.wait()
             return self.view

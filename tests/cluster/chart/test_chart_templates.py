@@ -538,3 +538,54 @@ def test_the_prometheus_operator_accepts_its_objects(helm: Path, lab: Lab) -> No
             kubectl(*strict, stdin=rendered.replace("alert:", "alarm:"))
     finally:
         kubectl("delete", f"--filename={definitions}", "--wait=true")
+
+
+UI = ("Deployment", "netclaim-ui")
+WITH_PAGE = ("ui.enabled=true", "ui.tls.secretName=page")
+
+
+def test_the_page_is_off(render: Render) -> None:
+    """Without `ui.enabled` there is nothing of the page."""
+    assert UI not in render()
+
+
+def test_the_page_has_no_rights(render: Render) -> None:
+    """No role names its account, and its pod has the cluster's authority but no token."""
+    objects = render(*WITH_PAGE)
+    pod = objects[UI]["spec"]["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["serviceAccountName"] == "netclaim-ui"
+    bound = [one.get("subjects", []) for (kind, _), one in objects.items() if "Binding" in kind]
+    assert "netclaim-ui" not in {each["name"] for found in bound for each in found}
+    assert pod["volumes"][0] == {"name": "authority", "configMap": {"name": "kube-root-ca.crt"}}
+    context = container(objects, UI)["securityContext"]
+    assert context["readOnlyRootFilesystem"] is True
+    assert context["runAsNonRoot"] is True
+    assert context["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_the_page_is_encrypted(render: Render) -> None:
+    """It has a certificate, or the admin says that a proxy has one."""
+    with pytest.raises(RefusedError, match=r"ui\.enabled needs ui\.tls\.secretName"):
+        render("ui.enabled=true")
+    encrypted = render(*WITH_PAGE)
+    assert encrypted["Service", "netclaim-ui"]["spec"]["ports"][0]["port"] == 443
+    assert container(encrypted, UI)["readinessProbe"]["httpGet"]["scheme"] == "HTTPS"
+    plain = render("ui.enabled=true", "ui.plainHttp=true")
+    assert plain["Service", "netclaim-ui"]["spec"]["ports"][0]["port"] == 80
+    assert container(plain, UI)["readinessProbe"]["httpGet"]["scheme"] == "HTTP"
+    names = {each["name"] for each in container(plain, UI)["env"]}
+    assert names.isdisjoint({"NETCLAIM_UI_CERTIFICATE", "NETCLAIM_UI_KEY"})
+
+
+def test_who_may_connect_to_the_page(render: Render) -> None:
+    """With the NetworkPolicy the page alone can be reached, by those who are named."""
+    peer = "ui.from[0].namespaceSelector.matchLabels.team"
+    objects = render(*WITH_PAGE, "networkPolicy.enabled=true", f"{peer}=ingress")
+    (rule,) = objects["NetworkPolicy", "netclaim-ui"]["spec"]["ingress"]
+    assert rule["ports"] == [{"port": "ui"}]
+    assert rule["from"] == [{"namespaceSelector": {"matchLabels": {"team": "ingress"}}}]
+    selected = objects["NetworkPolicy", "netclaim-ui"]["spec"]["podSelector"]["matchLabels"]
+    assert selected.items() <= objects[UI]["spec"]["template"]["metadata"]["labels"].items()
+    service = objects["Service", "netclaim-ui"]["spec"]["selector"]
+    assert service == selected

@@ -13,9 +13,9 @@ import pytest
 from netclaim.errors import RequestError
 from netclaim.manifests.objects import Object
 from netclaim.survey.follow import Moment
+from netclaim.ui.answers import STREAMS_MAX
 from netclaim.ui.engine import Engine
 from netclaim.ui.running import listening, serving
-from netclaim.ui.server import STREAMS_MAX
 from netclaim.ui.sources import Files
 from tests.pure.ui.test_picture import QUESTION
 from tests.support.ui_objects import scene

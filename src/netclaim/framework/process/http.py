@@ -105,7 +105,7 @@ async def _listen_everywhere(
     if not colon or not port.isdecimal():
         raise RequestError(f"{place.address!r} is not an address such as {HTTP_ADDRESS}")
     tasks = await stack.enter_async_context(TaskScope())
-    tls = None if is_loopback(host) else _tls(place, tasks, clock)
+    tls = None if is_loopback(host) else certificate_of(place, tasks, clock)
     asked_for = place.address != HTTP_ADDRESS
     await _listen_on(runner, place.address, tls, tasks, asked_for=asked_for, clock=clock)
     if not is_loopback(host) and host not in ANYWHERE:
@@ -113,7 +113,7 @@ async def _listen_everywhere(
         await _listen_on(runner, local, None, tasks, asked_for=False, clock=clock)
 
 
-def _tls(place: Place, tasks: TaskScope, clock: Clock) -> ssl.SSLContext | None:
+def certificate_of(place: Place, tasks: TaskScope, clock: Clock) -> ssl.SSLContext | None:
     """The certificate, read again whenever its file has changed."""
     if not place.certificate:
         return None

@@ -41,15 +41,43 @@ def load_cluster(
     return read_kubeconfig([default], context)
 
 
-def in_cluster(
-    *, environ: Mapping[str, str] = os.environ, account: Path = SERVICE_ACCOUNT
+def load_server(
+    kubeconfig: str = "",
+    context: str = "",
+    *,
+    environ: Mapping[str, str] = os.environ,
+    account: Path = SERVICE_ACCOUNT,
 ) -> Cluster:
-    """Return the cluster this pod runs in, as its service account."""
+    """Return where the API server is, in the same order, without credentials for it.
+
+    A pod needs no token for that, only the certificate authority.
+    """
+    if not kubeconfig and not environ.get("KUBECONFIG") and not context:
+        address = _address(environ)
+        try:
+            authority = (account / "ca.crt").read_bytes()
+        except OSError as error:
+            raise KubeConfigError(f"{error.filename}: {error.strerror}") from error
+        return Cluster(address, StoredSecrets(), Trust(authority=authority))
+    found = load_cluster(kubeconfig, context, environ=environ, account=account)
+    return Cluster(found.server, StoredSecrets(), found.trust, proxy=found.proxy)
+
+
+def _address(environ: Mapping[str, str]) -> str:
+    """Return the URL of the API server of the cluster that this pod runs in."""
     try:
         host = environ["KUBERNETES_SERVICE_HOST"]
         port = environ["KUBERNETES_SERVICE_PORT"]
     except KeyError as error:
         raise KubeConfigError(f"not in a pod: ${error.args[0]} is not set") from error
+    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+
+
+def in_cluster(
+    *, environ: Mapping[str, str] = os.environ, account: Path = SERVICE_ACCOUNT
+) -> Cluster:
+    """Return the cluster this pod runs in, as its service account."""
+    address = _address(environ)
     token = account / "token"
     try:
         authority = (account / "ca.crt").read_bytes()
@@ -59,9 +87,8 @@ def in_cluster(
         raise KubeConfigError(
             f"{error.filename}: {error.strerror}; does the pod have automountServiceAccountToken?"
         ) from error
-    bracketed = f"[{host}]" if ":" in host else host
     return Cluster(
-        server=f"https://{bracketed}:{port}",
+        server=address,
         credentials=StoredSecrets(token=token),
         trust=Trust(authority=authority),
         namespace=namespace,

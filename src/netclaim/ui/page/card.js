@@ -25,7 +25,8 @@ export function cardParts(store, node, size, filter) {
 function title(store, node) {
   const piece = store.get(node.key);
   const said = [
-    !piece && "unknown", piece?.ready === false && "not Ready", piece?.cordoned && "cordoned",
+    !piece && store.of.node.length > 0 && "unknown", // not where nodes may not be listed
+    piece?.ready === false && "not Ready", piece?.cordoned && "cordoned",
   ].filter(Boolean);
   return h("div", { class: "name" }, mark(node.worst || (piece?.ready === false ? "error" : "")),
     h("b", {}, node.name), said.length ? h("em", {}, said.join(", ")) : null);
@@ -66,7 +67,7 @@ function linkPart(store, key, size, filter, whole) {
 }
 
 function linkHead(store, key, found) {
-  const link = store.get(key) ?? { name: nameOf(key), state: "in a pod", about: [] };
+  const link = store.get(key) ?? { name: nameOf(key), state: store.of.link.length ? "in a pod" : "not visible", about: [] };
   const worst = store.worst(key) || (link.taints?.length ? "warning" : "");
   const amounts = (link.amounts ?? []).filter((one) => !isShares(one));
   const shares = (link.amounts ?? []).find(isShares);

@@ -2,6 +2,7 @@
 
 import { bar, count, h, redraw } from "./dom.js";
 import { mark } from "./card.js";
+import * as session from "./session.js";
 import { kindOf, nameOf, namespaceOf } from "./store.js";
 import { whyParts } from "./why.js";
 
@@ -164,7 +165,7 @@ function event(one) {
 
 async function get(about, key) {
   try {
-    const answer = await fetch(`${about}?key=${encodeURIComponent(key)}`);
+    const answer = await session.ask(`${about}?key=${encodeURIComponent(key)}`);
     return answer.ok ? { found: await answer.json() } : { fault: await answer.text() };
   } catch {
     return { fault: "netclaim does not answer." };

@@ -6,6 +6,7 @@ import { Filter, STATES } from "./filter.js";
 import { mark } from "./card.js";
 import { MapView } from "./map.js";
 import { Route } from "./route.js";
+import { follow } from "./session.js";
 import { Store, nameOf } from "./store.js";
 import { TableView } from "./table.js";
 
@@ -130,17 +131,11 @@ function choice(id, name, options) {
 
 // What arrives.
 
-function follow() {
-  const stream = new EventSource("stream");
-  const take = (whole) => (event) => {
-    if (!pending) requestAnimationFrame(paint);
-    pending ??= new Set();
-    store.take(JSON.parse(event.data), whole, pending);
-    pulse(store.head.fault ? "lost" : store.head.isLive ? "live" : "saved");
-  };
-  stream.addEventListener("all", take(true));
-  stream.addEventListener("some", take(false));
-  stream.onerror = () => pulse(stream.readyState === EventSource.CLOSED ? "ended" : "lost");
+function take(name, data) {
+  if (!pending) requestAnimationFrame(paint);
+  pending ??= new Set();
+  store.take(JSON.parse(data), name === "all", pending);
+  pulse(store.head.fault ? "lost" : store.head.isLive ? "live" : "saved");
 }
 
 // Draw all that arrived since the last frame at once.
@@ -239,4 +234,4 @@ $("theme").addEventListener("click", () => {
   theme(THEMES[(THEMES.indexOf(document.documentElement.dataset.theme) + 1) % THEMES.length]);
 });
 theme();
-follow();
+follow(take, pulse);

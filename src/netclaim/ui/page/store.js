@@ -103,11 +103,16 @@ export class Store {
 
   place(key, claim) {
     for (const given of claim.devices ?? []) {
-      const link = this.links.get(given.link) ?? this.link(given.link, given.node);
+      const link = this.links.get(given.link) ?? this.link(given.link, given.node || this.nodeOf(key));
       if (!link.claims.includes(key)) link.claims.push(key);
       if (link.node) this.node(link.node).claims.add(key);
     }
     if (!claim.devices?.length && !this.podsOf.has(key)) this.waiting.push(key);
+  }
+
+  // The node of a claim's pod, which says where a device is that may not be listed.
+  nodeOf(claim) {
+    return (this.podsOf.get(claim) ?? []).map((pod) => this.get(pod).node).find(Boolean) ?? "";
   }
 
   // Say of each thing what the worst problem is, and of each node that of anything on it.
@@ -136,7 +141,7 @@ export class Store {
       case "node": return [rest(key)];
       case "link": return [this.links.get(key)?.node].filter(Boolean);
       case "pod": return piece?.node ? [piece.node] : [];
-      case "claim": return (piece?.devices ?? []).map((one) => one.node).filter(Boolean);
+      case "claim": return (piece?.devices ?? []).map((one) => one.node || this.links.get(one.link)?.node).filter(Boolean);
     }
     return [];
   }
