@@ -407,7 +407,9 @@ def _class_policy() -> str:
             f"{_cel(list(ALLOWABLE))}.filter(k, variables.ours.exists(p, k in p || "
             f"(k == 'config' && {_DRANETS})) && "
             "!variables.ofClass.exists(p, has(p.allow) && k in p.allow) && (variables.hasNetwork "
-            f"|| (variables.level == '{Level.RESTRICTED}' && k in {_cel(_above_restricted())})))"
+            f"|| (variables.level == '{Level.RESTRICTED}' && k in "
+            f"{_cel(_parameters_above(Level.RESTRICTED))}) || "
+            f"k in {_cel(_parameters_above(Level.BASELINE))}))"
         ),
         "alone": (
             f"variables.requests.map(r, {asked}).filter(r, has(r.capacity) && has("
@@ -515,9 +517,9 @@ def _higher(rule: TypePolicy, common: Iterable[str]) -> list[str]:
     ]
 
 
-def _above_restricted() -> list[str]:
-    """Return the parameters that a restricted claim may set only if its class allows them."""
-    return [name for name in ALLOWABLE if PARAMETERS[name].level > Level.RESTRICTED]
+def _parameters_above(level: Level) -> list[str]:
+    """Return the parameters that a claim at a level may set only if its class allows them."""
+    return [name for name in ALLOWABLE if PARAMETERS[name].level > level]
 
 
 def _listed(variables: Mapping[str, str]) -> list[str]:

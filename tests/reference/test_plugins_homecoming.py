@@ -259,3 +259,22 @@ def test_a_del_with_the_namespace_gone_releases_the_lease(
     reference, ours = both(cni_plugins, tmp_path, act)
     assert reference == (["10.9.0.2"] if config else [])
     assert ours == []
+
+
+def test_only_a_virtual_function_can_be_asked_for(site: Site) -> None:
+    """What a card decides about its functions is refused for any other link, which stays home."""
+    before = seen(site)
+    with pytest.raises(CniError, match=r"eth1 is not a virtual function.* remove vf"):
+        site.call("ADD", CONFIG | {"vf": {"vlan": 100}})
+    assert (seen(site), lent(site).all()) == (before, [])
+
+
+def test_a_lent_link_can_have_another_mac(site: Site) -> None:
+    """As the runtime says; at home it has its own again."""
+    before, mac = seen(site), "02:00:00:00:07:07"
+    result = json.loads(site.call("ADD", CONFIG | {"runtimeConfig": {"mac": mac}}))
+    inside = namespace_state(site.pod)["links"]["net1"]
+    assert (inside["address"], inside["up"]) == (mac, True)
+    assert result["interfaces"][0]["mac"] == mac
+    site.call("DEL", CONFIG)
+    assert seen(site) == before

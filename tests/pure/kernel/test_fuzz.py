@@ -33,7 +33,9 @@ from netclaim.kernel.state.links import read_link
 from netclaim.kernel.state.monitor import read_events
 from netclaim.kernel.state.route_copies import read_taken_route
 from netclaim.kernel.state.routes import GROUP_MEMBER, RTNEXTHOP, read_next_hops, read_routes
+from netclaim.kernel.state.vf_settings import read_vfs
 from tests.pure.kernel.test_netlink import encoded, verdict
+from tests.pure.kernel.test_vf_settings import PAYLOAD as FUNCTIONS
 from tests.support.fuzzing import try_all
 
 V4: Final = ipaddress.ip_interface("192.0.2.7/24")
@@ -124,6 +126,7 @@ DATAGRAMS: Final = (
 Readers = tuple[Callable[[Message], object], ...]
 SUBJECTS: Final[dict[str, tuple[tuple[bytes, ...], int, Readers]]] = {
     "links": ((LINK, PORT), uapi.RTM_NEWLINK, (read_link, read_settings, read_port_vlans)),
+    "virtual functions": ((FUNCTIONS,), uapi.RTM_NEWLINK, (read_vfs,)),
     "addresses": (ADDRESSES, uapi.RTM_NEWADDR, (read_address, lambda m: read_taken_address(m, 7))),
     "routes": (ROUTES, uapi.RTM_NEWROUTE, (read_routes, read_taken_route)),
     "next hops": (NEXT_HOPS, uapi.RTM_NEWNEXTHOP, (lambda m: read_next_hops([m]),)),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netclaim.kernel.host.sysfs import SysfsFacts, read_facts
+from netclaim.kernel.host.sysfs import SysfsFacts, read_facts, vf_place
 
 
 class Sysfs:
@@ -88,9 +88,13 @@ def test_a_vf_names_its_pf(sysfs: Sysfs) -> None:
     sysfs.link("ens1f0", pf)
     vf = card(sysfs, "pci0000:3a/0000:3a:00.0/0000:3b:00.2")
     (vf / "physfn").symlink_to("../0000:3b:00.0")
+    (pf / "virtfn0").symlink_to("../0000:3b:00.1")
+    (pf / "virtfn1").symlink_to("../0000:3b:00.2")
     facts = sysfs.facts("ens1f0v0", sysfs.link("ens1f0v0", vf))
     assert (facts.is_vf, facts.pf_name, facts.pci_address) == (True, "ens1f0", "0000:3b:00.2")
-    assert (facts.sriov_total_vfs, facts.sriov_num_vfs) == (0, 0)
+    assert (facts.sriov_total_vfs, facts.sriov_num_vfs, facts.vf_index) == (0, 0, 1)
+    assert vf_place(str(vf)) == ("0000:3b:00.0", 1)
+    assert (vf_place(str(pf)), vf_place("")) == (None, None)
 
 
 def test_a_vf_whose_pf_is_elsewhere(sysfs: Sysfs) -> None:
@@ -99,7 +103,8 @@ def test_a_vf_whose_pf_is_elsewhere(sysfs: Sysfs) -> None:
     vf = card(sysfs, "pci0000:3a/0000:3b:00.2")
     (vf / "physfn").symlink_to("../0000:3b:00.0")
     facts = sysfs.facts("eth5", sysfs.link("eth5", vf))
-    assert (facts.is_vf, facts.pf_name) == (True, "")
+    assert (facts.is_vf, facts.pf_name, facts.vf_index) == (True, "", None)
+    assert vf_place(str(vf)) is None
 
 
 def test_virtio_is_on_the_pci_function_above_it(sysfs: Sysfs) -> None:

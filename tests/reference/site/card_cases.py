@@ -26,6 +26,9 @@ def device_faults(devices: Mapping[str, Mapping[str, Any]]) -> list[str]:
         for each in functions:
             wanted = {"driver": "igbvf", "pfName": card["name"], "sriov": False, "numaNode": numa}
             found += _wrong(each, wanted)
+        numbers = sorted(each.get("vfIndex", -1) for each in functions)
+        if numbers != list(range(VFS)):
+            found.append(f"{root}: functions {numbers}")
     return found
 
 

@@ -11,7 +11,7 @@ from netclaim.kernel.state.card_settings import CardSettings, read_card
 from tests.reference.site.cni_site import run
 
 T = TypeVar("T")
-SETTINGS = ("address", "mtu", "txqlen", "ifalias", "altnames", "group", "vfinfo_list")
+SETTINGS = ("address", "mtu", "txqlen", "ifalias", "altnames", "group")
 
 
 def seen_on(netns: str, name: str) -> dict[str, Any]:

@@ -5,12 +5,11 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from netclaim.kernel.state.card_settings import CardSettings, write_card
+from tests.reference.site import vf_parameter_cases
 from tests.reference.site.cni_site import ip
 from tests.reference.site.link_state import opened
 from tests.reference.site.vf_site import Loan, card_names, fresh_mac, function_names, loan
-from tests.support.killed import killed_at
 
-STEPS_AT_LEAST: Final = 12  # fewer would mean that most are not seen
 DRIVERS: Final = Path("/sys/bus/pci/drivers")
 
 
@@ -36,26 +35,6 @@ def _there_and_back(name: str) -> list[str]:
         lent.forget()
         lent.delete(netns="")
         return found + lent.faults("the pod's namespace is gone")
-
-
-def killed() -> list[str]:
-    """A function whose process is killed at any step comes back all the same."""
-    found, steps = [], 0
-    with TemporaryDirectory() as directory, loan(_first_function(), Path(directory)) as lent:
-        for command, act in (("ADD", lent.add), ("DEL", lent.delete)):
-            steps = 0
-            more = True
-            while more:
-                if command == "DEL":
-                    lent.add()
-                more = killed_at(steps, act)
-                lent.forget()
-                lent.delete()
-                found += lent.faults(f"{command} killed at step {steps}")
-                steps += 1
-            if steps < STEPS_AT_LEAST:
-                found.append(f"{command} has only {steps} steps")
-    return found
 
 
 def reloaded() -> list[str]:
@@ -86,6 +65,6 @@ def _spoil(lent: Loan) -> None:
 BEFORE_FUNCTIONS: Final = {"a card without functions": whole_card}
 WITH_FUNCTIONS: Final = {
     "a function": function,
-    "killed at every step": killed,
     "its kernel driver again": reloaded,
+    **vf_parameter_cases.CASES,
 }

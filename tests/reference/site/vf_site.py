@@ -3,12 +3,13 @@
 The host is the guest's own namespace, where hardware is and where the kernel returns it to.
 """
 
+import json
 import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,8 @@ from tests.reference.site.plugin_state import differences
 from tests.support.plugin_calls import NoPrograms
 
 CLASS_NET: Final = Path("/sys/class/net")
+NO_MAC: Final = "00:00:00:00:00:00"
+OWN: Final = "its own"
 HOST: Final = "nct-host"  # the guest's own namespace, by a name
 AMPLE_S: Final = 60.0  # for a kernel that is emulated
 
@@ -32,6 +35,7 @@ class Loan:
     name: str
     before: dict[str, Any]
     keys: dict[str, Any]
+    result: dict[str, Any] = field(default_factory=dict)
 
     @property
     def config(self) -> dict[str, Any]:
@@ -41,7 +45,7 @@ class Loan:
 
     def add(self) -> None:
         """Lend the link."""
-        self.site.call("ADD", self.config)
+        self.result = json.loads(self.site.call("ADD", self.config))
 
     def delete(self, **changes: Any) -> None:
         """Return the link."""
@@ -68,8 +72,23 @@ def function_names(card: str) -> list[str]:
 
 
 def seen(name: str) -> dict[str, Any]:
-    """What the host has on a link."""
-    return seen_on(HOST, name)
+    """What the host has on a link, and what its cards do with their functions.
+
+    A card knows the MAC that a function chose from when it has asked for it.
+    """
+    link = seen_on(HOST, name)
+    functions = {card: functions_of(card) for card in card_names()}
+    for each in (each for card in functions.values() for each in card):
+        if each["address"] in (NO_MAC, link["address"]):
+            each["address"] = OWN
+    return {**link, "functions": functions}
+
+
+def functions_of(card: str) -> list[dict[str, Any]]:
+    """What a card does with each of its functions."""
+    shown = json.loads(ip("-n", HOST, "-j", "-d", "link", "show", "dev", card))
+    functions: list[dict[str, Any]] = shown[0].get("vfinfo_list", [])
+    return functions
 
 
 def plugins_of(directory: Path) -> Any:
@@ -82,7 +101,11 @@ def loan(name: str, directory: Path, **keys: Any) -> Iterator[Loan]:
     """Use a link of the host in every way, and have a pod that it can go to."""
     with furnished(name), namespace() as pod:
         site = Site("ours", plugins_of(directory), HOST, pod, directory, directory)
-        yield Loan(site, name, seen(name), keys)
+        lent = Loan(site, name, seen(name), keys)
+        try:
+            yield lent
+        finally:
+            lent.delete(netns=None if pod in ip("netns", "list") else "")
 
 
 @contextmanager

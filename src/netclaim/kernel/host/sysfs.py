@@ -15,6 +15,7 @@ import msgspec
 SYS: Final = Path("/sys")
 PCI_ADDRESS: Final = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 PCI_ROOT: Final = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
+VIRTFN: Final = "virtfn"  # and a number: a card's links to its virtual functions
 SPEED_UNKNOWN: Final = 0xFFFF_FFFF  # some drivers print -1 as an unsigned number
 
 
@@ -33,6 +34,7 @@ class SysfsFacts(msgspec.Struct, frozen=True):
     sriov_num_vfs: int = 0
     is_vf: bool = False
     pf_name: str = ""
+    vf_index: int | None = None
     rdma_devices: tuple[str, ...] = ()
 
 
@@ -75,7 +77,37 @@ def _with_pci(facts: SysfsFacts, function: Path) -> SysfsFacts:
         sriov_num_vfs=_at_least_0(function / "sriov_numvfs") or 0,
         is_vf=physical is not None,
         pf_name=next(iter(_children(physical / "net")), "") if physical else "",
+        vf_index=_number_of(function.name, physical) if physical else None,
     )
+
+
+def vf_place(device: str) -> tuple[str, int] | None:
+    """Return where a virtual function belongs: its card's PCI address, and its number there.
+
+    `device` is the path of a link's device below /sys; None if that is no virtual function.
+    """
+    function = _pci_function(Path(device)) if device else None
+    physical = _resolved(function / "physfn") if function is not None else None
+    if function is None or physical is None:
+        return None
+    number = _number_of(function.name, physical)
+    return None if number is None else (physical.name, number)
+
+
+def _number_of(function: str, physical: Path) -> int | None:
+    """Find the number by which a card knows its virtual function."""
+    for name in _children(physical):
+        number = name.removeprefix(VIRTFN)
+        if number != name and number.isdecimal() and _target(physical / name) == function:
+            return int(number)
+    return None
+
+
+def _target(link: Path) -> str:
+    try:
+        return link.readlink().name
+    except OSError:
+        return ""
 
 
 def _pci_function(device: Path) -> Path | None:

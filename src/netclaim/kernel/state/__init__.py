@@ -13,5 +13,6 @@ rule_copies         likewise, for another namespace
 belongings          what the node has on a link beside its addresses, to be put back
 card_settings, xdp  of these, what ethtool sets, and the programs that see its packets
 card_switches       what ethtool sets, by name
+vf_settings         what a card decides about its virtual functions
 removal             a link removed without waiting for it
 """

@@ -29,13 +29,15 @@ NOT_IN_A_LABEL: Final = re.compile(r"[^a-z0-9]+")
 HASH_DIGITS: Final = 8  # 32 bits: enough among the links of one node
 READABLE_MAX: Final = 63 - 1 - HASH_DIGITS  # a DNS label has 63; an escaped name may exceed it
 PREFLIGHT: Final = "preflight"
+VF_INDEX: Final = "vfIndex"
+ATTRIBUTES_MAX: Final = 29  # and three capacities; the API server takes 32 of both
 SPEED_UNKNOWN: Final = 0  # so that `speed >= 25000` is false, rather than an error
 # All that a device can have, as `device_of` writes it down.
 ATTRIBUTES: Final = (
     *("name", "ifName", "mac", "mtu", "state", "kind", "type", "speed", "virtual", "defaultRoute"),
     *("sriov", "sriovVfs", "isSriovVf", "rdma", PREFLIGHT),
     *("driver", "alias", "ipv4", "ipv6", "numaNode", "pciAddress", "pciVendor", "pciDevice"),
-    *("pfName", "rdmaDevice", PCIE_ROOT, PCI_BUS_ID, NUMA_NODE, POD_NETWORK),
+    *("pfName", VF_INDEX, "rdmaDevice", PCIE_ROOT, PCI_BUS_ID, NUMA_NODE, POD_NETWORK),
 )
 LINK_TYPES: Final = {uapi.ARPHRD_ETHER: "ethernet", uapi.ARPHRD_INFINIBAND: "infiniband"}
 
@@ -96,12 +98,15 @@ def device_of(
         "pciVendor": facts.pci_vendor,
         "pciDevice": facts.pci_device,
         "pfName": facts.pf_name,
+        VF_INDEX: facts.vf_index,
         "rdmaDevice": next(iter(facts.rdma_devices), ""),
         PCIE_ROOT: facts.pcie_root,
         PCI_BUS_ID: facts.pci_address,
         NUMA_NODE: facts.numa_node,
     }
     attributes = _publishable({**always, **_known(sometimes)})
+    if len(attributes) > ATTRIBUTES_MAX:
+        attributes.pop(VF_INDEX, None)
     return Device(device_name(link.name), attributes, making=link.index)
 
 

@@ -24,6 +24,7 @@ from netclaim.plugins.host_local.conf import address_faults
 from netclaim.plugins.registry import ALIKE_TYPES, IPAM_CLASSES, PLUGIN_CLASSES
 from netclaim.plugins.strict import strict_faults
 
+NO_PROGRAM_KNOWS: Final = "{} runs as a program here (--exec-plugins), which would ignore it"
 HOST_LOCAL: Final = "host-local"  # it decides which addresses can be wished for
 
 
@@ -45,6 +46,10 @@ def config_faults(
             if config.get(key):
                 message = "leave it out: the allocated link is used"
                 faults.append(RequestError(message, path=(*path, key)))
+        faults += (
+            RequestError(NO_PROGRAM_KNOWS.format(plugin.type), path=(*path, key))
+            for key in _beyond_programs(plugin, in_process)
+        )
     if not faults:
         faults += _wish_faults(request, in_process)
     return faults[:FAULTS_MAX]
@@ -66,6 +71,13 @@ def guessed_type(name: str, *, ipam: bool = False) -> str:
     return "" if name in PLUGIN_TYPES else did_you_mean(name, known, cutoff=ALIKE_TYPES)
 
 
+def _beyond_programs(plugin: PluginConf, in_process: Collection[str]) -> Iterator[str]:
+    """Yield the keys that a plugin has and the program that runs here would pass over."""
+    kind = PLUGIN_CLASSES.get(plugin.type)
+    if kind is not None and plugin.type not in in_process:
+        yield from (key for key in kind.beyond_reference if plugin.config.get(key))
+
+
 def _wish_faults(request: InterfaceRequest, in_process: Collection[str]) -> Iterator[RequestError]:
     try:
         network = with_wishes(request.network, request.wishes, request.wish_paths)
@@ -73,6 +85,10 @@ def _wish_faults(request: InterfaceRequest, in_process: Collection[str]) -> Iter
         yield error
         return
     yield from _added_faults(request, network)
+    for plugin in network.plugins:
+        for key in _beyond_programs(plugin, in_process):
+            message = NO_PROGRAM_KNOWS.format(plugin.type)
+            yield RequestError(message, path=request.wish_paths.get(key, (key,)))
     for plugin in network.plugins if request.wishes.ips else ():
         if plugin.ipam_type == HOST_LOCAL and {plugin.type, HOST_LOCAL} <= {*in_process}:
             yield from _outside(request, network, plugin)

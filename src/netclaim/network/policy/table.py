@@ -145,6 +145,11 @@ _TYPE_ROWS: Final = {
             "kernelpath": KeyPolicy("names a link of the node", Level.PRIVILEGED),
             "pciBusID": KeyPolicy("names a link of the node", Level.PRIVILEGED),
             "keep": KeyPolicy("what the node has on the link, where a claim may have it"),
+            "vf": KeyPolicy(
+                "what a card decides about its virtual function: the VLAN it is in, its limits, "
+                "what it may ask for",
+                Level.PRIVILEGED,
+            ),
         },
         own=True,
     ),

@@ -20,11 +20,13 @@ from netclaim.plugins.engine.conf import U32, Conf, lowered, read_conf
 from netclaim.plugins.engine.errors import ConfError
 from netclaim.plugins.engine.key_rules import DeclaredKey, KeyRule, declared
 from netclaim.plugins.engine.strict_values import object_faults
+from netclaim.plugins.host_device.device_lookup import HostDeviceConf
 from netclaim.plugins.link_settings.conf import SettingsConf
 from netclaim.plugins.registry import LINK_SETTINGS
 
 VRF: Final = "vrf"
 ADDED: Final = (VRF, LINK_SETTINGS)  # in this order: routes are entered for the VRF
+HOST_DEVICE: Final = "host-device"
 JsonObject = dict[str, Any]
 
 
@@ -41,7 +43,11 @@ class _Holder(Conf, frozen=True):
     vrf: Annotated[VrfKeys, KeyRule("a routing domain")] = VrfKeys()
 
 
-READERS: Final[Mapping[str, type[Conf]]] = {LINK_SETTINGS: SettingsConf, VRF: _Holder}
+READERS: Final[Mapping[str, type[Conf]]] = {
+    LINK_SETTINGS: SettingsConf,
+    VRF: _Holder,
+    HOST_DEVICE: HostDeviceConf,
+}
 
 
 def reader(plugin: str, name: str) -> Callable[[object, Path], Any]:

@@ -44,7 +44,7 @@ SYSCTLS: Final[Mapping[str, tuple[str, ...]]] = {
     "arpIgnore": ("net.ipv4.conf.IFNAME.arp_ignore",),
     "arpAnnounce": ("net.ipv4.conf.IFNAME.arp_announce",),
 }
-TUNED: Final = ("mtu", "hardwareAddr", *SYSCTLS)
+TUNED: Final = ("mtu", *SYSCTLS)
 # What we have nothing for, and what to do.
 REFUSED: Final[Mapping[str, str]] = {
     "dhcp": "netclaim has no DHCP client of its own; write addresses, or use an AddressPool",

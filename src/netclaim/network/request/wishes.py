@@ -1,6 +1,6 @@
 """What a claim wishes of a network that it does not write itself: addresses, a MAC, an MTU.
 
-    ips: [10.10.1.7/24]      mac: 02:42:0a:0a:01:07      mtu: 1400
+    ips: [10.10.1.7/24]      mac: 02:42:0a:0a:01:07      mtu: 1400      vf: {vlan: 100}
 
 A new wish is a row of `WISHES` and a field of `Wishes`, both here, unless it is for a plugin that
 is added (`added`); `keys` makes parameters of them.
@@ -18,8 +18,9 @@ import msgspec
 from netclaim.cni import NetworkList, PluginConf
 from netclaim.errors import RequestError
 from netclaim.model.api.limits import IPS_MAX
+from netclaim.network.policy.levels import Level
 from netclaim.network.policy.table import IPAM_TYPES, SETTINGS, TYPES, KeyPolicy
-from netclaim.network.request.added import ADDED, VRF, keys_of, reader, with_added
+from netclaim.network.request.added import ADDED, HOST_DEVICE, VRF, keys_of, reader, with_added
 from netclaim.paths import Path
 from netclaim.plugins.engine.conf import read_cidr, read_ip
 from netclaim.plugins.engine.errors import ConfError
@@ -39,6 +40,7 @@ class Wishes(msgspec.Struct, frozen=True, omit_defaults=True):
     ips: tuple[str, ...] = ()
     mac: str = ""
     mtu: int = 0
+    vf: dict[str, Any] = {}
     settings: dict[str, Any] = {}  # for plugins that are added, by the names of the wishes
 
     @classmethod
@@ -190,8 +192,8 @@ WISHES: Final = (
     Wish(
         "mac",
         "string",
-        "The interface's MAC address. For networks with `macvlan`, `bridge`, `tap`, `tuning`, or a "
-        "program whose `capabilities` have `mac`",
+        "The interface's MAC address. For networks with `macvlan`, `bridge`, `tap`, `host-device`, "
+        "`tuning`, or a program whose `capabilities` have `mac`",
         _read_mac,
         KeyPolicy("a MAC; likewise, and else on a link of its own", own=True),
         can=lambda plugin: plugin.type in MAC_TYPES or _is_offered(plugin, "mac"),
@@ -255,6 +257,18 @@ WISHES: Final = (
         "disableEbpfPrograms",
         "boolean",
         "Whether the XDP and TCX programs that see the interface's packets are detached",
+    ),
+    Wish(
+        "vf",
+        "object",
+        "What the card of a virtual function decides about it: some of `vlan`, `qos`, `proto`, "
+        "`spoofCheck`, `trust`, `minTxRate`, `maxTxRate` and `linkState`; see "
+        "[howto-rdma-sriov.md](howto-rdma-sriov.md#what-the-card-decides). For networks with "
+        "`host-device`",
+        reader(HOST_DEVICE, "vf"),
+        KeyPolicy("what a card decides about its virtual function", Level.PRIVILEGED),
+        can=lambda plugin: plugin.type == HOST_DEVICE,
+        as_key=True,
     ),
 )
 """All wishes, in the order of the documentation."""

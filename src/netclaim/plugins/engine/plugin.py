@@ -111,6 +111,7 @@ class Plugin(ABC):
     has_addresses: ClassVar[bool] = False  # whether it has them managed, as `ipam` says
     needs_previous: ClassVar[bool] = False  # whether ADD works only on what an earlier plugin made
     takes_mac: ClassVar[bool] = False  # whether the runtime can pass it a MAC
+    beyond_reference: ClassVar[tuple[str, ...]] = ()  # keys that no program of its name knows
     link_key: ClassVar[str] = ""  # by which it names a link of the node
     other_link_keys: ClassVar[tuple[str, ...]] = ()  # further ways to name it
     pod_link_key: ClassVar[str] = ""  # that makes it look for the link in the pod instead

@@ -13,7 +13,8 @@ from netclaim.kernel import Link, Rtnl, find_link, list_links
 from netclaim.plugins.engine.conf import Conf, NetConf
 from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.engine.key_rules import KeyRule
-from netclaim.plugins.shared.mac import chosen_mac
+from netclaim.plugins.host_device.vf_keys import VfKeys
+from netclaim.plugins.shared.mac import MacOffer, chosen_mac
 
 # Drivers that give a card to a program: there is no link then.
 USERSPACE_DRIVERS: Final = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio"})
@@ -21,7 +22,7 @@ KEPT: Final = ("addresses", "routes", "neighbors", "rules")  # what can follow a
 DEVICES: Final = "/sys/devices/"
 
 
-class DeviceOffer(Conf, frozen=True):
+class DeviceOffer(MacOffer, frozen=True):
     """What the runtime offers by capability."""
 
     device_id: Annotated[str, KeyRule("the device, by a capability", name="deviceID")] = ""
@@ -41,6 +42,9 @@ class HostDeviceConf(NetConf, frozen=True):
             "`addresses`, `routes`, `neighbors`, `rules`"
         ),
     ] = ()
+    vf: Annotated[VfKeys, KeyRule("what the card of a virtual function decides about it")] = (
+        VfKeys()
+    )
     runtime_config: DeviceOffer = DeviceOffer()
 
 

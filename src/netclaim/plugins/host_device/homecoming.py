@@ -1,8 +1,9 @@
 """Return a lent link to the host, as it was.
 
 Promise: name, addresses, MAC, MTU, whether it was up, and its routes, neighbours, queue, sysctls
-and card settings are the old ones, also when the process that lent it has died since, the
-namespace is gone, or half of this was done before. What a container did to the link does not
+and card settings are the old ones, and so is what its card was asked for if it is a virtual
+function, also when the process that lent it has died since, the namespace is gone, or half of this
+was done before. What a container did to the link does not
 outlast the loan. A link that is not the lent one is left alone. As long as the link may still come,
 DEL fails and is to be asked again; one that is not hardware ends with its namespace.
 Limit: that of `kernel.state.belongings`. A link that another program lent has only its name, in its
@@ -47,6 +48,12 @@ from netclaim.kernel.state.link_copies import (
 from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.engine.pod import Pod, open_pod, random_name
 from netclaim.plugins.host_device.following import leave
+from netclaim.plugins.host_device.lent_function import (
+    give_mac,
+    lent_function,
+    put_back,
+    put_mac_back,
+)
 from netclaim.plugins.host_device.lent_identity import find_lent, is_lent, may_be_lent
 from netclaim.plugins.host_device.lent_links import LentLink, LentLinks
 
@@ -183,20 +190,35 @@ async def _restore(host: Rtnl, link: Link, lent: LentLink) -> None:
         await _give_settings_back(host, link, lent.settings)
     now = msgspec.structs.replace(link, name=lent.name)
     failed = [] if lent.belongings is None else await settle_card(host, now, lent.belongings)
-    await host.call(
-        set_link(
-            link.index,
-            mac=lent.mac if lent.mac != link.mac else "",
-            mtu=lent.mtu if lent.mtu != link.mtu else None,
-            up=lent.up,
-        )
-    )
+    if lent.function is not None:
+        await put_mac_back(host, lent.function)
+    owed = [] if lent.mac == link.mac else await _give_mac_back(host, link, lent)
+    if lent.function is not None:
+        owed += await put_back(host, lent.function)
+    mtu = lent.mtu if lent.mtu != link.mtu else None
+    await host.call(set_link(link.index, mtu=mtu, up=lent.up))
     await host.batch([give_back(link.index, address) for address in lent.addresses])
     if lent.belongings is not None:
         failed += await give_belongings_back(host, now, lent.belongings)
     if failed:  # it shall be home all the same
         log.warning("plugins.link_not_as_it_was", name=lent.name, error="; ".join(failed))
     await host.call(set_link(link.index, alias=lent.alias))
+    if owed:  # the next to have it must not get it like this
+        what = "; ".join(owed)
+        raise PluginError(f"the link {lent.name} is not as it was: {what}", code=TRY_AGAIN)
+
+
+async def _give_mac_back(host: Rtnl, link: Link, lent: LentLink) -> list[str]:
+    """Give the link its MAC; returns what is wrong with the one that it has in the end."""
+    has = await give_mac(host, link.index, lent.mac)
+    if has == lent.mac:
+        return []
+    # Without a record of its card, nobody else than the function has changed anything.
+    function = lent.function or await lent_function(host, lent.device)
+    if function is not None and function.before.mac == has:  # the card insists on it, as before
+        log.warning("plugins.link_not_as_it_was", name=lent.name, error=f"its MAC is {has}")
+        return []
+    return [f"it does not take its MAC {lent.mac}"]
 
 
 async def _give_settings_back(host: Rtnl, link: Link, before: TakenSettings) -> None:

@@ -1,7 +1,8 @@
 """host-device: a link of the host, lent to a container.
 
-Configuration: `device`, `hwaddr`, `kernelpath` or `pciBusID`; the capability `deviceID`. A card
-that a program has (DPDK) is left alone; only its addresses are managed.
+Configuration: `device`, `hwaddr`, `kernelpath` or `pciBusID`; the capabilities `deviceID` and
+`mac`; and beyond the reference plugin `vf`, what the card of a virtual function decides about it. A
+card that a program has (DPDK) is left alone; only its addresses are managed.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -19,16 +20,26 @@ from netclaim.kernel.state.address_copies import take_addresses
 from netclaim.kernel.state.belongings import take_belongings
 from netclaim.kernel.state.link_copies import take_settings
 from netclaim.kernel.state.rule_copies import take_rules
+from netclaim.kernel.state.vf_settings import VfSettings
 from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.engine.plugin import Invocation
 from netclaim.plugins.engine.pod import Pod, open_pod
 from netclaim.plugins.host_device.device_lookup import HostDeviceConf, find_target, read_target
 from netclaim.plugins.host_device.following import follow
 from netclaim.plugins.host_device.homecoming import bring_home
+from netclaim.plugins.host_device.lent_function import (
+    change,
+    check_changed,
+    give_mac,
+    lent_function,
+    wanted_of,
+)
 from netclaim.plugins.host_device.lent_links import LentLink, LentLinks, device_of
+from netclaim.plugins.host_device.vf_keys import VfKeys
 from netclaim.plugins.shared.checks import check_attachment
 from netclaim.plugins.shared.configure import configure
 from netclaim.plugins.shared.ipam import Ipam
+from netclaim.plugins.shared.mac import chosen_mac
 from netclaim.plugins.shared.main_plugin import MainPlugin
 from netclaim.plugins.shared.results import on_interface, one_link
 
@@ -38,6 +49,8 @@ class HostDevice(MainPlugin):
     link_key = "device"
     other_link_keys = ("hwaddr", "kernelpath", "pciBusID")
     moves_link = True
+    takes_mac = True
+    beyond_reference = ("keep", "vf")
 
     @classmethod
     def takes_link(cls, config: Mapping[str, Any]) -> str:  # noqa: ARG003 -- whatever it says
@@ -82,6 +95,10 @@ class HostDevice(MainPlugin):
             invocation.required_previous()
             if not target.in_userspace:
                 await check_attachment(pod, invocation)
+        lent = self._lents.find(invocation.endpoint.key)
+        if lent is not None and lent.function is not None:
+            with Rtnl.open() as host:
+                await check_changed(host, lent.function)
 
     async def gc(self, invocation: Invocation) -> None:
         """Return the links and release the addresses of attachments that are no more.
@@ -112,12 +129,21 @@ class HostDevice(MainPlugin):
         endpoint = invocation.endpoint
         if await find_link(pod.rtnl, endpoint.ifname) is not None:
             raise PluginError(f"the container already has a link {endpoint.ifname!r}")
+        conf = invocation.conf(HostDeviceConf)
         lent = await _as_it_is(invocation, host, link, device_of(link.name, self._sys))
         if "rules" in invocation.conf(HostDeviceConf).keep and lent.belongings is not None:
             tables = {route.table for route in lent.belongings.routes}
             lent = replace(lent, rules=await take_rules(host, link.name, tables))
+        mac = chosen_mac(conf.runtime_config.mac)
+        if mac or conf.vf != VfKeys():
+            lent = replace(lent, function=await lent_function(host, lent.device))
+        wanted = wanted_of(conf.vf, lent.function, link)
+        if lent.function is not None:
+            lent = replace(lent, function=lent.function.changing(wanted))
         self._lents.keep(lent)
         try:
+            if lent.function is not None:
+                await change(host, lent.function, wanted)
             # One request, so that no crash can come between its parts. The alias is where the
             # reference program looks for the old name.
             await host.call_slow(
@@ -131,7 +157,11 @@ class HostDevice(MainPlugin):
             )
             inside = await pod.link(endpoint.ifname)
             cookie = pod.rtnl.netns_cookie()
-            self._lents.keep(replace(lent, index=inside.index, netns_cookie=cookie))
+            lent = replace(lent, index=inside.index, netns_cookie=cookie)
+            self._lents.keep(lent)
+            if mac not in ("", inside.mac):
+                lent = await self._give_mac(pod, host, lent, mac)
+                inside = await pod.link(endpoint.ifname)
             yield inside, lent
         except Exception as error:
             try:
@@ -139,6 +169,21 @@ class HostDevice(MainPlugin):
             except NetclaimError as second:
                 error.add_note(f"and {link.name} could not be returned: {second}")
             raise
+
+    async def _give_mac(self, pod: Pod, host: Rtnl, lent: LentLink, mac: str) -> LentLink:
+        """Give the link in the container a MAC: by itself, or else by its card."""
+        has = await give_mac(pod.rtnl, lent.index, mac)
+        if has != mac and lent.function is not None:
+            wanted = VfSettings(mac=mac)
+            function = lent.function.changing(wanted)
+            lent = replace(lent, function=function)
+            self._lents.keep(lent)
+            await change(host, function, wanted)
+            has = await give_mac(pod.rtnl, lent.index, mac)
+        if has != mac:
+            raise PluginError(f"the link {lent.name} does not take the MAC {mac}; leave it out")
+        await pod.rtnl.call(set_link(lent.index, up=True))
+        return lent
 
     async def _only_addresses(
         self, invocation: Invocation, conf: HostDeviceConf, pod: Pod

@@ -30,6 +30,7 @@ from netclaim.kernel.state.address_copies import TakenAddress
 from netclaim.kernel.state.belongings import Belongings
 from netclaim.kernel.state.link_copies import TakenSettings
 from netclaim.kernel.state.rule_copies import TakenRule
+from netclaim.plugins.host_device.lent_function import LentFunction
 
 SUFFIX: Final = ".json"
 BYTES_MAX: Final = 1 << 20  # an address or a route takes two hundred, the settings ten thousand
@@ -60,6 +61,7 @@ class LentLink(msgspec.Struct, frozen=True):
     netns_cookie: int = 0  # of the namespace that has it: its path may lead to another by now
     belongings: Belongings | None = None
     rules: tuple[TakenRule, ...] = ()  # copied into the container
+    function: LentFunction | None = None  # None: its card was not asked for anything
 
     @property
     def key(self) -> AttachmentKey:

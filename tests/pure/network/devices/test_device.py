@@ -40,6 +40,7 @@ CARD = SysfsFacts(
     sriov_num_vfs=2,
     is_vf=True,
     pf_name="ens1",
+    vf_index=3,
     rdma_devices=("mlx5_0", "mlx5_1"),
 )
 EVERY_ATTRIBUTE: dict[str, AttributeValue] = {
@@ -67,6 +68,7 @@ EVERY_ATTRIBUTE: dict[str, AttributeValue] = {
     "pciVendor": "0x15b3",
     "pciDevice": "0x101d",
     "pfName": "ens1",
+    "vfIndex": 3,
     "rdmaDevice": "mlx5_0",
     "resource.kubernetes.io/pcieRoot": "pci0000:3a",
     "resource.kubernetes.io/pciBusID": "0000:3b:00.0",
@@ -107,7 +109,14 @@ def test_a_card_with_everything() -> None:
     link = msgspec.structs.replace(ETH1, kind="", alias="rack a")
     addresses = [address("10.0.0.5", 24), address("fd00::5", 64)]
     device = device_of(link, addresses, CARD, default_route=True)
-    assert device == Device("eth1", EVERY_ATTRIBUTE, making=ETH1.index)
+    everything = {name: EVERY_ATTRIBUTE[name] for name in EVERY_ATTRIBUTE if name != "vfIndex"}
+    assert device == Device("eth1", everything, making=ETH1.index)
+
+
+def test_a_function_has_its_number() -> None:
+    """Unless it has everything else, and there is no room for the capacities."""
+    device = described(msgspec.structs.replace(ETH1, kind=""), facts=CARD)
+    assert device.attributes["vfIndex"] == 3
 
 
 def test_what_every_link_has_is_always_there() -> None:

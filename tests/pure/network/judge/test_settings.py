@@ -2,6 +2,7 @@
 
 import ipaddress
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -93,3 +94,17 @@ def test_both_ways_are_judged_alike(
         found = "; ".join(refused(request, standing))
         assert (f"{where}.{said}" in found) if said else not found, found
         assert not refused(request, PRIVILEGED)
+
+
+def test_what_a_card_decides_is_for_privileged_claims() -> None:
+    """As a parameter and inside of the network; a class can allow the parameter."""
+    setting = {"vf": {"vlan": 100}}
+    plain, full = {"type": "host-device"}, {"type": "host-device", **setting}
+    for where, written in (
+        (f"{WHERE}.vf", {"config": network(plain), **setting}),
+        (f"{WHERE}.config.plugins[0].vf", {"config": network(full)}),
+    ):
+        request = asked(written)
+        (said,) = refused(request, OWN)
+        assert f"{where}: needs the policy level privileged" in said
+        assert not refused(request, replace(OWN, level=Level.PRIVILEGED))

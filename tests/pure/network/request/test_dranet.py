@@ -67,12 +67,11 @@ def test_an_interface_with_everything() -> None:
         {
             "type": "host-device",
             "ipam": {"type": "static"},
-            "runtimeConfig": {"ips": ["169.254.169.14/24"]},
+            "runtimeConfig": {"ips": ["169.254.169.14/24"], "mac": "00:11:22:33:44:55"},
         },
         {
             "type": "tuning",
             "mtu": 4321,
-            "runtimeConfig": {"mac": "00:11:22:33:44:55"},
             "sysctl": {
                 "net.ipv4.conf.IFNAME.forwarding": "1",
                 "net.ipv6.conf.IFNAME.forwarding": "1",

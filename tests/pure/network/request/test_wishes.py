@@ -1,4 +1,4 @@
-"""Addresses, a MAC and an MTU for a network that somebody else wrote."""
+"""Addresses, a MAC, an MTU and a card's settings for a network that somebody else wrote."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ SETTINGS: dict[str, Any] = {
 }
 BASIC = Wishes(ips=("10.10.1.7/24",), mac="02:00:00:00:00:07", mtu=1400)
 VRF = {"name": "blue", "table": 700}
-ALL = msgspec.structs.replace(BASIC, settings={**SETTINGS, "vrf": VRF})
+ALL = msgspec.structs.replace(BASIC, vf={"vlan": 100}, settings={**SETTINGS, "vrf": VRF})
 
 
 def made(wishes: Wishes, *plugins: dict[str, Any]) -> list[Mapping[str, Any]]:
@@ -47,12 +47,26 @@ def test_wishes_reach_the_plugin_that_fulfils_them() -> None:
 
 
 def test_a_later_plugin_may_be_the_one() -> None:
-    """host-device takes neither MAC nor MTU; tuning behind it does."""
+    """Vlan takes no MAC; tuning behind it does."""
     wishes = Wishes(mac="02:00:00:00:00:07", mtu=1400)
-    assert made(wishes, {"type": "host-device"}, {"type": "tuning"}) == [
-        {"type": "host-device"},
-        {"type": "tuning", "mtu": 1400, "runtimeConfig": {"mac": "02:00:00:00:00:07"}},
+    assert made(wishes, {"type": "vlan"}, {"type": "tuning"}) == [
+        {"type": "vlan", "mtu": 1400},
+        {"type": "tuning", "runtimeConfig": {"mac": "02:00:00:00:00:07"}},
     ]
+
+
+def test_a_function_is_asked_for_by_host_device() -> None:
+    """With the MAC that it shall have; in no chain of others."""
+    wishes = Wishes(mac="02:00:00:00:00:07", vf={"vlan": 100})
+    assert made(wishes, {"type": "host-device"}) == [
+        {
+            "type": "host-device",
+            "vf": {"vlan": 100},
+            "runtimeConfig": {"mac": "02:00:00:00:00:07"},
+        }
+    ]
+    with pytest.raises(RequestError, match="no plugin of the network"):
+        made(wishes, {"type": "macvlan"})
 
 
 @pytest.mark.parametrize(
@@ -146,6 +160,14 @@ def test_a_wish_that_nobody_fulfils_is_refused(
         ("mtu", "1400", "must be a number from 68 to 65536"),
         ("mtu", True, "must be a number from 68 to 65536"),
         ("mtu", 10, "must be a number from 68 to 65536"),
+        ("vf", 100, "must be an object"),
+        ("vf", {"vlan": 4095}, "where.vlan: 4095 is not between 0 and 4094"),
+        ("vf", {"vlan": "7"}, "where.vlan: must be a whole number"),
+        ("vf", {"vlna": 7}, 'where.vlna: unknown key "vlna"; did you mean "vlan"?'),
+        ("vf", {"qos": 3}, "where.qos: belongs to a VLAN: write vlan, too"),
+        ("vf", {"vlan": 7, "proto": "802.1X"}, "is not one of 802.1Q, 802.1ad"),
+        ("vf", {"minTxRate": 9, "maxTxRate": 5}, "where.minTxRate: is more than maxTxRate"),
+        ("vf", {"spoofCheck": "on"}, "where.spoofCheck: must be true or false"),
     ],
 )
 def test_a_wish_that_makes_no_sense_is_refused(key: str, value: object, message: str) -> None:
@@ -165,7 +187,7 @@ def test_all_wishes_are_tried() -> None:
 @pytest.mark.parametrize("wish", [wish.name for wish in WISHES])
 def test_no_wish_is_passed_over(wish: str) -> None:
     """Each changes what a plugin that can fulfil it is asked."""
-    plugin = {"type": "macvlan", "ipam": HOST_LOCAL}
+    plugin = {"type": "host-device" if wish == "vf" else "macvlan", "ipam": HOST_LOCAL}
     (asked,) = (each.of(ALL) for each in WISHES if each.name == wish)
     assert asked is not None, f"add {wish} to Wishes in network/request/wishes.py"
     alone = Wishes.of({wish: asked})
