@@ -5,10 +5,10 @@
     python scripts/chart_files.py --check   writes nothing; names what is stale and exits 1
 
 charts/netclaim/README.md is the prose of values.yaml as a table, and values.schema.json contains
-the schema of the driver's settings; both are made without helm. deploy/netclaim.yaml is the whole
-chart for people without helm, but for its namespace, which has to outlast the driver's pods
-(deploy/namespace.yaml), and deploy/rbac.yaml, node-admission.yaml and claim-admission.yaml
-are parts of it, for other drivers and for the lab; helm renders these.
+the schema of the driver's settings; both are made without helm. deploy/netclaim.yaml is the chart
+without the controller, for people without helm, but for its namespace, which has to outlast the
+driver's pods (deploy/namespace.yaml), and deploy/rbac.yaml, node-admission.yaml and
+claim-admission.yaml are parts of it, for other drivers and for the lab; helm renders these.
 Promise: the chart is the one source. Limit: the manifests are for a cluster of `KUBERNETES`.
 """
 
@@ -152,7 +152,8 @@ def manifests(helm: Path) -> dict[Path, str]:
 def rendered(helm: Path, *options: str) -> str:
     """Return the chart's objects, without the lines that only helm needs."""
     command = [str(helm), "template", "netclaim", str(CHART), f"--namespace={NAMESPACE}"]
-    command += [f"--kube-version={KUBERNETES}", *options]
+    # No controller: `kubectl delete -f` would delete its definitions, and with them all networks.
+    command += [f"--kube-version={KUBERNETES}", "--set=controller.enabled=false", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(done.stderr.strip())

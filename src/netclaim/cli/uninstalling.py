@@ -6,6 +6,7 @@ kept and why. A second call finds nothing to remove. Limit: interfaces of runnin
 with them the journal, the leases and the programs that these pods are restarted or ended with.
 """
 
+import errno
 import shutil
 from pathlib import Path
 from typing import Final
@@ -89,11 +90,14 @@ def _texts(directory: Path) -> dict[Path, bytes]:
 def _removed(path: Path) -> list[str]:
     if not path.exists():
         return []
+    was_empty = path.is_dir() and not any(path.iterdir())
     try:
         if path.is_dir():
             shutil.rmtree(path)
         else:
             path.unlink()
     except OSError as error:
+        if error.errno == errno.EBUSY and path.is_dir() and not any(path.iterdir()):
+            return [] if was_empty else [f"emptied {path}, which is mounted here"]
         raise HostError(f"cannot remove {path}: {error.strerror}") from error
     return [f"removed {path}"]

@@ -34,7 +34,7 @@ def chart_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     made.up(topology, port=0)
     try:
         load_driver_image(made)
-        Helm(made).install("--set=controller.enabled=true", "--set=metrics.enabled=true", *READER)
+        Helm(made).install("--set=metrics.enabled=true", *READER)
         yield made
     finally:
         made.down()

@@ -63,7 +63,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         load_driver_image(made)
         made.kubectl().apply(DEFINITIONS)
         Helm(made).install(
-            "--set=controller.enabled=true",
             "--set=controller.networkNamespaces={default}",
             f"--set=settings.attachments={{eth1={ROOM}}}",
         )

@@ -29,6 +29,8 @@ from tests.cluster.site.manifests import deployment
 NODES = ("kind-control-plane", "kind-worker", "kind-worker2")
 BURST = 12  # pods that run from the upgrade to the end
 WAVE = 4  # pods that start and end while the driver is replaced
+DRIVERS = "--selector=app.kubernetes.io/name=netclaim"  # not the controller's pods
+OUR_KINDS = {"podnetworks", "addresspools", "addressleases"}
 AT_ONCE = "--set-string=update.nodes=100%"  # all nodes at a time
 # What kubelet itself says when it asks for a claim before the API server knows that its node may
 # read it; it asks again a minute later. It happens with every driver.
@@ -55,13 +57,18 @@ def charted() -> Iterator[Lab]:
 
 @pytest.mark.versions("chart")
 def test_a_release_from_install_to_uninstall(charted: Lab) -> None:
-    """Upgrades cost no pod its start or its interface, and an uninstall leaves nothing behind."""
+    """Upgrades cost no pod its start or its interface, and an uninstall leaves nothing behind.
+
+    The first release has no controller, as earlier versions; the upgrade brings it and its kinds.
+    """
     helm, admin = Helm(charted), charted.kubectl()
     before = {node: conflists(charted, node) for node in NODES}
 
-    helm.install()
+    helm.install("--set=controller.enabled=false")
+    assert our_kinds(admin) == set()
     check_everywhere(charted)
     check_doctor(charted)
+    check_sight(charted)
     check_second_release_is_refused(helm)
     assert helm.test().count("Phase:          Succeeded") == 3  # a class, a template and the pod
     with applied_demo(admin):
@@ -78,7 +85,9 @@ def test_a_release_from_install_to_uninstall(charted: Lab) -> None:
     assert driver_pod(charted, "kind-worker") != first
     seen = burst_addresses(burst)
     assert failed_starts(burst) == []
+    assert our_kinds(admin) == OUR_KINDS
     helm.rollback(1)
+    assert our_kinds(admin) == OUR_KINDS  # whoever uses them loses nothing by it
     assert burst_addresses(burst) == seen
     check_everywhere(charted)
 
@@ -120,6 +129,35 @@ def check_doctor(lab: Lab) -> None:
     assert bad <= {"kernel-links", "clock-synchronised"}, checks
 
 
+def our_kinds(kubectl: Kubectl) -> set[str]:
+    """The kinds of the controller that the API server knows."""
+    found = objects(kubectl, "customresourcedefinitions")
+    names = (each.rpartition("/")[2].partition(".") for each in found)
+    return {plural for plural, _, group in names if group == "cni.networking.x-k8s.io"}
+
+
+def check_sight(lab: Lab) -> None:
+    """Of kubelet's directory, the driver's container sees what it needs and empty directories.
+
+    A file that is there on the node stands for its certificate, and for another plugin's socket.
+    """
+    node, kubelet = "kind-worker", Path("var/lib/kubelet")
+    secret, plugin = (lab.root(node) / kubelet / each for each in ("pki/key.pem", "plugins/other"))
+    secret.touch()
+    plugin.touch()
+    listing = f"import json, os; print(json.dumps([*os.walk('/{kubelet}')]))"
+    said = lab.kubectl(CHART_NAMESPACE)(
+        "exec", driver_pod(lab, node), "--", "python3", "-c", listing
+    )
+    secret.unlink()
+    plugin.unlink()
+    seen = {place: {*directories, *files} for place, directories, files in json.loads(said)}
+    assert seen[f"/{kubelet}/pods"] == seen[f"/{kubelet}/pki"] == set()
+    assert seen[f"/{kubelet}/plugins"] == {DEFAULT_DRIVER}
+    assert any(name.endswith(".sock") for name in seen[f"/{kubelet}/plugins/{DEFAULT_DRIVER}"])
+    assert any(name.endswith(".sock") for name in seen[f"/{kubelet}/plugins_registry"])
+
+
 def check_everywhere(lab: Lab) -> None:
     """The driver is Ready on every node; helm has waited for that, where no node has to go without.
 
@@ -147,12 +185,13 @@ def check_second_release_is_refused(helm: Helm) -> None:
     with pytest.raises(HelmError, match=r"netclaim-system/netclaim runs the driver .* already"):
         helm("install", "second", str(CHART), more)
     assert "second" not in helm("list", "--all", "--short")
-    helm("install", "second", str(CHART), more, "--set=driverName=x.example", "--dry-run=server")
+    another = ("--set=driverName=x.example", "--set=controller.enabled=false")
+    helm("install", "second", str(CHART), more, *another, "--dry-run=server")
 
 
 def driver_nodes(lab: Lab) -> Counter[str]:
     """On which nodes a Ready driver runs; pods that are ending do not count."""
-    pods = lab.kubectl(CHART_NAMESPACE).items("pods", "--selector=app.kubernetes.io/name=netclaim")
+    pods = lab.kubectl(CHART_NAMESPACE).items("pods", DRIVERS)
     return Counter(
         pod["spec"]["nodeName"]
         for pod in pods
@@ -163,7 +202,8 @@ def driver_nodes(lab: Lab) -> Counter[str]:
 
 def driver_pod(lab: Lab, node: str) -> str:
     """The name of the driver's pod on a node that is not ending."""
-    pods = lab.kubectl(CHART_NAMESPACE).items("pods", f"--field-selector=spec.nodeName={node}")
+    where = f"--field-selector=spec.nodeName={node}"
+    pods = lab.kubectl(CHART_NAMESPACE).items("pods", DRIVERS, where)
     (name,) = [
         pod["metadata"]["name"] for pod in pods if "deletionTimestamp" not in pod["metadata"]
     ]
@@ -297,7 +337,7 @@ def wait_clean(lab: Lab, node: str, before: dict[str, Any]) -> None:
 def traces(lab: Lab, node: str) -> list[str]:
     """What the driver has left on a node; the directories that a pod mounts stay, empty."""
     roots = ["/run/netclaim", "/var/lib/netclaim", "/var/lib/cni/netclaim", "/var/run/cdi"]
-    roots += ["/var/lib/kubelet/plugins", "/var/lib/kubelet/plugins_registry"]
+    roots += [f"/var/lib/kubelet/plugins/{DEFAULT_DRIVER}", "/var/lib/kubelet/plugins_registry"]
     shown = in_node(lab, node, "sh", "-c", f"find {' '.join(roots)} -mindepth 1 2>/dev/null; true")
     programs = in_node(lab, node, "sh", "-c", "ls /opt/cni/bin | grep netclaim; true")
     return [*shown.split(), *programs.split()]

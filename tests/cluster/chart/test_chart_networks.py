@@ -376,8 +376,8 @@ def test_a_cluster_has_one_controller(lab: Lab) -> None:
     second = ("install", "second", str(CHART), "--dry-run=server", "--set=driverName=x.example")
     classes = "--set=deviceClasses.cni\\.networking\\.x-k8s\\.io=null"
     with pytest.raises(HelmError, match="netclaim-controller runs netclaim's controller already"):
-        helm(*second, classes, "--set=controller.enabled=true")
-    helm(*second, classes)
+        helm(*second, classes)
+    helm(*second, classes, "--set=controller.enabled=false")
 
 
 def test_metrics_need_a_token(lab: Lab) -> None:

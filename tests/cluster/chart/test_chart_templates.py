@@ -24,6 +24,8 @@ Render: TypeAlias = Callable[..., Objects]
 
 DAEMON_SET = ("DaemonSet", "netclaim")
 CONTROLLER = ("Deployment", "netclaim-controller")
+DEFINITION = "CustomResourceDefinition"
+ALONE = "controller.enabled=false"
 POLICIES = {
     "netclaim-claims",
     "netclaim-classes",
@@ -132,8 +134,10 @@ def test_paths_are_the_same_inside_and_outside(render: Render) -> None:
     hosts = {v["name"]: v["hostPath"]["path"] for v in spec["volumes"] if "hostPath" in v}
     mounts = {(m["name"], m["mountPath"]) for m in container(objects)["volumeMounts"]}
     for name, path in hosts.items():
-        assert (name, path) in mounts, name
-    assert {"/data/kubelet", "/data/kubelet/plugins", "/var/run/crio"} <= set(hosts.values())
+        if name != "kubelet-pki":  # of which it sees an empty directory
+            assert (name, path) in mounts, name
+    own = "/data/kubelet/plugins/cni.dra.networking.x-k8s.io"
+    assert {"/data/kubelet", own, "/var/run/crio"} <= set(hosts.values())
     assert environment(objects)["NETCLAIM_KUBELET_DIR"] == "/data/kubelet"
     assert environment(objects)["NETCLAIM_RUNTIME_SOCKET"] == "/var/run/crio/crio.sock"
     propagated = {
@@ -185,7 +189,7 @@ def test_probes_ask_their_own_process(render: Render) -> None:
 
 def test_rights_are_for_this_driver_and_account(render: Render) -> None:
     """Another driver's name and another release's account appear wherever they have to."""
-    objects = render("driverName=net.example.com", release="second")
+    objects = render("driverName=net.example.com", ALONE, release="second")
     account = f"system:serviceaccount:{CHART_NAMESPACE}:second-netclaim-driver"
     rules = objects["ClusterRole", "second-netclaim-driver"]["rules"]
     (named,) = [rule for rule in rules if "resourceclaims/driver" in rule["resources"]]
@@ -215,10 +219,10 @@ def test_policies_can_be_left_out(render: Render) -> None:
     def names(*values: str) -> set[str]:
         return {name for kind, name in render(*values) if kind == "ValidatingAdmissionPolicy"}
 
-    assert names() == POLICIES
+    assert names(ALONE) == POLICIES
     of_claims = {"netclaim-claims", "netclaim-classes", "netclaim-namespaces"}
-    assert names("admission.nodes=false") == of_claims
-    assert names("admission.nodes=false", "admission.claims=false") == set()
+    assert names(ALONE, "admission.nodes=false") == of_claims
+    assert names(ALONE, "admission.nodes=false", "admission.claims=false") == set()
 
 
 def test_claim_policy_follows_the_settings(render: Render) -> None:
@@ -252,6 +256,7 @@ def test_settings_are_the_file(render: Render) -> None:
     assert yaml.safe_load(data["config.yaml"]) == {
         "apiVersion": "driver.netclaim.dev/v1alpha1",
         "kind": "DriverConfiguration",
+        "networkDevices": True,  # for the controller's PodNetworks
         "policy": "restricted",
     }
 
@@ -354,15 +359,26 @@ def test_readers_of_metrics(render: Render) -> None:
     assert endpoint["scheme"] == "https"
     assert endpoint["bearerTokenFile"]
     assert environment(objects)["NETCLAIM_HTTP_CERTIFICATE"] == "/etc/netclaim-tls/tls.crt"
-    assert not [name for _, name in objects if "controller" in name]
     assert not [name for _, name in render() if "metrics" in name]
+
+
+def test_a_newcomer_has_networks(render: Render) -> None:
+    """The controller and its definitions are there, unless they are left out."""
+    objects = render()
+    assert CONTROLLER in objects
+    definitions = {name.partition(".")[0] for kind, name in objects if kind == DEFINITION}
+    assert definitions == {"podnetworks", "addresspools", "addressleases"}
+    alone = render(ALONE)
+    assert not [name for kind, name in alone if "controller" in name or kind == DEFINITION]
+    config = yaml.safe_load(alone["ConfigMap", "netclaim-settings"]["data"]["config.yaml"])
+    assert "networkDevices" not in config
 
 
 def test_readers_of_the_controllers_metrics(render: Render) -> None:
     """They are served as the driver's are: to the pod itself, or to accounts that were named."""
     tls = "metrics.tls.secretName=netclaim-tls"
     served = ["metrics.enabled=true", "metrics.serviceMonitor.enabled=true", tls]
-    objects = render("controller.enabled=true", "networkPolicy.enabled=true", *served)
+    objects = render("networkPolicy.enabled=true", *served)
     given = environment(objects, CONTROLLER)
     assert given["NETCLAIM_HTTP_ADDRESS"] == "$(POD_IP):9418"
     assert given["POD_IP"] == "status.podIP"
@@ -377,7 +393,7 @@ def test_readers_of_the_controllers_metrics(render: Render) -> None:
     assert scraped == {key: value for key, value in driver.items() if key != "relabelings"}
     (let_in,) = objects["NetworkPolicy", "netclaim-controller"]["spec"]["ingress"]
     assert let_in == {"ports": [{"port": "metrics"}]}
-    closed = render("controller.enabled=true", "networkPolicy.enabled=true")
+    closed = render("networkPolicy.enabled=true")
     assert environment(closed, CONTROLLER)["NETCLAIM_HTTP_ADDRESS"] == "127.0.0.1:9418"
     assert "ports" not in container(closed, CONTROLLER)
     assert not [name for _, name in closed if "metrics" in name]
@@ -386,12 +402,26 @@ def test_readers_of_the_controllers_metrics(render: Render) -> None:
 
 def test_pods_volumes_are_out_of_sight(render: Render) -> None:
     """Of kubelet's directory, what the driver has no business with is covered."""
-    pod = render("paths.kubeletHidden={pods,pki}")[DAEMON_SET]["spec"]["template"]["spec"]
+    hidden = "paths.kubeletHidden={pods,checkpoints,pki}"  # two of them are in any case
+    pod = render(hidden)[DAEMON_SET]["spec"]["template"]["spec"]
     mounts = pod["containers"][0]["volumeMounts"]
+    places = [each["mountPath"] for each in mounts]
+    assert len(places) == len(set(places))
     covered = [each["mountPath"] for each in mounts if each["name"] == "nothing"]
-    assert covered == ["/var/lib/kubelet/pods", "/var/lib/kubelet/pki"]
-    assert {"name": "nothing", "emptyDir": {}} in pod["volumes"]
-    assert pod["containers"][0]["terminationMessagePolicy"] == "FallbackToLogsOnError"
+    assert covered == ["/var/lib/kubelet/pods", "/var/lib/kubelet/checkpoints"]
+    volumes = {each["name"]: each for each in pod["volumes"]}
+    assert volumes["nothing"] == {"name": "nothing", "emptyDir": {}}
+    assert volumes["kubelet-plugins"] == {"name": "kubelet-plugins", "emptyDir": {}}
+    (certificates,) = [each for each in mounts if each["mountPath"] == "/var/lib/kubelet/pki"]
+    assert certificates["subPath"]  # an empty directory in it, which kubelet makes
+
+
+def test_words_of_a_container_that_ended(render: Render) -> None:
+    """`kubectl describe` shows the last lines of its log."""
+    objects = render()
+    for name in (DAEMON_SET, CONTROLLER):
+        policy = container(objects, name)["terminationMessagePolicy"]
+        assert policy == "FallbackToLogsOnError", name
 
 
 @pytest.mark.parametrize(
