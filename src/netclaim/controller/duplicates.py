@@ -2,13 +2,15 @@
 
 `netclaim status` finds them when somebody looks; an alert needs a number. Promise: a change of a
 claim costs what the claim has itself, whatever else is in the cluster; only another configuration
-of a network costs a look at its claims. Limit: as in `survey/duplicates.py`.
+of a network costs a look at the claims of networks. What cannot be read counts as not there.
+Limit: as in `survey/duplicates.py`.
 """
 
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from netclaim.kube.watch import Key
+from netclaim.model.api.base import ObjectError
 from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.api.device_class import DeviceClass
 from netclaim.model.claim import JsonObject
@@ -47,9 +49,9 @@ class DuplicateAddresses:
     def begin(self) -> None:
         """Look at all there is."""
         for found in self._watches.store(CLASS).values():
-            self._networks |= networks_of([DeviceClass.read(found)])
+            self._networks |= _networks(found)
         for found in self._watches.store(CLAIM).values():
-            self._users.put(ResourceClaim.read(found))
+            self._put(found)
 
     def changed(self, kind: str, before: JsonObject | None, now: JsonObject | None) -> None:
         """Note a claim, or what a network is."""
@@ -57,7 +59,7 @@ class DuplicateAddresses:
         if found is None:
             return
         if kind == CLAIM and now is not None:
-            self._users.put(ResourceClaim.read(now))
+            self._put(now)
         elif kind == CLAIM:
             self._users.forget(found["metadata"].get("namespace", ""), found["metadata"]["name"])
         elif kind == CLASS:
@@ -65,11 +67,24 @@ class DuplicateAddresses:
 
     def _learn(self, name: str, now: JsonObject | None) -> None:
         known = self._networks.pop(name, None)
-        self._networks |= networks_of([DeviceClass.read(now)]) if now is not None else {}
+        self._networks |= _networks(now) if now is not None else {}
         if self._networks.get(name) == known:
             return
         for found in self._watches.store(CLAIM).values():
             if any(each.get("data", {}).get("podNetwork") for each in found["status"]["devices"]):
-                claim = ResourceClaim.read(found)
-                if any(each.pod_network == name for each in claim.status.devices):
-                    self._users.put(claim)
+                self._put(found)
+
+    def _put(self, found: JsonObject) -> None:
+        try:
+            claim = ResourceClaim.read(found)
+        except ObjectError:  # of another driver, say, that writes what the API does not know
+            self._users.forget(found["metadata"].get("namespace", ""), found["metadata"]["name"])
+        else:
+            self._users.put(claim)
+
+
+def _networks(found: JsonObject) -> dict[str, Mapping[str, Any]]:
+    try:
+        return networks_of([DeviceClass.read(found)])
+    except ObjectError:  # the drivers do not read it either
+        return {}

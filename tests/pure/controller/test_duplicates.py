@@ -84,6 +84,23 @@ def test_a_network_that_becomes_another() -> None:
     assert known.count == 0
 
 
+def test_what_cannot_be_read_ends_nothing() -> None:
+    """A claim, or a class, of a form that is not the API's counts as not there."""
+    odd = claim("odd", "one", "10.0.0.2/24")
+    odd["status"]["devices"][0]["networkData"] = {"ips": 7}
+    stores = Stores(odd, claim("a", "one", "10.0.0.2/24"))
+    known = counting(stores, MACVLAN)
+    known.changed("ResourceClaim", None, claim("b", "two", "10.0.0.2/24"))
+    assert known.count == 1
+    bad = claim("b", "two", "10.0.0.2/24")
+    bad["status"]["devices"][0]["networkData"] = {"ips": 7}
+    known.changed("ResourceClaim", None, bad)
+    assert known.count == 0
+    broken = {"metadata": {"name": "media-net"}, "spec": {"config": 7}}
+    known.changed("DeviceClass", None, broken)
+    assert known.count == 0
+
+
 def test_claims_by_class_say_what_their_network_is() -> None:
     """Of their configuration that much is kept, once for all that say the same."""
     config = {"name": "media-net", "plugins": [{"type": "macvlan", "ipam": {"type": "x" * 4000}}]}
