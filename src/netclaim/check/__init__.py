@@ -8,6 +8,7 @@
     services        Services that name a network
     references      what objects say of each other
     pod_templates   pods that objects of other groups describe
+    annotated       pods whose networks are in Multus' annotation
     parameters      what the driver would refuse
     stand_in        a made-up allocation, for the driver to read
     wanted          what a claim asks for

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from netclaim.check.annotated import check_annotated
 from netclaim.check.networks import check_network, made_of_networks, withheld
 from netclaim.check.objects import is_looked_at, judged
 from netclaim.check.parameters import check_claim, check_class, our_drivers
@@ -14,7 +15,7 @@ from netclaim.check.pools import check_pool, check_pool_of_network
 from netclaim.check.references import check_pod, check_references
 from netclaim.check.services import check_service
 from netclaim.manifests.finding import Finding, Severity, count
-from netclaim.manifests.kinds import API_VERSIONS, CLAIM_SPECS
+from netclaim.manifests.kinds import API_VERSIONS, CLAIM_SPECS, POD_SPECS
 from netclaim.manifests.objects import Index, Object
 from netclaim.manifests.reading import read_objects
 from netclaim.manifests.text.files import ManifestFile
@@ -97,20 +98,28 @@ def _check_together(
     for subject in subjects:
         if subject.kind == "DeviceClass":
             yield from check_class(subject, drivers, index)
-        elif subject.kind == NETWORK_KIND:
-            yield from check_network(subject)
-            yield from check_pool_of_network(subject, index)
-        elif subject.kind == POOL_KIND:
-            yield from check_pool(subject)
-        elif subject.kind == "Service":
-            yield from check_service(subject, index)
-        elif subject.kind == "Namespace":
-            yield from check_namespace(subject)
         elif subject.kind in CLAIM_SPECS:
             judgement = check_claim(subject, index, drivers, policy)
             ifnames[subject] = judgement.ifnames
             yield from judgement.findings
+        else:
+            yield from _check_other(subject, index)
     yield from check_references(subjects, index, ifnames)
     for one in others:
         for path, spec in pods_in(one):
             yield from check_pod(as_pod(one, path, spec), index, ifnames, path)
+
+
+def _check_other(subject: Object, index: Index) -> Iterator[Finding]:
+    """What is neither a class nor a claim, beside the others."""
+    if subject.kind == NETWORK_KIND:
+        yield from check_network(subject)
+        yield from check_pool_of_network(subject, index)
+    elif subject.kind == POOL_KIND:
+        yield from check_pool(subject)
+    elif subject.kind == "Service":
+        yield from check_service(subject, index)
+    elif subject.kind in POD_SPECS:
+        yield from check_annotated(subject, index)
+    elif subject.kind == "Namespace":
+        yield from check_namespace(subject)

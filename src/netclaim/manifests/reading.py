@@ -13,6 +13,7 @@ from typing import Any, Final
 from netclaim.manifests.fields import ShapeError
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.kinds import kind_fault
+from netclaim.manifests.near import near
 from netclaim.manifests.objects import Object
 from netclaim.manifests.text.documents import NO_MANIFEST, Document, ManifestError
 from netclaim.manifests.text.files import ManifestFile, raise_faults
@@ -20,6 +21,8 @@ from netclaim.manifests.text.json_only import not_json
 from netclaim.manifests.versions.migration import migrate
 from netclaim.paths import Path
 
+HEAD: Final = ("apiVersion", "kind")
+ALIKE: Final = 0.8  # how alike a key must be to one of these to be meant
 FAULTS_MAX: Final = 100  # per object; a user who has more looks at the first ones anyway
 
 
@@ -55,11 +58,20 @@ def _read_entry(document: Document, at: Path, entry: Any) -> Iterator[Object | F
         return
     api_version, kind = written.get("apiVersion"), written.get("kind")
     if not isinstance(api_version, str) or not isinstance(kind, str) or not (api_version and kind):
-        yield one.error((), NO_MANIFEST)
+        yield _no_manifest(one)
     elif fault := kind_fault(api_version, kind):
         yield one.error(*fault)
     else:
         yield _migrated(one)
+
+
+def _no_manifest(one: Object) -> Finding:
+    """Say what is missing, or which key was probably meant to be it."""
+    for wanted in HEAD:
+        guess = near(wanted, (str(key) for key in one.written if key not in HEAD), cutoff=ALIKE)
+        if wanted not in one.written and guess:
+            return one.error((guess,), f'unknown key "{guess}"; did you mean "{wanted}"?')
+    return one.error((), NO_MANIFEST)
 
 
 def _migrated(one: Object) -> Object | Finding:

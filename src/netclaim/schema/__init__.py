@@ -8,6 +8,7 @@
     refusal    faults, and the answers that refuse a request
     selector   label and field selectors
     network_service  what a Service says of the network that it is for
+    annotated  which pods' annotations become claims
 
 `tests/cluster/test_local_api.py` compares all this with a real server. No I/O: the server that uses
 it is `local.api`.

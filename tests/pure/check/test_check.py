@@ -417,6 +417,88 @@ def test_patterns_of_a_pods_claims() -> None:
     assert lines(CLASS, claim, other.replace("net%d", "data%d"), yaml.safe_dump(pod)) == []
 
 
+ANNOTATED = dedent(
+    """\
+    apiVersion: v1
+    kind: Pod
+    metadata:
+      name: old
+      namespace: shop
+      annotations:
+        k8s.v1.cni.cncf.io/networks: macvlan
+    spec:
+      containers:
+      - name: old
+        image: postgres
+    """
+)
+SHOP = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n"
+LABELLED = f"{SHOP}  labels: {{cni.networking.x-k8s.io/annotated-pods: claims}}\n"
+DEPLOYED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: d, namespace: shop}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata:
+      labels: {a: b}
+      annotations: {k8s.v1.cni.cncf.io/networks: macvlan}
+    spec:
+      containers: [{name: c, image: i}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("namespace", "said"),
+    [
+        ("", "unless namespace shop has the label"),
+        (SHOP, "Namespace shop has no label"),
+    ],
+)
+def test_an_annotation_that_nothing_reads(namespace: str, said: str) -> None:
+    """Multus' annotation is a warning, unless its namespace has the label by which it is read."""
+    documents = [namespace] if namespace else []
+    (line,) = lines(ANNOTATED, *documents)
+    assert line.startswith("x:7: warning: metadata.annotations.k8s.v1.cni.cncf.io/networks: only")
+    assert f"{said} cni.networking.x-k8s.io/annotated-pods=claims; `netclaim convert`" in line
+    (line,) = lines(DEPLOYED, *documents)
+    assert line.startswith("x:9: warning: spec.template.metadata.annotations.")
+    assert lines(ANNOTATED, DEPLOYED, LABELLED) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("apiversion: v1\nkind: Pod\n", 'apiversion: unknown key "apiversion"; did you mean "api'),
+        ("apiVersion: v1\nKind: Pod\n", 'Kind: unknown key "Kind"; did you mean "kind"?'),
+        ("a: b\n", "not a manifest"),
+    ],
+)
+def test_the_head_of_a_manifest(text: str, said: str) -> None:
+    """A key that was meant to be apiVersion or kind is named."""
+    (line,) = lines(text)
+    assert said in line
+
+
+def test_colour_on_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal a mistake is red; in a pipe there is nothing but its line."""
+    file = tmp_path / "claim.yaml"
+    file.write_text("apiversion: v1\nkind: Pod\n")
+    assert run("-f", str(file)) == 1
+    plain = capsys.readouterr().out
+    assert "\x1b" not in plain
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "400")
+    assert run("-f", str(file)) == 1
+    shown = capsys.readouterr().out
+    assert shown.startswith("\x1b[31m")
+    assert shown.replace("\x1b[31m", "").replace("\x1b[0m", "") == plain
+
+
 def test_admin_access_needs_a_label() -> None:
     """A namespace that is not known to have the label is a warning."""
     wanted = "deviceClassName: nic\n"

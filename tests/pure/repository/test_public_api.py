@@ -6,8 +6,10 @@ import inspect
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from netclaim import model
 from tests.support.doc_pages import same_names
 
 ROOT = Path(__file__).parents[3]
@@ -41,6 +43,15 @@ def test_the_page_lists_every_public_name(name: str) -> None:
     public = importlib.import_module(name).__all__
     same_names(listed, public, place=f'docs/{PAGE.name}, "{name}"')
     assert listed == sorted(public)
+
+
+@pytest.mark.parametrize("name", ["Device", "Plan", "ContainerEdits", "DeviceNode", "Mount"])
+def test_the_page_lists_every_field(name: str) -> None:
+    """What an author fills in has a table of its fields, in their order."""
+    table = PAGE.read_text().partition(f"| Field of `{name}` |")[2].partition("\n\n")[0]
+    listed = [row[0] for row in ROW.findall(table)]
+    fields = [one.name for one in msgspec.structs.fields(getattr(model, name))]
+    assert listed == fields, f"write the fields of {name} on docs/{PAGE.name}"
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -64,6 +64,7 @@ def command(
     from netclaim.check.policy import Policy
     from netclaim.check.report import check_files
     from netclaim.manifests.text.files import read_files
+    from netclaim.screen import screen_for
 
     refuse_unknown_format(output)
     manifests = read_files(named(files, more_files), recursive=recursive)
@@ -72,8 +73,9 @@ def command(
     if output != "text":
         print(document(_json(report), output))
     else:
+        screen = screen_for(sys.stdout)
         for finding in report.findings:
-            print(finding)
+            screen.line(str(finding), good=False if finding.severity == "error" else None)
     print(_summary(report), file=sys.stderr)
     if report.errors:
         raise typer.Exit(MISTAKES)

@@ -5,11 +5,9 @@ The chart's admission policies have the same names; a test compares them.
 
 from typing import Final
 
-from netclaim.convert.annotation import ANNOTATION as MULTUS_ANNOTATION
+from netclaim.schema.annotated import ANNOTATION as MULTUS_ANNOTATION
+from netclaim.schema.annotated import NAMESPACE_LABEL, NAMESPACE_VALUE
 
-# At a namespace: its pods' annotations become claims.
-NAMESPACE_LABEL: Final = "cni.networking.x-k8s.io/annotated-pods"
-NAMESPACE_VALUE: Final = "claims"
 # At a pod: what Multus' annotation said when the pod was created. Multus does not see it there.
 ANNOTATION: Final = "cni.networking.x-k8s.io/networks"
 STATUS_ANNOTATION: Final = "k8s.v1.cni.cncf.io/network-status"  # where Multus reports

@@ -17,6 +17,8 @@ COLUMNS: Final = 100
 FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
 NOT_PROSE: Final = re.compile(r"\s*\||\s*<!--|#|    ")  # tables, comments, headings, code
 LINK: Final = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+EMPTY_HEADER: Final = re.compile(r"\|[\s|]*\|")
+RULE: Final = re.compile(r"\|[-:|\s]+\|")
 HEADING: Final = re.compile(r"#+ (.+)")
 
 
@@ -49,6 +51,18 @@ def anchors(text: str) -> set[str]:
     headings = (HEADING.fullmatch(line) for _, line in lines_outside_code(text))
     titles = (match[1].replace("`", "") for match in headings if match)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_tables_have_headers(page: Path) -> None:
+    """Every table says above its columns what is in them; a screen reader reads that out."""
+    lines = dict(lines_outside_code((ROOT / page).read_text()))
+    empty = [
+        number
+        for number, line in lines.items()
+        if EMPTY_HEADER.fullmatch(line) and RULE.fullmatch(lines.get(number + 1, ""))
+    ]
+    assert empty == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
