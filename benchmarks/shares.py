@@ -6,6 +6,9 @@ its rate is from the first to the last pod that has a node, API calls included, 
 its API client (50 calls a second) out of the way. The same objects then go to netclaim's embedded
 scheduler, whose API server is in the same process, and to the allocator alone. CPU seconds are
 those of the process that decides; on a shared machine they are what to compare.
+
+All of it is done again with claims that want an address beside the link, of a pool that has just
+enough for all of them and is one device for all nodes.
 """
 
 import gc
@@ -29,6 +32,9 @@ from netclaim.allocator import Allocator, Claim, Holders, Node, Slice
 from netclaim.local.api import Store, Verbs
 from netclaim.local.control.schedule import schedule
 from netclaim.model.api.device_class import DeviceClass
+from netclaim.model.api.device_json import device_json
+from netclaim.model.counted_pool import slice_pool_of
+from netclaim.network.devices.pool_device import address_request, pool_class, pool_device
 from netclaim.schema.kinds import CLAIM, CLASS, NAMESPACE, NODE, POD, SLICE
 
 __all__ = ["main"]
@@ -40,6 +46,12 @@ API = "resource.k8s.io/v1"
 SCHEDULER = "kube-scheduler"
 NO_LIMIT = ("--kube-api-qps=10000", "--kube-api-burst=10000")
 LIMIT_S = 600
+POOL = "media"
+WHO = (
+    "kube-scheduler, API server and etcd beside it",
+    "netclaim's embedded scheduler, API included",
+    "netclaim's allocator alone, every node tried",
+)
 TOPOLOGY = """\
 nodes: [solo]
 networks:
@@ -98,15 +110,26 @@ def device_class() -> dict[str, Any]:
     return named("DeviceClass", "bench", spec={"selectors": selectors})
 
 
-def claim(index: int) -> dict[str, Any]:
-    """Return a claim for a share."""
+def pool_objects() -> list[dict[str, Any]]:
+    """Return the pool's slice and class, as netclaim's controller makes them."""
+    counted = {"name": slice_pool_of(POOL), "generation": 1, "resourceSliceCount": 1}
+    device = device_json(pool_device(POOL, SHARES))
+    spec = {"driver": DRIVER, "allNodes": True, "pool": counted, "devices": [device]}
+    return [pool_class(POOL, DRIVER), named("ResourceSlice", "addresses", spec=spec)]
+
+
+def claim(index: int, *, counted: bool) -> dict[str, Any]:
+    """Return a claim for a share, and for an address if these are `counted`."""
     expression = f'device.attributes["{DRIVER}"].name == "eth1"'
     exactly = {
         "deviceClassName": "bench",
         "selectors": [{"cel": {"expression": expression}}],
         "capacity": {"requests": {"bandwidth": "100M"}},
     }
-    spec = {"devices": {"requests": [{"name": "nic", "exactly": exactly}]}}
+    requests = [{"name": "nic", "exactly": exactly}]
+    if counted:
+        requests.append(address_request(POOL, beside="nic"))
+    spec = {"devices": {"requests": requests}}
     return named("ResourceClaim", f"share-{index:04d}", spec=spec)
 
 
@@ -135,7 +158,7 @@ def lab() -> Iterator[Lab]:
             made.down()
 
 
-def kube_scheduler() -> Rate:
+def kube_scheduler(*, counted: bool) -> Rate:
     """Let the real scheduler do it."""
     with lab() as made:
         kubectl = made.kubectl()
@@ -152,7 +175,9 @@ def kube_scheduler() -> Rate:
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": status})
         kubectl("apply", "--server-side", "--subresource=status", "--filename=-", stdin=text)
         create([device_class(), *(node_slice(index) for index in range(NODES))])
-        create([claim(index) for index in range(SHARES)])
+        if counted:
+            create(pool_objects())
+        create([claim(index, counted=counted) for index in range(SHARES)])
         create([pod(index) for index in range(SHARES)])
         component = made.component(SCHEDULER)
         unlimited = replace(component, command=(*component.command, *NO_LIMIT))
@@ -184,15 +209,16 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def embedded_scheduler() -> Rate:
+def embedded_scheduler(*, counted: bool) -> Rate:
     """Let netclaim's embedded scheduler do it, with every write through its API."""
     verbs = Verbs(Store())
     verbs.create(NAMESPACE, named("Namespace", "default", "v1"), manager="bench")
+    more = pool_objects() if counted else []
     kinds = (
-        (CLASS, [device_class()]),
+        (CLASS, [device_class(), *more[:1]]),
         (NODE, [node(index) for index in range(NODES)]),
-        (SLICE, [node_slice(index) for index in range(NODES)]),
-        (CLAIM, [claim(index) for index in range(SHARES)]),
+        (SLICE, [*(node_slice(index) for index in range(NODES)), *more[1:]]),
+        (CLAIM, [claim(index, counted=counted) for index in range(SHARES)]),
         (POD, [{**pod(index)} for index in range(SHARES)]),
     )
     for kind, objects in kinds:
@@ -208,13 +234,15 @@ def embedded_scheduler() -> Rate:
     return rate
 
 
-def allocator_alone() -> Rate:
+def allocator_alone(*, counted: bool) -> Rate:
     """Ask the allocator for every node that fits, and take the one with the fewest pods."""
     nodes = [Node.read(node(index)) for index in range(NODES)]
-    slices = [Slice.read(node_slice(index)) for index in range(NODES)]
-    claims = [Claim.read(claim(index)) for index in range(SHARES)]
+    more = pool_objects() if counted else []
+    offered = [*(node_slice(index) for index in range(NODES)), *more[1:]]
+    classes = [DeviceClass.read(each) for each in (device_class(), *more[:1])]
+    claims = [Claim.read(claim(index, counted=counted)) for index in range(SHARES)]
     holders = Holders()
-    allocator = Allocator(slices, [DeviceClass.read(device_class())], holders)
+    allocator = Allocator(list(map(Slice.read, offered)), classes, holders)
     load = dict.fromkeys((one.name for one in nodes), 0)
     gc.collect()
     began, cpu = time.monotonic(), time.process_time()
@@ -229,14 +257,25 @@ def allocator_alone() -> Rate:
 
 def main() -> None:
     """Measure and print."""
-    theirs, embedded, alone = kube_scheduler(), embedded_scheduler(), allocator_alone()
-    rows = [
-        theirs.row("kube-scheduler, API server and etcd beside it"),
-        embedded.row("netclaim's embedded scheduler, API included"),
-        alone.row("netclaim's allocator alone, every node tried"),
+    rows: list[Row] = []
+    rates: list[tuple[Rate, ...]] = []
+    for counted in (False, True):
+        rate = (
+            kube_scheduler(counted=counted),
+            embedded_scheduler(counted=counted),
+            allocator_alone(counted=counted),
+        )
+        rates.append(rate)
+        with_address = ", with an address" if counted else ""
+        rows += [one.row(f"{who}{with_address}") for who, one in zip(WHO, rate, strict=True)]
+    theirs, embedded, _ = rates[0]
+    rows += [
         Row("embedded / kube-scheduler, by the clock", f"{theirs.wall_s / embedded.wall_s:.1f}"),
         Row("embedded / kube-scheduler, by CPU", f"{theirs.cpu_s / embedded.cpu_s:.1f}"),
     ]
+    for who, bare, counted_too in zip(WHO, *rates, strict=True):
+        ratio = counted_too.cpu_s / bare.cpu_s
+        rows.append(Row(f"CPU of {who}: with an address / without", f"{ratio:.2f}"))
     print_table(f"{SHARES} shares over {NODES} nodes", rows)
 
 

@@ -154,6 +154,7 @@ async def controlled(
     server: type[Verbs] = Verbs,
     earlier: Callable[[World], None] = lambda _: None,
     known: World | None = None,
+    count_addresses: bool = True,
 ) -> AsyncIterator[World]:
     """A cluster with these namespaces, and a controller that runs; `earlier` comes before it.
 
@@ -162,7 +163,10 @@ async def controlled(
     verbs = known.verbs if known is not None else new_verbs(*namespaces, server=server)
     earlier(World(verbs))
     settings = ControllerSettings(
-        DRIVER, template_namespace=template_namespace, network_namespaces=network_namespaces
+        DRIVER,
+        template_namespace=template_namespace,
+        network_namespaces=network_namespaces,
+        count_addresses=count_addresses,
     )
     async with serving(verbs) as client, TaskScope() as tasks:
         controller = await Controller.of(client, settings)

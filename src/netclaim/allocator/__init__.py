@@ -18,6 +18,7 @@ from netclaim.allocator.objects.node import Node
 from netclaim.allocator.objects.taint_rule import with_rules
 from netclaim.allocator.result import Allocation
 from netclaim.allocator.search.holders import Holders
+from netclaim.allocator.why.addresses import addresses_short
 from netclaim.allocator.why.explain import explain
 from netclaim.allocator.why.reason import (
     DeviceReport,
@@ -55,6 +56,7 @@ __all__ = [
     "Shortage",
     "Slice",
     "Tainted",
+    "addresses_short",
     "explain",
     "with_rules",
 ]

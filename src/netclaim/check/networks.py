@@ -1,7 +1,8 @@
 """Judge PodNetworks in manifests, and add what the controller would make of them, or say why not.
 
 Pods and templates in the files name a network's class and templates, which nobody writes. A
-namespace whose labels the files do not show is taken to be one that may use every network.
+namespace whose labels the files do not show is taken to be one that may use every network. The
+classes of AddressPools are added, too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,10 +10,12 @@ from dataclasses import replace
 
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.objects import DEFAULT, Object, ObjectKey, inside
+from netclaim.model.api.address_pool import KIND as POOL_KIND
 from netclaim.model.api.base import ObjectError
 from netclaim.model.api.pod_network import KIND, TYPES, PodNetwork
 from netclaim.model.claim import JsonObject
 from netclaim.network import DRIVER_NAME
+from netclaim.network.devices.pool_device import pool_class
 from netclaim.network.judge.pod_network import network_faults
 from netclaim.network.pod_network import class_of, template_of
 
@@ -56,6 +59,8 @@ def withheld(subjects: Sequence[Object]) -> dict[ObjectKey, str]:
 
 
 def _made(subject: Object, subjects: Iterable[Object]) -> Iterator[Object]:
+    if subject.kind == POOL_KIND:
+        yield _as(subject, pool_class(subject.name, DRIVER_NAME))
     network = _read(subject)
     if network is None or not network.spec.enabled:
         return

@@ -18,6 +18,7 @@ from netclaim.manifests.objects import Index, Object, inside
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
 from netclaim.model.api.limits import RESULTS_MAX
 from netclaim.model.claim import JsonObject
+from netclaim.model.counted_pool import pool_of_class
 from netclaim.network.request.keys import BY_NAME
 from netclaim.paths import Path
 
@@ -81,6 +82,8 @@ def stand_ins(subject: Object, index: Index, driver: str) -> Iterator[StandIn]:
         sure: set[str] = set()
         for choices in requests:
             one = choices[min(choice, len(choices) - 1)]
+            if pool_of_class(one.class_name):  # for an address, of which nothing is prepared
+                continue
             device_class = class_of(one, subject, index)
             theirs = [] if device_class is None else configs_of(device_class)
             of_class = [_for_request(c, one.name) for c in theirs if _is_for(c, driver)]

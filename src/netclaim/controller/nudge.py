@@ -131,7 +131,7 @@ class Nudge:
                 yield claim
 
     def _own(self, claim: ResourceClaim) -> list[DeviceResult]:
-        return [each for each in claim.status.results if each.driver == self._driver]
+        return [each for each in claim.status.node_results if each.driver == self._driver]
 
     def _is_waiting(self, claim: ResourceClaim) -> bool:
         """Whether one of its devices is not ready, though a pod is to have it."""

@@ -54,6 +54,15 @@ class Objects:
         body = in_order(from_v1(wanted, kind, self.version))
         await self.client.create(self.resource(kind), body, field_manager=MANAGER)
 
+    async def dry_run(self, wanted: JsonObject) -> JsonObject:
+        """Return what would be stored of an object, which is not created."""
+        kind = wanted["kind"]
+        body = in_order(from_v1(wanted, kind, self.version))
+        stored = await self.client.create(
+            self.resource(kind), body, field_manager=MANAGER, dry_run=True
+        )
+        return self.in_v1(kind, stored)
+
     async def update(self, wanted: JsonObject) -> JsonObject:
         """Replace an object of the same `resourceVersion`; returns it as it is stored."""
         kind = wanted["kind"]

@@ -30,17 +30,20 @@ from netclaim.controller.networks.objects import differ_in_status, network_name
 from netclaim.controller.nudge import Nudge
 from netclaim.controller.objects import Objects
 from netclaim.controller.pools.judge import Pools
+from netclaim.controller.pools.slices import PoolSlices
 from netclaim.controller.pools.sweep import LeaseSweep
 from netclaim.controller.queue import WorkQueue
 from netclaim.controller.refused import RefusedClaims
 from netclaim.controller.services.keep import Services
 from netclaim.controller.settings import ControllerSettings
 from netclaim.controller.stamp import Stamp, is_stamped
-from netclaim.controller.watches import DEFINITION, Watches
+from netclaim.controller.watches import DEFINITION, POOL_CLASS, Watches
 from netclaim.errors import NetclaimError
 from netclaim.kube import Client
 from netclaim.model.api.address_pool import AddressPoolStatus
 from netclaim.model.claim import JsonObject
+from netclaim.model.counted_pool import pool_of
+from netclaim.network.devices.pool_device import LABEL as POOL_LABEL
 
 log = structlog.get_logger(__name__)
 
@@ -55,7 +58,9 @@ class Controller:
     def __init__(self, objects: Objects, settings: ControllerSettings) -> None:
         self._queue: WorkQueue[str] = WorkQueue(rank, RANKS)
         self._watches = Watches(objects, settings, self._changed)
-        self._networks = Networks(objects, self._watches, settings.driver_name)
+        driver, counted = settings.driver_name, settings.count_addresses
+        self._pool_slices = PoolSlices(objects, self._watches, driver, wanted=counted)
+        self._networks = Networks(objects, self._watches, driver, counts=self._counts)
         self._stamp = Stamp(objects, self._watches, settings.template_namespace)
         self._pools = Pools(objects, self._watches)
         self._sweep = LeaseSweep(objects, self._watches)
@@ -129,10 +134,11 @@ class Controller:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._watches.run())
                 await self._watches.wait_synced()
+                await self._pool_slices.learn()
                 self._synced = True
                 self._add(self._networks.names())
                 self._pools.begin()
-                self._add(map(POOL.__add__, self._pools.names()))
+                self._add(map(POOL.__add__, self._pool_slices.names()))
                 self._queue.add(STAMP)
                 self._queue.add(DEFINITIONS)
                 for claim in self._watches.store("ResourceClaim").values():
@@ -159,6 +165,7 @@ class Controller:
                     await self._trusted.reconcile()
                 elif key.startswith(POOL):
                     await self._pools.reconcile(key.removeprefix(POOL))
+                    await self._pool_slices.reconcile(key.removeprefix(POOL))
                 elif key.startswith(NAMESPACE):
                     self._add(await self._networks.reconcile_namespace(key.removeprefix(NAMESPACE)))
                 elif key.startswith(REPORT):
@@ -182,7 +189,13 @@ class Controller:
     async def _look_again(self) -> None:
         while True:
             await asyncio.sleep(AGAIN_S)
+            await self._pool_slices.learn()  # the API server may be another one by now
             self._add(self._networks.names())
+            self._add(map(POOL.__add__, self._pool_slices.names()))
+
+    def _counts(self) -> bool:
+        """Whether templates may ask for an address of a pool."""
+        return self._pool_slices.offered
 
     def _add(self, names: Iterable[str]) -> None:
         for name in names:
@@ -201,7 +214,13 @@ class Controller:
         assert found is not None
         if kind == DEFINITION:
             self._queue.add(DEFINITIONS)
-        self._pool_changed(kind, before, now)
+        if not self._pool_changed(kind, before, now):
+            self._others_changed(kind, found, before, now)
+
+    def _others_changed(
+        self, kind: str, found: JsonObject, before: JsonObject | None, now: JsonObject | None
+    ) -> None:
+        """A network, or what one is made of, or who uses it."""
         match kind:
             case "PodNetwork":
                 self._network_changed(before, now)
@@ -239,13 +258,24 @@ class Controller:
         elif kind == "ResourceClaimTemplate":
             self._template_changed(states[0], now)
 
-    def _pool_changed(self, kind: str, before: JsonObject | None, now: JsonObject | None) -> None:
-        """A pool, or an address of one."""
+    def _pool_changed(self, kind: str, before: JsonObject | None, now: JsonObject | None) -> bool:
+        """Note a pool, one of its addresses, or what counts them; returns whether it is one."""
+        found = now or before
+        assert found is not None
         if kind == "AddressLease":
+            self._pool_slices.lease_changed(before, now)
             for name in self._pools.lease_changed(before, now):
                 self._queue.add_later(POOL + name, COUNTED_S)
         elif kind == "AddressPool":
             self._add(map(POOL.__add__, self._pools.pool_changed(before, now)))
+            self._queue.add(POOL + found["metadata"]["name"])  # also of one that is gone
+        elif kind == POOL_CLASS:
+            self._queue.add(POOL + found["metadata"]["labels"][POOL_LABEL])
+        elif kind == "ResourceSlice" and (name := pool_of(found["spec"]["pool"]["name"])):
+            self._queue.add(POOL + name)
+        else:
+            return False
+        return True
 
     def _template_changed(self, found: JsonObject, now: JsonObject | None) -> None:
         """A template of somebody: a copy, an original, or one that stood in a network's way."""

@@ -33,6 +33,7 @@ from netclaim.kube import (
 from netclaim.kube.resource import ENDPOINT_SLICES, SERVICES
 from netclaim.kube.watch import Deleted, Key, Synced
 from netclaim.model.claim import JsonObject
+from netclaim.network.devices.pool_device import LABEL as POOL_LABEL
 from netclaim.network.pod_network import LABEL
 from netclaim.schema.network_service import NETWORK, UPSTREAM_NAME
 from netclaim.survey.claim_networks import brief
@@ -48,6 +49,7 @@ META: Final = (
     *("name", "namespace", "uid", "resourceVersion", "labels", "annotations"),
     *("ownerReferences", "deletionTimestamp"),
 )
+POOL_CLASS: Final = "PoolClass"  # the DeviceClasses of pools of addresses; see `pool_slices`
 ANNOTATED: Final = "AnnotatedPod"  # pods with the label of `annotated`; others are not followed
 DEFINITION: Final = "NetworkAttachmentDefinition"  # Multus' own kind, if it is installed
 COPIED: Final = frozenset({COPY_TO, COPY_OF})
@@ -84,6 +86,7 @@ class Watches:
             "Namespace": plain(NAMESPACES, _meta_only),
             "Node": plain(NODES, _meta_only),
             "DeviceClass": dra("DeviceClass", _whole, labels=LABEL),
+            POOL_CLASS: dra("DeviceClass", _whole, labels=POOL_LABEL),
             "ResourceClaimTemplate": dra("ResourceClaimTemplate", _slim_template),
             "ResourceClaim": dra("ResourceClaim", slim_claim),
             "ResourceSlice": dra(

@@ -19,6 +19,7 @@ from netclaim.allocator import (
     RequestReport,
     Shortage,
     Tainted,
+    addresses_short,
 )
 from netclaim.explain.lines import Line
 from netclaim.explain.subject import Subject
@@ -26,6 +27,7 @@ from netclaim.explain.why import place
 from netclaim.explain.world import World
 from netclaim.manifests.near import near
 from netclaim.model.api.ids import DeviceId
+from netclaim.model.counted_pool import pool_of
 from netclaim.screen.words import counted
 
 # How a selector names the driver of the devices that it is for.
@@ -148,9 +150,13 @@ def _shortage(reports: Sequence[NodeReport]) -> Cause:
 def _short(found: Sequence[RequestReport], *, nodes: int) -> str:
     request = found[0].request
     name = f"request {request.full_name}"
+    if addresses := addresses_short(found):
+        return f"{name}: {addresses}"
     if network := _network(request):
         name += f" for the network {network}"
-    devices = {device.device for one in found for device in one.devices}
+    devices = {
+        device.device for one in found for device in one.devices if not pool_of(device.device.pool)
+    }
     if not devices:
         return f"{name}: no device is published on {counted(nodes, 'node')}"
     if absent := _absent_driver(found):

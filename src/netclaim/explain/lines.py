@@ -3,16 +3,18 @@
 Promise: every device that a request was tried on has a line, also one that fits; a node has a line
 if something is wrong with it as a whole. A device fits only on a node that can have the pod;
 elsewhere, the line of a device with which nothing is wrong says what else is missing. `distance`
-says how near a line is to fitting.
+says how near a line is to fitting. Limit: a pool of addresses has no line for a request that wants
+a link, nor a link for one that wants an address.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from netclaim.allocator import Allocator, Node, NodeReport, RequestReport, Room
+from netclaim.allocator import Allocator, Node, NodeReport, Request, RequestReport, Room
 from netclaim.explain.why import Missed, Wording, distance
 from netclaim.model.api.ids import DeviceId
+from netclaim.model.counted_pool import pool_of, pool_of_class
 from netclaim.model.quantity import NANO, Quantity
 
 NO_DEVICE: Final = float("inf")  # a node as a whole comes after every device
@@ -57,7 +59,7 @@ def lines_of(
     devices = {device.id: device for pool in pools for device in pool.devices}
     whole = [f"claim {claim} has devices that are not usable here" for claim in report.elsewhere]
     whole += [*map(str, report.pools), *map(str, report.conflicts)]
-    if not devices and not report.pools:
+    if all(pool_of(one.pool) for one in devices) and not report.pools:
         whole.append("no device is published for this node")
     # One alternative of a request that can be satisfied is enough.
     served = {(str(one.claim), one.request.name) for one in report.requests if one.enough}
@@ -69,6 +71,8 @@ def lines_of(
     for request in report.requests:
         but = _but(request, short=request in lacking, node_fits=report.fits, stop=stop)
         for one in request.devices:
+            if _is_for_another(request.request, one.device):
+                continue
             device = devices[one.device]
             yield Line(
                 report.node,
@@ -96,6 +100,11 @@ def is_worth_saying(amount: Quantity) -> bool:
 
 def _takes(room: Room) -> str:
     return f"{room.name}: takes {room.needed} ({room.why_needed}), {room.left}"
+
+
+def _is_for_another(request: Request, device: DeviceId) -> bool:
+    """Whether it is a pool of addresses for a request that wants a link, or the other way round."""
+    return pool_of(device.pool) != pool_of_class(request.class_name)
 
 
 def _but(request: RequestReport, *, short: bool, node_fits: bool, stop: str) -> str:

@@ -12,16 +12,15 @@ from typing import Any, Final
 from netclaim.check.networks import made_of_networks
 from netclaim.check.stand_in import configs_of
 from netclaim.explain.subject import Subject
-from netclaim.json_text import read_json
 from netclaim.manifests.kinds import CLAIM_SPECS
 from netclaim.manifests.near import existing
 from netclaim.manifests.objects import Object, ObjectKey, inside
 from netclaim.model.api.address_pool import KIND, LEASE_KIND, AddressLease, AddressPool
 from netclaim.model.api.base import ObjectError
 from netclaim.model.api.claim import ResourceClaim
+from netclaim.model.named_pools import pools_named
 from netclaim.screen.words import listed
 
-POOLED: Final = "netclaim"  # the type of `ipam` that names a pool
 HOLDERS_SHOWN: Final = 5  # in one line; `netclaim status pool/NAME` has all
 
 
@@ -114,26 +113,7 @@ class _Sight:
         ]
         for one in (claim, *classes):
             for config in configs_of(one) if one is not None else ():
-                yield from pools_in(config.opaque.parameters)
-
-
-def pools_in(parameters: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the pools that a driver's parameters name, in whatever form the network is written."""
-    network = parameters.get("config")
-    if isinstance(network, str):
-        try:
-            network = read_json(network)
-        except ValueError:
-            return
-    if not isinstance(network, Mapping):
-        return
-    plugins = network.get("plugins")
-    for plugin in (network, *(plugins if isinstance(plugins, list) else ())):
-        ipam = plugin.get("ipam") if isinstance(plugin, Mapping) else None
-        if isinstance(ipam, Mapping) and ipam.get("type") == POOLED:
-            name = ipam.get("pool")
-            if name and isinstance(name, str):
-                yield name
+                yield from pools_named(config.opaque.parameters.get("config"))
 
 
 def _named(subject: Subject) -> Iterator[ObjectKey]:

@@ -1,4 +1,4 @@
-"""Whether what PodNetworks need is there: their classes, and their devices on the nodes' links.
+"""Whether what PodNetworks need is there: classes, devices on the nodes' links, and their pools.
 
 A pod that comes before them would be reported as one that no node fits. Only looks at the store.
 """
@@ -9,16 +9,17 @@ from netclaim.allocator.cel import CelError, compile_selector, device_view
 from netclaim.local.api.store import Store
 from netclaim.model.api.pod_network import Parent, PodNetwork
 from netclaim.model.api.slice import ResourceSlice
+from netclaim.model.counted_pool import pool_of, pool_of_class
 from netclaim.network.devices.network_device import is_device_of
 from netclaim.network.pod_network import link_expression, network_of
-from netclaim.schema.kinds import CLASS, NODE, POD_NETWORK, SLICE
+from netclaim.schema.kinds import ADDRESS_POOL, CLASS, NODE, POD_NETWORK, SLICE, TEMPLATE
 
 
 def has_networks(store: Store) -> bool:
     """Whether the controller and the drivers have made what the networks there are need."""
     networks = [each for each in map(PodNetwork.read, store.list(POD_NETWORK)) if each.is_ours]
     judged = all(each.status.observed_generation == each.metadata.generation for each in networks)
-    return judged and not any(_missing(store))
+    return judged and not any(_missing(store)) and not any(_uncounted(store))
 
 
 def _missing(store: Store) -> Iterator[str]:
@@ -35,6 +36,19 @@ def _missing(store: Store) -> Iterator[str]:
             there = any(is_device_of(network.name, device.name) for device in each.spec.devices)
             if not there and _has_link(parent, each):
                 yield network.name
+
+
+def _uncounted(store: Store) -> Iterator[str]:
+    """Yield the pools that are there, and of which the scheduler does not know yet."""
+    classes = {found["metadata"]["name"] for found in store.list(CLASS)}
+    counted = {pool_of(found["spec"]["pool"]["name"]) for found in store.list(SLICE)}
+    pools = {found["metadata"]["name"] for found in store.list(ADDRESS_POOL)}
+    for found in store.list(TEMPLATE):
+        for request in found["spec"]["spec"].get("devices", {}).get("requests", ()):
+            name = request.get("exactly", {}).get("deviceClassName", "")
+            pool = pool_of_class(name)
+            if pool in pools and (name not in classes or pool not in counted):
+                yield pool
 
 
 def _has_link(parent: Parent, offered: ResourceSlice) -> bool:

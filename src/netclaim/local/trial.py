@@ -29,7 +29,7 @@ from netclaim.manifests.text.files import raise_faults
 from netclaim.manifests.text.yaml_dialect import dump
 from netclaim.network import DRIVER_NAME
 from netclaim.network.policy.levels import Level
-from netclaim.schema.kinds import NAMESPACE, POD_NETWORK
+from netclaim.schema.kinds import ADDRESS_POOL, NAMESPACE, POD_NETWORK
 from netclaim.screen import PlainScreen, Screen
 
 LOOK_S: Final = 0.02  # a look at hundreds of pods costs as much; changes come by the thousand
@@ -37,9 +37,9 @@ Beside: TypeAlias = Callable[[Screen], AbstractAsyncContextManager[None]]
 
 ALL_WELL: Final = 0
 SOME_FAILED: Final = 1
-# What the controller makes classes and templates of. A pod that came before them would be reported
-# as one that cannot be scheduled.
-FIRST: Final = (NAMESPACE.name, POD_NETWORK.name)
+# What the controller makes classes, templates and slices of. A pod that came before them would be
+# reported as one that cannot be scheduled.
+FIRST: Final = (NAMESPACE.name, ADDRESS_POOL.name, POD_NETWORK.name)
 
 
 @dataclass(frozen=True, slots=True)

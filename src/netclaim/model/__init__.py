@@ -9,6 +9,8 @@ leftover, node                    what garbage collection and discovery go by
 quantity                          amounts
 api                               the API's objects as JSON has them
 address_space                     the addresses of a pool, as numbers
+counted_pool                      what a pool of addresses is called among devices
+named_pools                       which pools of addresses a CNI configuration names
 text                              text within a limit
 """
 

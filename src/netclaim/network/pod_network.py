@@ -3,7 +3,8 @@
     class       its selector finds the network's link, or where that has other names on some nodes,
                 the network's devices; its configuration is the network's, which no claim can change
                 but for what `allow` lists
-    template    one request for the class; a pod names it, and that is all
+    template    one request for the class, and perhaps one for an address of its pool; a pod names
+                it, and that is all
 
 Both have the network's name. Promise: the same network gives the same objects. A class selects
 links where it can: all networks on a link share what the scheduler counts of it (docs/decisions).
@@ -25,7 +26,9 @@ from netclaim.model.api.pod_network import (
     PodNetwork,
     PodNetworkSpec,
 )
+from netclaim.model.named_pools import pools_named
 from netclaim.network.devices.device import POD_NETWORK
+from netclaim.network.devices.pool_device import address_request
 from netclaim.network.devices.shares import ATTACHMENTS, BANDWIDTH
 from netclaim.network.policy.table import SETTINGS
 
@@ -107,18 +110,23 @@ def network_of(device_class: JsonObject) -> PodNetwork | None:
     return PodNetwork.read({"metadata": {"name": meta["name"]}, "spec": spec})
 
 
-def template_of(network: PodNetwork, namespace: str) -> JsonObject:
-    """The claim template of a network in a namespace."""
+def template_of(network: PodNetwork, namespace: str, *, counted: str = "") -> JsonObject:
+    """The claim template of a network in a namespace.
+
+    `counted` is the pool of its addresses, if the scheduler is to know how full that is.
+    """
     exactly: JsonObject = {"deviceClassName": network.name}
     if capacity := _capacity(network):
         exactly["capacity"] = {"requests": capacity}
-    request = {"name": network.name, "exactly": exactly}
+    requests = [{"name": network.name, "exactly": exactly}]
+    if counted:
+        requests.append(address_request(counted, beside=network.name))
     labels = {LABEL: network.name}
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaimTemplate",
         "metadata": {"name": network.name, "namespace": namespace, "labels": labels},
-        "spec": {"metadata": {"labels": labels}, "spec": {"devices": {"requests": [request]}}},
+        "spec": {"metadata": {"labels": labels}, "spec": {"devices": {"requests": requests}}},
     }
 
 
@@ -131,6 +139,11 @@ def owner_of(network: PodNetwork) -> JsonObject:
         "uid": network.metadata.uid,
         "controller": True,
     }
+
+
+def pool_of_network(network: PodNetwork) -> str:
+    """The AddressPool that a network's addresses are of; empty if they are of none."""
+    return next(pools_named(parameters_of(network)["config"]), "")
 
 
 def takes_link(network: PodNetwork) -> bool:

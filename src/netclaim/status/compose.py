@@ -14,6 +14,7 @@ import msgspec
 from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.api.device_class import DeviceClass
 from netclaim.model.api.ids import DeviceId
+from netclaim.model.counted_pool import pool_of
 from netclaim.screen.words import counted, listed
 from netclaim.status.objects import Objects, Pod, read_objects
 from netclaim.status.parts.claims import claim_statuses
@@ -46,7 +47,11 @@ def compose(
     every = list(found)
     there = read_objects(every)
     classes = _classes(there.classes)
-    slices = [one for one in there.slices if every_driver or one.spec.driver in drivers]
+    slices = [
+        one
+        for one in there.slices
+        if (every_driver or one.spec.driver in drivers) and not pool_of(one.spec.pool.name)
+    ]
     raw = {
         (one.metadata.namespace, one.metadata.name): one
         for one in there.claims

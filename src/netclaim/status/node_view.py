@@ -166,7 +166,7 @@ class _Sight:
 
     def _api_devices(self, key: tuple[str, str]) -> tuple[str, ...]:
         claim = self.all_claims.get(key)
-        given = claim.status.results if claim is not None else ()
+        given = claim.status.node_results if claim is not None else ()
         return tuple(sorted({f"{one.pool}/{one.device}" for one in given}))
 
     def _missed(self, key: tuple[str, str]) -> list[str]:

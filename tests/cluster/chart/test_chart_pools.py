@@ -17,6 +17,7 @@ from tests.support.address_pool_cases import LEASES, OWNER, RIGHT, WRONG, lease_
 API = "cni.networking.x-k8s.io/v1alpha1"
 LEASES_PATH = f"/apis/{API}/addressleases"
 NETWORK = "media"
+LINK_ALONE = "link-alone"
 SIZE = 13  # addresses: a /28 without its gateway, and the two that mean the network itself
 
 
@@ -90,6 +91,39 @@ def addresses_of(user: Kubectl, pods: list[str]) -> list[str]:
     except KubectlError:  # a node is being rebooted, and its containers are gone
         return []
     return sorted(address.partition("/")[0] for address in found)
+
+
+def unschedulable(user: Kubectl) -> dict[str, str]:
+    """The pods that no node is found for, and what the scheduler says of each."""
+    return {
+        each["metadata"]["name"]: one["message"]
+        for each in user.items("pods")
+        for one in each["status"].get("conditions", ())
+        if one["type"] == "PodScheduled" and one.get("reason") == "Unschedulable"
+    }
+
+
+def linked_alone() -> dict[str, Any]:
+    """A user's template for the network, which knows nothing of its pool."""
+    request = {"name": "nic", "exactly": {"deviceClassName": NETWORK}}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": LINK_ALONE},
+        "spec": {"spec": {"devices": {"requests": [request]}}},
+    }
+
+
+def linked_alone_pod() -> dict[str, Any]:
+    """A pod with a claim of that template."""
+    spec = deployment(1)["spec"]["template"]["spec"]
+    claims = [{"name": "net", "resourceClaimTemplateName": LINK_ALONE}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": LINK_ALONE},
+        "spec": {**spec, "resourceClaims": claims},
+    }
 
 
 def wait_ready(user: Kubectl, count: int) -> list[str]:
@@ -223,7 +257,8 @@ def test_a_stolen_token_takes_over_only_what_nobody_has(lab: Lab, user: Kubectl)
 def test_a_pool_is_used_to_its_last_address(lab: Lab, user: Kubectl) -> None:
     """No address is in two pods, with a driver killed and a node rebooted meanwhile.
 
-    One pod more than there are addresses waits, its claim says why, and it starts when one is free.
+    A pod more than there are addresses gets no node, and one when an address is free. A claim that
+    asks for the link alone, as those of before, has its node; it says itself why its pod waits.
     """
     ranges = [{"cidr": "10.78.0.0/28", "gateway": "10.78.0.1"}]
     ipam = {"type": "netclaim", "pool": "small"}
@@ -241,14 +276,25 @@ def test_a_pool_is_used_to_its_last_address(lab: Lab, user: Kubectl) -> None:
     assert len(leased(user)) == SIZE
 
     user("scale", "deployment/camera", f"--replicas={SIZE + 1}")
+    said = eventually(
+        lambda: list(unschedulable(user).values()), lambda found: len(found) == 1, "a pod waits"
+    )
+    assert "3 cannot allocate all claims" in said[0]
+    assert len(ready_pods(user)) == SIZE
+    assert len(leased(user)) == SIZE
+    user.apply(linked_alone(), linked_alone_pod())
     eventually(
         lambda: json.dumps(user.items("resourceclaims")),
         lambda text: f"the pool small has no free address: all {SIZE} are leased" in text,
-        "the claim of the pod that waits says why",
+        "the claim of a pod that has a node says why it waits",
     )
-    assert len(ready_pods(user)) == SIZE
-    assert len(leased(user)) == SIZE
+    user("delete", "pod", LINK_ALONE, "--wait=true")
     user("delete", "pod", pods[0], "--wait=false")
+    eventually(
+        lambda: ready_pods(user),
+        lambda found: bool(set(found) - set(pods)) and len(found) == SIZE,
+        "a pod that had no node has one, and an address",
+    )
     user("scale", "deployment/camera", f"--replicas={SIZE}")
     wait_ready(user, SIZE)
 

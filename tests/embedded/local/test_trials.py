@@ -351,3 +351,16 @@ def test_two_nodes_lease_the_two_addresses_of_a_pool(tmp_path: Path) -> None:
     ips = sorted(ip for one in found["pods"] for each in one["interfaces"] for ip in each["ips"])
     assert ips == ["10.10.1.1/30", "10.10.1.2/30"]
     assert {one["node"] for one in found["pods"]} == {"alpha", "beta"}
+
+
+def test_a_pod_more_than_a_pool_has_addresses_gets_no_node(tmp_path: Path) -> None:
+    """The scheduler knows that the pool is full, and says so; the others run."""
+    claims = [{"name": "net", "resourceClaimTemplateName": "media-net"}]
+    cameras = workload("apps/v1", "Deployment", "camera", {"pod": {"resourceClaims": claims}})
+    cameras["spec"]["replicas"] = 3
+    found = run(tmp_path, *yaml.safe_load_all(POOLED), cameras, topology=BOTH)
+    waiting = [one for one in found["pods"] if not one["interfaces"]]
+    ips = sorted(ip for one in found["pods"] for each in one["interfaces"] for ip in each["ips"])
+    assert ips == ["10.10.1.1/30", "10.10.1.2/30"]
+    assert [one["node"] for one in waiting] == [""]
+    assert "the pool two has no free address: 2 claims have one, 0 of 2 free" in str(waiting)

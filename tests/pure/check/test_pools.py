@@ -116,3 +116,22 @@ def test_a_claims_own_network_names_a_pool() -> None:
     (line,) = lines(CLASS, OWN, OPEN, NAMESPACE.replace("team: media", "team: other"))
     assert "error" in line
     assert "the namespace default may not have addresses of the pool media" in line
+
+
+COUNTED = """\
+    - name: address
+      exactly:
+        deviceClassName: addresses.media
+        tolerations: [{key: cni.networking.x-k8s.io/address-pool, operator: Exists}]
+"""
+
+
+def test_a_claim_for_an_address_beside_the_link() -> None:
+    """Its parameters are for the link alone; the class is there with the pool."""
+    everybody = "    config:\n    - opaque"
+    own = OWN.replace("    config:\n    - requests: [nic]\n      opaque", f"{COUNTED}{everybody}")
+    assert own.count(everybody) == 1
+    assert lines(OPEN, NAMESPACE, CLASS, own) == []
+    found = lines(OPEN.replace("name: media}", "name: medai}"), NAMESPACE, CLASS, own)
+    assert 'no DeviceClass "addresses.media"' in found[0]
+    assert found[0].endswith('did you mean "addresses.medai"?')

@@ -6,15 +6,27 @@ from typing import Any
 
 import pytest
 
-from netclaim.explain.answer import Answer
-from netclaim.explain.pools import find_pools, pools_in
+from netclaim.explain.answer import Answer, answer_all
+from netclaim.explain.pools import find_pools
 from netclaim.explain.show import as_json, show
 from netclaim.explain.subject import choose
 from netclaim.explain.world import read_world
 from netclaim.manifests.objects import Object
+from netclaim.model import device_json
+from netclaim.model.named_pools import pools_named
+from netclaim.network.devices.pool_device import address_request, pool_class, pool_device
 from netclaim.screen import PlainScreen
 from tests.support.address_pool_cases import OWNER
-from tests.support.explain_objects import DRIVER, claim, device_class, link, links, pod
+from tests.support.explain_objects import (
+    DRIVER,
+    claim,
+    deployment,
+    device_class,
+    link,
+    links,
+    pod,
+    template,
+)
 
 API = "cni.networking.x-k8s.io/v1alpha1"
 POOL: dict[str, Any] = {
@@ -166,7 +178,7 @@ def test_other_networks_have_no_pool() -> None:
 )
 def test_every_form_of_a_network(config: Any) -> None:
     """A list, a single plugin, and text."""
-    assert list(pools_in({"config": config})) == ["media"]
+    assert list(pools_named(config)) == ["media"]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +190,7 @@ def test_every_form_of_a_network(config: Any) -> None:
 )  # fmt: skip
 def test_what_is_no_network_of_a_pool(config: Any) -> None:
     """It is for others to complain about."""
-    assert list(pools_in({"config": config})) == []
+    assert list(pools_named(config)) == []
 
 
 def test_pools_are_shown() -> None:
@@ -191,3 +203,60 @@ def test_pools_are_shown() -> None:
     show([answer], (), PlainScreen(stream), details=False)
     assert stream.getvalue().splitlines()[:2] == ["claim default/mine: fits", "pool media: full"]
     assert json.loads(as_json([answer], ()))["answers"][0]["pools"] == ["pool media: full"]
+
+
+def counted(addresses: int, **changes: str) -> tuple[dict[str, Any], ...]:
+    """The slice and the class of the pool."""
+    pools = {"name": "addresses/media", "generation": 1, "resourceSliceCount": 1}
+    device = device_json(pool_device("media", addresses, **changes))
+    offered = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "addresses"},
+        "spec": {"driver": DRIVER, "allNodes": True, "pool": pools, "devices": [device]},
+    }
+    return offered, pool_class("media", DRIVER)
+
+
+def users(replicas: int) -> tuple[dict[str, Any], ...]:
+    """A deployment whose pods want a link and an address each."""
+    requests = [
+        {"name": "net", "exactly": {"deviceClassName": "nics"}},
+        address_request("media", beside="net"),
+    ]
+    both = template("both")
+    both["spec"]["spec"]["devices"] = {"requests": requests}
+    return both, deployment("web", replicas, net="both")
+
+
+def answers(*found: dict[str, Any]) -> Answer:
+    """The answer for the deployment, on a node with more links than there are addresses."""
+    nics = links("one", *(link(f"eth{number}") for number in range(4)))
+    objects = [Object(one, one).in_namespace("default") for one in (nics, device_class(), *found)]
+    world = read_world(objects)
+    (answer,) = answer_all(world, choose(world, "web", "", among=lambda _: True))
+    return answer
+
+
+def test_pods_that_want_an_address_of_a_full_pool() -> None:
+    """The pool is named, and links have no line for the address, nor the pool for the link."""
+    assert answers(*counted(3), *users(3)).outcome == "fits"
+    found = answers(*counted(2), *users(3))
+    assert found.said == (
+        "2 of 3 pods fit, one more cannot be allocated: request address: the pool media has no"
+        " free address: 2 claims have one, 0 of 2 free"
+    )
+    pairs = {(line.request, line.device.device) for line in found.lines if line.device}
+    assert {request for request, device in pairs if device == "media"} == {"address"}
+    assert {device for request, device in pairs if request == "address"} == {"media"}
+
+
+def test_a_pool_that_is_not_to_be_used_or_not_there() -> None:
+    """The reason is the controller's; without a device there is no class either."""
+    unusable = answers(*counted(2, unusable="Disabled"), *users(1))
+    assert unusable.said.endswith("request address: the pool media is not to be used: Disabled")
+    gone = answers(counted(2)[1], *users(1))
+    assert gone.said.endswith(
+        "the pool media is not offered; is there an AddressPool of this name?"
+    )
+    assert 'DeviceClass "addresses.media" does not exist' in answers(*users(1)).said

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from netclaim.errors import RequestError
+from netclaim.model import device_json
+from netclaim.network.devices.pool_device import pool_device
 from netclaim.screen import PlainScreen
 from netclaim.status.compose import compose
 from netclaim.status.scope import narrow, scope_of
@@ -154,3 +156,26 @@ def test_what_gives_nobody_an_address_is_a_problem() -> None:
     assert "warning: address pool full: full: all 2 addresses are used" in shown(
         status, "pool/full"
     )
+
+
+def test_a_share_of_a_pool_is_no_link() -> None:
+    """Neither its claim waits for it, nor is it among the devices, nor its taint a problem."""
+    counted = claim("a")
+    share = {"request": "address", "driver": DRIVER, "pool": "addresses/media", "device": "media"}
+    results = counted["status"]["allocation"]["devices"]["results"]
+    results.append({**share, "shareID": "1", "consumedCapacity": {"addresses": "1"}})
+    link = {key: results[0][key] for key in ("driver", "pool", "device")}
+    counted["status"]["devices"] = [{**link, "conditions": [{"type": "Ready", "status": "True"}]}]
+    pools = {"name": "addresses/media", "generation": 1, "resourceSliceCount": 1}
+    device = device_json(pool_device("media", 254))
+    offered = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "addresses"},
+        "spec": {"driver": DRIVER, "allNodes": True, "pool": pools, "devices": [device]},
+    }
+    status = composed(MEDIA, counted, offered)
+    assert [one.state for one in status.claims] == ["Ready"]
+    assert [one.device for one in status.claims[0].devices] == ["eth1"]
+    assert status.devices == ()
+    assert status.problems == ()

@@ -44,6 +44,15 @@ def command(
             "and within what a claim may do there.",
         ),
     ] = "",
+    count_addresses: Annotated[
+        bool,
+        typer.Option(
+            "--count-addresses/--no-count-addresses",
+            envvar="NETCLAIM_COUNT_ADDRESSES",
+            help="Tell the scheduler how many addresses the AddressPools have, so that pods wait "
+            "for one before they have a node. Needs Kubernetes 1.36.",
+        ),
+    ] = True,
     identity: Annotated[
         str,
         typer.Option(
@@ -107,6 +116,7 @@ def command(
         driver_namespace=namespace,
         driver_pods=driver_pods,
         template_namespace=namespace,
+        count_addresses=count_addresses,
         network_namespaces=frozenset(filter(None, map(str.strip, network_namespaces.split(",")))),
     )
     cluster = load_cluster(kubeconfig, context)

@@ -35,7 +35,7 @@ from netclaim.controller.objects import Objects
 from netclaim.controller.watches import Watches
 from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.claim import JsonObject
-from netclaim.network.pod_network import class_of, template_of
+from netclaim.network.pod_network import class_of, pool_of_network, template_of
 
 log = structlog.get_logger(__name__)
 
@@ -48,10 +48,13 @@ class Networks:
         objects: Objects,
         watches: Watches,
         driver: str,
+        counts: Callable[[], bool] = lambda: False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        """`counts` says whether the scheduler is told how many addresses pools have."""
         self._watches = watches
         self._driver = driver
+        self._counts = counts
         self._writes = Writes(objects)
         self._reports = Reports(objects, watches, driver, now)
         self._kept: dict[str, tuple[JsonObject, JsonObject]] = {}  # class: wanted, as stored
@@ -84,7 +87,7 @@ class Networks:
             self._looks[name] = Look(*seen, mistake, tuple(taken))
             return
         namespaces = allowed_namespaces(network, self._watches.store("Namespace").values())
-        wanted = marked(owned(template_of(network, ""), network))  # but for its namespace
+        wanted = self._template(network)
         passed_over: list[str] = []
         failed = await self._keep_templates(network, wanted, namespaces, passed_over)
         self._looks[name] = Look(
@@ -154,6 +157,11 @@ class Networks:
         stored = self._kept.get(wanted["metadata"]["name"])
         same_spec = live["spec"] == spec or stored == (spec, live["spec"])
         return same_spec and text_of(live) == text_of(wanted)
+
+    def _template(self, network: PodNetwork) -> JsonObject:
+        """The template of a network, but for its namespace."""
+        counted = pool_of_network(network) if self._counts() else ""
+        return marked(owned(template_of(network, "", counted=counted), network))
 
     async def _keep_class(self, network: PodNetwork, taken: list[str]) -> bool:
         """Keep the network's class; returns whether it has one."""

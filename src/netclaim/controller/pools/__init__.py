@@ -4,5 +4,6 @@ judge      the condition and the numbers in a pool's status
 spec       a pool's addresses, and which other pools have some of them
 counts     how many are leased, kept up to date change by change
 sweep      leases that nobody has any more, collected
+slices     pools as devices, for the scheduler
 kept       what is kept for replicas, and whether these are still to be had
 """

@@ -14,8 +14,10 @@ from netclaim.allocator import (
     Reason,
     RequestReport,
     Shortage,
+    addresses_short,
 )
 from netclaim.allocator.cel.trace import Reading
+from netclaim.model.counted_pool import pool_of
 
 PARTS_MAX: Final = 3  # claims that have the rest of a device, the largest first
 
@@ -45,7 +47,8 @@ def _obstacles(report: NodeReport) -> Iterator[tuple[str, str]]:
         yield f"the devices of claim {names} cannot be used on this node", ""
     elif short:
         for request in short:
-            yield from _shortage(request)
+            said = addresses_short([request])
+            yield from [(said, "")] if said else _shortage(request)
     elif report.conflicts:
         yield "; ".join(map(str, report.conflicts)), ""
     else:
@@ -56,8 +59,9 @@ def _shortage(request: RequestReport) -> Iterator[tuple[str, str]]:
     name = f"request {request.request.full_name}"
     if not request.devices:
         yield f"{name}, no device is published", ""
-    of_class = [device for device in request.devices if not _is_of_another_class(device)]
-    for device in of_class or request.devices:
+    links = [device for device in request.devices if not pool_of(device.device.pool)]
+    of_class = [device for device in links if not _is_of_another_class(device)]
+    for device in of_class or links:
         for reason in device.reasons:
             for obstacle, found in _texts(reason):
                 shown = f"{device.device.device}: {found}" if found else device.device.device

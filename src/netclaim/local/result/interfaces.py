@@ -39,7 +39,7 @@ def interfaces_of(
             continue
         claim = ResourceClaim.read(obj)
         alone = _running_users(store, claim) <= 1
-        for result in claim.status.results:
+        for result in claim.status.node_results:
             if result.driver in drivers:
                 report = claim.status.report_of(result)
                 uid = pod["metadata"]["uid"]

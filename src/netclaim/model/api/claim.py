@@ -10,6 +10,7 @@ from netclaim.model.api.config import DeviceConfig
 from netclaim.model.api.device_class import Selector
 from netclaim.model.api.ids import DeviceId
 from netclaim.model.api.taint import Toleration
+from netclaim.model.counted_pool import pool_of
 
 
 class CapacityRequests(Base, frozen=True):
@@ -220,6 +221,11 @@ class ClaimStatus(Base, frozen=True):
     def results(self) -> tuple[DeviceResult, ...]:
         """The devices that were allocated; none before that."""
         return self.allocation.devices.results if self.allocation is not None else ()
+
+    @property
+    def node_results(self) -> tuple[DeviceResult, ...]:
+        """Those of which a node prepares something: not the pools of addresses."""
+        return tuple(one for one in self.results if not pool_of(one.pool))
 
     @property
     def pods(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ def claim_statuses(
 
 def _status(claim: ResourceClaim, nodes: Mapping[DeviceId, str]) -> ClaimStatus:
     status = claim.status
-    devices = tuple(_device(one, status.report_of(one), nodes) for one in status.results)
+    devices = tuple(_device(one, status.report_of(one), nodes) for one in status.node_results)
     worst = next((one for one in devices if one.ready is False), None)
     return ClaimStatus(
         namespace=claim.metadata.namespace,

@@ -1,0 +1,282 @@
+"""AddressPools as devices of the cluster, so that the scheduler knows when one is full.
+
+    ResourceSlice   addresses.media.DRIVER   for all nodes, with one device; see `pool_device`
+    DeviceClass     addresses.media          what the requests of templates name
+
+Promise: `reconcile` writes what differs, and a second call writes nothing. What the device has of
+addresses is what requests for it can have: those that are leased to claims without such a request
+count as gone, and those of claims which have one, but outside of the pool's ranges as they are now,
+as there. A pool that is not to be used has a taint, one that is gone neither slice nor class; what
+claims have of it stays theirs. Limit: this is a hint for the scheduler, of which there may be two,
+and which may be a moment behind. The lease is the truth.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import structlog
+
+from netclaim.controller.objects import Objects
+from netclaim.controller.watches import POOL_CLASS, Watches, unpacked_slice
+from netclaim.errors import RequestError
+from netclaim.framework.publish.server_fields import dropped_fields, without_server_fields
+from netclaim.kube import AlreadyExistsError, ApiError, ConflictError, NotFoundError
+from netclaim.model.address_space import address_from
+from netclaim.model.api.address_pool import KIND, AddressPool
+from netclaim.model.api.device_json import device_json
+from netclaim.model.api.pod_network import API_VERSION
+from netclaim.model.claim import JsonObject
+from netclaim.model.counted_pool import class_name_of, pool_of, slice_pool_of
+from netclaim.network.devices.pool_device import LABEL, pool_class, pool_device
+
+log = structlog.get_logger(__name__)
+
+SLICE: Final = "ResourceSlice"
+CLASS: Final = "DeviceClass"
+COUNT_MAX: Final = 10**9  # as in a pool's status: nobody fills an IPv6 range
+FULL: Final = "Full"  # why nobody may have an address; the other reasons are those of `Ready`
+PROBE: Final = "probe"
+
+
+class PoolSlices:
+    """Keeps slices and classes of pools, where the API server can."""
+
+    def __init__(self, objects: Objects, watches: Watches, driver: str, *, wanted: bool) -> None:
+        """`wanted` is what the admin has set."""
+        self._objects = objects
+        self._watches = watches
+        self._driver = driver
+        self._wanted = wanted
+        self._offered = False
+        self._stored: dict[str, tuple[list[JsonObject], list[JsonObject]]] = {}  # sent, returned
+        # What `_room` found, which looks at every lease: by pool, with the generation and its size.
+        self._rooms: dict[str, tuple[int, int, int]] = {}
+        self._fresh: set[str] = set()  # leases that came or changed since
+
+    @property
+    def offered(self) -> bool:
+        """Whether pools are devices, so that templates may ask for them."""
+        return self._offered
+
+    async def learn(self) -> bool:
+        """Find out whether the API server keeps what makes such a device; True if that is news."""
+        before = self._offered
+        self._offered = self._wanted and await self._is_kept()
+        return before != self._offered
+
+    def names(self) -> set[str]:
+        """All pools that there are, or of which something is left."""
+        pools = {name for _, name in self._watches.store(KIND)}
+        slices = {pool_of(each["spec"]["pool"]["name"]) for each in self._slices()}
+        classes = {_label(each) for each in self._watches.store(POOL_CLASS).values()}
+        return (pools | slices | classes) - {""}
+
+    def lease_changed(self, before: JsonObject | None, now: JsonObject | None) -> None:
+        """Note a lease, which is looked at with its pool: its claim may be known a moment later."""
+        if now is not None:
+            self._fresh.add(now["metadata"]["name"])
+        elif before is not None:
+            _, size, room = self._rooms.get(before["spec"]["pool"], (0, 0, 0))
+            if room != size:
+                self._rooms.clear()
+
+    async def reconcile(self, name: str) -> None:
+        """Make the slice and the class of a pool what they should be."""
+        found = self._watches.store(KIND).get(("", name))
+        if found is None or not self._offered:
+            await self._drop(name)
+            return
+        pool = AddressPool.read(found)
+        await self._keep_class(pool)
+        if pool.ready is not None:  # judged as it is now; what there is stays until then
+            await self._keep_slice(pool)
+
+    async def _is_kept(self) -> bool:
+        devices = [device_json(pool_device(PROBE, 1))]
+        wanted = self._slice(PROBE, devices)
+        try:
+            stored = await self._objects.dry_run(wanted)
+        except ApiError as error:
+            if error.code >= 500:  # it may pass
+                raise
+            log.warning("pool.not_counted", error=str(error))
+            return False
+        returned = without_server_fields(stored["spec"].get("devices") or [])
+        dropped = dropped_fields(devices, returned)
+        if dropped:
+            log.info("pool.not_counted", dropped=sorted(dropped))
+        return not dropped
+
+    async def _keep_class(self, pool: AddressPool) -> None:
+        wanted = _owned(pool_class(pool.name, self._driver), pool)
+        live = self._watches.store(POOL_CLASS).get(("", class_name_of(pool.name)))
+        if live is None:
+            live = await self._created(wanted, pool.name)
+        if live is not None and (live["spec"], _owner(live)) != (wanted["spec"], _owner(wanted)):
+            await self._objects.update(_over(live, wanted))
+
+    async def _keep_slice(self, pool: AddressPool) -> None:
+        device = self._device(pool)
+        devices = [] if device is None else [device]
+        wanted = _owned(self._slice(pool.name, devices), pool)
+        name = wanted["metadata"]["name"]
+        packed = self._watches.store(SLICE).get(("", name))
+        live = unpacked_slice(packed) if packed is not None else None
+        if live is None:
+            live = await self._created(wanted, pool.name)
+            if live is None:
+                log.info("pool.counted", pool=pool.name, **_said(device))
+                return
+        there = without_server_fields(live["spec"].get("devices") or [])
+        if there == devices or self._stored.get(name) == (devices, there):
+            return
+        stored = await self._objects.update(_over(live, wanted))
+        returned = without_server_fields(stored["spec"].get("devices") or [])
+        self._stored[name] = devices, returned
+        log.info("pool.counted", pool=pool.name, **_said(device))
+
+    async def _created(self, wanted: JsonObject, pool: str) -> JsonObject | None:
+        """Create an object; or return what is there already, which the watch has not seen yet."""
+        name = wanted["metadata"]["name"]
+        try:
+            await self._objects.create(wanted)
+        except AlreadyExistsError as error:
+            live = await self._objects.get(wanted["kind"], name)
+            if _label(live) != pool:
+                raise RequestError(
+                    f"the {wanted['kind']} {name} belongs to somebody else"
+                ) from error
+            return live
+        return None
+
+    async def _drop(self, name: str) -> None:
+        """Delete the slice and the class of a pool; claims that have a share of it keep it."""
+        slices = [each for each in self._slices() if pool_of(each["spec"]["pool"]["name"]) == name]
+        classes = [
+            each for each in self._watches.store(POOL_CLASS).values() if _label(each) == name
+        ]
+        for kind, found in ((SLICE, slices), (CLASS, classes)):
+            for live in found:
+                try:
+                    await self._objects.delete(kind, live)
+                except (NotFoundError, ConflictError):  # gone, or changed: then it comes again
+                    continue
+                self._stored.pop(live["metadata"]["name"], None)
+                log.info("pool.uncounted", pool=name, kind=kind)
+
+    def _slices(self) -> Iterator[JsonObject]:
+        for found in self._watches.store(SLICE).values():
+            if pool_of(found["spec"]["pool"]["name"]):
+                yield found
+
+    def _device(self, pool: AddressPool) -> JsonObject | None:
+        """The device of a pool; None if its ranges cannot be counted."""
+        ready = pool.ready
+        assert ready is not None
+        usable = ready.status == "True" and pool.spec.enabled
+        unusable = "" if usable else ready.reason or "NotReady"
+        if ready.reason == "Invalid":
+            return None
+        addresses = min(self._known_room(pool), COUNT_MAX)
+        if addresses < 1:
+            addresses, unusable = 1, unusable or FULL
+        return device_json(pool_device(pool.name, addresses, unusable=unusable))
+
+    def _known_room(self, pool: AddressPool) -> int:
+        fresh, self._fresh = self._fresh, set()
+        if not all(map(self._is_plain, fresh)):
+            self._rooms.clear()  # of all: pools of one domain can have each other's addresses
+        generation, size = pool.metadata.generation, pool.size
+        known = self._rooms.get(pool.name)
+        if known is None or known[:2] != (generation, size):
+            known = self._rooms[pool.name] = generation, size, self._room(pool)
+        return known[2]
+
+    def _is_plain(self, name: str) -> bool:
+        """Whether a lease takes what its claim has a share for, which changes nothing."""
+        lease = self._watches.store("AddressLease").get(("", name))
+        found = self._watches.store(KIND).get(("", lease["spec"]["pool"])) if lease else None
+        if lease is None or found is None:
+            return True
+        pool, address = AddressPool.read(found), address_from(lease["spec"]["address"])
+        return any(address in space for space in pool.spaces) and self._is_counted(lease, pool)
+
+    def _room(self, pool: AddressPool) -> int:
+        """How many claims can have a share of a pool, with those that have one."""
+        uncounted: set[tuple[str, ...]] = set()
+        outside: set[tuple[str, ...]] = set()
+        spaces = pool.spaces
+        for lease in self._watches.store("AddressLease").values():
+            spec = lease["spec"]
+            if spec["pool"] != pool.name and spec.get("domain", "") != pool.spec.domain:
+                continue
+            address = address_from(spec["address"])
+            inside = any(address in space for space in spaces)
+            holder = spec["claim"]
+            key = (holder["uid"], holder.get("request", ""), holder.get("device", ""))
+            counted = self._is_counted(lease, pool)
+            if inside and not counted:
+                uncounted.add(key)
+            elif not inside and counted and spec["pool"] == pool.name:
+                outside.add(key)
+        return pool.size - len(uncounted) + len(outside)
+
+    def _is_counted(self, lease: JsonObject, pool: AddressPool) -> bool:
+        """Whether the claim of a lease has a share of a pool, or may have had one.
+
+        What is kept for a replica counts as free: its next claim asks for a share.
+        """
+        holder = lease["spec"]["claim"]
+        claim = self._watches.store("ResourceClaim").get((holder["namespace"], holder["name"]))
+        if lease["spec"].get("kept") or claim is None or claim["metadata"]["uid"] != holder["uid"]:
+            return True
+        allocation = claim["status"].get("allocation")
+        if allocation is None:
+            return True
+        wanted = self._driver, slice_pool_of(pool.name)
+        results = allocation["devices"]["results"]
+        return any((each["driver"], each["pool"]) == wanted for each in results)
+
+    def _slice(self, pool: str, devices: list[JsonObject]) -> JsonObject:
+        counted = {"name": slice_pool_of(pool), "generation": 1, "resourceSliceCount": 1}
+        name = f"{class_name_of(pool)}.{self._driver}"
+        spec = {"driver": self._driver, "allNodes": True, "pool": counted, "devices": devices}
+        return {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": SLICE,
+            "metadata": {"name": name, "labels": {LABEL: pool}},
+            "spec": spec,
+        }
+
+
+def _owned(wanted: JsonObject, pool: AddressPool) -> JsonObject:
+    owner = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "name": pool.name,
+        "uid": pool.metadata.uid,
+        "controller": True,
+    }
+    return {**wanted, "metadata": {**wanted["metadata"], "ownerReferences": [owner]}}
+
+
+def _owner(found: JsonObject) -> list[str]:
+    return [each["uid"] for each in found["metadata"].get("ownerReferences", ())]
+
+
+def _over(live: JsonObject, wanted: JsonObject) -> JsonObject:
+    """What is wanted, in the place of exactly this version of what is there."""
+    same = {key: live["metadata"][key] for key in ("uid", "resourceVersion")}
+    return {**wanted, "metadata": {**wanted["metadata"], **same}}
+
+
+def _label(found: JsonObject) -> str:
+    label: str = found["metadata"].get("labels", {}).get(LABEL, "")
+    return label
+
+
+def _said(device: JsonObject | None) -> JsonObject:
+    if device is None:
+        return {"addresses": 0}
+    taints = [each["value"] for each in device["taints"] if "value" in each]
+    return {"addresses": int(device["capacity"]["addresses"]["value"]), "unusable": "".join(taints)}
