@@ -55,7 +55,6 @@ from netclaim.network.pools.parts import (
     full_error,
     holder_of,
     identity_of,
-    is_new,
     is_ours,
     taken_error,
     wish_of,
@@ -102,7 +101,7 @@ class Leases:
             known = self._known.get(claim.uid, {})
             running = {each.ip for each in had_before(claim)}
             for lease in made:
-                if read_ip(lease.spec.address) in running:
+                if _ip(lease) in running:
                     continue
                 known.pop(lease.name, None)
                 unused = msgspec.structs.replace(as_released(lease), lease=None)  # nor kept
@@ -162,9 +161,9 @@ class Leases:
                 lease = await self._lease(pool, free, spec, wish, (*mine, *kept))
                 known[lease.name] = lease
                 leases.append(lease)
-            running = {each.ip for each in had}
-            made = [each for each in leases if is_new(each, running)]
-            await self.quota.check(pool, claim.namespace, made)
+            had_already = {each.ip for each in had} | {_ip(lease) for lease in kept}
+            new = [each for each in leases if _ip(each) not in had_already]
+            await self._check_quota(pool, claim, new)
         except (PoolFullError, AddressTakenError, NamespaceFullError):
             raise
         except BaseException:  # a request may have been carried out without an answer
@@ -190,6 +189,20 @@ class Leases:
         for name, (pool, leased) in left.items():
             await self._release(claim, pool, leased, known.get(name))
             self.quota.forget(pool, claim.namespace)
+
+    async def _check_quota(
+        self, pool: AddressPool, claim: Claim, new: Sequence[AddressLease]
+    ) -> None:
+        """Raise unless a namespace may have leases that no pod has yet.
+
+        Also those that an attempt left which ended before it came to this: they go as well.
+        """
+        try:
+            await self.quota.check(pool, claim.namespace, new)
+        except NamespaceFullError:
+            made = self._made.get(claim.uid, [])
+            made += [lease for lease in new if lease not in made]
+            raise
 
     def learn(self, claim_uid: str, leases: Iterable[AddressLease]) -> None:
         """Remember the leases that a claim has by now, instead of what was known of them."""
@@ -235,8 +248,8 @@ class Leases:
         wish: Wish,
         known: Sequence[AddressLease],
     ) -> AddressLease:
-        for lease in sorted(known, key=lambda each: read_ip(each.spec.address) != wish.address):
-            address = read_ip(lease.spec.address)
+        for lease in sorted(known, key=lambda each: _ip(each) != wish.address):
+            address = _ip(lease)
             fits = address == wish.address or (not wish.must and address in space)
             if fits and (is_kept_for(lease, spec) or is_ours(lease, spec)):
                 renewed = await self._renew(lease, spec)
@@ -308,3 +321,7 @@ class Leases:
         had = lease.spec
         wanted = msgspec.structs.replace(spec, address=had.address, owner=had.owner)
         return await self.pools.renew(lease, wanted)
+
+
+def _ip(lease: AddressLease) -> IpAddress:
+    return read_ip(lease.spec.address)

@@ -3,7 +3,7 @@
 No I/O.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -20,7 +20,6 @@ from netclaim.model.api.address_pool import (
 from netclaim.network.plan.interface_plan import Addresses, Leased
 from netclaim.network.pools.errors import AddressTakenError, PoolFullError
 from netclaim.network.pools.kept import kept_words
-from netclaim.network.pools.quota import FIRST
 from netclaim.network.pools.running import IpInterface
 from netclaim.plugins.engine.conf import read_ip
 
@@ -48,11 +47,6 @@ def wish_of(
         if address.version == space.version and (address in space or address in mine):
             return Wish(address)
     return Wish()
-
-
-def is_new(lease: AddressLease, running: Collection[IpAddress]) -> bool:
-    """Whether a lease was just made for a pod that does not have its address yet."""
-    return lease.metadata.generation <= FIRST and read_ip(lease.spec.address) not in running
 
 
 def as_released(lease: AddressLease) -> Leased:

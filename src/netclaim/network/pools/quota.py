@@ -1,7 +1,9 @@
 """Quota: how many addresses of a pool the claims of one namespace may have.
 
 A lease is made first and then counted. Of those that are made at a time, on whatever nodes, each
-counts what was there before it and what was made before it; who is beyond the limit gives back.
+counts what was there before it and what was made before it; who is beyond the limit gives back. A
+lease that was made by an attempt which ended before it was counted, and is made anew, is counted
+then: it has others before it that came after it, which is the safe side.
 
 Promise: never more than `perNamespace` stay leased, however many nodes lease at a time, and of a
 burst as many stay as there is room for. One list of the namespace's leases of the pool for each new
@@ -39,7 +41,7 @@ class Quota:
         del self._reached[pool.name, namespace]
 
     async def check(self, pool: AddressPool, namespace: str, made: Sequence[AddressLease]) -> None:
-        """Raise unless a namespace may have the leases that were just made for it."""
+        """Raise unless a namespace may have the leases that were made for it, or made anew."""
         limit = pool.spec.per_namespace
         if limit is None or not made:
             return

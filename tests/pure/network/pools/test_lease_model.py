@@ -7,6 +7,7 @@ Promise under test: no address is in two plans at a time, and none stays leased 
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import count
 from typing import Any, cast
 
@@ -20,12 +21,15 @@ from netclaim.kube import NotFoundError
 from netclaim.kube.errors import Status
 from netclaim.model import Prepared
 from netclaim.model.claim import JsonObject
-from netclaim.network.pools.errors import PoolFullError
-from tests.pure.network.pools.test_leases import DRIVER, Node, again, ips
+from netclaim.network.pools.errors import NamespaceFullError, PoolFullError
+from netclaim.network.pools.restore import Restorer
+from tests.pure.network.pools.test_leases import DRIVER, Node, again, ips, living
 from tests.support.pool_objects import POOL, StoredObjects, pool
 
 NODES = ("n1", "n2", "n3")
+LEASES = "addressleases"
 POOLS = ("media", "other")  # with the same addresses
+LIMITS = {"media": {}, "other": {"perNamespace": 2}}
 CLAIMS = tuple(f"c{n}" for n in range(6))
 CUTS = st.none() | st.tuples(st.sampled_from(["before", "after"]), st.integers(1, 6))
 
@@ -84,6 +88,7 @@ class Leasing(RuleBasedStateMachine):
         self.begun: set[tuple[str, str]] = set()  # in a node's journal
         self.plans: dict[tuple[str, str], Prepared] = {}  # likewise
         self.now_s = 0.0
+        self.restorer = Restorer(DRIVER)
         self.sweep = LeaseSweep(
             cast("Any", self.cluster),  # as much of both as collecting needs
             cast("Any", self.cluster),
@@ -99,7 +104,7 @@ class Leasing(RuleBasedStateMachine):
         generation = next(self.generations)
         status = {**POOL["status"], "observedGeneration": generation}
         self.objects.stored["addresspools", name] = pool(
-            {"ranges": [{"cidr": "10.1.0.0/29", "end": end}]},
+            {"ranges": [{"cidr": "10.1.0.0/29", "end": end}], **LIMITS[name]},
             metadata={"name": name, "uid": f"pool-{generation}", "generation": generation},
             status=status,
         )
@@ -132,7 +137,7 @@ class Leasing(RuleBasedStateMachine):
             self.plans[name, uid] = asyncio.run(there.prepare(claim))
         except CrashError:
             there.restart()
-        except (PoolFullError, RequestError):  # there is no such pool
+        except (PoolFullError, NamespaceFullError, RequestError):  # there is no such pool
             pass
         self._cut(None)
 
@@ -162,6 +167,19 @@ class Leasing(RuleBasedStateMachine):
         self.begun = {key for key in self.begun if key[0] != name}
         self.nodes[name].restart()
 
+    @rule(name=st.sampled_from(NODES), cut=CUTS, loses=st.booleans())
+    def restore(self, name: str, cut: tuple[str, int] | None, *, loses: bool) -> None:
+        """A node looks for the leases of its pods; somebody may have deleted one just before."""
+        node = self.nodes[name]
+        mine = [plan for (at, _), plan in self.plans.items() if at == name]
+        if mine and loses:
+            del self.objects.stored[LEASES, ips(mine[0])[0].partition("/")[0]]
+            cut = None  # or the address may get lost
+        self._cut(cut)
+        with suppress(CrashError):
+            asyncio.run(self.restorer.restore(node.leases, living(*mine)))
+        self._cut(None)
+
     @rule(seconds=st.sampled_from([1.0, 10.0, GRACE_S + 1]))
     def wait(self, seconds: float) -> None:
         """The controller collects, before and after a while."""
@@ -178,6 +196,14 @@ class Leasing(RuleBasedStateMachine):
         used = [(ip.partition("/")[0], uid) for (_, uid), p in self.plans.items() for ip in ips(p)]
         assert len({ip for ip, _ in used}) == len(used)
         assert all(leased.get(ip) == uid for ip, uid in used)
+
+    @invariant()
+    def no_namespace_has_more_than_it_may(self) -> None:
+        """Counted by its plans, which may be fewer than its leases for a moment."""
+        specs = [each["spec"] for (p, _), each in self.objects.stored.items() if p == LEASES]
+        theirs = {each["address"] for each in specs if each["pool"] == "other"}
+        used = [ip.partition("/")[0] for each in self.plans.values() for ip in ips(each)]
+        assert len(theirs.intersection(used)) <= 2
 
     def teardown(self) -> None:
         """When every claim is gone, no address is leased."""

@@ -5,6 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
+from netclaim.errors import PeerError
 from netclaim.framework import LaterError
 from netclaim.model import Claim, Prepared
 from netclaim.network.pools.cluster import TAKEN_AGE_S
@@ -75,14 +76,14 @@ async def test_a_lease_that_was_made_anew_counts_as_older() -> None:
     """Its version is younger than that of a lease which waits to be counted."""
     objects = StoredObjects(pool({"perNamespace": 1}))
     one, two = Node(objects, "n1"), Node(objects, "n2")
-    await one.prepare(one.claim("c1"))
+    (address,) = ips(await one.prepare(one.claim("c1")))
     await two.leases.pools.pool("media")
     find = objects.find
 
     async def find_after(*args: object) -> object:
         """The first lease is made anew between another one and its being counted."""
         objects.find = find  # type: ignore[method-assign]
-        await one.prepare(again(one.claim("c1")))
+        await one.prepare(running(one, address))
         return await find(*args)  # type: ignore[arg-type]
 
     objects.find = find_after  # type: ignore[method-assign,assignment]
@@ -96,3 +97,22 @@ async def test_a_pod_that_runs_is_not_counted_out() -> None:
     node = Node(StoredObjects(pool({"perNamespace": 1})))
     await node.prepare(node.claim("other"))
     assert ips(await node.prepare(running(node, "10.1.0.77/24"))) == ["10.1.0.77/24"]
+
+
+async def test_an_attempt_that_ended_before_it_counted_is_counted_the_next_time() -> None:
+    """Its lease is there already, and goes as well if it is one too many."""
+    node = Node(StoredObjects(pool({"perNamespace": 1})))
+    await node.prepare(node.claim("c1"))
+
+    def refuse(verb: str) -> None:
+        if verb == "find":
+            raise PeerError("away")
+
+    node.objects.before = refuse
+    with pytest.raises(PeerError, match="away"):
+        await node.prepare(node.claim("c2"))
+    assert len(node.objects.leases()) == 2
+    node.objects.before = lambda _: None
+    with pytest.raises(LaterError, match="perNamespace"):
+        await node.prepare(again(node.claim("c2")))
+    assert list(node.objects.leases().values()) == ["c1"]
