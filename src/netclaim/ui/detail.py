@@ -14,7 +14,7 @@ from netclaim.manifests.text.yaml_dialect import dump
 from netclaim.plain_text import one_line, sentence
 from netclaim.ui.view import View
 
-KINDS: Final = {"pod": "Pod", "claim": "ResourceClaim", "node": "Node"}
+KINDS: Final = {"pod": "Pod", "claim": "ResourceClaim", "node": "Node", "pool": "AddressPool"}
 EVENTS_MAX: Final = 50  # the newest; the API keeps them for an hour
 UNREAD: Final = ("managedFields",)  # of metadata
 

@@ -32,14 +32,16 @@ def networks_of(objects: Iterable[Mapping[str, Any]], claims: Iterable[ResourceC
     of_claims: dict[tuple[str, str], str] = {}
     named: dict[str, tuple[str, str]] = {}
     for claim in claims:
-        key = next((_key(name) for name in claim.classes if name in offered), "")
+        key = next((network_key(name) for name in claim.classes if name in offered), "")
         if not key and (found := _named(claim)) is not None:
             key = f"network/named/{found[0]}"
             named.setdefault(key, found)
         if key:
             of_claims[claim.metadata.namespace, claim.metadata.name] = key
     counts = Counter(of_claims.values())
-    pieces = {_key(name): _piece(one, counts[_key(name)]) for name, one in offered.items()}
+    pieces = {
+        network_key(name): _piece(one, counts[network_key(name)]) for name, one in offered.items()
+    }
     pieces |= {
         key: Network(name=name, kind=kind, claims=counts[key])
         for key, (name, kind) in named.items()
@@ -59,8 +61,12 @@ def _offered(objects: Iterable[Mapping[str, Any]]) -> dict[str, PodNetwork]:
     return found
 
 
-def _key(name: str) -> str:
+def network_key(name: str) -> str:
     return f"network/offered/{name}"
+
+
+def pool_key(name: str) -> str:
+    return f"pool/{name}"
 
 
 def _piece(network: PodNetwork, claims: int) -> Network:
@@ -79,7 +85,15 @@ def _piece(network: PodNetwork, claims: int) -> Network:
         ready=None if ready is None else ready.status == "True",
         message=sentence(ready.message) if ready is not None and ready.status != "True" else "",
         claims=claims,
+        pool=_pool_of(spec.ipam),
     )
+
+
+def _pool_of(ipam: Any) -> str:
+    """Return the key of the AddressPool that a network's addresses are of, if they are of one."""
+    ours = isinstance(ipam, Mapping) and ipam.get("type") == "netclaim"
+    name = ipam.get("pool") if ours else None
+    return pool_key(name) if isinstance(name, str) and name else ""
 
 
 def _named(claim: ResourceClaim) -> tuple[str, str] | None:

@@ -13,7 +13,7 @@ from netclaim.network.devices.shares import WHOLE_LINK
 from netclaim.plain_text import one_line, sentence
 from netclaim.status import values as status_values
 from netclaim.status.values import Status
-from netclaim.ui.networks import Networks
+from netclaim.ui.networks import Networks, network_key, pool_key
 from netclaim.ui.values import (
     Amount,
     Claim,
@@ -23,6 +23,7 @@ from netclaim.ui.values import (
     Node,
     Piece,
     Pod,
+    Pool,
     Problem,
 )
 
@@ -37,6 +38,7 @@ def pieces_of(status: Status, networks: Networks) -> dict[str, Piece]:
     found.update((node_key(one.name), _node(one)) for one in status.nodes)
     found.update((key, _link(one)) for key, one in links.items())
     found.update(networks.pieces)
+    found.update((pool_key(one.name), _pool(one, networks)) for one in status.pools)
     nodes = {one.name for one in status.nodes}
     uses = {
         (use.namespace, use.claim, key, use.request, use.share_id): use
@@ -64,6 +66,21 @@ def claim_key(namespace: str, name: str) -> str:
 
 def pod_key(namespace: str, name: str) -> str:
     return f"pod/{namespace}/{name}"
+
+
+def _pool(pool: status_values.AddressPool, networks: Networks) -> Pool:
+    key = pool_key(pool.name)
+    used = pool.used + pool.kept
+    part = round(min(1.0, used / pool.size), 4) if pool.size else 0.0
+    return Pool(
+        ready=pool.ready,
+        message=sentence(pool.message) if not pool.ready else "",
+        ranges=tuple(map(one_line, pool.ranges)),
+        addresses=Amount(name="addresses", total=str(pool.size), used=str(used), part=part),
+        kept=pool.kept,
+        free=pool.free,
+        networks=tuple(name for name, one in networks.pieces.items() if one.pool == key),
+    )
 
 
 def _node(node: status_values.Node) -> Node:
@@ -210,8 +227,10 @@ def _subjects(problem: status_values.Problem, devices: Mapping[str, str]) -> Ite
             return [pod_key(problem.namespace, problem.name)]
         case "ResourceClaim":
             return [claim_key(problem.namespace, problem.name)]
-        case "Node":
-            return [node_key(problem.name.partition(",")[0].partition(" ")[0])]
         case "Device":
             return [devices[problem.name]] if problem.name in devices else []
-    return []
+    by_name = {"Node": node_key, "PodNetwork": network_key, "AddressPool": pool_key}
+    name = problem.name
+    if problem.kind == "Node":  # of several, the first
+        name = name.partition(",")[0].partition(" ")[0]
+    return [by_name[problem.kind](name)] if problem.kind in by_name else []

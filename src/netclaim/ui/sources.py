@@ -21,7 +21,7 @@ from netclaim.kube import (
     negotiate,
 )
 from netclaim.manifests.objects import Object
-from netclaim.survey.cluster import RULE, Wanted, look
+from netclaim.survey.cluster import POOL, RULE, Wanted, look
 from netclaim.survey.follow import Moment, follow
 
 KINDS: Final = (
@@ -59,7 +59,9 @@ class Live:
     async def run(self, show: Show) -> None:
         version = await negotiate(self.client)
         wanted = [Wanted(kind, at_least=self.namespace) for kind in KINDS]
-        found = await look(self.client, [*wanted, Wanted(RULE, optional=True)], version)
+        found = await look(
+            self.client, [*wanted, *(Wanted(kind, optional=True) for kind in (RULE, POOL))], version
+        )
         selections = [*found.listed, *await self._networks()]
         await follow(self.client, selections, version, lambda one: show(one, found.refused))
 

@@ -109,6 +109,19 @@ class Network(Piece, frozen=True, kw_only=True):
     ready: bool | None = None
     message: str = ""
     claims: int = 0
+    pool: str = ""  # the key of its AddressPool
+
+
+class Pool(Piece, frozen=True, kw_only=True):
+    """An AddressPool: how many of its addresses are used, and by which networks."""
+
+    ready: bool | None = None
+    message: str = ""
+    ranges: tuple[str, ...] = ()
+    addresses: Amount | None = None
+    kept: int = 0
+    free: int = 0
+    networks: tuple[str, ...] = ()  # their keys
 
 
 class Problem(Piece, frozen=True, kw_only=True):

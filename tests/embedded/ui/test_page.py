@@ -1,11 +1,13 @@
 """The page of a saved cluster in a real browser: what it shows, and how it is used."""
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.support.pages import PATIENCE_MS, opened
-from tests.support.ui_objects import MARKUP
+from tests.support.pages import PATIENCE_MS, opened, saved, served
+from tests.support.pool_objects import pool
+from tests.support.ui_objects import MARKUP, network
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -122,6 +124,55 @@ def test_a_link_to_what_is_seen(browser: Browser, address: str) -> None:
     expect(again.locator("#by-namespace")).to_have_value("storage")
     again.close()
     page.close()
+
+
+def test_light_and_dark(browser: Browser, address: str) -> None:
+    """The page is as the system is, until the button says otherwise; that is kept."""
+    ground = "getComputedStyle(document.body).backgroundColor"
+    page = opened(browser, address)
+    page.emulate_media(color_scheme="light")
+    light = page.evaluate(ground)
+    page.emulate_media(color_scheme="dark")
+    dark = page.evaluate(ground)
+    assert light != dark
+    button = page.locator("#theme")
+    expect(button).to_have_text("Auto")
+    button.click()
+    button.click()
+    expect(button).to_have_text("Light")
+    assert page.evaluate(ground) == light
+    page.emulate_media(color_scheme="light")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    expect(button).to_have_text("Light")
+    button.click()
+    button.click()
+    expect(button).to_have_text("Dark")
+    assert page.evaluate(ground) == dark
+    page.close()
+
+
+def test_address_pools(browser: Browser, tmp_path: Path) -> None:
+    """A pool has a bar for its addresses, and its details lead to its network and back."""
+    offered = network("media-net", parent="eth1")
+    offered["spec"]["ipam"] = {"type": "netclaim", "pool": "media"}
+    ready = [{"type": "Ready", "status": "True", "reason": "Valid"}]
+    status = {"observedGeneration": 1, "conditions": ready, "size": 250, "used": 240, "free": 10}
+    path = saved(tmp_path, [offered, pool(status=status)])
+    with served("ui", "-f", path) as (url, _):
+        page = opened(browser, url)
+        row = page.locator("#pools .pool")
+        expect(row).to_contain_text("media-net · 10.1.0.0/24")
+        expect(row.locator(".bar.full")).to_have_attribute(
+            "aria-label", "240 of 250 addresses used"
+        )
+        page.locator("#problems .problem", has_text="address pool media").click()
+        expect(page.locator("#detail h2")).to_contain_text("media")
+        page.locator("#detail .key", has_text="media-net").click()
+        expect(page.locator("#detail h2")).to_contain_text("media-net")
+        page.locator("#detail .key", has_text="media").first.click()
+        expect(page.locator("#detail")).to_contain_text("kind: AddressPool")
+        page.close()
 
 
 def test_on_a_phone(browser: Browser, address: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from netclaim.survey.follow import Moment
 from netclaim.ui.view import Question, View, changes, view_of
+from tests.support.pool_objects import pool as address_pool
 from tests.support.status_objects import DRIVER, ready_node
 from tests.support.ui_objects import claim, link, network, pod, scene, slice_of
 
@@ -40,6 +41,29 @@ def test_what_a_link_has_left() -> None:
         {"name": "attachments", "total": "16", "used": "7", "part": 0.4375},
         {"name": "bandwidth", "total": "100G", "used": "66G", "part": 0.66},
     ]
+
+
+def test_an_address_pool_beside_its_networks() -> None:
+    """A pool says how many of its addresses are used, and which networks have it; a problem is its.
+
+    Addresses that are kept for pods which come back are not free.
+    """
+    offered = network("media-net", parent="eth1")
+    offered["spec"]["ipam"] = {"type": "netclaim", "pool": "media"}
+    status = {"size": 250, "used": 200, "kept": 40, "free": 10}
+    conditions = [{"type": "Ready", "status": "True", "reason": "Valid"}]
+    there = address_pool(status={"observedGeneration": 1, "conditions": conditions, **status})
+    found = pieces([offered, there])
+    assert found["pool/media"] == {
+        "ready": True,
+        "ranges": ["10.1.0.0/24"],
+        "addresses": {"name": "addresses", "total": "250", "used": "240", "part": 0.96},
+        "kept": 40,
+        "free": 10,
+        "networks": ["network/offered/media-net"],
+    }
+    assert found["network/offered/media-net"]["pool"] == "pool/media"
+    assert found["problem/address pool media/1"]["about"] == "pool/media"
 
 
 def test_what_a_claim_has_of_its_link() -> None:

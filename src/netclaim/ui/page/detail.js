@@ -6,7 +6,7 @@ import * as session from "./session.js";
 import { kindOf, nameOf, namespaceOf } from "./store.js";
 import { whyParts } from "./why.js";
 
-const KINDS = { pod: "Pod", claim: "Claim", link: "Link", node: "Node", network: "Network" };
+const KINDS = { pod: "Pod", claim: "Claim", link: "Link", node: "Node", network: "Network", pool: "Address pool" };
 
 export class DetailView {
   constructor(element, store, open, filterBy) {
@@ -149,7 +149,17 @@ const FACTS = {
     ["Kind", network.kind],
     ["About", (network.about ?? []).join(", ")],
     ["Message", network.message ?? ""],
+    ["Addresses", network.pool ? view.link(network.pool) : ""],
     ["Claims", [count(network.claims ?? 0, "claim"), " ", h("button", { type: "button", class: "key", onclick: () => view.filterBy({ net: key }) }, "show them on the map")]],
+  ],
+  pool: (view, key, pool) => [
+    ["State", [h("i", { class: `dot ${view.store.mood(key)}` }), pool.ready === false ? "Not ready" : "Ready"]],
+    ["Message", pool.message ?? ""],
+    ["Ranges", (pool.ranges ?? []).join(", ")],
+    ["Used", pool.addresses ? [bar(pool.addresses.part ?? 0, `${pool.addresses.used} of ${pool.addresses.total}`), h("small", {}, `${pool.addresses.used} of ${pool.addresses.total}`)] : ""],
+    ["Kept for pods", pool.kept ? String(pool.kept) : ""],
+    ["Free", (pool.free ?? 0).toLocaleString("en")],
+    ["Networks", view.links(pool.networks ?? [], (one) => view.store.get(one)?.name ?? nameOf(one))],
   ],
 };
 

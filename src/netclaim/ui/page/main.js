@@ -1,7 +1,7 @@
 // The page put together: what arrives is drawn once a frame, where it changed.
 
 import { DetailView } from "./detail.js";
-import { count, h, redraw } from "./dom.js";
+import { bar, count, h, redraw } from "./dom.js";
 import { Filter, STATES } from "./filter.js";
 import { mark } from "./card.js";
 import { MapView } from "./map.js";
@@ -53,6 +53,7 @@ function draw(touched) {
   drawSums(filter);
   drawProblems();
   drawNetworks();
+  drawPools();
   drawFilters();
   const opened = detail.key !== route.open;
   if (opened) detail.show(route.open, true);
@@ -107,6 +108,20 @@ function drawNetworks() {
   redraw($("networks").querySelector("div"), rows);
   const notes = [store.head.fault && `The API server does not answer, so this may be old: ${store.head.fault}`, ...(store.head.notes ?? [])].filter(Boolean);
   redraw($("notes"), notes.map((one) => h("p", {}, one)));
+}
+
+function drawPools() {
+  const rows = store.of.pool.sort().map((key) => {
+    const one = store.get(key);
+    const { used, total, part } = { used: "0", total: "0", part: 0, ...one.addresses };
+    return h("div", { class: "pool" },
+      h("button", { type: "button", "data-key": key, class: "name", onclick: () => open(key) }, nameOf(key),
+        h("small", {}, [...(one.networks ?? []).map((net) => store.get(net)?.name), ...(one.ranges ?? [])].filter(Boolean).join(" · "))),
+      bar(part, `${used} of ${total} addresses used`), h("span", { class: "number" }, `${used} / ${total}`),
+      one.ready === false ? mark("error") : null);
+  });
+  $("pools").hidden = !rows.length;
+  redraw($("pools").querySelector("div"), rows);
 }
 
 function drawFilters() {

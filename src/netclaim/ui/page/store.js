@@ -13,7 +13,7 @@ export function namespaceOf(key) {
 
 export function nameOf(key) {
   const kind = kindOf(key);
-  if (kind === "node") return rest(key);
+  if (kind === "node" || kind === "pool") return rest(key);
   if (kind === "link") return key.slice(key.lastIndexOf("/") + 1);
   return rest(rest(key)); // after the namespace, or where a network is from
 }
@@ -63,7 +63,7 @@ export class Store {
     this.networks = [];
     this.problems = [];
     this.namespaces = new Set();
-    this.of = { pod: [], claim: [], link: [], node: [], network: this.networks };
+    this.of = { pod: [], claim: [], link: [], node: [], network: this.networks, pool: [] };
     for (const [key, piece] of this.pieces) {
       const kind = kindOf(key);
       this.of[kind]?.push(key);
@@ -192,6 +192,7 @@ export class Store {
         if (piece?.ready === false) return "bad";
         return "fine";
       case "network":
+      case "pool":
         return piece.ready === false ? "bad" : "fine";
     }
     return "fine";
