@@ -8,6 +8,7 @@
     input               what a user wants to run
     result              what became of it, and how to show it
     networks_there      whether PodNetworks can be used
+    not_ready           which drivers are missing, and what they said last
     trial, demo         `netclaim try`, `netclaim demo`
     entering, staying_up  a running one from outside; how to look around in one that stays up
     events, ip_text     what components leave at objects; addresses as text

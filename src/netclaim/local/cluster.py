@@ -23,10 +23,16 @@ from netclaim.local.api import Store, Verbs, serve_api
 from netclaim.local.control import control
 from netclaim.local.machine import NodePlace, add_netns, build_world, wire_cluster
 from netclaim.local.networks_there import has_networks
-from netclaim.local.node.driver_process import DriverOptions, ProgramOptions, driver_process
+from netclaim.local.node.driver_process import (
+    DriverOptions,
+    ProgramOptions,
+    driver_process,
+    last_words,
+)
 from netclaim.local.node.drivers import Drivers
 from netclaim.local.node.kubelet import Kubelet, Pace
 from netclaim.local.node.sandboxes import Sandboxes
+from netclaim.local.not_ready import not_ready
 from netclaim.local.topology import Link, Topology
 from netclaim.model.claim import JsonObject
 from netclaim.network import DRIVER_NAME
@@ -97,14 +103,27 @@ class EmbeddedCluster:
                 await node.drivers.wait_registered(name)
         await self.store.wait_for(self._all_published)
 
+    def not_ready(self) -> str:
+        """Say which drivers are not ready, where, and what they logged last."""
+        nodes = {node.place.name: node for node in self.nodes}
+        published = self._published()
+        return not_ready(
+            (*self.driver_names, *self.programs),
+            list(nodes),
+            registered=lambda driver, node: nodes[node].drivers.is_registered(driver),
+            published=lambda driver, node: (driver, node) in published,
+            last_words=lambda driver, node: last_words(_log(nodes[node], driver)),
+        )
+
     def _all_published(self) -> bool:
-        there = {
-            (found["spec"]["driver"], found["spec"].get("nodeName"))
-            for found in self.store.list(SLICE)
-        }
         names = (*self.driver_names, *self.programs)
         wanted = {(name, node) for name in names for node in self.topology.nodes}
-        return wanted <= there
+        return wanted <= self._published()
+
+    def _published(self) -> set[tuple[str, str]]:
+        """The drivers that have slices, each with the node."""
+        slices = (found["spec"] for found in self.store.list(SLICE))
+        return {(spec["driver"], spec.get("nodeName", "")) for spec in slices}
 
 
 @asynccontextmanager
@@ -169,7 +188,8 @@ async def embedded_cluster(
                 async with asyncio.timeout(START_S):
                     await cluster.wait_ready()
             except TimeoutError as error:
-                raise SlowStartError(f"the drivers were not ready after {START_S:g} s") from error
+                said = f"the drivers were not ready after {START_S:g} s: {cluster.not_ready()}"
+                raise SlowStartError(said) from error
             yield cluster
             for task in running:
                 task.cancel()
@@ -196,12 +216,15 @@ async def _run_controller(client: Client, driver_names: Sequence[str]) -> None:
     await (await Controller.of(client, settings)).run()
 
 
+def _log(node: ClusterNode, driver: str) -> Path:
+    return node.place.directory / f"{driver}.log"
+
+
 async def _run_driver(
     node: ClusterNode, options: DriverOptions | ProgramOptions, links: Sequence[Link]
 ) -> None:
     command = options.command(node.place, node.pod_subnets)
-    log = node.place.directory / f"{options.name}.log"
-    async with driver_process(node.place, command, log, links):
+    async with driver_process(node.place, command, _log(node, options.name), links):
         await asyncio.Event().wait()  # until cancelled
 
 

@@ -18,6 +18,7 @@ from netclaim.local.machine import NodePlace, enter_node
 from netclaim.local.topology import Link
 
 TAIL_LINES: Final = 5  # enough to see why a program ended, and few enough to be read
+NOTHING: Final = "it logged nothing"
 FOREIGN: Final = ("NETCLAIM_", "KUBE", "NODE_NAME")  # variables that mean another cluster
 
 
@@ -106,9 +107,12 @@ async def driver_process(
 
 async def _watch(process: asyncio.subprocess.Process, node: str, log: Path) -> None:
     code = await process.wait()
-    raise DriverEndedError(f"the driver on {node} ended with code {code}: {_last_words(log)}")
+    raise DriverEndedError(f"the driver on {node} ended with code {code}: {last_words(log)}")
 
 
-def _last_words(log: Path) -> str:
+def last_words(log: Path) -> str:
+    """Return the last lines of a driver's log as one."""
+    if not log.exists():
+        return NOTHING
     lines = log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
-    return " | ".join(line.strip() for line in lines) or "it logged nothing"
+    return " | ".join(line.strip() for line in lines) or NOTHING

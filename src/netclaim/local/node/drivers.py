@@ -42,6 +42,10 @@ class Drivers:
             raise NotRegisteredError(driver)
         return self._clients[driver]
 
+    def is_registered(self, driver: str) -> bool:
+        """Whether a driver can be called."""
+        return driver in self._clients
+
     async def wait_registered(self, driver: str) -> None:
         """Return once a driver can be called."""
         async with self._changed:
