@@ -2,6 +2,7 @@
 
 import asyncio
 import ctypes
+import json
 import os
 import struct
 from collections.abc import Iterator
@@ -34,6 +35,19 @@ FURNISH = (
     "route add unreachable 10.99.0.0/16",
     "-6 route add 2001:db8:5::/48 via 2001:db8::1 dev eth1 proto 99",
     "-6 route add 2001:db8:6::/48 dev eth1 table 777",
+    "link add other type veth peer name other-peer",
+    "link set other up",
+    "link set other-peer up",
+    "address add 10.88.0.1/24 dev other",
+    "address add 2001:db8:88::1/64 dev other nodad",
+    (
+        "route add 192.88.0.0/16 nexthop via 192.0.2.1 dev eth1 weight 3 "
+        "nexthop via 10.88.0.9 dev other"
+    ),
+    (
+        "-6 route add 2001:db8:7::/48 nexthop via 2001:db8::1 dev eth1 "
+        "nexthop via 2001:db8:88::9 dev other"
+    ),
     "neigh add 192.0.2.9 lladdr 02:00:00:00:00:99 dev eth1",
     "-6 neigh add 2001:db8::9 lladdr 02:00:00:00:00:98 dev eth1 router",
     "neigh add proxy 192.0.2.10 dev eth1",
@@ -49,6 +63,7 @@ SYSCTLS = {
 PASS_ALL = struct.pack("=BBhiBBhi", 0xB7, 0, 0, 2, 0x95, 0, 0, 0)  # return XDP_PASS
 SYS_BPF, BPF_PROG_LOAD, BPF_PROG_TYPE_XDP = 321, 5, 6
 STEPS_AT_LEAST = 12  # fewer would mean that most are not seen
+FOREVER = 0xFFFF_FFFF  # of an address
 SEGMENTATION = 1 << 16  # NETIF_F_TSO, in the first block
 
 
@@ -98,6 +113,22 @@ def test_it_comes_back_after_a_crash_at_any_step(site: Site, command: str) -> No
             break
         step += 1
     assert step > STEPS_AT_LEAST
+
+
+def test_a_lease_goes_on_for_as_long_as_it_would_have(site: Site) -> None:
+    """An address that ends by itself is back with what is left of its life."""
+    life = ["valid_lft", "3600", "preferred_lft", "1800"]
+    ip("-n", site.host, "address", "add", "192.0.2.20/24", "dev", "eth1", *life)
+    site.call("ADD", CONFIG)
+    site.call("DEL", CONFIG)
+    (shown,) = json.loads(run("ip", "-n", site.host, "-j", "-4", "address", "show", "dev", "eth1"))
+    lives = {
+        each["local"]: (each["preferred_life_time"], each["valid_life_time"])
+        for each in shown["addr_info"]
+    }
+    assert lives["192.0.2.7"] == (FOREVER, FOREVER)
+    preferred, valid = lives["192.0.2.20"]
+    assert 0 < preferred <= 1800 < valid <= 3600
 
 
 def test_a_route_that_somebody_else_entered_meanwhile_is_left_alone(site: Site) -> None:

@@ -219,7 +219,7 @@ FIRST: Final = (
 )  # fmt: skip
 NEXT: Final = (
     *("tuning",) * 6, *("sbr",) * 3, "vrf", "macvlan", "tap", "host-device", "bandwidth", "portmap",
-    "evil",
+    "evil", *("link-settings",) * 2,
 )  # fmt: skip
 # Keys that a claim may have on a link of its own, with values that it may have.
 USUAL: Final[Mapping[str, Mapping[str, Sequence[Any]]]] = {
@@ -235,6 +235,12 @@ USUAL: Final[Mapping[str, Mapping[str, Sequence[Any]]]] = {
                "mtu": (1300, 9000), "txQLen": (500, 0)},
     "sbr": {"table": (100, 0)},
     "vrf": {"vrfname": ("blue",), "table": (100,)},
+    "link-settings": {
+        "routes": ([{"destination": "10.77.0.0/16"}], [{"destination": "0.0.0.0/0", "table": 9}]),
+        "rules": ([{"source": "10.77.0.0/16", "table": 9}],),
+        "neighbors": ([{"destination": "10.77.0.1", "hardwareAddr": "02:42:0a:0a:01:07"}],),
+        "gsoMaxSize": (32768,),
+    },
 }  # fmt: skip
 
 DEVICES: Final = (

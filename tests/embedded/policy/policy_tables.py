@@ -11,6 +11,7 @@ from netclaim.network.policy.levels import LABEL
 from netclaim.plugins.engine.errors import ConfError
 from netclaim.plugins.tuning.sysctls import sysctl_path
 from tests.embedded.policy.policy_attack import Attack, network_of
+from tests.embedded.policy.policy_settings import SETTINGS
 
 __all__ = [
     "ATTACKS",
@@ -658,6 +659,7 @@ ATTACKS: Final = {
         "sysctls": SYSCTLS,
         "names": IFNAMES,
         "levels": LEVELS,
+        "settings": SETTINGS,
     }.items()
     for name, attack in attacks.items()
 }

@@ -67,15 +67,22 @@ ATTACHED_MIN: Final = 0.01
 # What a claim's network may be made of, and what it may not say; without a link of its own, not
 # even these.
 TYPES: Final = frozenset(
-    {"dummy", "host-device", "ipvlan", "macvlan", "sbr", "tap", "tuning", "vlan", "vrf"}
-)
-NEVER: Final = frozenset(
     {
-        "args", "bcqueuelen", "capabilities", "hwaddr", "ipmasq", "kernelpath", "linkincontainer",
-        "pcibusid", "prevresult", "selinuxcontext",
+        "dummy", "host-device", "ipvlan", "link-settings", "macvlan", "sbr", "tap", "tuning",
+        "vlan", "vrf",
     }
 )  # fmt: skip
-NOT_SHARED: Final = frozenset({"allmulti", "mac", "promisc", "txqlen"})
+NEVER: Final = frozenset(
+    {
+        "args", "bcqueuelen", "capabilities", "disableebpfprograms", "hwaddr", "ipmasq",
+        "kernelpath", "linkincontainer", "pcibusid", "prevresult", "selinuxcontext",
+    }
+)  # fmt: skip
+NOT_SHARED: Final = frozenset(
+    {
+        "allmulti", "ethtool", "gsomaxsize", "mac", "neighbors", "promisc", "txqlen",
+    }
+)  # fmt: skip
 THREADS_MAX: Final = 64  # more than any pool of ours has
 
 

@@ -20,6 +20,7 @@ NLM_F_ECHO: Final = 0x8  # what is told to all is told to the asker under its se
 NLM_F_DUMP_INTR: Final = 0x10
 NLM_F_DUMP: Final = 0x300
 NLM_F_REPLACE: Final = 0x100
+NLM_F_APPEND: Final = 0x800
 NLM_F_EXCL: Final = 0x200
 NLM_F_CREATE: Final = 0x400
 NLM_F_CAPPED: Final = 0x100  # on an ack: the request is not repeated in it

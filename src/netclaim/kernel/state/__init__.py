@@ -10,6 +10,7 @@ link_limit          how many bits per second it may carry
 link_classes        whose packets it sends first
 link_copies, address_copies, route_copies  taken as they are, to be put back
 rule_copies         likewise, for another namespace
+path_copies         routes over several links, to be put back
 belongings          what the node has on a link beside its addresses, to be put back
 card_settings, xdp  of these, what ethtool sets, and the programs that see its packets
 card_switches       what ethtool sets, by name

@@ -3,8 +3,8 @@
 All of it is lost, or a pod's, when the link goes into a pod. Promise: what was taken is given back
 as bytes, in an order in which the kernel takes it; what somebody has put in its place meanwhile is
 left alone, and what the kernel refuses is reported, not raised.
-Limit: not routes over several links, nor what comes by itself (the kernel's own routes, those that
-routers announce); of queues those without classes; no filters.
+Limit: not what comes by itself (the kernel's own routes, those that routers announce); of queues
+those without classes; no filters.
 """
 
 import errno
@@ -21,7 +21,9 @@ from netclaim.kernel.requests.neighbours import FAMILIES, NDMSG, dump_neighbours
 from netclaim.kernel.requests.traffic import TCMSG, dump_qdiscs
 from netclaim.kernel.state.card_settings import CardSettings, read_card, write_card
 from netclaim.kernel.state.links import Link
+from netclaim.kernel.state.path_copies import KeptPaths, paths_over
 from netclaim.kernel.state.route_copies import KeptRoute, take_routes
+from netclaim.kernel.state.routes import route_messages
 from netclaim.kernel.state.xdp import read_programs, remove_programs
 
 # Who makes routes that come again by themselves: the kernel, a redirect, a router's announcement.
@@ -70,6 +72,7 @@ class Belongings(msgspec.Struct, frozen=True):
     queues: tuple[TakenQueue, ...] = ()
     neighbours: tuple[TakenNeighbour, ...] = ()
     routes: tuple[KeptRoute, ...] = ()
+    paths: tuple[KeptPaths, ...] = ()  # routes over this link and others
 
 
 async def take_belongings(rtnl: Rtnl, link: Link) -> Belongings:
@@ -86,6 +89,7 @@ async def take_belongings(rtnl: Rtnl, link: Link) -> Belongings:
         queues=tuple(_queues(await rtnl.dump(dump_qdiscs()), link.index)),
         neighbours=await _take_neighbours(rtnl, link.index),
         routes=tuple(routes),
+        paths=tuple(paths_over(await route_messages(rtnl, uapi.RT_TABLE_UNSPEC), link.index)),
     )
 
 
@@ -104,6 +108,7 @@ async def give_belongings_back(rtnl: Rtnl, link: Link, before: Belongings) -> li
     requests = [queue.give_back(link.index) for queue in before.queues]
     requests += [neighbour.give_back(link.index) for neighbour in before.neighbours]
     requests += [route.enter_over(link.index) for route in before.routes]
+    requests += [request for paths in before.paths for request in paths.enter_over(link.index)]
     failed = []
     for request in requests:
         try:

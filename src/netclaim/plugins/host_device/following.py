@@ -13,7 +13,7 @@ from collections.abc import Collection
 from netclaim.cni import IPConfig
 from netclaim.kernel import KernelError, Link
 from netclaim.kernel.netlink import uapi
-from netclaim.kernel.state.address_copies import TakenAddress, give_back
+from netclaim.kernel.state.address_copies import TakenAddress, give_back, still_there
 from netclaim.kernel.state.belongings import Belongings, give_belongings_back
 from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.engine.pod import Pod
@@ -23,7 +23,7 @@ from netclaim.plugins.shared.configure import allow_ipv6, settle
 
 async def follow(pod: Pod, inside: Link, lent: LentLink, kept: Collection[str]) -> list[IPConfig]:
     """Give a link in the container what it had on the host; returns the addresses."""
-    addresses = lent.addresses if "addresses" in kept else ()
+    addresses = still_there(lent.addresses) if "addresses" in kept else []
     ips = [_as_ip(address) for address in addresses]
     with_ipv6 = any(":" in ip.address for ip in ips)
     if with_ipv6:

@@ -35,7 +35,7 @@ from netclaim.kernel import (
 )
 from netclaim.kernel.host.netns import OWN_NETNS
 from netclaim.kernel.requests.links import set_link
-from netclaim.kernel.state.address_copies import give_back
+from netclaim.kernel.state.address_copies import give_back, still_there
 from netclaim.kernel.state.belongings import give_belongings_back, settle_card
 from netclaim.kernel.state.link_copies import (
     TakenSettings,
@@ -197,7 +197,7 @@ async def _restore(host: Rtnl, link: Link, lent: LentLink) -> None:
         owed += await put_back(host, lent.function)
     mtu = lent.mtu if lent.mtu != link.mtu else None
     await host.call(set_link(link.index, mtu=mtu, up=lent.up))
-    await host.batch([give_back(link.index, address) for address in lent.addresses])
+    await host.batch([give_back(link.index, address) for address in still_there(lent.addresses)])
     if lent.belongings is not None:
         failed += await give_belongings_back(host, now, lent.belongings)
     if failed:  # it shall be home all the same

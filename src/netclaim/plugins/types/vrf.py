@@ -59,6 +59,9 @@ class Vrf(Plugin):
     confs = (VrfConf,)
     needs_previous = True
 
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()  # two interfaces of a pod would make the same domain at once
+
     @classmethod
     def refuse(cls, raw: Mapping[str, Any], asked: Asked) -> None:
         """The domain is an interface too, in the same namespace."""
@@ -70,24 +73,32 @@ class Vrf(Plugin):
         """Make the link a port of the domain, with all its addresses and routes."""
         conf = _conf(invocation)
         previous = invocation.required_previous()
+        async with self._turn:
+            await self._add(invocation, conf)
+        return previous
+
+    async def _add(self, invocation: Invocation, conf: VrfConf) -> None:
         with open_pod(invocation.endpoint.netns) as pod:
             domain = await _find(pod, conf.vrfname)
             if domain is not None:
                 if conf.table not in {0, domain.table}:
                     raise PluginError(f"VRF {domain.name} has the routing table {domain.table}")
                 await _join(pod, invocation.endpoint.ifname, domain)
-                return previous
+                return
             await _make(pod, conf)
             async with pod.removed_on_failure(conf.vrfname):
                 domain = await _find(pod, conf.vrfname)
                 if domain is None:
                     raise PluginError(f"VRF {conf.vrfname} is gone")
                 await _join(pod, invocation.endpoint.ifname, domain)
-        return previous
 
     async def delete(self, invocation: Invocation) -> None:
         """Take the link out; the domain goes with its last link. May be repeated."""
         conf = _conf(invocation)
+        async with self._turn:
+            await self._delete(invocation, conf)
+
+    async def _delete(self, invocation: Invocation, conf: VrfConf) -> None:
         try:
             with open_pod(invocation.endpoint.netns) as pod:
                 link = await find_link(pod.rtnl, conf.vrfname)
