@@ -30,6 +30,7 @@ FAILED_PREPARE = "FailedPrepareDynamicResources"
 # read it; it asks again a minute later. It happens with every driver.
 NOT_YET_ALLOWED = "no relationship found between node"
 BINDING = "netclaim-driver"  # of the driver's account to its role, in deploy/ and in the chart
+KUBELET_HEALTH = "0100007F:2808 00000000:0000 0A"  # it listens on 127.0.0.1:10248
 ATTACHMENTS = 1024  # more than any burst has
 POLL_S = 0.2
 SETTLED_S = 120.0  # for kubelet and the runtime to have the driver, on a busy machine
@@ -120,10 +121,22 @@ class Site:
                 self.lab.kill(COMPONENTS[name])
 
     def start(self, component: str) -> None:
-        """Start a component if it is dead."""
+        """Start a component if it is dead.
+
+        Kubelet ends if the runtime is not yet there to be called, and systemd starts it again.
+        """
+        self._start(component)
+        if component == "kubelet":
+            until(self._has_kubelet, SETTLED_S, "kubelet")
+
+    def _start(self, component: str) -> None:
         known = self.lab.component(COMPONENTS[component]).full_name
         if not self.lab.state.load().components[known].alive:
             self.lab.restart(COMPONENTS[component])
+
+    def _has_kubelet(self) -> bool:
+        self._start("kubelet")
+        return KUBELET_HEALTH in self.path("/proc/1/net/tcp").read_text()
 
     def stop(self, component: str) -> None:
         """Ask a component to end by SIGTERM, and wait until it has."""
