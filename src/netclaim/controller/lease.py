@@ -64,9 +64,10 @@ class Lease:
         log.warning("lease.lost", identity=self.identity)
 
     async def release(self) -> None:
-        """Give the lease back, if this replica holds it."""
-        if self._held():
-            body = self._body("", self._seen)
+        """Give the lease back, if this replica holds it; it does not from now on, either way."""
+        held, body = self._held(), self._body("", self._seen)
+        self._seen = {}  # who holds it then, only the API server can say
+        if held:
             try:
                 await self.client.update(LEASES, body, field_manager=MANAGER)
             except PeerError as error:
