@@ -18,7 +18,7 @@ import structlog
 
 from netclaim.local.cluster import EmbeddedCluster, SlowStartError, embedded_cluster
 from netclaim.local.input.manifests import Manifests, create_all, unmade_namespaces
-from netclaim.local.result.duplicates import with_duplicates
+from netclaim.local.result.duplicates import per_node_doubts, with_duplicates
 from netclaim.local.result.expected import expected_pods, held_back
 from netclaim.local.result.outcome import PodOutcome, outcomes, settled
 from netclaim.local.result.services import ServiceOutcome, service_outcomes
@@ -131,8 +131,9 @@ async def start_pods(cluster: EmbeddedCluster, trial: Trial, until_s: float) -> 
         found = _look(cluster, over=True)
     services = await _services(cluster, until_s)
     found = with_duplicates(found, cluster.store, cluster.topology, cluster.driver_names)
+    doubts = per_node_doubts(found, cluster.store, cluster.topology, cluster.driver_names)
     uncreated = max(0, expected_pods(cluster.store) - len(found))
-    return Result(found, uncreated, trial.timeout_s, services)
+    return Result(found, uncreated, trial.timeout_s, services, doubts)
 
 
 async def _services(cluster: EmbeddedCluster, until_s: float) -> tuple[ServiceOutcome, ...]:

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from netclaim.local.api import Verbs
-from netclaim.local.result.duplicates import with_duplicates
+from netclaim.local.result.duplicates import per_node_doubts, with_duplicates
 from netclaim.local.result.interfaces import Interface
 from netclaim.local.result.outcome import PodOutcome
 from netclaim.local.topology import Link, Network, Topology
 from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.claim import JsonObject
 from netclaim.network.pod_network import class_of
-from netclaim.schema.kinds import CLAIM, CLASS
+from netclaim.schema.kinds import CLAIM, CLASS, POD_NETWORK
 from tests.support.local.parts import new_verbs
 
 DRIVER = "cni.dra.networking.x-k8s.io"
@@ -41,6 +41,20 @@ def add_claim(verbs: Verbs, name: str, node: str, first: JsonObject, device: str
     meta = {"name": name, "namespace": "default", "uid": name}
     status = {"allocation": {"devices": devices}}
     verbs.store.put(CLAIM, {"metadata": meta, "spec": {}, "status": status})
+
+
+def doubts(node: str, ip: str, first: JsonObject, class_name: str = "lan") -> tuple[str, ...]:
+    """What is doubted of one pod."""
+    verbs = new_verbs()
+    add_claim(verbs, "p", node, first, "eth1")
+    request = {"name": "a", "exactly": {"deviceClassName": class_name}}
+    claim = {**(verbs.store.get(CLAIM, "p", "default") or {})}
+    verbs.store.put(CLAIM, {**claim, "spec": {"devices": {"requests": [request]}}})
+    network = {"metadata": {"name": "lan"}, "spec": {"type": "macvlan", "parent": {"name": "eth1"}}}
+    verbs.store.put(POD_NETWORK, network)
+    interface = Interface("net1", (ip,), "", "eth1", "p")
+    pod = PodOutcome("default", "p", "p", node, "", "ready", (interface,))
+    return per_node_doubts([pod], verbs.store, TOPOLOGY, [DRIVER])
 
 
 def look(
@@ -125,3 +139,13 @@ def test_what_does_not_meet_is_no_error(
 ) -> None:
     """Other addresses, bridges of the nodes' own and other VLANs do not collide."""
     assert all(pod.state == "ready" for pod in look(first, second))
+
+
+def test_a_network_on_which_every_node_hands_out_the_same_addresses() -> None:
+    """The pool is offered before two pods have one; addresses of other kinds are not doubted."""
+    (doubt,) = doubts("one", "10.0.0.2/24", plugin())
+    assert doubt.startswith("network fast: pods on two would get the addresses of those on one;")
+    assert "{type: netclaim, pool: NAME}" in doubt
+    assert doubts("one", "10.0.0.2/24", plugin(ipam="static")) == ()
+    assert doubts("one", "10.0.0.2/24", plugin("bridge")) == ()
+    assert doubts("one", "10.0.0.2/24", plugin(), class_name="hand-written") == ()

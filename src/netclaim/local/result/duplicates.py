@@ -15,6 +15,7 @@ from netclaim.local.api.store import Store
 from netclaim.local.result.interfaces import Interface
 from netclaim.local.result.outcome import PodOutcome
 from netclaim.local.topology import Topology
+from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.claim import parse_claim
 from netclaim.model.link_name import GENERIC, link_of
@@ -23,7 +24,8 @@ from netclaim.network.devices.network_device import is_device_of
 from netclaim.network.networks.claims import with_networks
 from netclaim.network.pod_network import network_of
 from netclaim.network.request.parameters import read_claim
-from netclaim.schema.kinds import CLAIM, CLASS
+from netclaim.schema.kinds import CLAIM, CLASS, POD_NETWORK
+from netclaim.screen.words import listed
 from netclaim.survey.duplicates import ON_SEGMENT
 
 HOST_LOCAL: Final = "host-local"
@@ -41,6 +43,7 @@ class _Use(NamedTuple):
     address: str
     pod: PodOutcome
     ipam: str
+    nodes: frozenset[str]  # that have a link on the segment
 
 
 def with_duplicates(
@@ -66,6 +69,37 @@ def with_duplicates(
     )
 
 
+def per_node_doubts(
+    found: Sequence[PodOutcome], store: Store, topology: Topology, drivers: Collection[str]
+) -> tuple[str, ...]:
+    """Warn about PodNetworks on which every node would hand out the same addresses.
+
+    Pods that have one address already are an error, which says the same. What others configure may
+    be for one node.
+    """
+    doubts: dict[str, str] = {}
+    for pod in found:
+        if pod.state != "ready" or not _is_on_network(pod, store):
+            continue
+        for use in _uses(pod, store, topology, drivers):
+            others = sorted(use.nodes - {pod.node})
+            if use.ipam == HOST_LOCAL and others:
+                where = f"{use.segment}: pods on {listed(others)} would get the addresses of those"
+                doubts.setdefault(use.segment, f"{where} on {pod.node}; {PER_NODE}")
+    return tuple(doubts.values())
+
+
+def _is_on_network(pod: PodOutcome, store: Store) -> bool:
+    """Whether a pod has an interface on a PodNetwork, which is the same on all its nodes."""
+    for interface in pod.interfaces:
+        claim = store.get(CLAIM, interface.claim, pod.namespace)
+        for name in ResourceClaim.read(claim).classes if claim is not None else ():
+            network = store.get(POD_NETWORK, name)
+            if network is not None and not PodNetwork.read(network).spec.parent.overrides:
+                return True
+    return False
+
+
 def _reason(uses: Sequence[_Use]) -> str:
     pods = {use.pod.uid: use.pod for use in uses}.values()
     named = ", ".join(f"{pod.namespace}/{pod.name} ({pod.node})" for pod in pods)
@@ -86,10 +120,12 @@ def _uses(
         network = _network(topology, pod.node, interface.device, plugin)
         if not network:
             continue
+        links = next(one.links for one in topology.networks if one.name == network)
+        nodes = frozenset(link.node for link in links)
         tag = plugin.config.get("vlanId", 0) if plugin.type == "vlan" else 0
         segment = f"network {network}, VLAN {tag}" if tag else f"network {network}"
         for ip in interface.ips:
-            yield _Use(segment, str(ipaddress.ip_interface(ip).ip), pod, plugin.ipam_type)
+            yield _Use(segment, str(ipaddress.ip_interface(ip).ip), pod, plugin.ipam_type, nodes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ class Result:
     uncreated: int = 0  # pods that were not created by then
     timeout_s: float = 60.0
     services: tuple[ServiceOutcome, ...] = ()  # that name a network
+    doubts: tuple[str, ...] = ()  # what works here, and would not with more pods
 
     @property
     def is_well(self) -> bool:
@@ -88,6 +89,8 @@ def show_result(result: Result, screen: Screen, *, keep: bool = False) -> None:
         first = group[0]
         why = f": {first.reason}" if first.reason else ""
         screen.line(f"{_who(group)}: {STAGES[first.stage]}{why}", good=False)
+    for doubt in result.doubts:
+        screen.line(f"warning: {doubt}")
     if not keep and unschedulable(result) is not None:
         screen.line(EXPLAIN)
     if result.starting:
@@ -110,6 +113,8 @@ def as_json(result: Result) -> str:
     listed: dict[str, Any] = {"pods": [_as_object(pod) for pod in result.pods]}
     if result.services:
         listed["services"] = [_service(each) for each in result.services]
+    if result.doubts:
+        listed["doubts"] = list(result.doubts)
     listed["summary"] = summary
     return msgspec.json.format(msgspec.json.encode(listed), indent=2).decode()
 
