@@ -12,7 +12,9 @@ from netclaim.doctor.examine import examine
 from netclaim.doctor.finding import Outcome, Result
 from netclaim.errors import HostError
 from netclaim.kube import Cluster, Selection, StoredSecrets, connect, dra_resource
+from netclaim.model import device_json
 from netclaim.model.api.pod_network import PodNetwork
+from netclaim.network.devices.pool_device import pool_device
 from netclaim.network.pod_network import class_of
 from netclaim.network.policy.levels import LABEL
 from netclaim.schema.kinds import NODE
@@ -63,6 +65,16 @@ def not_ok(found: dict[str, Result]) -> dict[str, Outcome]:
 async def test_healthy() -> None:
     """A healthy cluster has no findings."""
     assert not_ok(await found_in({})) == {}
+
+
+async def test_pools_of_addresses_are_no_links() -> None:
+    """Their devices are tainted as they should be, and a full one is the status's to report."""
+    offered = links("addresses", device_json(pool_device("media", 2)))
+    pool = {**offered["spec"]["pool"], "name": "addresses/media"}
+    spec = {**offered["spec"], "pool": pool, "allNodes": True}
+    del spec["nodeName"]
+    slices = [links("one", link("eth1")), links("two", link("eth1")), {**offered, "spec": spec}]
+    assert not_ok(await found_in({SLICES: slices})) == {}
 
 
 RULE = {

@@ -31,6 +31,7 @@ from netclaim.kube.resource import DAEMON_SETS
 from netclaim.manifests.kinds import GROUP
 from netclaim.manifests.versions.conversion import Version, to_v1
 from netclaim.model.claim import JsonObject
+from netclaim.model.counted_pool import pool_of
 from netclaim.survey.driver_pods import DRIVER_PODS, driver_in
 
 POLICIES: Final = Resource(
@@ -144,9 +145,14 @@ class ClusterSight:
         return tuple(to_v1(each, kind, version) for each in found)
 
     async def slices(self) -> tuple[JsonObject, ...]:
-        """Return the slices of the driver."""
+        """Return the slices of the driver on the nodes, without those of pools of addresses."""
         found = await self.dra("ResourceSlice")
-        return tuple(each for each in found if each["spec"].get("driver") == self.driver)
+        return tuple(
+            each
+            for each in found
+            if each["spec"].get("driver") == self.driver
+            and not pool_of(each["spec"]["pool"]["name"])
+        )
 
     async def daemon_set(self) -> JsonObject | None:
         """Return the driver's DaemonSet, if it has one that we may see.
