@@ -7,6 +7,7 @@ once a minute; that is how long it takes until its addresses are free.
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Final
 
 import structlog
@@ -16,7 +17,8 @@ from netclaim.controller.watches import Watches
 from netclaim.kube import ApiError, ConflictError, NotFoundError, Resource
 from netclaim.model.address_space import address_from
 from netclaim.model.api.address_pool import AddressLease, AddressPool
-from netclaim.model.api.kept_address import RETAIN, LeaseOwner
+from netclaim.model.api.base import ObjectError
+from netclaim.model.api.kept_address import RETAIN, Keep, LeaseOwner
 from netclaim.model.claim import JsonObject
 
 log = structlog.get_logger(__name__)
@@ -37,11 +39,17 @@ class KeptLeases:
         # By the UIDs of owners: when they were looked at, and what they were; None: gone.
         self._owners: dict[str, tuple[float, JsonObject | None]] = {}
         self._held: frozenset[Holding] = frozenset()
+        self._keeps: dict[str, Keep | None] = {}  # by pool
 
     def begin(self, leases: Iterable[AddressLease]) -> None:
         """Note what replicas have, before leases are looked at one by one."""
         there = [lease for lease in leases if lease.spec.owner is not None]
         self._held = frozenset(map(_holding, (lease for lease in there if not lease.spec.kept)))
+        self._keeps.clear()
+        for found in self._watches.store("AddressPool").values() if there else ():
+            with suppress(ObjectError):  # of a later version: what it has is left alone
+                pool = AddressPool.read(found)
+                self._keeps[pool.name] = pool.spec.keep
         uids = {lease.spec.owner.uid for lease in there if lease.spec.owner is not None}
         self._owners = {uid: seen for uid, seen in self._owners.items() if uid in uids}
 
@@ -50,9 +58,8 @@ class KeptLeases:
         owner = lease.spec.owner
         if owner is None or (lease.spec.kept and _holding(lease) in self._held):
             return False
-        found = self._watches.store("AddressPool").get(("", lease.spec.pool))
-        keep = None if found is None else AddressPool.read(found).spec.keep
-        if found is not None and (keep is None or owner.kind not in keep.kinds):
+        keep = self._keeps.get(lease.spec.pool)
+        if lease.spec.pool in self._keeps and (keep is None or owner.kind not in keep.kinds):
             return False
         retains = keep is None or keep.when_scaled == RETAIN
         try:

@@ -68,7 +68,11 @@ class LeaseSweep:
         """Delete what has belonged to nobody for a while, unless it is to be kept."""
         now_s = self._monotonic()
         found = list(self._watches.store("AddressLease").values())
-        owned = _read(each for each in found if "owner" in each["spec"])
+        owned: list[AddressLease] = []
+        for number, each in enumerate(found):
+            await _turn(number)
+            if "owner" in each["spec"]:
+                owned += _read([each])
         self._kept.begin(owned)
         suspected: dict[str, tuple[str, float]] = {}
         due = []
@@ -82,7 +86,8 @@ class LeaseSweep:
         self._suspected = suspected
         due += [(lease, []) for lease in owned if lease.spec.kept]
         failing = 0
-        for lease, rivals in due:
+        for number, (lease, rivals) in enumerate(due):
+            await _turn(number)
             try:
                 if lease.spec.kept or await self._is_orphan(lease, rivals):
                     await self._free(lease)
@@ -103,8 +108,7 @@ class LeaseSweep:
         first: dict[tuple[object, ...], JsonObject] = {}
         doubled: dict[tuple[object, ...], list[JsonObject]] = {}
         for number, lease in enumerate(leases):
-            if number % AT_A_TIME == 0:
-                await asyncio.sleep(0)
+            await _turn(number)
             spec = lease["spec"]
             if spec.get("kept"):
                 continue
@@ -150,6 +154,12 @@ class LeaseSweep:
             return
         claim, node = "/".join(_claim_key(lease)), lease.spec.node_name
         log.info("address.collected", lease=lease.name, claim=claim, node=node)
+
+
+async def _turn(number: int) -> None:
+    """Let others have their turn now and then."""
+    if number % AT_A_TIME == 0:
+        await asyncio.sleep(0)
 
 
 def _read(leases: Iterable[JsonObject]) -> list[AddressLease]:
