@@ -11,6 +11,7 @@
     lifecycle  how an object begins, changes and ends
     listing    pages and watches
     discovery  groups, versions and kinds
+    openapi    what kubectl asks for before it applies
     store      the objects themselves
 
 `schema` decides what objects may contain. `tests/cluster/test_local_api.py` compares this with the

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from netclaim import __version__
+from netclaim.local.api.openapi import openapi_documents
 from netclaim.model.claim import JsonObject
 from netclaim.schema.kinds import KINDS, Address
 
@@ -64,6 +65,7 @@ def _documents() -> dict[str, JsonObject]:
             f"/{'apis' if address.group else 'api'}/{address.api_version}": _resources(address)
             for address in _ADDRESSES
         },
+        **openapi_documents(),
     }
 
 
