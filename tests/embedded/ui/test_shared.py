@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.pages import PATIENCE_MS, served
+from tests.support.pages import PATIENCE_MS, opened, served
 from tests.support.ui_api import ADMIN, VIEWER, ApiServer, api_server_beside
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -20,22 +20,24 @@ def cluster() -> Iterator[tuple[ApiServer, str]]:
         yield lent
 
 
+def kubeconfig(directory: Path, server: str, token: str) -> str:
+    """Write a kubeconfig of somebody; returns its path."""
+    path = directory / "kubeconfig"
+    written = {
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": {"token": token}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", "namespace": "media"}}],
+        "current-context": "x",
+    }
+    path.write_text(json.dumps(written))
+    return str(path)
+
+
 @pytest.fixture
 def address(cluster: tuple[ApiServer, str], tmp_path: Path) -> Iterator[str]:
     """Serve the page before it."""
-    path = tmp_path / "kubeconfig"
-    path.write_text(
-        json.dumps(
-            {
-                "clusters": [{"name": "c", "cluster": {"server": cluster[1]}}],
-                "users": [{"name": "u", "user": {"token": "of-nobody-who-looks"}}],
-                "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-                "current-context": "x",
-            }
-        )
-    )
-    words = ("ui", "serve", "--kubeconfig", str(path), "--address", "127.0.0.1:0")
-    with served(*words) as (url, _):
+    path = kubeconfig(tmp_path, cluster[1], "of-nobody-who-looks")
+    with served("ui", "serve", "--kubeconfig", path, "--address", "127.0.0.1:0") as (url, _):
         yield url
 
 
@@ -90,3 +92,18 @@ def test_a_proxy_that_knows_who_it_is(browser: Browser, address: str) -> None:
     expect(page.locator("#problems .problem.error")).to_have_count(3)
     expect(page.locator("#sign-out")).to_be_hidden()
     context.close()
+
+
+def test_ones_own_kubeconfig(
+    browser: Browser, cluster: tuple[ApiServer, str], tmp_path: Path
+) -> None:
+    """On one's own machine the kubeconfig says who looks, and nothing is asked for."""
+    path = kubeconfig(tmp_path, cluster[1], VIEWER)
+    with served("ui", "--kubeconfig", path) as (url, _):
+        page = opened(browser, url)
+        expect(page.locator("#sign-in")).to_be_hidden()
+        expect(page.locator("#sign-out")).to_be_hidden()
+        expect(page.locator("#pulse")).to_have_text("live")
+        expect(page.locator("#by-namespace option")).to_have_text(["All", "media"])
+        expect(page.locator("#notes")).to_contain_text("other namespaces than media")
+        page.close()
