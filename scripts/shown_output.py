@@ -13,6 +13,7 @@ well: the same addresses have to be shown, in any order.
 
 import argparse
 import difflib
+import itertools
 import os
 import re
 import shlex
@@ -56,14 +57,19 @@ def commands(document: str) -> list[str]:
 
 def output(command: str, where: Path) -> str:
     """Return what the command shows on a screen without colours, below the command itself."""
-    arguments = shlex.split(command)
-    if arguments[0] == "netclaim":
-        arguments[:1] = [sys.executable, "-m", "netclaim"]
+    piped = itertools.groupby(shlex.split(command), lambda word: word == "|")
+    parts = [_program(list(words)) for is_pipe, words in piped if not is_pipe]
     done = subprocess.run(
-        arguments, cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        ["sh", "-c", " | ".join(map(shlex.join, parts))],
+        cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         check=False, env={**os.environ, "PYTHONUNBUFFERED": "1"},  # both streams in true order
     )  # fmt: skip
     return f"$ {command}\n{done.stdout}"
+
+
+def _program(words: list[str]) -> list[str]:
+    """Return a command with this checkout's netclaim."""
+    return [sys.executable, "-m", *words] if words[0] == "netclaim" else words
 
 
 def current(document: str) -> str:
