@@ -16,6 +16,7 @@ from netclaim.network.devices.device import device_of
 from tests.reference.site.card_cases import DESCRIBED, VFS, device_faults
 from tests.reference.site.cni_site import ip
 from tests.reference.site.guest_report import tell
+from tests.reference.site.rdma_cases import WITH_RDMA
 from tests.reference.site.vf_cases import BEFORE_FUNCTIONS, WITH_FUNCTIONS
 from tests.reference.site.vf_site import card_names, named_host
 
@@ -32,7 +33,7 @@ def main() -> None:
             (CLASS_NET / card / "device/sriov_numvfs").write_text(f"{VFS}\n")
             ip("link", "set", card, "up")
         tell(DESCRIBED, lambda: device_faults(asyncio.run(described())))
-        for name, find in WITH_FUNCTIONS.items():
+        for name, find in (WITH_FUNCTIONS | WITH_RDMA).items():
             tell(name, find)
 
 

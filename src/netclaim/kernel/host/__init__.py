@@ -1,7 +1,7 @@
 """What is not netlink.
 
 netns               network namespaces
-sysfs               a link's hardware
+sysfs, rdma         a link's hardware, and the files of its RDMA devices
 sysctl, proc_sys    the kernel's settings, and making them writable
 link_sysctls        all settings of one link
 nftables            packet rules

@@ -54,7 +54,7 @@ def read_facts(name: str, index: int, root: Path = SYS) -> SysfsFacts:
     facts = SysfsFacts(
         driver=_name_behind(device / "driver"),
         speed_mbps=_speed(entry),
-        rdma_devices=_children(device / "infiniband") or _rdma_over(name, root),
+        rdma_devices=children_of(device / "infiniband") or _rdma_over(name, root),
     )
     return facts if function is None else _with_pci(facts, function)
 
@@ -71,12 +71,12 @@ def _with_pci(facts: SysfsFacts, function: Path) -> SysfsFacts:
         numa_node=_at_least_0(function / "numa_node"),
         pci_address=function.name,
         pcie_root=next((part for part in function.parts if PCI_ROOT.fullmatch(part)), ""),
-        pci_vendor=_text(function / "vendor"),
-        pci_device=_text(function / "device"),
+        pci_vendor=text_at(function / "vendor"),
+        pci_device=text_at(function / "device"),
         sriov_total_vfs=_at_least_0(function / "sriov_totalvfs") or 0,
         sriov_num_vfs=_at_least_0(function / "sriov_numvfs") or 0,
         is_vf=physical is not None,
-        pf_name=next(iter(_children(physical / "net")), "") if physical else "",
+        pf_name=next(iter(children_of(physical / "net")), "") if physical else "",
         vf_index=_number_of(function.name, physical) if physical else None,
     )
 
@@ -96,7 +96,7 @@ def vf_place(device: str) -> tuple[str, int] | None:
 
 def _number_of(function: str, physical: Path) -> int | None:
     """Find the number by which a card knows its virtual function."""
-    for name in _children(physical):
+    for name in children_of(physical):
         number = name.removeprefix(VIRTFN)
         if number != name and number.isdecimal() and _target(physical / name) == function:
             return int(number)
@@ -122,7 +122,7 @@ def _rdma_over(name: str, root: Path) -> tuple[str, ...]:
     """Find RDMA devices by the link that their ports use, as those made in software do."""
     pattern = "*/ports/*/gid_attrs/ndevs/0"
     found = (root / "class" / "infiniband").glob(pattern)
-    return tuple(sorted({path.parents[4].name for path in found if _text(path) == name}))
+    return tuple(sorted({path.parents[4].name for path in found if text_at(path) == name}))
 
 
 def _is_virtual(entry: Path) -> bool:
@@ -142,12 +142,13 @@ def _at_least_0(path: Path) -> int | None:
 
 def _number(path: Path) -> int | None:
     try:
-        return int(_text(path))
+        return int(text_at(path))
     except ValueError:
         return None
 
 
-def _text(path: Path) -> str:
+def text_at(path: Path) -> str:
+    """Return what a file says, without the end of its line."""
     try:
         return path.read_text(encoding="ascii", errors="replace").strip()
     except (OSError, ValueError):  # ValueError: a name with a NUL in it
@@ -166,7 +167,8 @@ def _resolved(link: Path) -> Path | None:
         return None
 
 
-def _children(directory: Path) -> tuple[str, ...]:
+def children_of(directory: Path) -> tuple[str, ...]:
+    """Return the names in a directory, sorted."""
     try:
         return tuple(sorted(path.name for path in directory.iterdir()))
     except OSError:

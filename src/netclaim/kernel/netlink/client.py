@@ -41,12 +41,18 @@ class UnstableDumpError(PeerError):
     """A list changed during each reading."""
 
 
-def open_rtnetlink(netns: Netns | None, groups: int = 0, *, port: int = 0) -> socket.socket:
+def open_rtnetlink(
+    netns: Netns | None,
+    groups: int = 0,
+    *,
+    port: int = 0,
+    protocol: int = socket.NETLINK_ROUTE,
+) -> socket.socket:
     """Open a socket in a namespace, or in our own; `groups` are the RTMGRP_* it listens to.
 
     The kernel answers to `port`; 0 lets it choose one.
     """
-    family, protocol = socket.AF_NETLINK, socket.NETLINK_ROUTE
+    family = socket.AF_NETLINK
     try:
         sock = (
             socket.socket(family, SOCKET_KIND, protocol)
@@ -105,9 +111,15 @@ class Rtnl(Closing):
         self._since = time.perf_counter()
 
     @classmethod
-    def open(cls, netns: Netns | None = None, *, timeout_s: float = 5.0) -> Self:
+    def open(
+        cls,
+        netns: Netns | None = None,
+        *,
+        timeout_s: float = 5.0,
+        protocol: int = socket.NETLINK_ROUTE,
+    ) -> Self:
         """Connect to the kernel in `netns`, or in our own namespace."""
-        sock = open_rtnetlink(netns)
+        sock = open_rtnetlink(netns, protocol=protocol)
         for option in (
             uapi.NETLINK_EXT_ACK,  # errors explained in words
             uapi.NETLINK_CAP_ACK,  # and without our request repeated

@@ -2,7 +2,7 @@
 
 Only numbers: they are part of the kernel's stable interface, so none of them ever changes.
 Where they come from: linux/netlink.h, rtnetlink.h, if_link.h, if_addr.h, if_bridge.h,
-net_namespace.h, fib_rules.h, pkt_sched.h, pkt_cls.h.
+net_namespace.h, fib_rules.h, pkt_sched.h, pkt_cls.h, rdma/rdma_netlink.h.
 """
 
 from typing import Final
@@ -242,3 +242,19 @@ TC_ACT_STOLEN: Final = 4
 
 NETNSA_NSID: Final = 1
 NETNSA_FD: Final = 3
+
+# RDMA devices have a protocol of their own. A message's type is its client and its command.
+NETLINK_RDMA: Final = 20
+RDMA_NL_CLIENT_BITS: Final = 10
+RDMA_NL_NLDEV: Final = 5
+RDMA_NLDEV_CMD_GET: Final = 1
+RDMA_NLDEV_CMD_SET: Final = 2
+RDMA_NLDEV_CMD_NEWLINK: Final = 3
+RDMA_NLDEV_CMD_DELLINK: Final = 4
+RDMA_NLDEV_CMD_SYS_SET: Final = 7
+RDMA_NLDEV_ATTR_DEV_INDEX: Final = 1
+RDMA_NLDEV_ATTR_DEV_NAME: Final = 2
+RDMA_NLDEV_ATTR_NDEV_NAME: Final = 51
+RDMA_NLDEV_ATTR_LINK_TYPE: Final = 65
+RDMA_NLDEV_SYS_ATTR_NETNS_MODE: Final = 66
+RDMA_NLDEV_NET_NS_FD: Final = 68

@@ -1,1 +1,1 @@
-"""Requests to rtnetlink, as bytes: links, addresses and routes, bridges, rules, traffic."""
+"""Requests to rtnetlink, as bytes: links, addresses and routes, bridges, rules, traffic; RDMA."""

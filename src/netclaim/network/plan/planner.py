@@ -23,6 +23,7 @@ from netclaim.network.links.choice import LinkChoice
 from netclaim.network.links.node_links import Snapshot
 from netclaim.network.links.offer import LinkOffer
 from netclaim.network.networks.known import KnownNetworks
+from netclaim.network.plan.container_edits import edits_with
 from netclaim.network.plan.guard import Guard
 from netclaim.network.plan.interface_plan import InterfacePlan, with_files
 from netclaim.network.plan.network_share import check_network_share
@@ -86,7 +87,12 @@ class Planner:
             pci_address = str(described.attributes.get("pciAddress", ""))
             interface = msgspec.structs.replace(interface, pci_address=pci_address)
         await self._program_checks.check_status(with_files(wished, interface.files))
-        plan = Plan(claim=claim.ref, device=request.device, network=interface.to_json())
+        plan = Plan(
+            claim=claim.ref,
+            device=request.device,
+            edits=None if link is None else await edits_with(network, link),
+            network=interface.to_json(),
+        )
         return link, network, plan
 
     def _faults(self, claim: Claim, request: InterfaceRequest) -> Sequence[RequestError]:

@@ -6,4 +6,5 @@ lent_links, lent_identity  what was lent, and knowing it again
 vf_keys, lent_function     what the card of a virtual function decides about it
 homecoming                 its return
 following                  what the node has on it, in the container
+rdma                       RDMA devices that go with it
 """

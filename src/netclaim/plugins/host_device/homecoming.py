@@ -56,6 +56,7 @@ from netclaim.plugins.host_device.lent_function import (
 )
 from netclaim.plugins.host_device.lent_identity import find_lent, is_lent, may_be_lent
 from netclaim.plugins.host_device.lent_links import LentLink, LentLinks
+from netclaim.plugins.host_device.rdma import make_rdma_again, return_rdma
 
 RETURN_S: Final = 1.0  # the kernel returns hardware when it gets round to ending a namespace
 MOVE_TRIES: Final = 3  # once under its name, once under a passing one, once for who interferes
@@ -95,6 +96,7 @@ async def _move_out(netns: str, ifname: str, lent: LentLink | None) -> bool:
                 await _move_unknown(pod, ifname, home)
             else:
                 await leave(pod, lent)
+                await return_rdma(lent.rdma, pod.netns, home)
                 await _move_lent(pod, lent, home)
     except NamespaceGoneError:
         return False
@@ -200,6 +202,7 @@ async def _restore(host: Rtnl, link: Link, lent: LentLink) -> None:
     await host.batch([give_back(link.index, address) for address in still_there(lent.addresses)])
     if lent.belongings is not None:
         failed += await give_belongings_back(host, now, lent.belongings)
+    await make_rdma_again(lent.rdma_ended, lent.name)
     if failed:  # it shall be home all the same
         log.warning("plugins.link_not_as_it_was", name=lent.name, error="; ".join(failed))
     await host.call(set_link(link.index, alias=lent.alias))

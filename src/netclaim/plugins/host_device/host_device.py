@@ -35,6 +35,7 @@ from netclaim.plugins.host_device.lent_function import (
     wanted_of,
 )
 from netclaim.plugins.host_device.lent_links import LentLink, LentLinks, device_of
+from netclaim.plugins.host_device.rdma import lend_rdma, rdma_with
 from netclaim.plugins.host_device.vf_keys import VfKeys
 from netclaim.plugins.shared.checks import check_attachment
 from netclaim.plugins.shared.configure import configure
@@ -130,7 +131,7 @@ class HostDevice(MainPlugin):
         if await find_link(pod.rtnl, endpoint.ifname) is not None:
             raise PluginError(f"the container already has a link {endpoint.ifname!r}")
         conf = invocation.conf(HostDeviceConf)
-        lent = await _as_it_is(invocation, host, link, device_of(link.name, self._sys))
+        lent = await _as_it_is(invocation, host, link, self._sys)
         if "rules" in invocation.conf(HostDeviceConf).keep and lent.belongings is not None:
             tables = {route.table for route in lent.belongings.routes}
             lent = replace(lent, rules=await take_rules(host, link.name, tables))
@@ -162,6 +163,7 @@ class HostDevice(MainPlugin):
             if mac not in ("", inside.mac):
                 lent = await self._give_mac(pod, host, lent, mac)
                 inside = await pod.link(endpoint.ifname)
+            await lend_rdma(lent.rdma, pod.netns)
             yield inside, lent
         except Exception as error:
             try:
@@ -201,8 +203,9 @@ class HostDevice(MainPlugin):
             )
 
 
-async def _as_it_is(invocation: Invocation, host: Rtnl, link: Link, device: str) -> LentLink:
+async def _as_it_is(invocation: Invocation, host: Rtnl, link: Link, sys: Path) -> LentLink:
     """Describe a link for its return."""
+    moving, ending = rdma_with(link, sys)
     return LentLink(
         network=invocation.call.config["name"],
         container_id=invocation.endpoint.container_id,
@@ -217,7 +220,9 @@ async def _as_it_is(invocation: Invocation, host: Rtnl, link: Link, device: str)
         addresses=await take_addresses(host, link.index),
         kind=link.kind,
         perm_mac=link.perm_mac,
-        device=device,
+        device=device_of(link.name, sys),
         settings=await take_settings(host, link.index),
         belongings=await take_belongings(host, link),
+        rdma=moving,
+        rdma_ended=ending,
     )

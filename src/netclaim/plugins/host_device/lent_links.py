@@ -62,6 +62,8 @@ class LentLink(msgspec.Struct, frozen=True):
     belongings: Belongings | None = None
     rules: tuple[TakenRule, ...] = ()  # copied into the container
     function: LentFunction | None = None  # None: its card was not asked for anything
+    rdma: tuple[str, ...] = ()  # RDMA devices that go where it goes
+    rdma_ended: tuple[str, ...] = ()  # those that ended when it went
 
     @property
     def key(self) -> AttachmentKey:

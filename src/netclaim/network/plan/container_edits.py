@@ -1,0 +1,29 @@
+"""What containers get besides a pod's interface: the files of its link's RDMA devices.
+
+A link that stays on the node is shared, and so would be what RDMA does with it: its files go to
+containers only with the link itself; and a device that is made of a link in software ends when the
+link moves. Limit: only containers that name the claim get them.
+"""
+
+import asyncio
+from pathlib import Path
+
+from netclaim.cni import NetworkList
+from netclaim.kernel import Link, read_facts
+from netclaim.kernel.host.rdma import is_software, rdma_files
+from netclaim.kernel.host.sysfs import SYS
+from netclaim.model import ContainerEdits, DeviceNode
+from netclaim.network.request.link_keys import moves_link
+
+
+async def edits_with(network: NetworkList, link: Link, root: Path = SYS) -> ContainerEdits | None:
+    """What a link brings along into containers; None if that is nothing."""
+    if not moves_link(network):
+        return None
+    files = await asyncio.to_thread(_files_of, link, root)
+    return ContainerEdits(device_nodes=tuple(map(DeviceNode, files))) if files else None
+
+
+def _files_of(link: Link, root: Path) -> tuple[str, ...]:
+    devices = read_facts(link.name, link.index, root).rdma_devices
+    return rdma_files([each for each in devices if not is_software(each, root)], root)

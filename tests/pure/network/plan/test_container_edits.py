@@ -1,0 +1,43 @@
+"""Files of RDMA devices, which go to containers with their link."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netclaim.cni import parse_network
+from netclaim.model import ContainerEdits, DeviceNode
+from netclaim.network.plan.container_edits import edits_with
+from tests.pure.kernel.test_rdma import sysfs_at
+from tests.support.network_parts import link_of
+
+HOST_DEVICE = {"type": "host-device"}
+FILES = ContainerEdits(
+    device_nodes=(DeviceNode("/dev/infiniband/uverbs0"), DeviceNode("/dev/infiniband/rdma_cm"))
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "plugin", "edits"),
+    [
+        ("eth1", HOST_DEVICE, FILES),
+        ("eth1", {"type": "macvlan", "master": "eth1"}, None),
+        ("eth2", HOST_DEVICE, None),
+        ("eth3", HOST_DEVICE, None),
+    ],
+)
+async def test_files_go_with_the_link(
+    tmp_path: Path, name: str, plugin: dict[str, Any], edits: ContainerEdits | None
+) -> None:
+    """Not to pods that share it, nor with a link without RDMA or with RDMA in software."""
+    root = sysfs_at(tmp_path)
+    for index, each in enumerate(("eth1", "eth2", "eth3"), start=1):
+        entry = root / "class/net" / each
+        entry.mkdir(parents=True)
+        (entry / "ifindex").write_text(f"{index}\n")
+    (root / "class/net/eth1/device/infiniband/mlx5_0").mkdir(parents=True)
+    (root / "class/net/eth3/device/infiniband/mlx5_1").mkdir(parents=True)
+    (root / "class/infiniband/mlx5_1").mkdir(parents=True)
+    (root / "class/infiniband/mlx5_1/parent").write_text("eth3\n")
+    network = parse_network({"cniVersion": "1.0.0", "name": "n", **plugin})
+    assert await edits_with(network, link_of(name, int(name[-1])), root) == edits
