@@ -18,6 +18,8 @@ API = "cni.networking.x-k8s.io/v1alpha1"
 LEASES_PATH = f"/apis/{API}/addressleases"
 NETWORK = "media"
 LINK_ALONE = "link-alone"
+KEPT_NETWORK = "kept-media"
+REPLICAS = ("recorder-0", "recorder-1")
 SIZE = 13  # addresses: a /28 without its gateway, and the two that mean the network itself
 
 
@@ -38,7 +40,7 @@ def of_kind(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": API, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def deployment(replicas: int) -> dict[str, Any]:
+def deployment(replicas: int, network: str = NETWORK) -> dict[str, Any]:
     """Pods on the network, of which each ends at once when it is deleted."""
     container = {
         "name": "c",
@@ -46,7 +48,7 @@ def deployment(replicas: int) -> dict[str, Any]:
         "imagePullPolicy": "IfNotPresent",
         "command": ["sleep", "infinity"],
     }
-    claims = [{"name": "net", "resourceClaimTemplateName": NETWORK}]
+    claims = [{"name": "net", "resourceClaimTemplateName": network}]
     spec = {
         "containers": [container],
         "resourceClaims": claims,
@@ -254,6 +256,39 @@ def test_a_stolen_token_takes_over_only_what_nobody_has(lab: Lab, user: Kubectl)
         user("delete", "addresslease", free, held, "--ignore-not-found")
 
 
+def stateful_set() -> dict[str, Any]:
+    """Two replicas on the network."""
+    made = deployment(len(REPLICAS), KEPT_NETWORK)
+    made |= {"kind": "StatefulSet", "metadata": {"name": "recorder"}}
+    labels = {"app": "recorder"}
+    made["spec"] |= {"serviceName": "recorder", "selector": {"matchLabels": labels}}
+    made["spec"]["template"]["metadata"]["labels"] = labels
+    return made
+
+
+def links_of(user: Kubectl) -> dict[str, str]:
+    """MAC and address of each replica, as its own network namespace says."""
+    shown = {pod: user("exec", pod, "--", "ip", "addr", "show", KEPT_NETWORK) for pod in REPLICAS}
+    words = {pod: text.split() for pod, text in shown.items()}
+    return {
+        pod: f"{each[each.index('link/ether') + 1]} {each[each.index('inet') + 1]}"
+        for pod, each in words.items()
+    }
+
+
+def wait_replicas(user: Kubectl) -> None:
+    """Wait until both replicas are ready."""
+    eventually(
+        lambda: ready_pods(user), lambda found: set(REPLICAS) <= set(found), "replicas are ready"
+    )
+
+
+def node_of(user: Kubectl, pod: str) -> str:
+    """The node that a pod is on."""
+    name: str = user.get("pod", pod)["spec"]["nodeName"]
+    return name
+
+
 def test_a_pool_is_used_to_its_last_address(lab: Lab, user: Kubectl) -> None:
     """No address is in two pods, with a driver killed and a node rebooted meanwhile.
 
@@ -306,3 +341,36 @@ def test_a_pool_is_used_to_its_last_address(lab: Lab, user: Kubectl) -> None:
     )
     user("delete", "deployment", "camera", "--wait=true")
     eventually(lambda: leased(user), lambda found: found == {}, "no address is leased")
+
+
+def test_replicas_come_back_on_another_node_with_their_addresses(lab: Lab, user: Kubectl) -> None:
+    """And with their MAC addresses; when the StatefulSet is deleted, they are free."""
+    ranges = [{"cidr": "10.79.0.0/24", "gateway": "10.79.0.1"}]
+    keep = {"kinds": ["StatefulSet"]}
+    ipam = {"type": "netclaim", "pool": "kept"}
+    network = {"type": "macvlan", "parent": {"name": "eth1"}, "ipam": ipam}
+    user.apply(
+        of_kind("AddressPool", "kept", {"ranges": ranges, "keep": keep}),
+        of_kind("PodNetwork", KEPT_NETWORK, network),
+        stateful_set(),
+    )
+    wait_replicas(user)
+    before = links_of(user)
+    for pod in REPLICAS:
+        closed = node_of(user, pod)
+        user("cordon", closed)
+        try:
+            user("delete", "pod", pod, "--wait=true")
+            wait_replicas(user)
+        finally:
+            user("uncordon", closed)
+        assert node_of(user, pod) != closed
+        assert links_of(user) == before
+    named = [each["spec"] for each in user.items("addressleases") if each["spec"]["pool"] == "kept"]
+    assert sorted(each["owner"]["replica"] for each in named) == list(REPLICAS)
+    user("delete", "statefulset", "recorder", "--wait=true")
+    eventually(
+        lambda: [each for each in user.items("addressleases") if each["spec"]["pool"] == "kept"],
+        lambda found: found == [],
+        "no address is kept",
+    )
