@@ -36,6 +36,7 @@ from netclaim.explain.hints import (
     shorten,
 )
 from netclaim.manifests.objects import ObjectKey
+from netclaim.screen.words import NAMES_SHOWN
 
 # What each obstacle adds to the distance; a false clause adds 1, less what it is near to being true
 PARTS_SHOWN: Final = 2  # claims that have the rest, in a column
@@ -74,13 +75,13 @@ class Wording:
             case Held(claim=claim):
                 return f"{reason}{self.users_of(claim)}"
             case Shortage(parts=parts):
-                return reason.said(self._parts(parts))
+                return reason.said(_first(self._parts(parts), NAMES_SHOWN))
         return str(reason)
 
     def say_short(self, reason: Reason) -> str:
         """Say the same for a column of a table: without hints, and paths by their last parts."""
         if isinstance(reason, Shortage):
-            return reason.said(_few(map(str, reason.parts)))
+            return reason.said(_first(map(str, reason.parts), PARTS_SHOWN))
         if not isinstance(reason, NotSelected | NoAnswer):
             return str(reason)
         unexplained = reason.error if isinstance(reason, NoAnswer) else "is false"
@@ -122,7 +123,8 @@ class Wording:
     def users_of(self, claim: Claim) -> str:
         """Say for whom a claim is reserved; an empty text if for nobody."""
         users = self.users.get(ObjectKey("ResourceClaim", claim.namespace, claim.name), ())
-        return f", which {' and '.join(users)} use{'s' * (len(users) == 1)}" if users else ""
+        shown = " and ".join(_first(users, NAMES_SHOWN))
+        return f", which {shown} use{'s' * (len(users) == 1)}" if users else ""
 
     def _clause(self, clause: Clause, device: Device) -> str:
         read = [say_reading(reading) for reading in clause.readings]
@@ -177,11 +179,11 @@ def _short(clause: Clause) -> str:
     return f"{shorten(clause)} {verdict}" + (f" ({', '.join(read)})" if read else "")
 
 
-def _few(parts: Iterable[str]) -> list[str]:
-    """Return as many parts as a column holds, and the number of the others."""
+def _first(parts: Iterable[str], most: int) -> list[str]:
+    """Return the first parts, and the number of the others: thousands can share a device."""
     found = list(parts)
-    more = len(found) - PARTS_SHOWN
-    return [*found[:PARTS_SHOWN], *([f"{more} more"] if more > 0 else ())]
+    more = len(found) - most
+    return [*found[:most], *([f"{more} more"] if more > 0 else ())]
 
 
 def _values(one: Slice) -> Iterator[str]:

@@ -245,12 +245,20 @@ class Problem(_Value, frozen=True, kw_only=True):
     hint: str = ""
 
     @property
+    def whose(self) -> str:
+        """The name of what has the problem, such as `default/nic`."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def what(self) -> str:
+        """What sort of object has the problem, such as `claim`."""
+        kind = self.kind.removeprefix("Resource").replace("PodNetwork", "network")
+        return kind.replace("AddressPool", "address pool").lower()
+
+    @property
     def about(self) -> str:
         """What has the problem, such as `claim default/nic`."""
-        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        kind = self.kind.removeprefix("Resource").replace("PodNetwork", "network")
-        kind = kind.replace("AddressPool", "address pool")
-        return f"{kind.lower()} {name}"
+        return f"{self.what} {self.whose}"
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.about}: {self.message}"

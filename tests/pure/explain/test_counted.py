@@ -144,3 +144,29 @@ def test_rule_in_a_file(explain: Explain) -> None:
     assert told.lines[1].endswith(
         "taint example.com/x:NoExecute by DeviceTaintRule repair is not tolerated"
     )
+
+
+def test_of_many_who_have_the_rest_the_first_are_named(explain: Explain) -> None:
+    """Thousands can share a device; the answer names those that have most, and counts the rest."""
+    holders = [share(f"web-{number:02}", "50M", f"web-{number:02}") for number in range(20)]
+    told = explain(
+        links("one", shared()), device_class(), *holders, ask("nic", "300M"), arguments=("nic",)
+    )
+    nearest = next(line for line in told.lines if line.startswith("nearest: "))
+    assert nearest.count(" has 50M") == 5
+    assert nearest.endswith("; 15 more")
+
+
+def test_of_many_pods_of_one_claim_the_first_are_named(explain: Explain) -> None:
+    """Of the many pods that share a claim, the first are named and the others counted."""
+    holder = share("web", "1G", "web-00")
+    holder["status"]["reservedFor"] = [
+        {"resource": "pods", "name": f"web-{number:02}", "uid": f"uid-{number}"}
+        for number in range(20)
+    ]
+    told = explain(
+        links("one", shared()), device_class(), holder, ask("nic", "300M"), arguments=("nic",)
+    )
+    nearest = next(line for line in told.lines if line.startswith("nearest: "))
+    assert "pod web-04 and 15 more use" in nearest
+    assert "web-05" not in nearest

@@ -372,3 +372,22 @@ def test_rules_of_a_saved_cluster(
     with pytest.raises(SystemExit):
         main(["status", "links", "-f", str(RACK), str(tmp_path / "rule.yaml")])
     assert "example.com/broken:NoExecute by DeviceTaintRule broken" in capsys.readouterr().out
+
+
+def test_many_pods_with_one_problem_are_one_paragraph() -> None:
+    """What one cause did to many pods is shown once, with the first of the others by name."""
+    waiting = [pod(f"app-{number}", "net", phase="Pending") for number in range(8)]
+    alone = pod("db", "db-net", phase="Pending")
+    status = compose([*waiting, alone], frozenset({DRIVER}))
+    stream = io.StringIO()
+    show(status, Scope("pods"), PlainScreen(stream), Look())
+    assert stream.getvalue().splitlines()[:5] == [
+        "error: pod default/app-0: waits: claim net does not exist",
+        "  netclaim explain pod/app-0 -n default",
+        "  the same for 7 other pods: "
+        + ", ".join(f"default/app-{number}" for number in range(1, 6))
+        + " and 2 more",
+        "error: pod default/db: waits: claim db-net does not exist",
+        "  netclaim explain pod/db -n default",
+    ]
+    assert len(status.problems) == 9

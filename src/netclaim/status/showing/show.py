@@ -14,7 +14,7 @@ import msgspec
 from netclaim.manifests.text.yaml_dialect import dump
 from netclaim.plain_text import plain_json
 from netclaim.screen import Screen
-from netclaim.screen.words import counted
+from netclaim.screen.words import counted, listed
 from netclaim.status.scope import Scope
 from netclaim.status.showing.fit import Column, fit
 from netclaim.status.showing.pool_tables import address_columns, addresses_of, pool_columns
@@ -101,12 +101,19 @@ def sections(status: Status, scope: Scope, look: Look) -> list[Section]:
 
 
 def _show_problems(problems: Sequence[Problem], screen: Screen) -> None:
-    for one in problems[:PROBLEMS_MAX]:
-        screen.line(str(one), good=False if one.severity == "error" else None)
-        if one.hint:
-            screen.line(f"  {one.hint}")
-    if len(problems) > PROBLEMS_MAX:
-        screen.line(f"{len(problems) - PROBLEMS_MAX} more problems are not shown; -o json has all")
+    alike: dict[tuple[str, ...], list[Problem]] = {}  # what one cause did to many objects
+    for one in problems:
+        alike.setdefault((one.severity, one.kind, one.message), []).append(one)
+    shown = list(alike.values())[:PROBLEMS_MAX]
+    for first, *others in shown:
+        screen.line(str(first), good=False if first.severity == "error" else None)
+        if first.hint:
+            screen.line(f"  {first.hint}")
+        if others:
+            names = listed([one.whose for one in others])
+            screen.line(f"  the same for {counted(len(others), f'other {first.what}')}: {names}")
+    if missing := len(problems) - sum(map(len, shown)):
+        screen.line(f"{missing} more problems are not shown; -o json has all")
 
 
 def summary(status: Status) -> str:
