@@ -27,14 +27,15 @@ def nothing() -> None:
 def kept_cluster(
     python: str, environment: Mapping[str, str], before: Callable[[], None]
 ) -> Iterator[str]:
-    """A cluster with the README's example, kept until the test ends; gives its process."""
+    """A cluster with the first example, kept until the test ends; gives its process."""
 
     def prepare() -> None:
         hear_interrupts()
         before()
 
+    files = (str(EXAMPLES / name) for name in ("class.yaml", "storage.yaml"))
     process = subprocess.Popen(
-        [python, "-m", "netclaim", "try", "-f", str(EXAMPLES / "storage.yaml"), "--keep"],
+        [python, "-m", "netclaim", "try", "--keep", "-f", *files],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True, text=True,
         env={**os.environ, **environment}, cwd="/",
         preexec_fn=prepare,  # noqa: PLW1509 - no thread is at work here

@@ -143,7 +143,7 @@ def test_the_examples(run: Run, path: Path) -> None:
         for document in read_documents(run.out, path.name)
         if document.field("apiVersion").startswith("resource.k8s.io/")
     ]
-    assert len(ours) == 2
+    assert ours
     for found in ours:
         check_v1(found)
 
