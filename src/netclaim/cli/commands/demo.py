@@ -19,9 +19,9 @@ def command(
     """Show the KubeCon demo: three nodes, real links, no cluster.
 
     Starts three nodes made of namespaces, each with the real driver, and 15 pods that claim a
-    macvlan on a link that only one of the nodes has; then a pod that gets the same from a
-    PodNetwork, by one line. Works as root, or as any user who may create
-    user namespaces. Nothing is left behind, even after Ctrl-C.
+    macvlan on a link that only one of the nodes has; then a sixteenth pod that gets the same from
+    a PodNetwork, by one line. Works as root, or as any user who may create user namespaces. Nothing
+    is left behind, even after Ctrl-C.
     """
     import asyncio
 
