@@ -11,17 +11,20 @@ from netclaim.model.link_name import ON
 from netclaim.network.devices.network_device import is_device_of
 
 POOL: Final = "pool/"  # in the queue, before a pool's name: a network's name has no slash
+LEARN: Final = "learn/"  # in the queue: whether the API server keeps pools as devices
 STAMP: Final = ""  # in the queue: all copies of templates; a network has a name
 DEFINITIONS: Final = "/"  # all networks that are made of NetworkAttachmentDefinitions
 NAMESPACE: Final = "namespace/"  # before a namespace's name: the networks' templates in it
 REPORT: Final = "report/"  # before a network's name: its status
-FIRST, NEXT, LAST = range(3)  # people wait for a new namespace's templates, nobody for a status
+# What templates say follows from LEARN; people wait for those of a new namespace, and nobody for a
+# status.
+FIRST, NEXT, LAST = range(3)
 RANKS: Final = LAST + 1
 
 
 def rank(key: str) -> int:
     """How soon a key is worked on."""
-    if key.startswith(NAMESPACE):
+    if key == LEARN or key.startswith(NAMESPACE):
         return FIRST
     return LAST if key.startswith((REPORT, POOL)) else NEXT
 

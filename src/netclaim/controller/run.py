@@ -17,6 +17,7 @@ from netclaim.controller.annotated.pods import AnnotatedPods
 from netclaim.controller.duplicates import DuplicateAddresses
 from netclaim.controller.keys import (
     DEFINITIONS,
+    LEARN,
     NAMESPACE,
     POOL,
     RANKS,
@@ -134,11 +135,11 @@ class Controller:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._watches.run())
                 await self._watches.wait_synced()
-                await self._pool_slices.learn()
+                self._pool_slices.begin()
                 self._synced = True
-                self._add(self._networks.names())
+                self._queue.add(LEARN)
                 self._pools.begin()
-                self._add(map(POOL.__add__, self._pool_slices.names()))
+                self._add_networks_and_pools()
                 self._queue.add(STAMP)
                 self._queue.add(DEFINITIONS)
                 for claim in self._watches.store("ResourceClaim").values():
@@ -159,7 +160,9 @@ class Controller:
         while True:
             key = await self._queue.take()
             try:
-                if key == STAMP:
+                if key == LEARN:
+                    await self._learn()
+                elif key == STAMP:
                     await self._stamp.reconcile()
                 elif key == DEFINITIONS:
                     await self._trusted.reconcile()
@@ -189,9 +192,16 @@ class Controller:
     async def _look_again(self) -> None:
         while True:
             await asyncio.sleep(AGAIN_S)
-            await self._pool_slices.learn()  # the API server may be another one by now
-            self._add(self._networks.names())
-            self._add(map(POOL.__add__, self._pool_slices.names()))
+            self._queue.add(LEARN)  # the API server may be another one by now
+            self._add_networks_and_pools()
+
+    def _add_networks_and_pools(self) -> None:
+        self._add(self._networks.names())
+        self._add(map(POOL.__add__, self._pool_slices.names()))
+
+    async def _learn(self) -> None:
+        if await self._pool_slices.learn():
+            self._add_networks_and_pools()
 
     def _counts(self) -> bool:
         """Whether templates may ask for an address of a pool."""

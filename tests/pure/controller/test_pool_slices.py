@@ -1,6 +1,6 @@
 """Pools are devices of the cluster, as far as the API server and the admin let them be."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -67,14 +67,29 @@ class Old(Verbs):
         return super().create(kind, body, **options)
 
 
-class Closed(Verbs):
-    """A server that lets the controller write no slices, as a chart of before does."""
+class Asked(Verbs):
+    """A server that answers the question what it keeps as it is told to."""
+
+    refusal: RefusedError | None = None
+    asked = 0
 
     def create(self, kind: Kind, body: JsonObject, **options: Any) -> JsonObject:
-        """Create an object, or refuse it."""
-        if kind is SLICE:
-            raise RefusedError(403, "Forbidden", "slices are not yours")
+        """Create an object, or refuse a dry run."""
+        if kind is SLICE and options.get("dry_run"):
+            self.asked += 1
+            if self.refusal is not None:
+                raise self.refusal
         return super().create(kind, body, **options)
+
+
+REFUSALS = [
+    RefusedError(401, "Unauthorized", "who are you"),
+    RefusedError(403, "Forbidden", "slices are not yours"),
+    RefusedError(422, "Invalid", "a policy refuses it"),
+    RefusedError(429, "TooManyRequests", "later"),
+    RefusedError(500, "InternalError", "failed calling webhook"),
+    RefusedError(503, "ServiceUnavailable", "no"),
+]
 
 
 async def test_a_pool_has_a_device_and_a_class() -> None:
@@ -185,10 +200,56 @@ async def test_what_others_change_is_changed_back() -> None:
         await world.until(lambda: room(world) == 5)
 
 
-@pytest.mark.parametrize("server", [Old, Closed])
-async def test_a_server_that_keeps_no_such_device(server: type[Verbs]) -> None:
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda each: each.code)
+async def test_pools_stay_devices_while_the_server_does_not_answer(refusal: RefusedError) -> None:
+    """A refusal says nothing of what the server keeps; everything else goes on."""
+    async with controlled(server=Asked) as world:
+        add_pool(world)
+        world.network(ipam=IPAM)
+        await world.until(lambda: room(world) == 5 and len(requests(world)) == 2)
+        server = cast("Asked", world.verbs)
+    server.refusal, server.asked = refusal, 0
+    async with controlled(known=world) as world:
+        world.network("other", ipam=IPAM)
+        world.change(ADDRESS_POOL, "media", spec={"ranges": [{"cidr": "10.1.0.0/30"}]})
+        await world.until(lambda: len(requests(world, "other")) == 2 and room(world) == 2)
+        assert server.asked
+        assert len(requests(world)) == 2
+        assert CLASS_NAME in world.classes()
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda each: each.code)
+async def test_pools_become_devices_once_the_server_answers(refusal: RefusedError) -> None:
+    """Until then networks ask for the link alone."""
+
+    def refuse(world: World) -> None:
+        cast("Asked", world.verbs).refusal = refusal
+
+    async with controlled(server=Asked, earlier=refuse) as world:
+        add_pool(world)
+        world.network(ipam=IPAM)
+        await world.until(lambda: ready(world).get("status") == "True" and bool(requests(world)))
+        assert [one["name"] for one in requests(world)] == ["media-net"]
+        cast("Asked", world.verbs).refusal = None
+        await world.until(lambda: room(world) == 5 and len(requests(world)) == 2)
+
+
+async def test_a_pool_called_probe() -> None:
+    """No pool has the name of the slice that is sent to see what the server keeps."""
+    async with controlled(server=Asked) as world:
+        add_pool(world, "probe")
+        await world.until(lambda: world.store.get(SLICE, f"addresses.probe.{DRIVER}") is not None)
+        server = cast("Asked", world.verbs)
+    server.asked = 0
+    async with controlled(known=world) as world:
+        world.network(ipam=IPAM)
+        await world.until(lambda: len(requests(world)) == 2)
+        assert server.asked == 1
+
+
+async def test_a_server_that_keeps_no_such_device() -> None:
     """The templates stay as they were; the pool can be used."""
-    async with controlled(server=server) as world:
+    async with controlled(server=Old) as world:
         add_pool(world)
         world.network(ipam=IPAM)
         await world.until(lambda: ready(world).get("status") == "True" and bool(requests(world)))

@@ -20,7 +20,7 @@ from netclaim.controller.objects import Objects
 from netclaim.controller.watches import POOL_CLASS, Watches, unpacked_slice
 from netclaim.errors import RequestError
 from netclaim.framework.publish.server_fields import dropped_fields, without_server_fields
-from netclaim.kube import AlreadyExistsError, ApiError, ConflictError, NotFoundError
+from netclaim.kube import AlreadyExistsError, ConflictError, NotFoundError
 from netclaim.model.address_space import address_from
 from netclaim.model.api.address_pool import KIND, AddressPool
 from netclaim.model.api.device_json import device_json
@@ -35,7 +35,7 @@ SLICE: Final = "ResourceSlice"
 CLASS: Final = "DeviceClass"
 COUNT_MAX: Final = 10**9  # as in a pool's status: nobody fills an IPv6 range
 FULL: Final = "Full"  # why nobody may have an address; the other reasons are those of `Ready`
-PROBE: Final = "probe"
+PROBE: Final = "no.pool"  # no AddressPool is called like this: their names have no dots
 
 
 class PoolSlices:
@@ -47,7 +47,7 @@ class PoolSlices:
         self._watches = watches
         self._driver = driver
         self._wanted = wanted
-        self._offered = False
+        self._kept = False  # by the API server, as far as is known
         self._stored: dict[str, tuple[list[JsonObject], list[JsonObject]]] = {}  # sent, returned
         # What `_room` found, which looks at every lease: by pool, with the generation and its size.
         self._rooms: dict[str, tuple[int, int, int]] = {}
@@ -56,13 +56,22 @@ class PoolSlices:
     @property
     def offered(self) -> bool:
         """Whether pools are devices, so that templates may ask for them."""
-        return self._offered
+        return self._wanted and self._kept
+
+    def begin(self) -> None:
+        """Take over what a controller before this one has found out: it has made slices, or not."""
+        self._kept = any(True for _ in self._slices())
 
     async def learn(self) -> bool:
-        """Find out whether the API server keeps what makes such a device; True if that is news."""
-        before = self._offered
-        self._offered = self._wanted and await self._is_kept()
-        return before != self._offered
+        """Find out whether the API server keeps what makes such a device; True if that is news.
+
+        Only an object that it would store says so. Whatever else it answers is raised, and what was
+        known stays: a refusal may pass, and pools that were withdrawn would let nobody start.
+        """
+        before = self.offered
+        if self._wanted:
+            self._kept = await self._is_kept()
+        return before != self.offered
 
     def names(self) -> set[str]:
         """All pools that there are, or of which something is left."""
@@ -83,7 +92,7 @@ class PoolSlices:
     async def reconcile(self, name: str) -> None:
         """Make the slice and the class of a pool what they should be."""
         found = self._watches.store(KIND).get(("", name))
-        if found is None or not self._offered:
+        if found is None or not self.offered:
             await self._drop(name)
             return
         pool = AddressPool.read(found)
@@ -92,15 +101,8 @@ class PoolSlices:
             await self._keep_slice(pool)
 
     async def _is_kept(self) -> bool:
-        devices = [device_json(pool_device(PROBE, 1))]
-        wanted = self._slice(PROBE, devices)
-        try:
-            stored = await self._objects.dry_run(wanted)
-        except ApiError as error:
-            if error.code >= 500:  # it may pass
-                raise
-            log.warning("pool.not_counted", error=str(error))
-            return False
+        devices = [device_json(pool_device("probe", 1))]
+        stored = await self._objects.dry_run(self._slice(PROBE, devices))
         returned = without_server_fields(stored["spec"].get("devices") or [])
         dropped = dropped_fields(devices, returned)
         if dropped:
