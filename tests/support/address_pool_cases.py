@@ -9,6 +9,12 @@ RIGHT: Final[list[dict[str, Any]]] = [
     {"ranges": [{**RANGE, "nodeSelector": {"matchLabels": {"rack": "r7"}}}]},
     {"ranges": [{**RANGE, "exclude": ["10.1.0.7", "10.1.0.128/25"]}, {"cidr": "fd00::/64"}]},
     {
+        "ranges": [
+            {**RANGE, "exclude": ["10.1.0.5/28"]},
+            {"cidr": "fd00::/64", "exclude": ["fd00::5/120"]},
+        ]
+    },
+    {
         "ranges": [RANGE],
         "routes": [{"dst": "10.0.0.0/8", "gw": "10.1.0.1"}],
         "domain": "lab",

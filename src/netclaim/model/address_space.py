@@ -97,7 +97,7 @@ def space_of(ranges: Iterable[Range], version: int) -> Space:
             continue
         wanted.append(_ends(each, network))
         kept = [each.gateway] if each.gateway else []
-        unwanted += [_block(ipaddress.ip_network(text)) for text in (*each.exclude, *kept)]
+        unwanted += [_block(_network(text)) for text in (*each.exclude, *kept)]
     return Space(version, _minus(_merged(wanted), unwanted))
 
 
@@ -165,13 +165,18 @@ def range_faults(written: Range) -> Iterator[tuple[str, str]]:
 
 def _is_inside(text: str, network: IpNetwork, *, whole: bool) -> bool:
     try:
-        inner = ipaddress.ip_network(text)
+        inner = _network(text)
     except ValueError:
         return False
     if inner.version != network.version or ("/" in text and not whole):
         return False
     (first, last), (lowest, highest) = _block(inner), _block(network)
     return lowest <= first and last <= highest
+
+
+def _network(text: str) -> IpNetwork:
+    """Read an address or a network, which may have host bits: the API server takes those."""
+    return ipaddress.ip_network(text, strict=False)
 
 
 def _first(block: Block) -> int:

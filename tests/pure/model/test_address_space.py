@@ -136,3 +136,11 @@ def test_names_of_leases_are_names_of_objects(address: ipaddress.IPv6Address) ->
 def test_a_mistake_is_found_at_its_field(written: Range, field: str) -> None:
     """Whatever it is."""
     assert [each for each, _ in range_faults(written)] == [field]
+
+
+def test_an_excluded_network_with_host_bits() -> None:
+    """The API server takes `10.1.0.5/29` for an excluded network; it is the one of the address."""
+    written = Range("10.1.0.0/27", exclude=("10.1.0.5/29", "10.1.0.17/28"))
+    assert not list(range_faults(written))
+    assert addresses(space_of([written], 4)) == [f"10.1.0.{number}" for number in range(8, 16)]
+    assert list(range_faults(Range("10.1.0.0/27", exclude=("10.1.0.5/24",))))
