@@ -1,9 +1,9 @@
 """The controller's parts put together: watches, a queue, and one worker that empties it.
 
-Promise: nothing is judged before everything was listed once. What fails is tried again with growing
-pauses, and keeps nothing else waiting. Everything runs below one task group, and ends when it is
-cancelled. A further loop, such as one that releases what nobody uses, is a task beside `nudge.run`
-in `run`, and hears of changes in `_changed`.
+Promise: nothing is judged before everything was listed once. What fails, for whatever reason, is
+tried again with growing pauses, and keeps nothing else waiting. Everything runs below one task
+group, and ends when it is cancelled. A further loop, such as one that releases what nobody uses, is
+a task beside `nudge.run` in `run`, and hears of changes in `_changed`.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ from netclaim.controller.services.keep import Services
 from netclaim.controller.settings import ControllerSettings
 from netclaim.controller.stamp import Stamp, is_stamped
 from netclaim.controller.watches import DEFINITION, POOL_CLASS, Watches
-from netclaim.errors import NetclaimError
+from netclaim.framework.telemetry.logs import explain
 from netclaim.kube import Client
 from netclaim.model.api.address_pool import AddressPoolStatus
 from netclaim.model.claim import JsonObject
@@ -60,10 +60,10 @@ class Controller:
         self._queue: WorkQueue[str] = WorkQueue(rank, RANKS)
         self._watches = Watches(objects, settings, self._changed)
         driver, counted = settings.driver_name, settings.count_addresses
-        self._pool_slices = PoolSlices(objects, self._watches, driver, wanted=counted)
         self._networks = Networks(objects, self._watches, driver, counts=self._counts)
         self._stamp = Stamp(objects, self._watches, settings.template_namespace)
         self._pools = Pools(objects, self._watches)
+        self._pool_slices = PoolSlices(objects, self._watches, driver, self._pools, wanted=counted)
         self._sweep = LeaseSweep(objects, self._watches)
         self._nudge = Nudge(objects, self._watches, settings.driver_name)
         self._refused = RefusedClaims(objects.client, settings.driver_name, settings.identity)
@@ -135,10 +135,10 @@ class Controller:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._watches.run())
                 await self._watches.wait_synced()
-                self._pool_slices.begin()
                 self._synced = True
-                self._queue.add(LEARN)
                 self._pools.begin()
+                self._pool_slices.begin()
+                self._queue.add(LEARN)
                 self._add_networks_and_pools()
                 self._queue.add(STAMP)
                 self._queue.add(DEFINITIONS)
@@ -160,28 +160,33 @@ class Controller:
         while True:
             key = await self._queue.take()
             try:
-                if key == LEARN:
-                    await self._learn()
-                elif key == STAMP:
-                    await self._stamp.reconcile()
-                elif key == DEFINITIONS:
-                    await self._trusted.reconcile()
-                elif key.startswith(POOL):
-                    await self._pools.reconcile(key.removeprefix(POOL))
-                    await self._pool_slices.reconcile(key.removeprefix(POOL))
-                elif key.startswith(NAMESPACE):
-                    self._add(await self._networks.reconcile_namespace(key.removeprefix(NAMESPACE)))
-                elif key.startswith(REPORT):
-                    await self._networks.report(key.removeprefix(REPORT))
-                else:
-                    await self._network(key)
-            except NetclaimError as error:
+                await self._look(key)
+            except Exception as error:  # noqa: BLE001 (of this key; the others have their turn)
                 pause_s = self._queue.failed(key)
-                self._failing[key] = str(error)
-                log.warning("reconcile.failed", network=key, error=str(error), pause_s=pause_s)
+                self._failing[key] = explain(
+                    "reconcile.failed", error, network=key, pause_s=pause_s
+                )
             else:
                 self._queue.done(key)
                 self._failing.pop(key, None)
+
+    async def _look(self, key: str) -> None:
+        """Make of what a key stands for what should be."""
+        if key == LEARN:
+            await self._learn()
+        elif key == STAMP:
+            await self._stamp.reconcile()
+        elif key == DEFINITIONS:
+            await self._trusted.reconcile()
+        elif key.startswith(POOL):
+            await self._pools.reconcile(key.removeprefix(POOL))
+            await self._pool_slices.reconcile(key.removeprefix(POOL))
+        elif key.startswith(NAMESPACE):
+            self._add(await self._networks.reconcile_namespace(key.removeprefix(NAMESPACE)))
+        elif key.startswith(REPORT):
+            await self._networks.report(key.removeprefix(REPORT))
+        else:
+            await self._network(key)
 
     async def _network(self, name: str) -> None:
         try:
@@ -212,14 +217,25 @@ class Controller:
             self._queue.add(name)
 
     def _changed(self, kind: str, before: JsonObject | None, now: JsonObject | None) -> None:
-        """Note what has to be looked at after a change."""
+        """Have every part note a change; one that cannot read an object stops nobody else."""
         if not self._synced:
             return
-        self._nudge.changed(kind, before, now)
-        self._refused.changed(kind, before, now)
-        self._services.changed(kind, before, now)
-        self._annotated.changed(kind, before, now)
-        self._duplicates.changed(kind, before, now)
+        for part in (
+            self._nudge.changed,
+            self._refused.changed,
+            self._services.changed,
+            self._annotated.changed,
+            self._duplicates.changed,
+            self._note,
+        ):
+            try:
+                part(kind, before, now)
+            except Exception as error:  # noqa: BLE001 (logged; what follows from it comes later)
+                name = (now or before or {})["metadata"]["name"]
+                explain("change.failed", error, kind=kind, object=name)
+
+    def _note(self, kind: str, before: JsonObject | None, now: JsonObject | None) -> None:
+        """Note what has to be looked at after a change."""
         found = now or before
         assert found is not None
         if kind == DEFINITION:
@@ -241,6 +257,7 @@ class Controller:
             case "DeviceClass" | "ResourceClaimTemplate":
                 self._made_changed(kind, before, now)
             case "ResourceClaim":
+                self._recount(self._pool_slices.claim_changed(before, now))
                 names = self._networks.names()
                 states = (one for one in (before, now) if one is not None)
                 self._soon(set().union(*(networks_of(one, names) for one in states)))
@@ -273,11 +290,11 @@ class Controller:
         found = now or before
         assert found is not None
         if kind == "AddressLease":
-            self._pool_slices.lease_changed(before, now)
-            for name in self._pools.lease_changed(before, now):
-                self._queue.add_later(POOL + name, COUNTED_S)
+            names = {*self._pools.lease_changed(before, now)}
+            self._recount(names | self._pool_slices.lease_changed(before, now))
         elif kind == "AddressPool":
             self._add(map(POOL.__add__, self._pools.pool_changed(before, now)))
+            self._pool_slices.pool_changed(before, now)
             self._queue.add(POOL + found["metadata"]["name"])  # also of one that is gone
         elif kind == POOL_CLASS:
             self._queue.add(POOL + found["metadata"]["labels"][POOL_LABEL])
@@ -286,6 +303,11 @@ class Controller:
         else:
             return False
         return True
+
+    def _recount(self, pools: Iterable[str]) -> None:
+        """Have what the scheduler knows of pools looked at, and their status."""
+        for name in pools:
+            self._queue.add_later(POOL + name, COUNTED_S)
 
     def _template_changed(self, found: JsonObject, now: JsonObject | None) -> None:
         """A template of somebody: a copy, an original, or one that stood in a network's way."""

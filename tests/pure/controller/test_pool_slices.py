@@ -6,7 +6,17 @@ import pytest
 
 from netclaim.local.api import Verbs
 from netclaim.model.claim import JsonObject
-from netclaim.schema.kinds import ADDRESS_LEASE, ADDRESS_POOL, CLAIM, CLASS, SLICE, TEMPLATE, Kind
+from netclaim.schema.kinds import (
+    ADDRESS_LEASE,
+    ADDRESS_POOL,
+    CLAIM,
+    CLASS,
+    NAMESPACE,
+    POD_NETWORK,
+    SLICE,
+    TEMPLATE,
+    Kind,
+)
 from netclaim.schema.refusal import RefusedError
 from tests.pure.controller.test_pools import add_lease, add_pool, ready, status
 from tests.support.controller_parts import DRIVER, World, controlled
@@ -46,6 +56,11 @@ def add_claim(world: World, name: str, *, counted: bool) -> JsonObject:
     """Add a claim that is allocated, with a share of the pool or without one."""
     asked = {"name": "nic", "exactly": {"deviceClassName": "media-net"}}
     made = world.create(CLAIM, name, "default", spec={"devices": {"requests": [asked]}})
+    return allocate(world, made, counted=counted)
+
+
+def allocate(world: World, made: JsonObject, *, counted: bool) -> JsonObject:
+    """Give a claim its link, with a share of the pool or without one."""
     link = {"request": "nic", "driver": DRIVER, "pool": "node-a", "device": "eth1"}
     share = {"request": "nic", "driver": DRIVER, "pool": "addresses/media", "device": "media"}
     results = [link, share] if counted else [link]
@@ -245,6 +260,63 @@ async def test_a_pool_called_probe() -> None:
         world.network(ipam=IPAM)
         await world.until(lambda: len(requests(world)) == 2)
         assert server.asked == 1
+
+
+class Odd(Verbs):
+    """A server whose answer to a dry run is no object."""
+
+    def create(self, kind: Kind, body: JsonObject, **options: Any) -> JsonObject:
+        """Create an object, or say something else."""
+        return super().create(kind, body, **options) if not options.get("dry_run") else {"kind": ""}
+
+
+async def test_what_nobody_expected_stops_nothing_else() -> None:
+    """A part of the work that fails is tried again; all the others are done."""
+    async with controlled(server=Odd) as world:
+        add_pool(world)
+        world.network(ipam=IPAM)
+        await world.until(lambda: ready(world).get("status") == "True" and bool(requests(world)))
+
+
+async def test_objects_of_a_later_definition_stop_nothing_else() -> None:
+    """A pool or a network that cannot be read keeps nothing from the others."""
+    async with controlled() as world:
+        add_pool(world)
+        await world.until(lambda: room(world) == 5)
+        for kind, name in ((ADDRESS_POOL, "later"), (POD_NETWORK, "later")):
+            whole = {"apiVersion": kind.addresses[0].api_version, "kind": kind.name}
+            meta = {"name": name, "uid": f"{kind.name}-1", "generation": 1}
+            for spec in ({"ranges": "all", "type": 1}, {"ranges": "none", "type": 2}):
+                world.store.put(kind, {**whole, "metadata": meta, "spec": spec})
+        add_lease(world, "10.1.0.2", add_claim(world, "older", counted=False), pool="later")
+        await world.until(lambda: room(world) == 4)
+        world.network(ipam=IPAM)
+        world.create(NAMESPACE, "new")
+        await world.until(lambda: "new" in world.templates())
+    async with controlled(known=world) as world:
+        world.create(NAMESPACE, "newer")
+        await world.until(lambda: "newer" in world.templates())
+
+
+async def test_a_pool_with_host_bits_in_what_it_excludes() -> None:
+    """The API server takes them; they mean the network that the address is in."""
+    async with controlled() as world:
+        add_pool(world, ranges=[{"cidr": "10.1.0.0/28", "exclude": ["10.1.0.5/29"]}])
+        await world.until(lambda: room(world) == 7)
+        add_lease(world, "10.1.0.9", add_claim(world, "older", counted=False))
+        await world.until(lambda: room(world) == 6)
+
+
+async def test_a_claim_that_is_allocated_after_its_lease_was_seen() -> None:
+    """Two watches tell of a claim and of its lease, and either may be late."""
+    async with controlled() as world:
+        add_pool(world)
+        asked = {"name": "nic", "exactly": {"deviceClassName": "media-net"}}
+        claim = world.create(CLAIM, "late", "default", spec={"devices": {"requests": [asked]}})
+        add_lease(world, "10.1.0.2", claim)
+        await world.until(lambda: room(world) == 4 and status(world)["used"] == 1)
+        allocate(world, claim, counted=True)
+        await world.until(lambda: room(world) == 5)
 
 
 async def test_a_server_that_keeps_no_such_device() -> None:

@@ -36,12 +36,13 @@ def add_lease(
     node: str = "node-a",
     driver: str = DRIVER,
     device: str = "eth1",
+    pool: str = "media",
 ) -> None:
     """Create a lease for a claim, or for one that is gone."""
     meta = claim["metadata"] if claim else {"name": "gone", "namespace": "default", "uid": "u"}
     holder = {key: meta[key] for key in ("namespace", "name", "uid")}
     holder |= {"request": "nic", "device": device}
-    spec = {"pool": "media", "address": address, "driver": driver, "nodeName": node}
+    spec = {"pool": pool, "address": address, "driver": driver, "nodeName": node}
     world.create(ADDRESS_LEASE, address, spec={**spec, "claim": holder})
 
 

@@ -29,7 +29,8 @@ from netclaim.controller.objects import MANAGER, Objects
 from netclaim.controller.queue import WorkQueue
 from netclaim.controller.settings import ControllerSettings
 from netclaim.controller.watches import ANNOTATED, DEFINITION, Watches
-from netclaim.errors import NetclaimError, RequestError
+from netclaim.errors import RequestError
+from netclaim.framework.telemetry.logs import explain
 from netclaim.kube import PODS, AlreadyExistsError, ForbiddenError, InvalidError, NotFoundError
 from netclaim.kube.watch import Key
 from netclaim.model.api.base import ObjectError
@@ -114,12 +115,10 @@ class AnnotatedPods:
             await asyncio.sleep(0)  # the lease and other tenants' pods have a turn between any two
             try:
                 done = await self._reconcile(key)
-            except NetclaimError as error:
+            except Exception as error:  # noqa: BLE001 (of this pod; the others have their turn)
                 pause_s = queue.failed(key)
-                log.warning(
-                    "annotated.failed", namespace=key[0], pod=key[1], error=str(error),
-                    pause_s=pause_s,
-                )  # fmt: skip
+                where = {"namespace": key[0], "pod": key[1], "pause_s": pause_s}
+                explain("annotated.failed", error, **where)
             else:
                 if done:
                     queue.done(key)

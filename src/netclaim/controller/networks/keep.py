@@ -33,6 +33,7 @@ from netclaim.controller.networks.wanted import allowed_namespaces, is_offered, 
 from netclaim.controller.networks.write import Failures, Writes, some_at_a_time
 from netclaim.controller.objects import Objects
 from netclaim.controller.watches import Watches
+from netclaim.model.api.base import ObjectError
 from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.claim import JsonObject
 from netclaim.network.pod_network import class_of, pool_of_network, template_of
@@ -107,7 +108,7 @@ class Networks:
         work: dict[str, Awaitable[Any]] = {}
         in_the_way: dict[str, list[str]] = {}
         for name in self.names():
-            network, look = self._network(name), self._looks.get(name)
+            network, look = self._readable(name), self._looks.get(name)
             if network is None or look is None or look.template is None or not look.is_of(network):
                 continue  # nothing, or a look at all its namespaces is to come
             live = store.get((namespace, name))
@@ -131,11 +132,12 @@ class Networks:
 
     def is_reported(self, found: JsonObject) -> bool:
         """Whether a network's status is as it was written."""
-        return self._reports.is_written(PodNetwork.read(found))
+        network = _read(found)
+        return network is not None and self._reports.is_written(network)
 
     def is_kept(self, kind: str, found: JsonObject, name: str) -> bool:
         """Whether a class or a template of a network is what the last look wanted of it."""
-        network, look = self._network(name), self._looks.get(name)
+        network, look = self._readable(name), self._looks.get(name)
         if network is None or look is None or not look.is_of(network):
             return False
         if kind == TEMPLATE_KIND:
@@ -146,6 +148,11 @@ class Networks:
     def _network(self, name: str) -> PodNetwork | None:
         found = self._watches.store("PodNetwork").get(("", name))
         return PodNetwork.read(found) if found is not None else None
+
+    def _readable(self, name: str) -> PodNetwork | None:
+        """A network; None also for one of a later definition."""
+        found = self._watches.store("PodNetwork").get(("", name))
+        return _read(found) if found is not None else None
 
     def _is_template(self, live: JsonObject, network: PodNetwork, look: Look) -> bool:
         wanted = look.template
@@ -216,3 +223,10 @@ class Networks:
         self._kept.pop(name, None)
         for error in (await some_at_a_time(gone)).values():
             raise error
+
+
+def _read(found: JsonObject) -> PodNetwork | None:
+    try:
+        return PodNetwork.read(found)
+    except ObjectError:
+        return None

@@ -6,7 +6,8 @@ lease that comes or goes is the same work however many leases and pools there ar
 changes is compared with all others. `sweep` collects leases that nobody has.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
@@ -16,6 +17,7 @@ from netclaim.controller.objects import ADDRESS_POOLS, MANAGER, Objects
 from netclaim.controller.pools.counts import LeaseCounts
 from netclaim.controller.pools.spec import PoolSpec
 from netclaim.controller.watches import Watches
+from netclaim.model.address_space import address_from
 from netclaim.model.api.address_pool import (
     AddressLease,
     AddressPool,
@@ -43,15 +45,17 @@ class Pools:
         self._counts = LeaseCounts()
         self._pools: dict[str, PoolSpec] = {}
 
-    def names(self) -> list[str]:
-        """All pools there are."""
-        return [name for _, name in self._watches.store("AddressPool")]
+    @property
+    def specs(self) -> Mapping[str, PoolSpec]:
+        """The pools by name, as far as they can be read."""
+        return self._pools
 
     def statuses(self) -> Iterator[tuple[str, AddressPoolStatus]]:
-        """What the status of each pool says."""
+        """What the status of each pool says that can be read."""
         for found in self._watches.store("AddressPool").values():
-            pool = AddressPool.read(found)
-            yield pool.name, pool.status
+            with suppress(ObjectError):
+                pool = AddressPool.read(found)
+                yield pool.name, pool.status
 
     def begin(self) -> None:
         """Count what there is; changes are passed on from now."""
@@ -72,22 +76,27 @@ class Pools:
         else:
             self._counts.set_lease(lease)
         own = self._pools.get(lease.spec.pool)
-        if own is not None and own.has(lease) and not own.overlapping:
+        domain, address = lease.spec.domain, address_from(lease.spec.address)
+        if own is not None and own.has(domain, address) and not own.overlapping:
             return (own.name,)
-        having = (name for name, each in self._pools.items() if each.has(lease))
+        having = (name for name, each in self._pools.items() if each.has(domain, address))
         return {lease.spec.pool, *having}
 
     def pool_changed(self, before: JsonObject | None, now: JsonObject | None) -> Iterable[str]:
         """Note a pool; returns the pools that have to be judged by that.
 
-        Others depend on its spec, and nobody on its status.
+        Others depend on its spec, and nobody on its status. One that cannot be read, because it is
+        of a later definition, stays what it was.
         """
         name = (now or before or {})["metadata"]["name"]
+        try:
+            new = PoolSpec.of(AddressPool.read(now)) if now is not None else None
+        except ObjectError:
+            return (name,)
         old = self._pools.pop(name, None)
-        if now is None:
+        if new is None:
             self._counts.drop_pool(name)
             return self._meet(old, None)
-        new = PoolSpec.of(AddressPool.read(now))
         self._pools[name] = new
         if old is not None and old.is_same(new):
             new.overlapping.update(old.overlapping)
@@ -112,10 +121,9 @@ class Pools:
     async def reconcile(self, name: str) -> None:
         """Judge a pool, and say how full it is."""
         found = self._watches.store("AddressPool").get(("", name))
-        spec = self._pools.get(name)
-        if found is None or spec is None:
+        if found is None:
             return
-        pool = AddressPool.read(found)
+        pool, spec = AddressPool.read(found), self._pools[name]
         fault = self._fault(spec)
         status = AddressPoolStatus(
             observed_generation=pool.metadata.generation,

@@ -4,25 +4,27 @@
     DeviceClass     addresses.media          what the requests of templates name
 
 Promise: `reconcile` writes what differs, and a second call writes nothing. What the device has of
-addresses is what requests for it can have: those that are leased to claims without such a request
-count as gone, and those of claims which have one, but outside of the pool's ranges as they are now,
-as there. A pool that is not to be used has a taint, one that is gone neither slice nor class; what
-claims have of it stays theirs. Limit: this is a hint for the scheduler, of which there may be two,
-and which may be a moment behind. The lease is the truth.
+addresses is what requests for it can have; see `room`. A pool that is not to be used has a taint,
+one that is gone neither slice nor class; what claims have of it stays theirs. Limit: this is a hint
+for the scheduler, of which there may be two, and which may be a moment behind. The lease is the
+truth.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 import structlog
 
 from netclaim.controller.objects import Objects
+from netclaim.controller.pools.judge import Pools
+from netclaim.controller.pools.room import Rooms
 from netclaim.controller.watches import POOL_CLASS, Watches, unpacked_slice
 from netclaim.errors import RequestError
 from netclaim.framework.publish.server_fields import dropped_fields, without_server_fields
 from netclaim.kube import AlreadyExistsError, ConflictError, NotFoundError
-from netclaim.model.address_space import address_from
-from netclaim.model.api.address_pool import KIND, AddressPool
+from netclaim.model.api.address_pool import KIND, AddressLease, AddressPool
+from netclaim.model.api.base import ObjectError
 from netclaim.model.api.device_json import device_json
 from netclaim.model.api.pod_network import API_VERSION
 from netclaim.model.claim import JsonObject
@@ -41,7 +43,9 @@ PROBE: Final = "no.pool"  # no AddressPool is called like this: their names have
 class PoolSlices:
     """Keeps slices and classes of pools, where the API server can."""
 
-    def __init__(self, objects: Objects, watches: Watches, driver: str, *, wanted: bool) -> None:
+    def __init__(
+        self, objects: Objects, watches: Watches, driver: str, pools: Pools, *, wanted: bool
+    ) -> None:
         """`wanted` is what the admin has set."""
         self._objects = objects
         self._watches = watches
@@ -49,9 +53,8 @@ class PoolSlices:
         self._wanted = wanted
         self._kept = False  # by the API server, as far as is known
         self._stored: dict[str, tuple[list[JsonObject], list[JsonObject]]] = {}  # sent, returned
-        # What `_room` found, which looks at every lease: by pool, with the generation and its size.
-        self._rooms: dict[str, tuple[int, int, int]] = {}
-        self._fresh: set[str] = set()  # leases that came or changed since
+        self._pools = pools
+        self._rooms = Rooms(driver, pools.specs, lambda: watches.store("ResourceClaim"))
 
     @property
     def offered(self) -> bool:
@@ -59,8 +62,13 @@ class PoolSlices:
         return self._wanted and self._kept
 
     def begin(self) -> None:
-        """Take over what a controller before this one has found out: it has made slices, or not."""
+        """Count what there is, and take over what a controller before this one has found out.
+
+        It has made slices, or not. Changes are passed on from now, behind those of the pools.
+        """
         self._kept = any(True for _ in self._slices())
+        for lease in self._watches.store("AddressLease").values():
+            self.lease_changed(None, lease)
 
     async def learn(self) -> bool:
         """Find out whether the API server keeps what makes such a device; True if that is news.
@@ -80,14 +88,21 @@ class PoolSlices:
         classes = {_label(each) for each in self._watches.store(POOL_CLASS).values()}
         return (pools | slices | classes) - {""}
 
-    def lease_changed(self, before: JsonObject | None, now: JsonObject | None) -> None:
-        """Note a lease, which is looked at with its pool: its claim may be known a moment later."""
-        if now is not None:
-            self._fresh.add(now["metadata"]["name"])
-        elif before is not None:
-            _, size, room = self._rooms.get(before["spec"]["pool"], (0, 0, 0))
-            if room != size:
-                self._rooms.clear()
+    def lease_changed(self, before: JsonObject | None, now: JsonObject | None) -> set[str]:
+        """Note a lease; returns the pools that have another room by that."""
+        lease = None
+        with suppress(ObjectError):
+            lease = AddressLease.read(now) if now is not None else None
+        return self._rooms.lease_changed((now or before or {})["metadata"]["name"], lease)
+
+    def claim_changed(self, before: JsonObject | None, now: JsonObject | None) -> set[str]:
+        """Note a claim; returns the pools that have another room by that."""
+        return self._rooms.claim_changed(before, now)
+
+    def pool_changed(self, before: JsonObject | None, now: JsonObject | None) -> None:
+        """Note a pool, with which others may have another room."""
+        if before is None or now is None or before["spec"] != now["spec"]:
+            self._rooms.pools_changed()
 
     async def reconcile(self, name: str) -> None:
         """Make the slice and the class of a pool what they should be."""
@@ -173,71 +188,16 @@ class PoolSlices:
 
     def _device(self, pool: AddressPool) -> JsonObject | None:
         """The device of a pool; None if its ranges cannot be counted."""
-        ready = pool.ready
+        ready, spec = pool.ready, self._pools.specs[pool.name]
         assert ready is not None
         usable = ready.status == "True" and pool.spec.enabled
         unusable = "" if usable else ready.reason or "NotReady"
-        if ready.reason == "Invalid":
+        if spec.fault:
             return None
-        addresses = min(self._known_room(pool), COUNT_MAX)
+        addresses = min(self._rooms.of(spec), COUNT_MAX)
         if addresses < 1:
             addresses, unusable = 1, unusable or FULL
         return device_json(pool_device(pool.name, addresses, unusable=unusable))
-
-    def _known_room(self, pool: AddressPool) -> int:
-        fresh, self._fresh = self._fresh, set()
-        if not all(map(self._is_plain, fresh)):
-            self._rooms.clear()  # of all: pools of one domain can have each other's addresses
-        generation, size = pool.metadata.generation, pool.size
-        known = self._rooms.get(pool.name)
-        if known is None or known[:2] != (generation, size):
-            known = self._rooms[pool.name] = generation, size, self._room(pool)
-        return known[2]
-
-    def _is_plain(self, name: str) -> bool:
-        """Whether a lease takes what its claim has a share for, which changes nothing."""
-        lease = self._watches.store("AddressLease").get(("", name))
-        found = self._watches.store(KIND).get(("", lease["spec"]["pool"])) if lease else None
-        if lease is None or found is None:
-            return True
-        pool, address = AddressPool.read(found), address_from(lease["spec"]["address"])
-        return any(address in space for space in pool.spaces) and self._is_counted(lease, pool)
-
-    def _room(self, pool: AddressPool) -> int:
-        """How many claims can have a share of a pool, with those that have one."""
-        uncounted: set[tuple[str, ...]] = set()
-        outside: set[tuple[str, ...]] = set()
-        spaces = pool.spaces
-        for lease in self._watches.store("AddressLease").values():
-            spec = lease["spec"]
-            if spec["pool"] != pool.name and spec.get("domain", "") != pool.spec.domain:
-                continue
-            address = address_from(spec["address"])
-            inside = any(address in space for space in spaces)
-            holder = spec["claim"]
-            key = (holder["uid"], holder.get("request", ""), holder.get("device", ""))
-            counted = self._is_counted(lease, pool)
-            if inside and not counted:
-                uncounted.add(key)
-            elif not inside and counted and spec["pool"] == pool.name:
-                outside.add(key)
-        return pool.size - len(uncounted) + len(outside)
-
-    def _is_counted(self, lease: JsonObject, pool: AddressPool) -> bool:
-        """Whether the claim of a lease has a share of a pool, or may have had one.
-
-        What is kept for a replica counts as free: its next claim asks for a share.
-        """
-        holder = lease["spec"]["claim"]
-        claim = self._watches.store("ResourceClaim").get((holder["namespace"], holder["name"]))
-        if lease["spec"].get("kept") or claim is None or claim["metadata"]["uid"] != holder["uid"]:
-            return True
-        allocation = claim["status"].get("allocation")
-        if allocation is None:
-            return True
-        wanted = self._driver, slice_pool_of(pool.name)
-        results = allocation["devices"]["results"]
-        return any((each["driver"], each["pool"]) == wanted for each in results)
 
     def _slice(self, pool: str, devices: list[JsonObject]) -> JsonObject:
         counted = {"name": slice_pool_of(pool), "generation": 1, "resourceSliceCount": 1}

@@ -11,11 +11,10 @@ from netclaim.model.address_space import (
     IpAddress,
     Range,
     Space,
-    address_from,
     range_faults,
     space_of,
 )
-from netclaim.model.api.address_pool import AddressLease, AddressPool
+from netclaim.model.api.address_pool import AddressPool
 
 
 @dataclass(slots=True)
@@ -53,12 +52,9 @@ class PoolSpec:
         """Whether the spec is the same."""
         return self.version == other.version
 
-    def has(self, lease: AddressLease) -> bool:
-        """Whether it has the address of a lease."""
-        if lease.spec.domain != self.domain:
-            return False
-        address = address_from(lease.spec.address)
-        return any(address in space for space in self.spaces)
+    def has(self, domain: str, address: IpAddress) -> bool:
+        """Whether it has an address of a domain."""
+        return domain == self.domain and any(address in space for space in self.spaces)
 
     def shared_with(self, other: "PoolSpec") -> IpAddress | None:
         """An address that both have."""

@@ -22,6 +22,7 @@ from netclaim.controller.objects import ADDRESS_LEASES, Objects
 from netclaim.controller.pools.kept import KeptLeases
 from netclaim.controller.watches import Watches
 from netclaim.errors import NetclaimError
+from netclaim.framework.telemetry.logs import explain
 from netclaim.kube import ConflictError, NotFoundError
 from netclaim.model.address_space import IpAddress, address_from
 from netclaim.model.api.address_pool import AddressLease, held_device
@@ -61,7 +62,10 @@ class LeaseSweep:
     async def run(self) -> None:
         """Collect leases until cancelled."""
         while True:
-            await self.collect()
+            try:
+                await self.collect()
+            except Exception as error:  # noqa: BLE001 (nothing else stops for it)
+                explain("address.not_swept", error)
             await asyncio.sleep(SWEEP_S)
 
     async def collect(self) -> None:

@@ -27,7 +27,7 @@ from netclaim.controller.services.pods import ServicePods
 from netclaim.controller.services.spread import SERVICE_NAME, Writes, spread
 from netclaim.controller.services.write import Key, SliceWriter
 from netclaim.controller.watches import CHECKED_PAUSE_S, Watches
-from netclaim.errors import NetclaimError
+from netclaim.framework.telemetry.logs import explain
 from netclaim.kube import Pace
 from netclaim.model.api.base import ObjectError
 from netclaim.model.api.pod_network import PodNetwork
@@ -178,19 +178,18 @@ class Services:
                 del self._due[namespace]
             try:
                 await self._reconcile((namespace, name))
-            except NetclaimError as error:
+            except Exception as error:  # noqa: BLE001 (of this Service; the others have their turn)
                 self._failed((namespace, name), error)
             else:
                 self._failures.pop((namespace, name), None)
 
-    def _failed(self, key: Key, error: NetclaimError) -> None:
+    def _failed(self, key: Key, error: Exception) -> None:
         count = self._failures[key] = self._failures.get(key, 0) + 1
         pause_s = pause_after_s(count, first_s=FIRST_PAUSE_S, longest_s=LONGEST_PAUSE_S)
         asyncio.get_running_loop().call_later(pause_s, self._add, *key)
         namespace, name = key
-        log.warning(
-            "service.failed", namespace=namespace, service=name, error=str(error), pause_s=pause_s
-        )
+        where = {"namespace": namespace, "service": name, "pause_s": pause_s}
+        explain("service.failed", error, **where)
 
     async def _reconcile(self, key: Key) -> None:
         """Make the slices of a Service what they should be."""

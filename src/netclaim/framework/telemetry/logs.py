@@ -44,7 +44,7 @@ def configure_logs(form: Literal["json", "text"], level: str = "info") -> None:
     )
 
 
-def explain(event: str, error: BaseException, **where: str) -> str:
+def explain(event: str, error: BaseException, **where: object) -> str:
     """Log a failure, a bug with its traceback; returns the text to show to a user."""
     if isinstance(error, NetclaimError):
         text = brief(str(error))
