@@ -1,6 +1,7 @@
 """Judge: hold what was asked against the policy, and against what plugins can do.
 
 network    a network, plugin by plugin and key by key, against the policy's table
+carried    the addresses that keys bring, and what becomes of them
 addresses  the rules for addresses, whichever key brings one
 settings   routes, rules and offloads, by parameters or as a plugin
 request    a claim's request against the levels of its keys, and what its class allows

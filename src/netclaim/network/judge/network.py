@@ -12,7 +12,8 @@ from netclaim.cni import NetworkList, PluginConf
 from netclaim.errors import RequestError
 from netclaim.manifests.near import did_you_mean
 from netclaim.network.errors import PolicyError
-from netclaim.network.judge.addresses import Use, address_fault, carried_by
+from netclaim.network.judge.addresses import address_fault
+from netclaim.network.judge.carried import Use, carried_by
 from netclaim.network.judge.settings import settings_faults
 from netclaim.network.policy.levels import LABEL, Level
 from netclaim.network.policy.standing import (
@@ -48,8 +49,12 @@ def judge(
     *,
     ifname: str,
     trusted: bool,
+    chosen: bool,
 ) -> list[RequestError]:
-    """List what is wrong with a network; `trusted`: it is a class's word."""
+    """List what is wrong with a network.
+
+    `trusted`: it is a class's word; `chosen`: `ips` beside it take the place of its addresses.
+    """
     faults: list[RequestError] = []
     if (
         standing.carries
@@ -70,7 +75,7 @@ def judge(
         return [*faults, too_large]
     faults += _order_faults(network, paths)
     for plugin, where in zip(network.plugins, paths, strict=True):
-        faults += _plugin_faults(plugin, where, standing, ifname)
+        faults += _plugin_faults(plugin, where, standing, ifname, chosen=chosen)
     return faults
 
 
@@ -105,7 +110,7 @@ def _order_faults(network: NetworkList, paths: tuple[Path, ...]) -> Iterator[Req
 
 
 def _plugin_faults(
-    plugin: PluginConf, where: Path, standing: Standing, ifname: str
+    plugin: PluginConf, where: Path, standing: Standing, ifname: str, *, chosen: bool
 ) -> Iterator[RequestError]:
     config = plugin.config
     ipam = config.get("ipam")
@@ -130,7 +135,7 @@ def _plugin_faults(
         yield from _unknown_keys(unknown, {**COMMON_KEYS, **known.keys}, where, standing)
     yield from _inner_faults(plugin, where, standing, ifname)
     if ipam:
-        yield from _ipam_faults(ipam, (*where, "ipam"), standing)
+        yield from _ipam_faults(ipam, (*where, "ipam"), standing, chosen=chosen)
 
 
 def _inner_faults(
@@ -146,7 +151,7 @@ def _inner_faults(
 
 
 def _ipam_faults(
-    ipam: Mapping[str, Any], where: Path, standing: Standing
+    ipam: Mapping[str, Any], where: Path, standing: Standing, *, chosen: bool
 ) -> Iterator[RequestError]:
     name = ipam.get("type", "")
     known = IPAM_TYPES.get(name)
@@ -160,7 +165,7 @@ def _ipam_faults(
             yield from _key_faults(rule, value, (*where, key), standing)
     yield from _unknown_keys(unknown, {"type", *known.keys}, where, standing)
     try:
-        found = carried_by(ipam, where)
+        found = carried_by(ipam, where, chosen=chosen)
     except RequestError as error:
         yield error
         return

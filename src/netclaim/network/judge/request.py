@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from netclaim.errors import RequestError
 from netclaim.network.errors import PolicyError, raise_all
-from netclaim.network.judge.addresses import address_fault, wished
+from netclaim.network.judge.addresses import address_fault
+from netclaim.network.judge.carried import wished
 from netclaim.network.judge.network import judge
 from netclaim.network.judge.settings import settings_faults
 from netclaim.network.policy.levels import Level
@@ -36,6 +37,7 @@ def permit(
             standing,
             ifname=request.ifname,
             trusted=request.trusted,
+            chosen=bool(request.wishes.ips),
         ),
     ]
     mistaken = {fault.path for fault in found}

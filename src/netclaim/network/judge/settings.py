@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from netclaim.errors import RequestError
-from netclaim.network.judge.addresses import address_fault, carried_by_settings
+from netclaim.network.judge.addresses import address_fault
+from netclaim.network.judge.carried import carried_by_settings
 from netclaim.network.policy.levels import Level
 from netclaim.network.policy.standing import Standing, needs_level
 from netclaim.paths import Path

@@ -7,6 +7,8 @@ since, or have got an address. No I/O; it is given what there is to know.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+import msgspec
+
 from netclaim.errors import RequestError
 from netclaim.kernel import Link
 from netclaim.model import AllocatedDevice, Claim, Plan
@@ -14,11 +16,17 @@ from netclaim.model.address_space import IpAddress
 from netclaim.model.link_name import GENERIC, link_of
 from netclaim.network.devices.shares import how_alone
 from netclaim.network.errors import LinkGoneError, PlanRefusedError, PolicyError
-from netclaim.network.judge.addresses import METADATA_SERVERS, address_fault, wished
+from netclaim.network.judge.addresses import METADATA_SERVERS, address_fault
+from netclaim.network.judge.carried import Use, carried_by, wished
 from netclaim.network.judge.network import judge
 from netclaim.network.judge.request import permit, wish_faults
 from netclaim.network.links.node_links import Snapshot
-from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
+from netclaim.network.plan.interface_plan import (
+    InterfacePlan,
+    pooled_at,
+    read_plan,
+    with_addresses,
+)
 from netclaim.network.policy.levels import LABEL, LEVELS, Level
 from netclaim.network.policy.standing import Standing
 from netclaim.network.request.link_keys import linked_names, takes_link
@@ -231,9 +239,22 @@ def _leased(interface: InterfacePlan, standing: Standing) -> Iterator[RequestErr
         found = wished(each.address, ("addresses", each.name))
         if fault := address_fault(found, standing, vouched=True):
             yield fault
+    own = msgspec.structs.replace(interface.addresses, routes=())  # the pool's are an admin's word
+    network = with_addresses(interface.judged, own)
+    for index in pooled_at(interface.judged):
+        for carried in carried_by(network.plugins[index].config["ipam"], ("ipam",)):
+            if carried.use is Use.DESTINATION and (fault := address_fault(carried, standing)):
+                yield fault
 
 
 def _faults(interface: InterfacePlan, standing: Standing) -> list[RequestError]:
     network = interface.judged
     paths: tuple[Path, ...] = tuple(("config", "plugins", n) for n in range(len(network.plugins)))
-    return judge(network, paths, standing, ifname=interface.if_name, trusted=interface.trusted)
+    return judge(
+        network,
+        paths,
+        standing,
+        ifname=interface.if_name,
+        trusted=interface.trusted,
+        chosen=bool(interface.wishes.ips),
+    )

@@ -5,13 +5,13 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pytest
 
 from netclaim.cni import DNS, Route
 from netclaim.errors import RequestError
-from netclaim.network.judge.addresses import Use
+from netclaim.network.judge.carried import Use
 from netclaim.network.judge.request import permit
 from netclaim.network.policy.levels import Level
 from netclaim.network.policy.standing import Standing
@@ -136,6 +136,83 @@ def test_every_key_that_carries_an_address_has_its_use() -> None:
     assert {"dst", "gw"} == set(CNI_KEYS[Route])
 
 
+DEFAULT: Final = {
+    4: ("0.0.0.0/0", "10.99.0.1", "10.99.0.0/24"),
+    6: ("::/0", "fd99::1", "fd99::/64"),
+}
+TO_THE_NODE: Final = {"destination": "10.10.1.0/24", "table": 100}
+Brought: TypeAlias = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]
+BEFORE_THE_PRIMARY: Final[Mapping[str, Brought]] = {
+    "alone": ({}, [], {}),
+    "table": ({"table": 100}, [], {"rules": [TO_THE_NODE]}),
+    "sbr": ({}, [{"type": "sbr"}], {}),
+    "vrf": ({}, [{"type": "vrf", "vrfname": "blue"}], {}),
+    "the parameter vrf": ({}, [], {"vrf": {"name": "blue"}}),
+    "scope": ({"table": 100, "scope": 253}, [], {"rules": [TO_THE_NODE]}),
+    "priority": ({"priority": 1}, [], {}),
+}
+"""What brings a route to the front in a pod: keys of the route, plugins, parameters."""
+
+
+@pytest.mark.parametrize("family", DEFAULT)
+@pytest.mark.parametrize("how", BEFORE_THE_PRIMARY)
+@pytest.mark.parametrize("key", [*(k for k in ADDRESS_KEYS if k.endswith(".dst")), "routes[]"])
+def test_every_key_of_a_destination_has_a_rule_for_the_default_route(
+    key: str, how: str, family: int
+) -> None:
+    """On the link itself it leads to the node's network, whatever brings it to the front."""
+    facts, plugins, beside = BEFORE_THE_PRIMARY[how]
+    to, gateway, subnet = DEFAULT[family]
+    address = subnet.replace("0/24", "5/24").replace("::/64", "::5/64")
+
+    def said(*, by_route: bool = False, by_address: bool = False, ips: bool = False) -> str:
+        """What is said of the route: with a gateway of its own, one of its address, or none."""
+        hop = {"gw": gateway} if by_route else {}
+        ipam: dict[str, Any] = {"type": "static", "addresses": [{"address": address}]}
+        parameters = {**beside}
+        if key.startswith("host-local"):  # which always has a gateway, perhaps of one family
+            ipam = {
+                "type": "host-local",
+                "subnet": subnet if by_address else DEFAULT[10 - family][2],
+            }
+        elif key.startswith("netclaim"):
+            ipam = {"type": "netclaim", "pool": "media"}
+        elif by_address:
+            ipam["addresses"][0]["gateway"] = gateway
+        if ips:
+            parameters["ips"] = [address]
+        if key == "routes[]":
+            hop = {"gateway": gateway} if by_route else {}
+            parameters["routes"] = [{"destination": to, **facts, **hop}]
+        else:
+            ipam["routes"] = [{"dst": to, **facts, **hop}]
+        config = network(macvlan(ipam), *plugins)
+        return "; ".join(refused(asked({"config": config, **parameters}), UPLINK))
+
+    direct = f"{to} overlaps {'fe80::/64' if family == 6 else '10.10.1.0/24'}"
+    assert "scope" in facts or said(by_route=True) == ""
+    if key == "netclaim.routes[].dst":  # the pool's gateway is known once it is leased
+        assert said() == ""
+        return
+    assert direct in said()
+    if key == "routes[]":  # which no gateway of an address serves
+        assert direct in said(by_address=True)
+        return
+    assert said(by_address=True) == ""
+    if key.startswith("static"):
+        assert direct in said(by_address=True, ips=True)
+
+
+def test_a_range_gives_the_default_route_a_gateway_only_if_all_of_its_set_do() -> None:
+    """One of a set's ranges is chosen, and with it a gateway, which may be of the other family."""
+    first = {"subnet": "10.99.0.0/24"}
+    other = {"subnet": "10.98.0.0/24", "gateway": "fd99::1"}
+    sure = [[[first]], [[other], [first]]]
+    for ranges in (*sure, [[first, other]], [[other]]):
+        ipam = {"type": "host-local", "ranges": ranges, "routes": [{"dst": "0.0.0.0/0"}]}
+        assert (refused(of(macvlan(ipam)), UPLINK) == []) is (ranges in sure)
+
+
 OWN: Final[Mapping[Use | None, str]] = {
     Use.ASSIGNED: f"{NODE} is the node's own address on the link 'eth1'"
 }
@@ -242,8 +319,8 @@ def test_a_route_without_a_gateway_asks_for_the_nodes_network_however_wide_it_is
 
 
 def test_default_routes_and_those_beside_the_nodes_network_pass() -> None:
-    """The pod's default route comes first, and a claim's own subnets are its own."""
-    for dst in ("0.0.0.0/0", "::/0", "10.99.0.0/16", "10.10.2.0/23", "128.0.0.0/1", "::/1"):
+    """The default route takes the address's gateway, and a claim's own subnets are its own."""
+    for dst in ("0.0.0.0/0", "10.99.0.0/16", "10.10.2.0/23", "128.0.0.0/1", "::/1"):
         ipam = {"type": "host-local", "subnet": "10.99.0.0/24", "routes": [{"dst": dst}]}
         assert refused(of(macvlan(ipam)), UPLINK) == []
 

@@ -191,3 +191,24 @@ def test_a_pool_does_not_give_a_claims_own_network_a_gateways_address(
     with pytest.raises(PlanRefusedError, match="the address of a gateway"):
         guard.check_plan(plan, interface, NODE)
     assert {ip_address(FIRST), ip_address("172.18.0.2"), ip_address(API_SERVER)} <= withheld
+
+
+@pytest.mark.parametrize("gateway", ["", "10.99.0.1"])
+def test_a_default_route_over_a_pools_addresses_takes_the_pools_gateway(
+    guard: Guard, gateway: str
+) -> None:
+    """Where the pool has none, it would lead to the node's network on the link itself."""
+    leases = (Leased("media.x", "u1", "1", "10.99.0.5/24", gateway),)
+    plan, interface = plan_of(
+        macvlan(
+            {"type": "netclaim", "pool": "media", "routes": [{"dst": "0.0.0.0/0"}]}, master="eth0"
+        ),
+        link="eth0",
+        level="baseline",
+        addresses=Addresses("media", leases, routes=({"dst": "0.0.0.0/0", "table": 7},)),
+    )
+    if gateway:
+        guard.check_plan(plan, interface, NODE)
+        return
+    with pytest.raises(PlanRefusedError, match=r"0\.0\.0\.0/0 overlaps"):
+        guard.check_plan(plan, interface, NODE)
