@@ -18,7 +18,7 @@ import pytest
 
 from netclaim.local.cluster import EmbeddedCluster
 from netclaim.model.claim import JsonObject
-from netclaim.schema.kinds import CLAIM, EVENT, SLICE
+from netclaim.schema.kinds import CLAIM, CLASS, EVENT, SLICE
 from tests.embedded.local.test_cluster import (
     add_pod,
     all_gone,
@@ -108,6 +108,20 @@ def with_a_limit(spec: JsonObject) -> JsonObject:
     return spec
 
 
+def opaque_of(spec: JsonObject) -> JsonObject:
+    """A claim's parameters as a class has them."""
+    found: JsonObject = {"opaque": spec["devices"]["config"][0]["opaque"]}
+    return found
+
+
+def of_class(spec: JsonObject, name: str) -> JsonObject:
+    """The same with the network of a class, on a device that any number of claims may have."""
+    wanted = spec["devices"]["requests"][0]["exactly"]
+    del wanted["adminAccess"], spec["devices"]["config"]
+    wanted["deviceClassName"] = name
+    return spec
+
+
 def events(cluster: EmbeddedCluster) -> set[tuple[str, str, str]]:
     """The drivers' events about claims that lost something."""
     found = cluster.store.list(EVENT)
@@ -130,15 +144,22 @@ def test_interfaces_come_back_with_their_link() -> None:
         ipam.update(ROUTE)
         make(cluster, CLAIM, "free", spec)
         make(cluster, CLAIM, "limited", with_a_limit(claim_spec("data0")))
+        make(cluster, CLASS, "anybody", {"config": [opaque_of(claim_spec("", master="data0"))]})
+        make(cluster, CLAIM, "generic", of_class(claim_spec("cni"), "anybody"))
         add_pod(cluster, "free", resourceClaimName="free")
         free = (await all_settled(cluster, 1))["free"]
         await cluster.store.wait_for(lambda: published(cluster) == len(cluster.nodes))
         add_pod(cluster, "limited", resourceClaimName="limited")
-        pods = await all_settled(cluster, 2)
+        add_pod(cluster, "generic", resourceClaimName="generic")
+        pods = await all_settled(cluster, 3)
         assert {pod.state for pod in pods.values()} == {"ready"}, [p.reason for p in pods.values()]
         spaces = {name: cluster.netns_of(pod.uid) for name, pod in pods.items()}
         before = {name: interface(netns) for name, netns in spaces.items()}
-        assert [len(each[-1]) for each in before.values()] == [0, 2], before
+        assert {name: len(each[-1]) for name, each in before.items()} == {
+            "free": 0,
+            "limited": 2,
+            "generic": 0,
+        }, before
         nodes = {pod.node for pod in pods.values()}
         leased = {node: leases(node) for node in nodes}
         without_s = []

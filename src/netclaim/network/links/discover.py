@@ -1,13 +1,14 @@
 """Discover: the node's links as devices, again whenever they change.
 
 Promise: a burst of changes is one list; a change that nobody could see in the published devices is
-none. A link that a pod has taken stays a device as it was, and where it was in the list. Limit:
-what the kernel does not announce (routes, a card's VFs) is seen with the next change, or within a
-minute.
+none, unless a link came, went or was made again, since pods may have lost what they had on it. A
+link that a pod has taken stays a device as it was, and where it was in the list. Limit: what the
+kernel does not announce (routes, a card's VFs) is seen with the next change, or within a minute.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
+from functools import lru_cache
 from typing import Final, Protocol
 
 import msgspec
@@ -116,7 +117,7 @@ async def list_devices(
     snapshot = await links.snapshot()
     chosen = await choice.chosen(snapshot)
     choice.log_hidden(snapshot, (link for link, _ in chosen))
-    anybody = GENERIC_DEVICE if generic else None
+    anybody = generic_device(hash(snapshot.ground)) if generic else None
     first = (anybody,) if anybody is not None else ()
     there = judged(chosen)
     devices: dict[str, Device] = {}
@@ -130,16 +131,18 @@ async def list_devices(
     return tuple(found.values())
 
 
-def generic_device() -> Device:
+@lru_cache(maxsize=2)
+def generic_device(making: int = 0) -> Device:
     """The device that is no particular link: as many claims as like may have it.
 
     It has every attribute that all links have, with values that no link has: a selector that reads
-    an attribute which a device lacks fails the whole allocation.
+    an attribute which a device lacks fails the whole allocation. What pods have by it stands on any
+    of the node's links, so that `making` is another one whenever those are others. For the same one
+    it is the same object: what was made of it is still good.
     """
     nothing = Link(index=0, name=GENERIC, arphrd=0, flags=0)
     device = device_of(nothing, (), SysfsFacts(virtual=True), default_route=False)
     attributes = {**device.attributes, "ifName": "", "kind": "generic"}
-    return msgspec.structs.replace(device, attributes=attributes, allow_multiple_allocations=True)
-
-
-GENERIC_DEVICE: Final = generic_device()  # what was made of the same object is still good
+    return msgspec.structs.replace(
+        device, attributes=attributes, allow_multiple_allocations=True, making=making
+    )

@@ -65,6 +65,16 @@ class Snapshot:
         return tuple(link for link in there if link.index not in self.withheld)
 
     @property
+    def ground(self) -> frozenset[int]:
+        """The indices of the links that something of a pod can stand on, offered or not.
+
+        Those that come and go with pods are not among them.
+        """
+        away = {INTO_POD, NOWHERE}
+        there = (link.index for link in self.links)
+        return frozenset(index for index in there if self.withheld.get(index) not in away)
+
+    @property
     def named(self) -> tuple[Link, ...]:
         """The links that are withheld for their name alone."""
         return tuple(link for link in self.links if link.index in self.by_name)

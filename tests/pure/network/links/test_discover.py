@@ -1,11 +1,12 @@
 """What becomes a list of devices, and when; links and announcements are made up here."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from netclaim.kernel import Link
@@ -16,6 +17,7 @@ from netclaim.network.links.discover import follow, generic_device, list_devices
 from netclaim.network.links.node_links import Snapshot
 from netclaim.network.links.offer import SHARES, LinkOffer
 from netclaim.network.links.places import Places
+from netclaim.network.links.withhold import INTO_POD, NOWHERE
 from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.network.settings.per_link import PerLink
 from tests.support.network_parts import link_of
@@ -42,14 +44,17 @@ async def listed(
 
 
 class SomeLinks:
-    """A node with these links, all offered."""
+    """A node with these links, all offered but those that are withheld."""
 
-    def __init__(self, *links: Link) -> None:
+    def __init__(self, *links: Link, withheld: Mapping[int, str] | None = None) -> None:
         self._links = links
+        self._withheld = withheld or {}
 
     async def snapshot(self) -> Snapshot:
         """All of them."""
-        return Snapshot(links=self._links, addresses=(), uplinks=(), withheld={}, carriers={})
+        return Snapshot(
+            links=self._links, addresses=(), uplinks=(), withheld=self._withheld, carriers={}
+        )
 
 
 class Announcements(AsyncIterator[int]):
@@ -132,7 +137,25 @@ async def test_the_generic_device_leads_and_the_lent_ones_end_the_list() -> None
     links = SomeLinks(link_of("eth2", 3), link_of("eth1", 2))
     devices = await listed(links, Device("eth9"), generic=True)
     assert [device.name for device in devices] == ["cni", "eth1", "eth2", "eth9"]
-    assert devices[0] == generic_device()
+    assert msgspec.structs.replace(devices[0], making=0) == generic_device()
+
+
+async def test_the_generic_device_is_another_making_when_the_nodes_links_are_others() -> None:
+    """What pods have by it stands on any link; what comes and goes with pods changes nothing."""
+
+    async def making(*links: Link, **withheld: str) -> int:
+        reasons = {link.index: withheld[link.name] for link in links if link.name in withheld}
+        (generic, *_) = await listed(SomeLinks(*links, withheld=reasons), generic=True)
+        return generic.making
+
+    eth0, eth1 = link_of("eth0", 2), link_of("eth1", 3)
+    before = await making(eth0, eth1)
+    assert await making(eth1, eth0) == before
+    assert await making(eth0, eth1, eth0="it is a port of br0") == before
+    assert await making(eth0) != before
+    assert await making(eth0, link_of("eth1", 4)) != before
+    for reason in (INTO_POD, NOWHERE):
+        assert await making(eth0, eth1, link_of("veth7", 9), veth7=reason) == before
 
 
 async def test_a_link_keeps_its_place_while_a_pod_has_it() -> None:
