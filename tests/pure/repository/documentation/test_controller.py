@@ -8,7 +8,7 @@ from tests.support.doc_pages import ROOT, code, same_names, section, table
 
 PAGE = "pod-networks.md"
 SOURCE = ROOT / "src" / "netclaim" / "controller"
-EVENT = re.compile(r'\blog\.(?:info|warning|error)\(\s*"([a-z_]+\.[a-z_]+)"')
+EVENT = re.compile(r'\b(?:log\.(?:info|warning|error)|explain)\(\s*"([a-z_]+\.[a-z_]+)"')
 
 
 def test_every_option_is_listed() -> None:
