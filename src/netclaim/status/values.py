@@ -229,7 +229,7 @@ class AddressPool(_Value, frozen=True, kw_only=True):
     message: str = ""
     size: int = 0
     used: int = 0
-    kept: int = 0
+    kept: int = 0  # of the used ones: nobody has them now
     free: int = 0
     addresses: tuple[PoolAddress, ...] = ()
 

@@ -70,13 +70,12 @@ def pod_key(namespace: str, name: str) -> str:
 
 def _pool(pool: status_values.AddressPool, networks: Networks) -> Pool:
     key = pool_key(pool.name)
-    used = pool.used + pool.kept
-    part = round(min(1.0, used / pool.size), 4) if pool.size else 0.0
+    part = round(min(1.0, pool.used / pool.size), 4) if pool.size else 0.0
     return Pool(
         ready=pool.ready,
         message=sentence(pool.message) if not pool.ready else "",
         ranges=tuple(map(one_line, pool.ranges)),
-        addresses=Amount(name="addresses", total=str(pool.size), used=str(used), part=part),
+        addresses=Amount(name="addresses", total=str(pool.size), used=str(pool.used), part=part),
         kept=pool.kept,
         free=pool.free,
         networks=tuple(name for name, one in networks.pieces.items() if one.pool == key),

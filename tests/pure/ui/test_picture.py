@@ -46,11 +46,11 @@ def test_what_a_link_has_left() -> None:
 def test_an_address_pool_beside_its_networks() -> None:
     """A pool says how many of its addresses are used, and which networks have it; a problem is its.
 
-    Addresses that are kept for pods which come back are not free.
+    Addresses that are kept for pods which come back are among the used ones.
     """
     offered = network("media-net", parent="eth1")
     offered["spec"]["ipam"] = {"type": "netclaim", "pool": "media"}
-    status = {"size": 250, "used": 200, "kept": 40, "free": 10}
+    status = {"size": 250, "used": 240, "kept": 40, "free": 10}
     conditions = [{"type": "Ready", "status": "True", "reason": "Valid"}]
     there = address_pool(status={"observedGeneration": 1, "conditions": conditions, **status})
     found = pieces([offered, there])
