@@ -24,10 +24,11 @@ from netclaim.model.prepared import ClaimRef
 from netclaim.network.plan.interface_plan import InterfacePlan, Leased
 from netclaim.network.pools.cluster import ClusterPools
 from netclaim.network.pools.errors import AddressTakenError
-from netclaim.plugins.registry import PLUGIN_CLASSES
 
 PODS_MAX: Final = 64  # whose owners are remembered: as long as the interfaces of a pod are planned
-FOLLOWING: Final = "tuning"  # changes an interface that another plugin has made
+# Plugins whose interface is made for the pod. Others take a MAC as well, and change that of a link
+# which there is once for all pods that come after each other: a card, or a virtual function.
+MAKERS: Final = frozenset({"macvlan", "bridge", "tap"})
 
 
 @dataclass(slots=True)
@@ -133,8 +134,7 @@ def kept_mac(owner: LeaseOwner | None, interface: InterfacePlan) -> str:
 def _takes_mac(network: NetworkList) -> bool:
     """Whether the plugin that makes the interface can be given a MAC, and has none already."""
     maker = network.plugins[0]
-    kind = PLUGIN_CLASSES.get(maker.type)
-    if kind is None or not kind.takes_mac or maker.type == FOLLOWING:
+    if maker.type not in MAKERS:
         return False
     config = maker.config
     args = config.get("args") or {}

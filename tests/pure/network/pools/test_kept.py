@@ -13,6 +13,9 @@ from netclaim.model.api.claim import Consumer
 from netclaim.model.api.kept_address import LeaseOwner, ordinal_of
 from netclaim.network.plan.interface_plan import read_plan
 from netclaim.network.pools.errors import NamespaceFullError, PoolFullError
+from netclaim.network.pools.kept import MAKERS
+from netclaim.network.request.wishes import MAC_TYPES
+from netclaim.plugins.registry import PLUGIN_CLASSES
 from tests.pure.network.pools.test_leases import Node, again, ips
 from tests.support.pool_objects import StoredObjects, pool
 
@@ -257,6 +260,7 @@ async def test_an_address_outside_of_the_pool_is_not_had_again() -> None:
     ("plugin", "parameters", "expected"),
     [
         ({"type": "ipvlan"}, {}, ""),
+        ({"type": "host-device", "device": "eth1"}, {}, ""),
         ({"type": "macvlan"}, {"mac": "02:00:00:00:00:07"}, "02:00:00:00:00:07"),
         (
             {"type": "macvlan", "runtimeConfig": {"mac": "02:00:00:00:00:08"}},
@@ -317,3 +321,9 @@ async def test_a_limit_for_each_namespace_counts_what_is_kept() -> None:
     assert list(node.objects.leases().values()) == ["c1"]
     await start(node, "c3")
     assert list(node.objects.leases().values()) == ["c3"]
+
+
+def test_whoever_gets_the_mac_address_of_a_replica_takes_one() -> None:
+    """And it is made for the pod, as docs/address-pools.md says."""
+    assert all(PLUGIN_CLASSES[each].takes_mac for each in MAKERS)
+    assert set(MAC_TYPES) - MAKERS == {"host-device", "tuning"}
