@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 import structlog
@@ -69,8 +69,14 @@ log = structlog.get_logger(__name__)
 
 GUESSES: Final = 4  # requests before a list: of a pool that is half full, one in sixteen needs it
 LISTS: Final = 8  # of a pool whose last addresses many nodes want at a time
-RELEASE_S: Final = 3.0  # for one lease: the pod's end does not wait for the API server
+# For all leases of a claim: a pod's end does not wait for an API server that does not answer, and
+# kubelet asks again after 45 s.
+RELEASE_S: Final = 3.0
 CLAIMS_MAX: Final = 4096  # whose leases are remembered; a node has hundreds
+
+
+_Left: TypeAlias = tuple[str, Leased, AddressLease | None]
+"""What is released: the pool, a lease, and the lease as it was seen last."""
 
 
 @dataclass(slots=True)
@@ -100,12 +106,14 @@ class Leases:
         except LaterError:
             known = self._known.get(claim.uid, {})
             running = {each.ip for each in had_before(claim)}
+            unused: list[_Left] = []
             for lease in made:
                 if _ip(lease) in running:
                     continue
                 known.pop(lease.name, None)
-                unused = msgspec.structs.replace(as_released(lease), lease=None)  # nor kept
-                await self._release(claim.ref, lease.spec.pool, unused, None)
+                nor_kept = msgspec.structs.replace(as_released(lease), lease=None)
+                unused.append((lease.spec.pool, nor_kept, None))
+            await self._release_all(claim.ref, unused)
             raise
         finally:
             del self._made[claim.uid]
@@ -186,8 +194,10 @@ class Leases:
             addresses = addresses or Addresses("")
             for each in addresses.leases:
                 left.setdefault(each.name, (addresses.pool, each))
-        for name, (pool, leased) in left.items():
-            await self._release(claim, pool, leased, known.get(name))
+        await self._release_all(
+            claim, [(pool, leased, known.get(name)) for name, (pool, leased) in left.items()]
+        )
+        for pool, _ in left.values():
             self.quota.forget(pool, claim.namespace)
 
     async def _check_quota(
@@ -208,17 +218,28 @@ class Leases:
         """Remember the leases that a claim has by now, instead of what was known of them."""
         self._known[claim_uid] = {lease.name: lease for lease in leases}
 
+    async def _release_all(self, claim: ClaimRef, left: Sequence[_Left]) -> None:
+        """Release leases one after the other, as many as there is time for."""
+        done = 0
+        try:
+            async with asyncio.timeout(RELEASE_S):
+                for pool, leased, known in left:
+                    await self._release(claim, pool, leased, known)
+                    done += 1
+        except TimeoutError:
+            for _, leased, _ in left[done:]:
+                _log_left(claim, leased, "the API server did not answer in time")
+
     async def _release(
         self, claim: ClaimRef, pool: str, leased: Leased, known: AddressLease | None
     ) -> None:
         try:
-            async with asyncio.timeout(RELEASE_S):
-                if leased.lease is not None and leased.lease.owner is not None:
-                    await self._kept.leave(leased, claim, known)
-                    return
-                await self.pools.release(leased.name, leased.uid, leased.resource_version)
-        except (NetclaimError, TimeoutError) as error:
-            log.warning("address.left", **claim_fields(claim), lease=leased.name, error=str(error))
+            if leased.lease is not None and leased.lease.owner is not None:
+                await self._kept.leave(leased, claim, known)
+                return
+            await self.pools.release(leased.name, leased.uid, leased.resource_version)
+        except NetclaimError as error:
+            _log_left(claim, leased, str(error))
         else:
             self.pools.forget(pool, leased.name)
 
@@ -321,6 +342,10 @@ class Leases:
         had = lease.spec
         wanted = msgspec.structs.replace(spec, address=had.address, owner=had.owner)
         return await self.pools.renew(lease, wanted)
+
+
+def _log_left(claim: ClaimRef, leased: Leased, why: str) -> None:
+    log.warning("address.left", **claim_fields(claim), lease=leased.name, error=why)
 
 
 def _ip(lease: AddressLease) -> IpAddress:

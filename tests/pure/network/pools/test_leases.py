@@ -1,14 +1,17 @@
 """Addresses that are leased from pools for the whole cluster."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any
 
 import msgspec
 import pytest
+import structlog
 
 from netclaim.errors import PeerError, RequestError
 from netclaim.framework import LaterError
+from netclaim.kube import Resource
 from netclaim.model import (
     AllocatedDevice,
     Attachment,
@@ -19,7 +22,7 @@ from netclaim.model import (
     PodSandbox,
     Prepared,
 )
-from netclaim.model.claim import ReportedDevice
+from netclaim.model.claim import JsonObject, ReportedDevice
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
 from netclaim.network.policy.levels import Level
 from netclaim.network.pools.cluster import POOL_AGE_S, TAKEN_AGE_S, ClusterPools
@@ -544,3 +547,23 @@ async def test_a_pod_keeps_its_address_when_the_labels_of_its_node_change() -> N
     node.labels = {}
     assert ips(await node.prepare(running(node, "10.1.0.77/24"))) == ["10.1.0.77/24"]
     assert list(objects.leases()) == ["10.1.0.77"]
+
+
+class Silent(StoredObjects):
+    """An API server that does not answer when something is to be deleted."""
+
+    async def delete(self, resource: Resource, found: JsonObject) -> None:
+        """Wait for ever."""
+        self.requests.append("delete")
+        await asyncio.Event().wait()
+
+
+async def test_the_end_of_a_pod_waits_once_for_a_silent_server() -> None:
+    """However many leases it has, which the controller collects; there is one deadline for all."""
+    ranges = [{"cidr": "10.1.0.0/24"}, {"cidr": "fd00::/64"}]
+    node = Node(Silent(pool({"ranges": ranges})))
+    prepared = await node.prepare(node.claim())
+    with structlog.testing.capture_logs() as logs:
+        await node.leases.give_back(prepared)
+    assert node.objects.requests.count("delete") == 1
+    assert [each["event"] for each in logs] == ["address.left"] * 2
