@@ -1,8 +1,9 @@
 """What the AddressPools of a subject's networks have left, and who in its namespace has the rest.
 
-A claim whose pool is full has its link, and its pod waits on the node; so this is said of claims
-that fit, too. Promise: of other namespaces only the number of addresses is said. No I/O. Limit: who
-has addresses is known only where leases were listed.
+Where the scheduler does not know how full a pool is, a claim that gets no address has its link, and
+its pod waits on the node; so this is said of claims that fit, too. Promise: of other namespaces
+only the number of addresses is said. No I/O. Limit: who has addresses is known only where leases
+were listed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
