@@ -33,7 +33,7 @@ def kept_cluster(
         hear_interrupts()
         before()
 
-    files = (str(EXAMPLES / name) for name in ("class.yaml", "storage.yaml"))
+    files = map(str, (EXAMPLES.parent / "class.yaml", EXAMPLES / "storage.yaml"))
     process = subprocess.Popen(
         [python, "-m", "netclaim", "try", "--keep", "-f", *files],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True, text=True,

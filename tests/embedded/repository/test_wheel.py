@@ -16,7 +16,7 @@ from netclaim import __version__
 
 LOCK = CHECKOUT / "requirements-runtime.lock"
 pytestmark = pytest.mark.timeout(900)  # thirty packages are fetched and installed at first
-MANIFESTS = CHECKOUT / "examples" / "manifests"
+EXAMPLES = CHECKOUT / "examples"
 
 
 @pytest.fixture(scope="module", name="wheel")
@@ -65,8 +65,8 @@ def test_what_the_wheel_says_of_itself(wheel: Path) -> None:
 def test_commands_from_the_wheel(program: Path, tmp_path: Path) -> None:
     """The version is the checkout's, and manifests are checked, with nothing else installed."""
     assert run(program, "--version", folder=tmp_path) == f"netclaim {__version__}\n"
-    for name in ("class.yaml", "storage.yaml"):
-        (tmp_path / name).write_text((MANIFESTS / name).read_text())
+    for path in (EXAMPLES / "class.yaml", EXAMPLES / "manifests" / "storage.yaml"):
+        (tmp_path / path.name).write_text(path.read_text())
     said = run(program, "check", "-f", "class.yaml", "storage.yaml", folder=tmp_path)
     assert said == "0 errors, 0 warnings in 3 objects of 2 files\n"
 
