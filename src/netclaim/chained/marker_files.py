@@ -2,7 +2,7 @@
 
     PLANS/pods/POD-UID             the pod has a claim that is prepared
     PLANS/namespaces/NAMESPACE     claims that further pods of the namespace may share; one a line
-    PLANS/sandboxes/SANDBOX-ID     the sandbox has something of ours, so its DEL is for us
+    PLANS/sandboxes/SANDBOX-ID     the driver gave the sandbox something, so it needs its DEL
     PLANS/attached/SANDBOX-ID      the sandbox has everything that its pod claims
     PLANS/ask                      the journal was lost: every pod has to be looked up
 
@@ -84,11 +84,11 @@ class PlanFiles:
                 (self.root / ASK).unlink(missing_ok=True)
 
     def note_sandbox(self, sandbox_id: str) -> None:
-        """Record that the sandbox gets something of ours, so that the driver gets its DEL."""
+        """Record that the driver gives the sandbox something, so that it gets its DEL."""
         self._note(SANDBOXES, sandbox_id)
 
     def forget_sandbox(self, sandbox_id: str) -> None:
-        """Record that the sandbox has nothing of ours any more."""
+        """Record that the sandbox has nothing from the driver any more."""
         self._forget(SANDBOXES, sandbox_id)
 
     def sandboxes(self, *, before: float) -> frozenset[str]:

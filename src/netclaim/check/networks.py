@@ -88,7 +88,7 @@ def _as(subject: Object, made: JsonObject) -> Object:
 
 
 def _read(subject: Object) -> PodNetwork | None:
-    """A network of ours; None for anything else, and for what the API's rules refuse."""
+    """A PodNetwork; None for anything else, and for what the API's rules refuse."""
     if subject.kind != KIND:
         return None
     try:

@@ -54,7 +54,7 @@ def _check_requests(claim: Object, index: Index) -> Iterator[Finding]:
 def check_pod(
     pod: Object, index: Index, ifnames: Mapping[Object, frozenset[str]], spec: Path = ()
 ) -> Iterator[Finding]:
-    """Yield what does not fit together in one pod or workload; `spec`: if it is none of ours."""
+    """Yield what does not fit together in one pod or workload; `spec`: its place in other kinds."""
     spec = spec or POD_SPECS[pod.kind]
     claims: dict[str, Object] = {}
     users: dict[str, tuple[str, Object]] = {}  # of each interface name, the first claim

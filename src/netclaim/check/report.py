@@ -70,7 +70,7 @@ def check_files(
 def _not_checked(read: Iterable[Object]) -> tuple[dict[str, int], dict[str, int]]:
     """Count what was passed over, by kind, and apart from that what was so but for its pods.
 
-    A kind has its group with it if one of ours has the same name.
+    A kind is named with its group if one that we read has the same name.
     """
     others = [one for one in read if not is_looked_at(one)]
     pods = [one for one in others if has_pods(one)]

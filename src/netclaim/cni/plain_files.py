@@ -1,4 +1,4 @@
-"""Small files of ours, in directories where others may have put something else.
+"""Our own small files, in directories where others may have put something else.
 
 Promise: only regular files are read or written, and read up to a limit. A symbolic link is not
 followed, and nothing waits for the other end of a FIFO or for a device. What `replace_plain` writes

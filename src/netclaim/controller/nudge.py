@@ -12,7 +12,7 @@ that waits for such a claim is changed.
 
 Promise: a change nudges a pod once, and a pod is nudged at most once in `PAUSE_S`; what comes
 earlier is done then. A pod that runs is never touched. Limit: a driver that is not this project's
-reports nothing that could be waited for, so only claims of ours are looked at.
+reports nothing that could be waited for, so only claims with netclaim's devices are looked at.
 """
 
 import asyncio

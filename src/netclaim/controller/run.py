@@ -265,7 +265,7 @@ class Controller:
                 self._soon(self._networks.names())
 
     def _network_changed(self, before: JsonObject | None, now: JsonObject | None) -> None:
-        """A network; each report of ours is a change as well."""
+        """A network; each of the controller's own reports is a change as well."""
         found = now or before
         assert found is not None
         if before is not None and now is not None and differ_in_status(before, now):

@@ -22,5 +22,5 @@ class ControllerSettings:
     template_namespace: str = ""  # whose annotated templates are copied; empty: none are
     # Whose NetworkAttachmentDefinitions are an admin's word; those of others are a tenant's.
     network_namespaces: frozenset[str] = frozenset()
-    # Whether the scheduler is told how many addresses pools have, where the API server can say it.
+    # Whether the scheduler gets to know how many addresses pools have, if the API server allows it.
     count_addresses: bool = True

@@ -21,8 +21,8 @@ class Remark:
     lost: bool = False
 
     def __str__(self) -> str:
-        told = f"{self.path}: {self.text}" if self.path else self.text
-        return one_line(f"{self.where}: {told}{' (not carried over)' if self.lost else ''}")
+        said = f"{self.path}: {self.text}" if self.path else self.text
+        return one_line(f"{self.where}: {said}{' (not carried over)' if self.lost else ''}")
 
 
 def about(one: Object, path: Path, text: str, *, lost: bool = False) -> Remark:

@@ -13,9 +13,10 @@ What ends the process:
 * later, a bug: an error that is no NetclaimError, OSError or TimeoutError; and the runtime's socket
   when it may not be opened any more.
 
-A part that fails later of anything else, be it for the node's owner to change (a full disk, rights
-that were taken away), is started again with back-off and named by /readyz until it works: pods that
-need no such part are served meanwhile. What concerns one claim or pod fails that one.
+A part that fails later of anything else is started again with back-off, and named by /readyz until
+it works, also if the node's owner has to change something (a full disk, rights that were taken
+away). Pods that need no such part are served meanwhile. What concerns one claim or pod fails that
+one.
 """
 
 import asyncio

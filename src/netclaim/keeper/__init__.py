@@ -69,7 +69,7 @@ class Keeper:
         self._kept: dict[str, tuple[str, socket.socket]] = {}
         self._calls: dict[str, asyncio.Queue[socket.socket | HostError]] = {}
         self.note = ""  # what the last life left
-        self.stopping = False  # we were told to end, and there is no next life
+        self.stopping = False  # we were asked to end, and there is no next life
 
     @classmethod
     def from_environment(cls) -> Self:

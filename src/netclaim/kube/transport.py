@@ -1,4 +1,4 @@
-"""Requests to one API server: identity, TLS, deadlines, and every failure as an error of ours.
+"""Requests to one API server: identity, TLS, deadlines, and every failure as a NetclaimError.
 
 Promise: after a refused token the credentials are read again and the request is sent once more;
 nothing else is retried, since only the caller knows its budget. A body is complete or the call

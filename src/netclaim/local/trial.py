@@ -103,8 +103,8 @@ async def start_cluster(trial: Trial, stack: AsyncExitStack, until_s: float) -> 
         async with asyncio.timeout_at(until_s):
             return await stack.enter_async_context(trial.cluster())
     except TimeoutError as error:
-        told = f"the cluster was not ready after {trial.timeout_s:g} s (--timeout)"
-        raise SlowStartError(told) from error
+        message = f"the cluster was not ready after {trial.timeout_s:g} s (--timeout)"
+        raise SlowStartError(message) from error
 
 
 async def start_pods(cluster: EmbeddedCluster, trial: Trial, until_s: float) -> Result:

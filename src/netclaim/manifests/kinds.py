@@ -36,7 +36,7 @@ POD_SPECS: Final[Mapping[str, Path]] = {
     **dict.fromkeys(("DaemonSet", "Job", *SCALED), _TEMPLATED),
 }
 
-# All kinds of the groups that have some of ours; a List is unfolded before this is used.
+# All kinds of the groups that have kinds we read; a List is unfolded before this is used.
 _OF_VERSION: Final[Mapping[str, tuple[str, ...]]] = {
     "v1": (
         "Binding", "ComponentStatus", "ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace",

@@ -124,7 +124,7 @@ def free_candidate(space: Space, identity: str, taken: Collection[IpAddress]) ->
 
 
 def lease_name(domain: str, address: IpAddress) -> str:
-    """The name of the object that stands for an address of a domain: one, whoever spells it."""
+    """The name of the object that stands for an address of a domain, however it is spelt."""
     name = str(address) if address.version == 4 else address.exploded.replace(":", "-")
     return f"{domain}.{name}" if domain else name
 

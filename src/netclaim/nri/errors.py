@@ -2,11 +2,11 @@
 
 PeerError
 ├── ProtocolError           bytes that break the wire's rules; the connection is useless now
-│   └── MessageTooBigError  a message of ours that the rules forbid; nothing of it was sent
+│   └── MessageTooBigError  our own message breaks the rules; nothing of it was sent
 ├── ConnectionLostError     the connection ended before the answer
 ├── CallTimeoutError        no answer, or no registration, in time
 ├── StatusError             the other side answered, with an error status
-└── HookTimeoutError        a hook of ours was cut off to answer the runtime in time
+└── HookTimeoutError        a hook was cut off to answer the runtime in time
 """
 
 from netclaim.errors import PeerError

@@ -117,15 +117,15 @@ class Plugin:
 
     async def _keep_connected(self, hooks: HookRunner) -> NoReturn:
         delays = self._backoff.delays(self._chance)
-        told = ""
+        logged = ""
         while True:
             reason = await self._session(hooks)
             if self._disconnect():
                 log.warning("nri.lost", reason=reason)
                 delays = self._backoff.delays(self._chance)
-            elif reason != told:  # once for each reason, not at each attempt
+            elif reason != logged:  # once for each reason, not at each attempt
                 log.warning("nri.unreachable", socket=str(self._socket_path), reason=reason)
-            told = reason
+            logged = reason
             await self._pause(next(delays))
 
     async def _session(self, hooks: HookRunner) -> str:

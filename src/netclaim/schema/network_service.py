@@ -65,7 +65,7 @@ class NetworkService:
 
 
 def network_service(service: Service) -> NetworkService | None:
-    """What a Service says of a network; None if it names none of ours."""
+    """What a Service says of a network; None if it names no PodNetwork."""
     labels, annotations = service.metadata.labels, service.metadata.annotations
     upstream = labels.get(UPSTREAM_NAME, "") if labels.get(UPSTREAM_KIND, "") in KINDS else ""
     own = annotations.get(NETWORK)

@@ -148,6 +148,6 @@ def _concerns(
 
 
 def _uses(pod: Pod, ours: Collection[tuple[str, str]], there: Collection[tuple[str, str]]) -> bool:
-    """Whether a pod uses a claim of ours, or one that does not exist yet and may become ours."""
+    """Whether a pod uses one of the driver's claims, or one that may become one when it exists."""
     keys = [(pod.metadata.namespace, name) for _, name, _ in claim_names(pod)]
     return any(key in ours or key not in there for key in keys)

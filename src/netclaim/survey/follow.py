@@ -56,7 +56,7 @@ async def follow(
             if len(synced) == len(reflectors) and (news or fault != last_fault):
                 last_fault = fault
                 show(Moment(_all(reflectors), fault))
-            if news:  # of a large cluster, which takes its time to show, at most half of ours
+            if news:  # of a large cluster, which takes its time to show, at most half of our time
                 await asyncio.sleep(max(SETTLE_S, loop.time() - began_s))
 
 

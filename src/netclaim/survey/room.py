@@ -1,7 +1,7 @@
 """What is left of links that claims share: which of them are nearly used up. No I/O.
 
-Promise: whoever shows a cluster means the same by "nearly full". Limit: a link that one claim has
-alone is as full as it should be.
+Promise: every command that shows a cluster means the same by "nearly full". Limit: a link that one
+claim has alone is as full as it should be.
 """
 
 from collections.abc import Iterable, Mapping

@@ -8,7 +8,7 @@
     reasons     why a pod waits: devices, conditions, how far off
     engine      the view as it is now, and who waits for the next
     sources     where the objects come from: a cluster, or files
-    access      who may ask: the token, the host, what a browser is told
+    access      who may ask: the token, the host, headers of every answer
     answers     the page's files, the stream of changes and the questions
     server      the page of one person, over HTTP
     running     the server on a socket of this machine, until it is stopped

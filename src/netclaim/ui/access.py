@@ -1,10 +1,10 @@
-"""Who may ask, and what a browser is told with every answer.
+"""Who may ask, and which headers a browser gets with every answer.
 
-The page is for whoever has its address: that ends in a token, which is made anew for each run and
-stands in the path, so that no cookie is sent to other servers of this machine and no other page can
-have a browser use it. Promise: a request for another host than this machine is refused, whatever
-its token, so that a name that somebody points at 127.0.0.1 leads nowhere; nothing but reading is
-answered; no script, style, picture or connection of another origin is used. No I/O.
+The page is for everybody who has its address, which ends in a token. The token is made anew for
+each run and stands in the path, so that no cookie is sent to other servers of this machine and no
+other page can have a browser use it. Promise: a request for another host than this machine is
+refused, whatever its token, so that a name that somebody points at 127.0.0.1 leads nowhere; nothing
+but reading is answered; no script, style, picture or connection of another origin is used. No I/O.
 """
 
 import hmac

@@ -1,6 +1,6 @@
 """The view as it is now, and who waits for the next one.
 
-Promise: views are put together beside the event loop, one at a time; whoever is slow misses views,
+Promise: views are put together beside the event loop, one at a time; a slow reader misses views,
 and gets all that they changed with the next. Limit: one view is kept, and what readers still hold.
 """
 

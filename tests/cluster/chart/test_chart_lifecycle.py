@@ -87,7 +87,7 @@ def test_a_release_from_install_to_uninstall(charted: Lab) -> None:
     assert failed_starts(burst) == []
     assert our_kinds(admin) == OUR_KINDS
     helm.rollback(1)
-    assert our_kinds(admin) == OUR_KINDS  # whoever uses them loses nothing by it
+    assert our_kinds(admin) == OUR_KINDS  # their users lose nothing by it
     assert burst_addresses(burst) == seen
     check_everywhere(charted)
 

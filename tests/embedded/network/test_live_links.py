@@ -56,7 +56,7 @@ def names(seen: Snapshot) -> set[str]:
 
 
 def test_a_change_is_seen_at_once(node: Netns) -> None:
-    """Whoever has made a link, an address or a route, and then asks, is shown it."""
+    """A caller that has made a link, an address or a route, and then asks, is shown it."""
 
     async def scenario() -> None:
         links = links_of()
@@ -113,7 +113,7 @@ def test_a_pods_link_is_withheld(node: Netns, pod: Netns) -> None:
 
 
 def test_somebody_elses_look_is_a_reason_to_list(node: Netns) -> None:
-    """The announcement that a look has taken reaches whoever waits for one all the same."""
+    """The announcement that a look has taken reaches a task that waits for one all the same."""
 
     async def scenario() -> None:
         with LiveLinks(PodNamespaces(())) as live:
@@ -216,7 +216,7 @@ def test_a_namespace_that_becomes_a_pods_later(node: Netns, routed: bool) -> Non
 
 
 def test_discovery_that_fails_fails_nobody_else(node: Netns) -> None:
-    """Whoever looks while the links cease to be followed gets a list."""
+    """A look while the links cease to be followed gets a list."""
 
     async def scenario() -> None:
         links = links_of()

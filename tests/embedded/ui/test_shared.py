@@ -69,7 +69,7 @@ def test_a_tenant_signs_in(browser: Browser, address: str) -> None:
 
 
 def test_a_token_that_ends(browser: Browser, address: str, cluster: tuple[ApiServer, str]) -> None:
-    """Whoever signed in is asked again when the token is not accepted any more."""
+    """A viewer who signed in is asked again when the token is not accepted any more."""
     page = browser.new_page()
     page.goto(address)
     page.get_by_role("textbox", name="Token").fill(ADMIN)

@@ -187,7 +187,7 @@ def test_a_lease_that_comes_or_goes_is_the_same_work(of: str) -> None:
 
 
 async def test_a_pool_that_shrinks_counts_what_it_lost_as_used() -> None:
-    """Whoever has an address keeps it; what is free is free in the new ranges."""
+    """Who has an address keeps it; what is free is free in the new ranges."""
     async with controlled() as world:
         add_pool(world)
         add_lease(world, "10.1.0.6")
@@ -282,7 +282,7 @@ class Guarded(Verbs):
 
 
 async def test_leases_of_devices_that_a_claim_has_not_are_collected() -> None:
-    """Whoever has a node's token can make them, for a claim that is there."""
+    """Everybody who has a node's token can make them, for a claim that is there."""
     async with collecting() as there:
         world = there.world
         world.claim("lives", "media-net", pod=world.pod("web"), ready=True)

@@ -53,8 +53,9 @@ def command(
     misses by which condition. Reads a cluster, or files: what `kubectl get nodes,resourceslices,
     deviceclasses,resourceclaims,resourceclaimtemplates,pods -A -o yaml` prints. Changes nothing.
 
-    The page is for whoever has its address, which ends in a token that is made anew each time. From
-    another machine, forward the port: ssh -L 8800:127.0.0.1:8800 HOST, and --port 8800 there.
+    The page is for everybody who has its address, which ends in a token that is made anew each
+    time. From another machine, forward the port: ssh -L 8800:127.0.0.1:8800 HOST, and --port 8800
+    there.
 
     \b
     Examples:

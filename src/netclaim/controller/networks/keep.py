@@ -52,7 +52,7 @@ class Networks:
         counts: Callable[[], bool] = lambda: False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`counts` says whether the scheduler is told how many addresses pools have."""
+        """`counts`: whether the scheduler gets to know how many addresses pools have."""
         self._watches = watches
         self._driver = driver
         self._counts = counts

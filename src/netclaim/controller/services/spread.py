@@ -14,7 +14,7 @@ from netclaim.controller.services.endpoints import Endpoint, Ports
 from netclaim.model.api.service import Service
 from netclaim.model.claim import JsonObject
 
-ENDPOINTS_MAX: Final = 100  # as Kubernetes' own controller has it, unless it is told otherwise
+ENDPOINTS_MAX: Final = 100  # as Kubernetes' own controller has it by default
 SERVICE_NAME: Final = "kubernetes.io/service-name"
 MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
 HEADLESS: Final = "service.kubernetes.io/headless"  # kube-proxy then does not even read the slice

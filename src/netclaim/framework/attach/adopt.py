@@ -157,7 +157,7 @@ class Adopter:
         return self.journal.complete and not self.released.has(pod.namespace)
 
     async def _claim_of(self, pod: PodSandbox, name: str) -> Claim | None:
-        """A claim of the pod's, if it has devices of ours."""
+        """A claim of the pod's, if it has devices of the driver."""
         found = await self.claims.get(ClaimRef(uid="", namespace=pod.namespace, name=name))
         if found is None or pod.uid not in found.pod_uids:
             return None

@@ -1,4 +1,4 @@
-"""The runtime's other way to call: its own CNI chain ends with a plugin of ours, which asks here.
+"""The runtime's other way to call: its own CNI chain ends with netclaim-attach, which asks here.
 
 Promise: ADD attaches all of a pod's devices or fails with the reason, and the runtime does not make
 the sandbox; there is no deadline but our own, and no other pod waits. DEL undoes what it can in its

@@ -40,7 +40,7 @@ class AttachReports(Protocol):
 class SandboxMarks(Protocol):
     """What is on the disk of sandboxes, for when the driver is away.
 
-    One that has begun may have something of ours, a complete one everything that its pod claims.
+    One that has begun may have some of its interfaces, a complete one all that its pod claims.
     """
 
     def begin(self, journal: Journal, is_complete: Callable[[PodSandbox], bool]) -> None: ...

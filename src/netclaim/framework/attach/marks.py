@@ -62,7 +62,7 @@ class FileMarks:
         self._state = now
 
     def note_begun(self, sandbox_id: str) -> None:
-        """The sandbox may have something of ours, so its end concerns the driver."""
+        """The driver may have given the sandbox something, so its end concerns the driver."""
         self._try(lambda: self._files.note_sandbox(sandbox_id))
 
     def note_complete(self, sandbox_id: str) -> None:

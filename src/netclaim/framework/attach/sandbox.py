@@ -22,7 +22,7 @@ from netclaim.model.pod import PodSandbox
 from netclaim.model.prepared import ClaimRef
 
 # What is tried in the background until it is so: nothing that was begun is left half done, the
-# sandbox has all that is planned for its pod, or it has nothing of ours any more.
+# sandbox has all that is planned for its pod, or it has nothing from the driver any more.
 Wanted: TypeAlias = Literal["settled", "complete", "gone"]
 Asker: TypeAlias = Literal["hook", "chain", "repair"]
 HasNetns: TypeAlias = Callable[[PodSandbox], bool]

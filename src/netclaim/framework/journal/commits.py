@@ -69,7 +69,7 @@ class Commits:
     async def settle(self) -> None:
         """Return when everything that was to be written is in the file, or has failed.
 
-        Also if the caller is cancelled, and be it twice: the writes are not, as others wait, too.
+        A caller that is cancelled, even twice, does not cancel the writes: others wait for them.
         """
         committing, cut_off = self._committing, None
         while committing is not None and not committing.done():

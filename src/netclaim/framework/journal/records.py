@@ -29,7 +29,7 @@ PLANNED: Final[Sequence[BookingState]] = ("ready", "ending")  # with plans that 
 
 
 class Booking(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A claim that holds devices of ours: being prepared, or prepared.
+    """A claim that holds devices of the driver: being prepared, or prepared.
 
     Written before the driver is called, so that what a crash leaves behind can be undone and no
     other claim takes the devices meanwhile. `pods` are those the claim was reserved for when it was
@@ -253,7 +253,7 @@ class DeviceReport(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Report(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the claim's status says about all devices of ours, once it is `written`."""
+    """What the claim's status says about all the driver's devices, once it is `written`."""
 
     claim: ClaimRef
     devices: tuple[DeviceReport, ...]

@@ -19,7 +19,7 @@ S = TypeVar("S", BookingState, LeaseState)
 
 
 class MoveError(Exception):
-    """A booking or a lease was to make a move that its state does not allow; a bug of ours."""
+    """A booking or a lease was to make a move that its state does not allow; a bug in netclaim."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = _lock(path.with_suffix(".lock"))
-        self._syncing = True  # at each commit, as SQLite was last told
+        self._syncing = True  # at each commit, as SQLite was last set
         try:
             self._database = self._connect()
         except BaseException:

@@ -1,12 +1,12 @@
 """Prepare: a claim into plans, and its release.
 
-Promise: the plan is in the journal before anybody hears of success; a second call returns the saved
-plan and disturbs nothing; a device that another claim holds is not given away, nor more than a pod
-or a namespace may have; of a claim that is refused for that nothing is in the journal, but its own
-status says so. A claim that may be
-planned later is answered as prepared, and owed: planned before its pod gets a sandbox. Releasing
-detaches first, works without the claim object, and succeeds for a claim that was never prepared;
-under a pod that still runs it is put off until the pod has ended. Limit: one attempt a call;
+Promise: the plan is in the journal before kubelet hears of success. A second call returns the saved
+plan and disturbs nothing. No claim gets a device that another one holds, and no pod or namespace
+gets more devices than it may have; a claim that is refused for one of these reasons leaves nothing
+in the journal, but its status says so. A claim that may be planned later is answered as prepared,
+and owed: it is planned before its pod gets a sandbox. Releasing a claim detaches it first, works
+without the claim object, and succeeds for a claim that was never prepared; while a pod still runs
+with the claim, it is put off until the pod has ended. Limit: one attempt for each call;
 `kubelet_calls` retries.
 """
 

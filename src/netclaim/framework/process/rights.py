@@ -36,7 +36,7 @@ NEEDED: Final = {
 
 class Rights:
     def __init__(self, clock: Clock, further: Callable[[Answered], None] = unobserved) -> None:
-        """`further` is told of every answer, too."""
+        """`further` is called with every answer, too."""
         self._clock = clock
         self._further = further
         self._refused_s: dict[tuple[str, str], float] = {}  # when last, by verb and resource

@@ -1,6 +1,6 @@
 """Notice when an event loop is blocked, and log where it hangs.
 
-Each loop calls a function of ours twice a second, which notes how late it was; a thread looks
+Each loop calls the watchdog's function twice a second, which notes how late it was; a thread looks
 whether one is overdue. More than a second is reported while it lasts (`loop.stalled`, with the
 stack of the loop's thread) and when it is over (`loop.recovered`, with how long it took).
 

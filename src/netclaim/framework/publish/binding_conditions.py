@@ -1,6 +1,6 @@
 """Claims that wait for binding conditions, and the verdicts on them in the API's form. No I/O.
 
-Promise: a claim waits if a device of ours on this node has binding conditions and the claim's
+Promise: a claim waits if a device of the driver on this node has binding conditions and the claim's
 status says neither that they hold nor that one of the failure conditions does.
 """
 

@@ -2,13 +2,12 @@
 
 Promise: no hook waits for it, and it is retried until it succeeds, also after a restart. All
 devices of a claim are in one write; of what changes while a write is under way, the latest state is
-written next. Nothing is written about a claim that is released, gone or replaced; about one that
-never held anything, only that it was refused (`turned_away`). A failure also
-leaves an event at the claim, once for each new message, and so does a device that loses its health
-or has it back. However often a claim fails, and with
-whatever texts, writes, events and memory are bounded: whether a device is ready is written at once,
-another text for the same failure only now and then, and of too many events some are dropped and
-counted.
+written next. Nothing is written about a claim that is released, gone or replaced. Of a claim that
+never held anything, it is only written that it was refused (`turned_away`). A failure also leaves
+an event at the claim, once for each new message, and so does a device that loses its health or has
+it back. Writes, events and memory are bounded, however often a claim fails and whatever the texts
+are: whether a device is ready is written at once, another text for the same failure only now and
+then, and of too many events some are dropped and counted.
 """
 
 import asyncio
@@ -43,7 +42,7 @@ RETRIES: Final = Backoff(max_s=10.0)  # somebody waits for the status when the A
 # and an error may name the sandbox or how long it took; a reader of the claim looks less often.
 WORDS_S: Final = 60.0
 # Until a status that was refused even without its details is tried again: it is as a policy of the
-# cluster's admin says, or a mistake of ours, and neither is over in seconds.
+# cluster's admin says, or netclaim's mistake, and neither is over in seconds.
 REFUSED_S: Final = 300.0
 # For one claim, what client-go allows a component for one object, and kubelet thus for a pod.
 CLAIM_EVENTS: Final = Rate(burst=25, per_s=1 / 300)

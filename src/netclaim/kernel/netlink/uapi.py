@@ -16,7 +16,7 @@ NLMSG_OVERRUN: Final = 4
 # Message flags. Those of 0x100 and above mean something else for each kind of message.
 NLM_F_REQUEST: Final = 0x1
 NLM_F_ACK: Final = 0x4
-NLM_F_ECHO: Final = 0x8  # what is told to all is told to the asker under its sequence
+NLM_F_ECHO: Final = 0x8  # the announcement to all also goes to the asker, under its sequence
 NLM_F_DUMP_INTR: Final = 0x10
 NLM_F_DUMP: Final = 0x300
 NLM_F_REPLACE: Final = 0x100

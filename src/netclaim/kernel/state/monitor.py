@@ -109,7 +109,7 @@ class Monitor(Closing):
     def take(self) -> list[Event]:
         """Return what has been announced so far, which may be nothing.
 
-        The kernel announces a change before whoever made it hears that it is made.
+        The kernel announces a change before its author hears that it is made.
         """
         with self._overrun_noted():
             while (datagram := receive_now(self._sock)) is not None:

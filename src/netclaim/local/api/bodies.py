@@ -57,8 +57,8 @@ def read_object(found: Any, target: Target, *, strict: bool = False) -> JsonObje
         )
     fitting, unknown = fit(found, shape_of(kind.name, address.version))
     if unknown and strict:
-        told = ", ".join(f'unknown field "{show(path)}"' for path in unknown)
-        raise _mismatch(kind, f"strict decoding error: {told}")
+        message = ", ".join(f'unknown field "{show(path)}"' for path in unknown)
+        raise _mismatch(kind, f"strict decoding error: {message}")
     obj = stored({"metadata": {}, **fitting}, kind, address)
     meta = obj["metadata"]
     if target.name and meta.setdefault("name", target.name) != target.name:

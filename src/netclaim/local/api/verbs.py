@@ -251,11 +251,11 @@ def _with_meta(obj: JsonObject, **fields: object) -> JsonObject:
 
 
 def _apply_conflict(kind: Kind, name: str, faults: tuple[Fault, ...]) -> RefusedError:
-    told = ", ".join(f"{fault.message}: {fault.field}" for fault in faults)
+    message = ", ".join(f"{fault.message}: {fault.field}" for fault in faults)
     return RefusedError(
         409,
         "Conflict",
-        f"Apply failed with {len(faults)} conflicts: {told}",
+        f"Apply failed with {len(faults)} conflicts: {message}",
         details={"name": name, "group": kind.group, "kind": kind.plural},
         faults=faults,
     )

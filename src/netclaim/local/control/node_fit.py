@@ -23,8 +23,8 @@ def why_no_node(spec: JsonObject, nodes: Sequence[JsonObject]) -> str:
     found: dict[str, list[str]] = {}
     for node in nodes:
         found.setdefault(_obstacle(spec, node), []).append(node["metadata"]["name"])
-    told = "; ".join(f"{reason} ({', '.join(names)})" for reason, names in found.items())
-    return f"0/{len(nodes)} nodes are available: {told}"
+    message = "; ".join(f"{reason} ({', '.join(names)})" for reason, names in found.items())
+    return f"0/{len(nodes)} nodes are available: {message}"
 
 
 def _obstacle(spec: JsonObject, node: JsonObject) -> str:
@@ -33,8 +33,8 @@ def _obstacle(spec: JsonObject, node: JsonObject) -> str:
     labels = node["metadata"].get("labels") or {}
     wrong = [key for key, value in wanted.items() if labels.get(key) != value]
     if wrong:
-        told = ", ".join(_label(key, wanted[key], labels) for key in wrong)
-        return f"nodeSelector does not match: {told}"
+        message = ", ".join(_label(key, wanted[key], labels) for key in wrong)
+        return f"nodeSelector does not match: {message}"
     required = required_affinity(spec)
     if required is not None:
         try:

@@ -23,7 +23,7 @@ from netclaim.allocator.cel.trace import Reading
 from netclaim.model.counted_pool import pool_of
 from netclaim.screen.words import counted
 
-OBSTACLES_MAX: Final = 3  # in a line; whoever wants all of them asks explain
+OBSTACLES_MAX: Final = 3  # in a line; `netclaim explain` shows all of them
 # How far a device is from what was asked: each false clause, and whatever else keeps it away. One
 # that is right, but taken or too full, is nearer than one that is another device.
 CLAUSE: Final = 1.0
@@ -56,11 +56,11 @@ def why_not(reports: Sequence[NodeReport]) -> str:
             devices += [device] if device else []
             places.away = min(places.away, away)
     nearest = sorted(found.items(), key=lambda one: one[1].away)
-    told = [f"{obstacle}: {places}" for obstacle, places in nearest[:OBSTACLES_MAX]]
+    message = [f"{obstacle}: {places}" for obstacle, places in nearest[:OBSTACLES_MAX]]
     rest = len(nearest) - OBSTACLES_MAX
     if rest > 0:
-        told.append(f"and {counted(rest, 'more obstacle')}, which `netclaim explain` shows")
-    return f"0/{len(reports)} nodes are available: {'; '.join(told)}"
+        message.append(f"and {counted(rest, 'more obstacle')}, which `netclaim explain` shows")
+    return f"0/{len(reports)} nodes are available: {'; '.join(message)}"
 
 
 def _obstacles(report: NodeReport) -> Iterator[tuple[str, str, float]]:

@@ -34,8 +34,8 @@ def _read(text: str) -> tuple[str, tuple[str, ...]]:
         subdomain(name, DOMAIN_MAX)
     except (ValueError, RequestError) as error:
         example = "gpu.example.com=examples/gpu.py --gpus 2"
-        told = f'"{text}" is not NAME=COMMAND; for example "{example}"'
-        raise RequestError(told, path=(OPTION,)) from error
+        message = f'"{text}" is not NAME=COMMAND; for example "{example}"'
+        raise RequestError(message, path=(OPTION,)) from error
     path = Path(program).absolute()
     if not equals or not path.is_file():
         raise RequestError(f"there is no program {program}", path=(OPTION,))

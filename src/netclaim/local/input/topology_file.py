@@ -91,8 +91,8 @@ def _nodes(value: Any) -> dict[str, dict[str, str]]:
         form = {"name": one} if isinstance(one, str) else object_at(one, at, ("name", "labels"))
         name = text_at(form, "name", at)
         if not NODE_NAME.fullmatch(name):
-            told = f'"{name}" is not a node name; use a-z, 0-9 and - (at most 52 characters)'
-            raise FormError(at, told)
+            message = f'"{name}" is not a node name; use a-z, 0-9 and - (at most 52 characters)'
+            raise FormError(at, message)
         if name in nodes:
             raise FormError(at, f'"{name}" is given twice; rename one')
         nodes[name] = _labels(form.get("labels"), (*at, "labels"))
@@ -123,8 +123,8 @@ def _network(value: Any, at: Place, nodes: Sequence[str]) -> Network:
     for node, listed in object_at(form["links"], (*at, "links")).items():
         place: Place = (*at, "links", node)
         if node not in nodes:
-            told = f'unknown node "{node}"; the nodes are {", ".join(nodes)}'
-            raise FormError(place, told)
+            message = f'unknown node "{node}"; the nodes are {", ".join(nodes)}'
+            raise FormError(place, message)
         if isinstance(listed, list):
             spots = [((*place, index), one) for index, one in enumerate(listed)]
         else:
@@ -150,8 +150,8 @@ def _hardware(form: Mapping[str, Any], at: Place) -> Hardware | None:
     if isinstance(rdma, bool):
         rdma = f"rdma-{form['name']}" if rdma else ""
     if not isinstance(rdma, str) or (rdma and not RDMA_NAME.fullmatch(rdma)):
-        told = "write true, or the name of the RDMA device, for example mlx5_0"
-        raise FormError((*at, "rdma"), told)
+        message = "write true, or the name of the RDMA device, for example mlx5_0"
+        raise FormError((*at, "rdma"), message)
     found = Hardware(
         speed_mbps=whole_at(form, "speed", at, 1, SPEED_MAX),
         numa_node=whole_at(form, "numaNode", at, 0, NUMA_MAX),
@@ -173,29 +173,29 @@ def _subnets(value: Any, at: Place, nodes: int) -> tuple[Subnet, ...]:
         try:
             subnet = ipaddress.ip_network(one if isinstance(one, str) else "")
         except ValueError as error:
-            told = str(error) if isinstance(one, str) else "write a string such as 172.18.0.0/24"
-            raise FormError(at, told) from error
+            message = str(error) if isinstance(one, str) else "write a string such as 172.18.0.0/24"
+            raise FormError(at, message) from error
         if subnet.num_addresses < nodes + 4:  # network, bridge, nodes, one spare, broadcast
             raise FormError(at, f"{subnet} is too small for {nodes} nodes")
         if subnet.version in {other.version for other in found}:
-            told = f"two IPv{subnet.version} subnets; write at most one of each family"
-            raise FormError(at, told)
+            message = f"two IPv{subnet.version} subnets; write at most one of each family"
+            raise FormError(at, message)
         found.append(subnet)
     return tuple(found)
 
 
 def _check_primary(nodes: Sequence[str], networks: Sequence[Network]) -> None:
     if not networks:
-        told = "write at least one; the first carries the nodes' addresses"
-        raise FormError(("networks",), told)
+        message = "write at least one; the first carries the nodes' addresses"
+        raise FormError(("networks",), message)
     if not networks[0].subnets:
-        told = "subnet is missing; the first network carries the nodes' addresses"
-        raise FormError(("networks", 0), told)
+        message = "subnet is missing; the first network carries the nodes' addresses"
+        raise FormError(("networks", 0), message)
     linked = {link.node for link in networks[0].links}
     for node in nodes:
         if node not in linked:
-            told = f'node "{node}" has no link; every node needs one on the first network'
-            raise FormError(("networks", 0, "links"), told)
+            message = f'node "{node}" has no link; every node needs one on the first network'
+            raise FormError(("networks", 0, "links"), message)
 
 
 def _check_once(seen: set[tuple[str, ...]], what: tuple[str, ...], at: Place, name: str) -> None:

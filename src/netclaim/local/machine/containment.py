@@ -50,7 +50,7 @@ class _Told(msgspec.Struct, frozen=True):
 def contained(action: Callable[[], int]) -> int:
     """Run an action as process 1 of new namespaces; returns its exit code.
 
-    An error of ours comes out as the RequestError, PeerError or HostError it was, with its text.
+    A NetclaimError comes out as the RequestError, PeerError or HostError it was, with its text.
     """
     told, tells = os.pipe()
     alive, lives = os.pipe()  # only we hold the other end, so its closing means that we are gone

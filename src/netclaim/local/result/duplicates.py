@@ -104,10 +104,10 @@ def _reason(uses: Sequence[_Use]) -> str:
     pods = {use.pod.uid: use.pod for use in uses}.values()
     named = ", ".join(f"{pod.namespace}/{pod.name} ({pod.node})" for pod in pods)
     across = len({pod.node for pod in pods}) > 1
-    told = f"{uses[0].address} on {uses[0].segment} is used by {named}"
+    message = f"{uses[0].address} on {uses[0].segment} is used by {named}"
     if across and all(use.ipam == HOST_LOCAL for use in uses):
-        return f"{told}; {PER_NODE}"
-    return told if across else f"{told}; {ON_ONE_NODE}"
+        return f"{message}; {PER_NODE}"
+    return message if across else f"{message}; {ON_ONE_NODE}"
 
 
 def _uses(

@@ -1,7 +1,7 @@
 """What became of each pod: its interfaces, or what stopped it, from the cluster's objects. No I/O.
 
-A pod has its interfaces when it runs, its claims report every device of ours as ready, and it asks
-for no network that nothing here attaches.
+A pod has its interfaces when it runs, its claims report each of netclaim's devices as ready, and it
+asks for no network that nothing here attaches.
 """
 
 from collections.abc import Collection, Mapping

@@ -8,7 +8,7 @@
       - {cidr: 10.10.1.0/24, gateway: 10.10.1.1, exclude: [10.10.1.200/29]}
 
 A lease is named by its address, so that creating it is the lock: of two nodes that choose one
-address, from whatever pools, one is told that the object is there already. Pools of networks that
+address, from whatever pools, one hears that the object is there already. Pools of networks that
 are separate have a `domain`, which the names of their leases begin with. Both kinds are the
 cluster's: a name counts for all namespaces then, but Kubernetes' garbage collector does not delete
 what belongs to an object of a namespace. netclaim's drivers and controller do

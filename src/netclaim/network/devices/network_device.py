@@ -5,7 +5,7 @@
 
 A link can have several networks and the attribute has one value, so each network is a device of its
 own on each link that has it. Promise: the same network on the same link is the same device, across
-restarts too; the link can be read from the device's name alone. Every device of ours has the
+restarts too; the link can be read from the device's name alone. Every device of the driver has the
 attribute, because a selector that reads one which a device lacks fails the whole allocation.
 No I/O. Limit: what the network is, its claims learn elsewhere.
 """

@@ -27,7 +27,7 @@ BANDWIDTH: Final = "bandwidth"  # in bits per second, as links are sold
 SLOT: Final = "slot"
 ALONE_REQUEST: Final = 'capacity: {requests: {wholeLink: "1"}}'  # what a claim writes
 # The amount of `wholeLink`. A claim writes 1, which has to be rounded up to all of it, and the API
-# server tells the values that can be consumed apart by their next whole numbers: so all is 2, and a
+# server distinguishes values that can be consumed by their next whole numbers: so all is 2, and a
 # share consumes less than 1: so little that it is nothing even for the most claims of a link.
 WHOLE: Final = Quantity(2 * NANO)
 LITTLE: Final = Quantity(NANO // 10_000)

@@ -5,7 +5,7 @@ into a pod, with addresses and routes of its own. None of that can be offered or
 it is set apart and costs little, however many pods there are; unless the node itself sends its
 traffic there.
 Promise: a look sees every change that was made before it began, since the kernel announces a change
-before whoever made it hears of it. `Seen.own` is the same object for as long as nothing but links
+before its author hears of it. `Seen.own` is the same object for as long as nothing but links
 into pods has changed. What the kernel announces to nobody is seen within a minute: the alias,
 alternative names and carrier of a link that is down, and a peer that moves on in other namespaces.
 Limit: one loop; looks at the namespace of the calling thread, which must be the node's.

@@ -25,7 +25,7 @@ STATIC = "static"  # the IPAM plugin that hands out what was leased
 class Leased(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """An address of a pool that the interface has, and the lease that says so."""
 
-    name: str  # the AddressLease's; the next two tell it from a later one of this name
+    name: str  # the AddressLease's; the next two distinguish it from a later one of this name
     uid: str
     resource_version: str
     address: str  # with its prefix length

@@ -2,9 +2,9 @@
 
 Promise: an address is kept only for a pod that the API server has under the name of a replica, with
 a reference to the owner, and of which the claim is made. Of the pods with one name at most one is
-there: so whoever has what is kept for a replica has given it back, or is about to. Limit: a request
-for the pod and one for its leases, only where a pool keeps addresses. Whether the owner is there
-the controller looks, which frees what belongs to one that is gone.
+there, so an earlier pod that still has the address has given it back, or is about to. Limit: a
+request for the pod and one for its leases, only where a pool keeps addresses. The controller looks
+whether the owner is there, and frees what belongs to one that is gone.
 """
 
 import uuid

@@ -315,7 +315,7 @@ class Leases:
                 address = free_candidate(space, f"{identity}/{attempt}.{number}", taken.addresses)
                 if address is None:
                     raise full_error(pool, space)
-                lease, _ = await self._try(spec, address)  # who has it tells what else to list
+                lease, _ = await self._try(spec, address)  # its holder shows what else to list
                 if lease is not None:
                     return lease
         raise PoolFullError(

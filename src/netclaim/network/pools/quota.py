@@ -59,7 +59,7 @@ class Quota:
 def _is_before(lease: AddressLease, mine: AddressLease) -> bool:
     """Whether a lease was there before one that was just made, for one of whose family it is.
 
-    A version tells the order as long as a lease is not written again; one that was is older.
+    Versions give the order as long as a lease is not written again; one that was is older.
     """
     if lease.name == mine.name:
         return False

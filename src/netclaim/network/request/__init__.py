@@ -8,5 +8,5 @@ interface_request      what came of it, a value
 ifnames, several       names of interfaces; what cannot hold for several
 wishes, added          what is asked beside a network; what becomes a plugin of it
 link_keys              its link put into it
-runtime                what programs are told of their device
+runtime                what programs get to know of their device
 """

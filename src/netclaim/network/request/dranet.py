@@ -6,8 +6,8 @@
 
 It becomes a network of `host-device`, with `tuning` behind it where it needs that, and the
 parameters of the same names. Without addresses, what the node has on the link follows it.
-Promise: each value is read by whoever reads it in our own dialect, and a mistake has the path at
-which it was written; what netclaim has nothing for is refused.
+Promise: each value is read by the code that reads it in our own dialect, and a mistake has the path
+at which it was written; what netclaim has nothing for is refused.
 Limit: without a name, the interface gets its device's; dranet takes that of the link. No I/O.
 """
 
@@ -26,7 +26,7 @@ NETWORK: Final = "dranet"  # what the network of such a claim is called
 NUMBERED: Final = "net%d"  # for links whose own names cannot be used, or of which there are several
 INTERFACE: Final = "interface"
 BESIDE: Final = ("routes", "rules", "neighbors", "ethtool")  # as in our own dialect
-# Keys of `interface` that are parameters of ours, with our names.
+# Keys of `interface` that are netclaim's own parameters, with our names.
 SAME: Final[Mapping[str, str]] = {
     "mtu": "mtu",
     "hardwareAddr": "mac",

@@ -36,10 +36,10 @@ def moves_link(network: NetworkList) -> bool:
 
 
 def mtu_of(network: NetworkList, link_mtu: int) -> int:
-    """The MTU that the interface gets: what a plugin is told, or that of the link; 0: not known."""
+    """The MTU that the interface gets: a plugin's own, or that of the link; 0: not known."""
     written = [plugin.config.get("mtu") for plugin in network.plugins]
-    if told := [mtu for mtu in written if type(mtu) is int and mtu > 0]:  # a program may read text
-        return told[-1]
+    if given := [mtu for mtu in written if type(mtu) is int and mtu > 0]:  # a program may read text
+        return given[-1]
     return link_mtu if linked_names(network) or moves_link(network) else 0
 
 

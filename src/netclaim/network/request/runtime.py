@@ -3,9 +3,9 @@
     "capabilities": {"deviceID": true}     the allocated link's PCI address
     "capabilities": {"bandwidth": true}    what the claim has reserved of its link, each way
 
-Promise: only a program that declares the capability gets it. Plugins of ours need neither: they get
-the link itself, and the driver limits what they make. It limits what programs make as well, so that
-a program which ignores its bandwidth changes nothing. No I/O.
+Promise: only a program that declares the capability gets it. Plugins in process need neither: they
+get the link itself, and the driver limits what they make. It limits what programs make as well, so
+that a program which ignores its bandwidth changes nothing. No I/O.
 """
 
 from typing import Final

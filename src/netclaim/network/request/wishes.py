@@ -30,7 +30,7 @@ MTU_MIN, MTU_MAX = 68, 65536  # what IPv4 needs, and what the kernel's loopback 
 MAC: Final = re.compile("[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}")
 MULTICAST: Final = 0x01  # of a MAC's first byte: no interface may have such an address
 
-# The plugins of ours that take a MAC from the runtime. A program says so in its `capabilities`.
+# The plugins in process that take a MAC from the runtime. A program says so in its `capabilities`.
 MAC_TYPES: Final = tuple(name for name, kind in PLUGIN_CLASSES.items() if kind.takes_mac)
 
 
@@ -162,7 +162,8 @@ def _read_mtu(value: object, path: Path) -> int:
 def _is_offered(plugin: PluginConf, capability: str) -> bool:
     """Whether a program takes it from the runtime: the network's author switched it on.
 
-    What a plugin of ours takes, its class says; but it may have a program manage its addresses.
+    The class of a plugin in process says what it takes; but it may have a program manage its
+    addresses.
     """
     if capability not in plugin.capabilities:
         return False

@@ -167,7 +167,7 @@ class Connection:
         return ConnectionLostError(f"the connection ended{why}")
 
     async def _read(self) -> None:
-        """Read the connection until it ends. A peer that is gone is no fault of ours."""
+        """Read the connection until it ends. A peer that is gone is not an error."""
         try:
             while chunk := await self._reader.read(READ_BYTES):
                 for event in self._endpoint.receive(chunk):

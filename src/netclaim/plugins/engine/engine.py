@@ -123,7 +123,7 @@ def _version(command: Command, raw: Mapping[str, Any], spoken: tuple[str, ...]) 
 
 
 def _answer(result: Result, version: str) -> Result:
-    """Return what a program's answer would be read as: none of ours prints an empty `dns`."""
+    """Return what a program's answer would be read as: plugins in process print no empty `dns`."""
     answer = result.within(version)
     return answer if answer.dns != NO_DNS else msgspec.structs.replace(answer, dns=NO_DNS)
 

@@ -1,4 +1,4 @@
-"""What a plugin of ours says when it cannot do what it is asked.
+"""What a plugin in process says when it cannot do what it is asked.
 
     NetclaimError
     └── PluginError    becomes the CniError of the call that was served

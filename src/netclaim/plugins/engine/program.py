@@ -1,4 +1,4 @@
-"""A plugin that is a program, called like one of ours.
+"""A plugin that is a program, called like one in process.
 
 Promise: the program gets the very call that ours got, for its own type.
 """

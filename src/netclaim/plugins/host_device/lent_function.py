@@ -20,7 +20,7 @@ from netclaim.kernel.state.vf_settings import VfSettings, read_vf, set_vf
 from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.host_device.vf_keys import VfKeys
 
-NO_MAC: Final = "00:00:00:00:00:00"  # of a function that has not told its card
+NO_MAC: Final = "00:00:00:00:00:00"  # of a function that has not set it at its card
 # The keys that make each setting, for those who wrote them.
 KEYS_OF: Final = {
     "mac": "mac",

@@ -4,7 +4,7 @@ Configuration: `routes`, `rules`, `neighbors`, `ethtool`, `gsoMaxSize` and its l
 `disableEbpfPrograms`. All of it is in the container's namespace. The driver appends this plugin to
 a network for the parameters of the same names.
 Promise: ADD that fails has undone what it did. DEL removes rules, routes and neighbours; offloads
-and sizes are put back by whoever lent the link (host-device), or end with it.
+and sizes are put back by the plugin that lent the link (host-device), or end with it.
 Limit: where a program lent the link, its offloads and sizes stay as they were set.
 """
 

@@ -2,7 +2,7 @@
 
 Promise: routes may be listed in any order: what is on the link itself comes before what is reached
 by a gateway on it. Undoing finds nothing to do as well as all of it.
-Limit: what was made with the same words by somebody else is not told apart.
+Limit: what somebody else made with the same words is taken for the plugin's own.
 """
 
 import errno

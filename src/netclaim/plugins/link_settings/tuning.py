@@ -1,7 +1,7 @@
 """Offloads, sizes of packets and BPF programs of a container's interface.
 
 Promise: what was changed before something was refused is as it was.
-Limit: a program that was detached is not attached again; whoever needs it loads it.
+Limit: a program that was detached is not attached again; its owner has to load it again.
 """
 
 from typing import Final

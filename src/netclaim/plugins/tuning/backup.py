@@ -31,7 +31,7 @@ from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.shared.mac import chosen_mac
 
 BYTES_MAX: Final = 4096  # five settings take a hundred
-# What says that a path leads to no directory of ours, so that nothing was ever kept there.
+# What says that a path does not lead to our directory, so that nothing was ever kept there.
 NOWHERE: Final = frozenset(
     {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL}
 )

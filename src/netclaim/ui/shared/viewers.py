@@ -104,7 +104,7 @@ class Viewers:
                     group.create_task(_follow(source, engine))
                     group.create_task(_ask_again(client))
         except* NetclaimError:
-            pass  # the page asks again, and is told then
+            pass  # the page asks again, and gets the reason then
         finally:
             self._viewers.pop(key, None)
             await engine.end()

@@ -56,7 +56,7 @@ def test_what_is_too_long_goes(there: Any) -> None:
 
 
 def test_a_claim_has_no_more_networks_than_requests() -> None:
-    """Whoever changes the claim's annotation changes the names of its own networks alone."""
+    """A tenant who changes the claim's annotation changes the names of its own networks alone."""
     assert names("n/media" + "," * 250_000, [{"name": ""}, {"name": "cluster"}]) == [
         "",
         "cluster",

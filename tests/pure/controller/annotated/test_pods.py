@@ -107,7 +107,7 @@ async def test_a_label_alone_asks_for_nothing() -> None:
 
 
 async def test_a_namespace_without_the_label_gets_no_claims() -> None:
-    """Whoever writes what admission would have written does not get them either."""
+    """A tenant who writes what admission would have written does not get them either."""
     async with controlled("team", "other") as world:
         opt_in(world, "team")
         for namespace in ("team", "other"):

@@ -135,7 +135,7 @@ def test_a_gateway_is_free_where_the_node_has_nothing(guard: Guard) -> None:
 def test_no_class_vouches_for_a_clouds_metadata_service(
     guard: Guard, link: Link, address: str
 ) -> None:
-    """Whoever had its address there would give the node its credentials."""
+    """A pod that had its address there would give the node its credentials."""
     allowing = {"allow": ["ips"], "ips": [address]}
     with pytest.raises(PolicyError, match="the address of a cloud's metadata service"):
         check(guard, macvlan({"type": "static"}), link, **allowing)

@@ -98,7 +98,7 @@ async def test_what_it_costs() -> None:
 
 
 async def test_a_pool_that_keeps_nothing_asks_for_no_pod() -> None:
-    """Its addresses are given back, whoever has them."""
+    """Its addresses are given back, whichever pod has them."""
     node = Node(StoredObjects(pool()))
     prepared = await start(node, "c1")
     assert node.objects.requests == ["get", "create"]

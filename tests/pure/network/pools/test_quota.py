@@ -1,4 +1,4 @@
-"""A namespace has as many addresses of a pool as the pool allows, whoever leases them at a time."""
+"""A namespace has as many addresses of a pool as it may have, also if several lease at a time."""
 
 import asyncio
 

@@ -154,7 +154,7 @@ def test_an_interface_without_a_name(devices: list[str], names: list[str]) -> No
 def test_a_mistake_has_the_path_at_which_it_was_written(
     parameters: dict[str, Any], said: str
 ) -> None:
-    """Whoever reads the value in the end."""
+    """The code that reads the value in the end."""
     found = faults(parameters)
     assert any(each.startswith(f"{WHERE}.{said}") for each in found), found
 

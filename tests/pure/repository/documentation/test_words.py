@@ -1,4 +1,4 @@
-"""A page explains an abbreviation where it first uses it."""
+"""Words: a page explains an abbreviation where it first uses it, and some words are avoided."""
 
 import re
 from pathlib import Path
@@ -18,6 +18,11 @@ WORDS: Final = {
     "NRI": "Node Resource Interface",
     "OCI": "Open Container Initiative",
     "RBAC": "role-based access control",
+}
+# What is hard to read for many, and what to write instead.
+AVOIDED: Final = {
+    r"\bwhoever\b": "everybody who, a pod that, the code that",
+    r"(?-i:\bAgain: )": "A second call …",
 }
 PAGES: Final = sorted(
     path.relative_to(ROOT)
@@ -58,3 +63,11 @@ def test_what_counts() -> None:
     assert unexplained("# CNI\n\nA `CNI` of [x](CNI.md).\n") == []
     assert unexplained("A CNI plugin.\n\nContainer Network\nInterface\n") == ["CNI"]
     assert unexplained("A Container Network\nInterface (CNI) plugin.\n\nCNI again.\n") == []
+
+
+@pytest.mark.parametrize("word", AVOIDED)
+def test_words_that_are_avoided(word: str) -> None:
+    """Neither pages nor the docstrings and comments of the package have them."""
+    texts = [*PAGES, *(path.relative_to(ROOT) for path in (ROOT / "src").rglob("*.py"))]
+    found = [path for path in texts if re.search(word, (ROOT / path).read_text(), re.IGNORECASE)]
+    assert found == [], f"write instead: {AVOIDED[word]}"

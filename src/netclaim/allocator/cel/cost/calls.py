@@ -64,7 +64,7 @@ def _twice(_: Overload, given: Given) -> Price:
 
 
 def _split(_: Overload, given: Given) -> Price:
-    """At most a part for each character, or as many as it is told."""
+    """At most a part for each character, or as many as the call asks for."""
     count = given.numbers[2] if len(given.numbers) > 2 else None
     return Price(traverse(given.sizes[0], 2), given.sizes[0] if count is None else count % 2**64)
 
