@@ -151,7 +151,7 @@ def _of_routes(
     """Yield what routes bring; `gateways`: the families in which the addresses have a gateway.
 
     The default route takes that gateway, as any other route does. But only of the default route it
-    is expected, and whoever writes a narrower one can write the `gw` too.
+    is expected, and the author of a narrower one can write the `gw` too.
     """
     for number, route in enumerate(routes):
         path = (*where, "routes", number)
