@@ -56,7 +56,6 @@ class Attacher:
     has_netns: HasNetns
     # By pod: its sandboxes take each other's devices back, and would wait for each other.
     _locks: KeyedLock = field(default_factory=KeyedLock)
-    _had: dict[AttachmentKey, Interface] = field(default_factory=dict)  # what running pods lost
 
     @asynccontextmanager
     async def alone_with(self, pod: PodSandbox) -> AsyncIterator[None]:
@@ -126,10 +125,10 @@ class Attacher:
     async def finish(self, pod: PodSandbox) -> None:
         """Undo whatever was begun in a sandbox and is not done, alone with its pod."""
         leases = self._half_done(pod.id)
-        for each in (lease.attachment for lease in leases):
-            if each.interface is not None:
-                self._had[each.key] = each.interface
-        self._had = {k: v for k, v in self._had.items() if k[0] in self.journal.bookings}
+        here = (lease.attachment for lease in leases)
+        had = {each.key: each.interface for each in here if each.interface is not None}
+        if had and self.has_netns(pod):  # else nothing is made again in it
+            await self.journal.put_lost(had)
         await self.detacher.undo(leases)
 
     async def give_up_lost(self, pod: PodSandbox) -> int:
@@ -270,7 +269,8 @@ class Attacher:
             plan, pod = begun.plan, begun.pod
             try:
                 with doing("attach", plan.claim, pod):
-                    attachment = await self._attach_one(plan, pod, self._had.get(begun.key))
+                    had = self.journal.lost.get(begun.key)
+                    attachment = await self._attach_one(plan, pod, had)
             except Exception as error:  # noqa: BLE001 (the driver's code; reported and undone)
                 explain("attach.failed", error, **claim_fields(plan.claim), at=plan.where)
                 errors[begun.key] = error
@@ -294,7 +294,7 @@ class Attacher:
 
     def _note_made_again(self, attachment: Attachment) -> None:
         """Leave an event if a running pod got back an interface that it had lost, or another."""
-        had, now = self._had.pop(attachment.key, None), attachment.interface
+        had, now = self.journal.lost.get(attachment.key), attachment.interface
         if had is None or now is None:
             return
         plan, pod, same = attachment.plan, attachment.pod, now == had

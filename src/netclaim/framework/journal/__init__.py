@@ -5,6 +5,7 @@ commits    writes of many callers, together
 store      the file, SQLite
 records    the values that it keeps
 table      rows in memory, found by more than their key
+lost       what running pods had by attachments that were lost
 states     which states they have, and every move between them
 read_only  a look into it from another process
 pod_plans  which plans a pod has, by what it keeps

@@ -20,6 +20,7 @@ from typing import Final
 import msgspec
 
 from netclaim.framework.journal.commits import Commits
+from netclaim.framework.journal.lost import LostInterface, LostInterfaces, drops
 from netclaim.framework.journal.records import (
     Booking,
     KnownNode,
@@ -36,7 +37,7 @@ from netclaim.framework.journal.states import (
 )
 from netclaim.framework.journal.store import JournalError, Statement, Store
 from netclaim.framework.journal.table import booking_table, lease_table
-from netclaim.model.attachment import AttachmentKey
+from netclaim.model.attachment import AttachmentKey, Interface
 
 INSERT_META: Final = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 INSERT_LEASE: Final = "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)"
@@ -57,6 +58,7 @@ class Journal:
         self._commits = Commits(store, worker)
         self.booked: Final = booking_table()
         self.leased: Final = lease_table()
+        self._lost: Final = LostInterfaces()
         self._reports: dict[str, Report] = {}
         self.complete = False  # whether all that runs on the node is in here; not so in a new file
         self.node: KnownNode | None = None  # as the API server last described it
@@ -70,6 +72,11 @@ class Journal:
     def leases(self) -> Mapping[AttachmentKey, Lease]:
         """The attachments that are still to be undone at some time."""
         return self.leased.rows
+
+    @property
+    def lost(self) -> Mapping[AttachmentKey, Interface]:
+        """What running pods had by attachments that were lost, and do not have again."""
+        return self._lost.had
 
     @property
     def reports(self) -> Mapping[str, Report]:
@@ -119,10 +126,12 @@ class Journal:
         )
 
     async def drop_booking(self, claim_uid: str) -> None:
-        """Forget a claim and what was reported of it."""
+        """Forget a claim, what was reported of it, and what its pods had."""
+        lost = self._lost.of_claim(claim_uid)
 
         def forget() -> None:
             self.booked.drop(claim_uid)
+            self._lost.drop(lost)
             self._reports.pop(claim_uid, None)
             self._commits.drop_carried(claim_uid)
 
@@ -130,6 +139,7 @@ class Journal:
             [
                 ("DELETE FROM bookings WHERE claim_uid = ?", (claim_uid,)),
                 ("DELETE FROM reports WHERE claim_uid = ?", (claim_uid,)),
+                *drops(lost),
             ],
             forget,
         )
@@ -137,20 +147,36 @@ class Journal:
     async def put_leases(
         self, leases: Iterable[Lease], *, dropped: Iterable[AttachmentKey] = ()
     ) -> None:
-        """Write leases and drop others, all of it or nothing."""
+        """Write leases and drop others, all of it or nothing.
+
+        Of what is attached now, it does not count any more what the pod had before.
+        """
         batch = {lease.attachment.key: lease for lease in leases}
         forgotten = tuple(dropped)
+        there = [key for key, lease in batch.items() if lease.done and key in self.lost]
 
         def remember() -> None:
             for key, lease in batch.items():
                 self.leased.put(key, lease)
             for key in forgotten:
                 self.leased.drop(key)
+            self._lost.drop(there)
 
-        drops = [(DELETE_LEASE, _columns(key)) for key in forgotten]
+        changed = [(DELETE_LEASE, _columns(key)) for key in forgotten]
+        changed += [*_lease_rows(batch), *drops(there)]
         after = {key: lease.state for key, lease in batch.items()}
         synced = any(self._is_synced(key, after.get(key)) for key in (*batch, *forgotten))
-        await self._commits.write([*_lease_rows(batch), *drops], remember, synced=synced)
+        await self._commits.write(changed, remember, synced=synced)
+
+    async def put_lost(self, had: Mapping[AttachmentKey, Interface]) -> None:
+        """Write what pods had by attachments that are about to be undone.
+
+        A power cut may take it, since it ends the pods as well.
+        """
+        lost = [LostInterface(*each) for each in had.items() if each[0][0] in self.bookings]
+        if lost:
+            rows = [each.row for each in lost]
+            await self._commits.write(rows, lambda: self._lost.put(lost), synced=False)
 
     async def drop_lease(self, key: AttachmentKey) -> None:
         await self.put_leases((), dropped=[key])
@@ -215,6 +241,11 @@ class Journal:
         self.node = _NODE.decode(nodes[0]) if nodes else None
         boots = store.rows("SELECT value FROM meta WHERE key = 'boot_id'")
         rebooted = boots != [boot_id]
+        known = () if rebooted else {booking.claim.uid for booking in bookings}
+        try:
+            self._lost.load(store, known)
+        except msgspec.DecodeError as error:
+            raise JournalError(f"the journal has an entry that cannot be read: {error}") from error
         bookings = [booking.inherited(rebooted=rebooted) for booking in bookings]
         inherited = [lease.inherited(rebooted=rebooted) for lease in leases]
         for booking in bookings:

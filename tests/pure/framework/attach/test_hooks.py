@@ -569,6 +569,36 @@ async def test_interface_that_is_made_again_keeps_its_address(tmp_path: Path) ->
         assert stage.states() == {"sandbox-1/eth1": "attached"}
 
 
+async def test_interface_that_is_made_again_by_the_next_process_keeps_its_address(
+    tmp_path: Path,
+) -> None:
+    """A driver that ends after it undid what was lost leaves to the next what the pod had."""
+    async with node_in(tmp_path) as node:
+        stage = node.stage
+        await stage.prepare(RED)
+        await node.run(pod_of())
+        (lease,) = stage.journal.leases.values()
+        stage.driver.lost = {"eth1"}
+        tried = asyncio.Event()
+
+        async def never() -> None:
+            tried.set()
+            await asyncio.Event().wait()
+
+        stage.driver.on["attach eth1"] = [never]
+        node.sandboxes.note_offered({})
+        await tried.wait()
+        assert stage.driver.calls.count("detach eth1") == 1
+    async with node_in(tmp_path) as node:
+        stage = node.stage
+        await node.synchronize(pod_of())
+        await node.repairer.wait_idle()
+        assert stage.driver.had == [lease.attachment.interface]
+        (text,) = stage.reports.restored
+        assert text.endswith(" as before")
+        assert stage.states() == {"sandbox-1/eth1": "attached"}
+
+
 async def test_changed_address_is_reported(tmp_path: Path) -> None:
     """A running pod that could not keep its address has an event that names both."""
     async with node_in(tmp_path) as node:

@@ -8,6 +8,7 @@ import pytest
 
 from netclaim.framework.journal.journal import open_journal
 from netclaim.framework.journal.store import JournalBusyError, JournalError, Statement, Store
+from netclaim.model.attachment import Interface
 from tests.support.framework.parts import BOOT, booking_of, claim_of, lease_of, report_of
 
 
@@ -38,6 +39,35 @@ async def test_dropping(tmp_path: Path) -> None:
             await journal.drop_lease(lease.attachment.key)
     async with open_journal(tmp_path / "journal.db", BOOT) as journal:
         assert (journal.bookings, journal.leases, journal.reports) == ({}, {}, {})
+
+
+async def test_what_a_pod_lost_is_known_until_it_has_it_again(tmp_path: Path) -> None:
+    """A restart keeps it; another attachment, the claim's end and a reboot end it."""
+    path, lease = tmp_path / "journal.db", lease_of("red", "s1")
+    key = lease.attachment.key
+    had = {key: Interface("net1", "02:00:00:00:00:01", ("192.0.2.5/24",))}
+    async with open_journal(path, BOOT) as journal:
+        await journal.put_lost(had)
+        assert journal.lost == {}  # of no claim
+        await journal.put_booking(booking_of(claim_of()))
+        await journal.put_lost(had)
+        await journal.put_leases([lease_of("red", "s1", "attaching")])
+    for _ in range(2):
+        async with open_journal(path, BOOT) as journal:
+            assert journal.lost == had
+    async with open_journal(path, BOOT) as journal:
+        await journal.put_leases([lease])
+        assert journal.lost == {}
+        await journal.put_lost(had)
+    async with open_journal(path, BOOT) as journal:
+        assert journal.lost == had
+        await journal.drop_booking("uid-red")
+        await journal.put_booking(booking_of(claim_of()))
+        assert journal.lost == {}
+        await journal.put_lost(had)
+    for _ in range(2):
+        async with open_journal(path, "another boot") as journal:
+            assert journal.lost == {}
 
 
 async def test_report_needs_its_claim(tmp_path: Path) -> None:

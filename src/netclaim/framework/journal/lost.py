@@ -1,0 +1,70 @@
+"""What running pods had by attachments that were lost, until they have it again.
+
+Promise: kept from before the attachment is undone until there is another one, across the ends of
+the process; dropped with its claim, and with a reboot, which ends all sandboxes. Limit: rows are in
+the journal's table of single entries, beside others.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from netclaim.framework.journal.store import Statement, Store
+from netclaim.model.attachment import AttachmentKey, Interface
+
+PREFIX: Final = "lost/"
+INSERT: Final = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+DELETE: Final = "DELETE FROM meta WHERE key = ?"
+SELECT: Final = "SELECT value FROM meta WHERE key GLOB 'lost/*'"
+
+
+class LostInterface(msgspec.Struct, frozen=True):
+    """What the pod had by an attachment."""
+
+    key: AttachmentKey
+    interface: Interface
+
+    @property
+    def row(self) -> Statement:
+        return (INSERT, (_name(self.key), msgspec.json.encode(self).decode()))
+
+
+class LostInterfaces:
+    """Those that the journal has, in memory. Statements change the file, and `put`, `drop` this."""
+
+    def __init__(self) -> None:
+        self._had: dict[AttachmentKey, Interface] = {}
+
+    @property
+    def had(self) -> Mapping[AttachmentKey, Interface]:
+        return MappingProxyType(self._had)
+
+    def put(self, lost: Iterable[LostInterface]) -> None:
+        self._had |= {each.key: each.interface for each in lost}
+
+    def drop(self, keys: Iterable[AttachmentKey]) -> None:
+        for key in keys:
+            self._had.pop(key, None)
+
+    def of_claim(self, claim_uid: str) -> tuple[AttachmentKey, ...]:
+        return tuple(key for key in self._had if key[0] == claim_uid)
+
+    def load(self, store: Store, claims: Collection[str]) -> None:
+        """Read those of the claims; raises msgspec.DecodeError."""
+        found = [_LOST.decode(value) for value in store.rows(SELECT)]
+        self.put(each for each in found if each.key[0] in claims)
+        store.commit(drops(each.key for each in found if each.key not in self._had))
+
+
+def drops(keys: Iterable[AttachmentKey]) -> list[Statement]:
+    """Statements that take rows out of the file."""
+    return [(DELETE, (_name(key),)) for key in keys]
+
+
+def _name(key: AttachmentKey) -> str:
+    return PREFIX + msgspec.json.encode(key).decode()
+
+
+_LOST = msgspec.json.Decoder(LostInterface)
