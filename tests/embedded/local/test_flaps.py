@@ -11,6 +11,8 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.timeout(3600)]
 
 FLAPS = int(os.environ.get("NETCLAIM_FLAPS", "12"))
 POLL_S = 0.02
+BOUND_S = 2.0  # what docs/reliability.md says of a flap on a node that has time
 DIGITS = "0123456789"  # a pod's other link has the index of the interface in its name
 MADE_AGAIN = """
 link del data0
@@ -90,8 +93,13 @@ def macvlans_in(netns: Path) -> list[str]:
 
 def make_again(cluster: EmbeddedCluster, node: str) -> None:
     """Remove the link and make it again, faster than anybody looks."""
+    ip_batch(cluster, node, MADE_AGAIN)
+
+
+def ip_batch(cluster: EmbeddedCluster, node: str, commands: str) -> None:
+    """Have `ip` do several things in a node's namespace."""
     batch = ["nsenter", f"--net={node_of(cluster, node)}", "ip", "-force", "-batch", "-"]
-    subprocess.run(batch, input=MADE_AGAIN, text=True, check=False, capture_output=True)
+    subprocess.run(batch, input=commands, text=True, check=False, capture_output=True)
 
 
 def published(cluster: EmbeddedCluster) -> int:
@@ -132,54 +140,113 @@ def events(cluster: EmbeddedCluster) -> set[tuple[str, str, str]]:
     }
 
 
+def lacking(cluster: EmbeddedCluster) -> set[str]:
+    """The claims whose status says that their interface is not there."""
+    return {
+        claim["metadata"]["name"]
+        for claim in cluster.store.list(CLAIM)
+        for device in claim.get("status", {}).get("devices", ())
+        for condition in device["conditions"]
+        if condition["type"] == "Ready" and condition["status"] == "False"
+    }
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Pods that stand on the link, each in its own way, and what they had at first."""
+
+    cluster: EmbeddedCluster
+    spaces: Mapping[str, str]
+    before: Mapping[str, Any]
+    leased: Mapping[str, set[str]]
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Where they are."""
+        return tuple(self.leased)
+
+    async def wait_back(self) -> float:
+        """Look as the pods' users would, until all is as before; how long that took."""
+        began = time.monotonic()
+        while {n: interface(netns) for n, netns in self.spaces.items()} != self.before:  # noqa: ASYNC110
+            await asyncio.sleep(POLL_S)
+        assert {node: leases(node) for node in self.nodes} == self.leased
+        return time.monotonic() - began
+
+    async def wait_said(self) -> None:
+        """Wait until events say that the pods have what they had, and see that none differs."""
+        back = {(name, "Normal", "NetworkInterfaceRestored") for name in self.spaces}
+        await self.cluster.store.wait_for(lambda: back <= events(self.cluster))
+        assert not any(reason.endswith("Changed") for _, _, reason in events(self.cluster))
+
+    async def end(self) -> None:
+        """End the pods, and see that nothing is left of them."""
+        await all_gone(self.cluster)
+        for node in self.nodes:
+            assert leases(node) == set()
+            assert macvlans_in(node_of(self.cluster, node)) == []
+
+
+async def pods_on_link(cluster: EmbeddedCluster) -> Standing:
+    """Pods with a share of the link, without a limit and with one, and one by the device `cni`."""
+    for node in cluster.nodes:
+        make_again(cluster, node.place.name)
+    await cluster.store.wait_for(lambda: published(cluster) == len(cluster.nodes))
+    spec = claim_spec("data0")
+    ipam = spec["devices"]["config"][0]["opaque"]["parameters"]["config"]["ipam"]
+    ipam.update(ROUTE)
+    make(cluster, CLAIM, "free", spec)
+    make(cluster, CLAIM, "limited", with_a_limit(claim_spec("data0")))
+    make(cluster, CLASS, "anybody", {"config": [opaque_of(claim_spec("", master="data0"))]})
+    make(cluster, CLAIM, "generic", of_class(claim_spec("cni"), "anybody"))
+    for name in ("free", "limited", "generic"):
+        add_pod(cluster, name, resourceClaimName=name)
+    pods = await all_settled(cluster, 3)
+    assert {pod.state for pod in pods.values()} == {"ready"}, [p.reason for p in pods.values()]
+    spaces = {name: cluster.netns_of(pod.uid) for name, pod in pods.items()}
+    before = {name: interface(netns) for name, netns in spaces.items()}
+    limits = {name: len(each[-1]) for name, each in before.items()}
+    assert limits == {"free": 0, "limited": 2, "generic": 0}, before
+    leased = {pod.node: leases(pod.node) for pod in pods.values()}
+    return Standing(cluster, spaces, before, leased)
+
+
 def test_interfaces_come_back_with_their_link() -> None:
     """Name, MAC, address, routes and limit are the same after each flap; nothing is left behind."""
 
     async def scenario(cluster: EmbeddedCluster) -> None:
-        for node in cluster.nodes:
-            make_again(cluster, node.place.name)
-        await cluster.store.wait_for(lambda: published(cluster) == len(cluster.nodes))
-        spec = claim_spec("data0")
-        ipam = spec["devices"]["config"][0]["opaque"]["parameters"]["config"]["ipam"]
-        ipam.update(ROUTE)
-        make(cluster, CLAIM, "free", spec)
-        make(cluster, CLAIM, "limited", with_a_limit(claim_spec("data0")))
-        make(cluster, CLASS, "anybody", {"config": [opaque_of(claim_spec("", master="data0"))]})
-        make(cluster, CLAIM, "generic", of_class(claim_spec("cni"), "anybody"))
-        add_pod(cluster, "free", resourceClaimName="free")
-        free = (await all_settled(cluster, 1))["free"]
-        await cluster.store.wait_for(lambda: published(cluster) == len(cluster.nodes))
-        add_pod(cluster, "limited", resourceClaimName="limited")
-        add_pod(cluster, "generic", resourceClaimName="generic")
-        pods = await all_settled(cluster, 3)
-        assert {pod.state for pod in pods.values()} == {"ready"}, [p.reason for p in pods.values()]
-        spaces = {name: cluster.netns_of(pod.uid) for name, pod in pods.items()}
-        before = {name: interface(netns) for name, netns in spaces.items()}
-        assert {name: len(each[-1]) for name, each in before.items()} == {
-            "free": 0,
-            "limited": 2,
-            "generic": 0,
-        }, before
-        nodes = {pod.node for pod in pods.values()}
-        leased = {node: leases(node) for node in nodes}
+        standing = await pods_on_link(cluster)
         without_s = []
         for _ in range(FLAPS):
-            for node in nodes:
+            for node in standing.nodes:
                 make_again(cluster, node)
-            began = time.monotonic()
-            # As the pods' users would look.
-            while {name: interface(netns) for name, netns in spaces.items()} != before:  # noqa: ASYNC110
-                await asyncio.sleep(POLL_S)
-            without_s.append(time.monotonic() - began)
-            assert {node: leases(node) for node in nodes} == leased
+            without_s.append(await standing.wait_back())
         middle, last = statistics.median(without_s), max(without_s)
-        sys.stdout.write(f"{FLAPS} flaps: back after {middle:.2f} s, at most {last:.2f} s\n")
-        back = {(name, "Normal", "NetworkInterfaceRestored") for name in pods}
-        await cluster.store.wait_for(lambda: back <= events(cluster))
-        assert not any(reason.endswith("Changed") for _, _, reason in events(cluster))
-        await all_gone(cluster)
-        for node in nodes | {free.node}:
-            assert leases(node) == set()
-            assert macvlans_in(node_of(cluster, node)) == []
+        late = sum(each > BOUND_S for each in without_s)
+        sys.stdout.write(
+            f"{FLAPS} flaps: back after {middle:.2f} s, at most {last:.2f} s; "
+            f"{late} took more than {BOUND_S:g} s\n"
+        )
+        await standing.wait_said()
+        await standing.end()
+
+    in_cluster(scenario)
+
+
+def test_interfaces_come_back_with_a_link_that_was_away() -> None:
+    """What was lost, undone and reported is the same again once the link is there."""
+
+    async def scenario(cluster: EmbeddedCluster) -> None:
+        standing = await pods_on_link(cluster)
+        for node in standing.nodes:
+            ip_batch(cluster, node, "link del data0")
+        await cluster.store.wait_for(lambda: lacking(cluster) == set(standing.spaces))
+        assert [interface(netns) for netns in standing.spaces.values()] == [()] * 3
+        for node in standing.nodes:
+            make_again(cluster, node)
+        await standing.wait_back()
+        await cluster.store.wait_for(lambda: not lacking(cluster))
+        await standing.wait_said()
+        await standing.end()
 
     in_cluster(scenario)
