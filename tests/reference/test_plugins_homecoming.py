@@ -1,12 +1,14 @@
 """A lent link comes home as it was, whatever happened meanwhile. The reference returns it down."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from structlog.testing import capture_logs
 
 from netclaim.cni import CniError
 from netclaim.cni.errors import CniErrorKind
@@ -148,14 +150,35 @@ def test_hardware_that_comes_late_is_waited_for(site: Site) -> None:
 def test_hardware_that_was_unplugged_is_not_waited_for(site: Site, tmp_path: Path) -> None:
     """It cannot come home, and DEL ends."""
     card = tmp_path / "card"
-    card.mkdir()
+    (card / "net").mkdir(parents=True)
     record = LentLink("net", "c0ffee", "/gone", "net1", "eth9", "", 1500, True, True)
     lent(site).keep(replace(record, kind="", device=str(card)))
     with pytest.raises(CniError, match="eth9 is not back yet"):
         site.call("DEL", CONFIG, netns="")
-    card.rmdir()
-    site.call("DEL", CONFIG, netns="")
+    shutil.rmtree(card)
+    with capture_logs() as logged:
+        site.call("DEL", CONFIG, netns="")
     assert lent(site).all() == []
+    assert [each["event"] for each in logged] == ["plugins.link_unplugged"]
+
+
+@pytest.mark.parametrize("netns", ["", "there"])
+def test_hardware_that_lost_its_kernel_driver_is_not_waited_for(
+    site: Site, tmp_path: Path, netns: str
+) -> None:
+    """Its link has ended, whether or not the pod is there still, and a new one is not the pod's."""
+    card = tmp_path / "card"
+    (card / "net").mkdir(parents=True)
+    path = netns and f"/run/netns/{site.pod}"
+    record = LentLink("net", "c0ffee", path, "net1", "eth9", "", 1500, True, True)
+    lent(site).keep(replace(record, kind="", device=str(card)))
+    with pytest.raises(CniError, match=r"eth9 is (not back yet|hidden or removed)"):
+        site.call("DEL", CONFIG, netns=path)
+    (card / "net").rmdir()
+    with capture_logs() as logged:
+        site.call("DEL", CONFIG, netns=path)
+    assert lent(site).all() == []
+    assert [each["event"] for each in logged] == ["plugins.link_ended"]
 
 
 def test_a_link_of_the_same_name_that_is_another_is_left_alone(site: Site) -> None:

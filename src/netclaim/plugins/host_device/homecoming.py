@@ -5,7 +5,9 @@ and card settings are the old ones, and so is what its card was asked for if it 
 function, also when the process that lent it has died since, the namespace is gone, or half of this
 was done before. What a container did to the link does not
 outlast the loan. A link that is not the lent one is left alone. As long as the link may still come,
-DEL fails and is to be asked again; one that is not hardware ends with its namespace.
+DEL fails and is to be asked again. One that is not hardware ends with its namespace, and the link
+of hardware with its kernel driver: what a driver makes later is a new one. What its card was asked
+for is put back in any case.
 Limit: that of `kernel.state.belongings`. A link that another program lent has only its name, in its
 alias; it is returned if it is hardware, since a container can make any other itself.
 """
@@ -78,8 +80,8 @@ async def bring_home(netns: str, key: AttachmentKey, lents: LentLinks) -> None:
             link = await _wait_home(host, lent, patience_s)
             if link is not None:
                 await _restore(host, link, lent)
-            elif lent.unplugged:
-                log.warning("plugins.link_unplugged", name=lent.name, device=lent.device)
+            elif lent.ended:
+                await _settle_ended(host, lent)
             elif there or lent.hardware:
                 where = "hidden or removed in the container" if there else "not back yet"
                 raise PluginError(f"the link {lent.name} is {where}", code=TRY_AGAIN)
@@ -182,6 +184,18 @@ def _can_be_named(alias: str) -> bool:
     except RequestError:
         return False
     return True
+
+
+async def _settle_ended(host: Rtnl, lent: LentLink) -> None:
+    """Put back what outlasts the link: what its card was asked for, for whoever has it next."""
+    if lent.unplugged:
+        log.warning("plugins.link_unplugged", name=lent.name, device=lent.device)
+    else:
+        log.warning("plugins.link_ended", name=lent.name, device=lent.device)
+    owed = [] if lent.function is None else await put_back(host, lent.function)
+    if owed:
+        what = "; ".join(owed)
+        raise PluginError(f"the card of {lent.name} is not as it was: {what}", code=TRY_AGAIN)
 
 
 async def _restore(host: Rtnl, link: Link, lent: LentLink) -> None:

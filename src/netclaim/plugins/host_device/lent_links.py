@@ -75,6 +75,15 @@ class LentLink(msgspec.Struct, frozen=True):
         """Whether it is hardware that the machine no longer has."""
         return bool(self.device) and not Path(self.device).exists()
 
+    @property
+    def ended(self) -> bool:
+        """Whether its hardware has no link in any namespace, unplugged or without its driver.
+
+        The directory of a device's links is there for as long as there is one, wherever that is;
+        what it lists is of one namespace.
+        """
+        return bool(self.device) and not (Path(self.device) / "net").exists()
+
 
 def device_of(name: str, sys: Path) -> str:
     """Return where sysfs has the hardware of a link of the host; empty: it is not known."""

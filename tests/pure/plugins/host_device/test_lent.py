@@ -107,15 +107,19 @@ def test_a_draft_that_a_crash_left_is_no_link(tmp_path: Path) -> None:
 
 
 def test_hardware_is_there_until_it_is_unplugged(tmp_path: Path) -> None:
-    """A link of which sysfs has no device, or not yet, is never said to be."""
+    """Its link ends with its kernel driver already. Without a device in sysfs, neither is known."""
     card = tmp_path / "devices/pci0/0000:03:00.0"
     card.mkdir(parents=True)
     net = tmp_path / "class/net/eth1"
     net.mkdir(parents=True)
     (net / "device").symlink_to("../../../devices/pci0/0000:03:00.0")
     lent = replace(LENT, device=device_of("eth1", tmp_path))
-    before = lent.unplugged
+    (card / "net").mkdir()  # empty where the link is in another namespace
+    there = lent.unplugged, lent.ended
+    (card / "net").rmdir()
+    unbound = lent.unplugged, lent.ended
     card.rmdir()
-    assert (before, lent.unplugged) == (False, True)
+    assert [there, unbound] == [(False, False), (False, True)]
+    assert (lent.unplugged, lent.ended) == (True, True)
     assert device_of("eth1", tmp_path) == device_of("eth2", tmp_path) == ""
-    assert not LENT.unplugged
+    assert (LENT.unplugged, LENT.ended) == (False, False)
