@@ -5,7 +5,6 @@ others fill; 0 is a table of the kernel's choice. Without, each address gets a t
 the link's routes, which leave the main table.
 """
 
-import asyncio
 import ipaddress
 import itertools
 from collections.abc import Collection, Sequence
@@ -30,6 +29,7 @@ from netclaim.plugins.engine.errors import ConfError, PluginError
 from netclaim.plugins.engine.key_rules import KeyRule
 from netclaim.plugins.engine.plugin import Invocation, Plugin
 from netclaim.plugins.engine.pod import Pod, open_pod
+from netclaim.plugins.shared.turns import NamespaceTurns
 
 FIRST_TABLE: Final = 100  # the reference plugin's first choice
 TABLES: Final = 1 << 32  # the kernel numbers them with 32 bits
@@ -50,7 +50,7 @@ class Sbr(Plugin):
     needs_previous = True
 
     def __init__(self) -> None:
-        self._turn = asyncio.Lock()  # two that look for a free table would find the same
+        self._turns = NamespaceTurns()  # two that look for a free table would find the same
 
     async def add(self, invocation: Invocation) -> Result:
         """Have packets from the link's addresses routed over the link."""
@@ -59,8 +59,8 @@ class Sbr(Plugin):
             raise ConfError(f"table {table} is not between 0 and {TABLES - 1}")
         previous = invocation.required_previous()
         ips = _own_ips(previous, invocation.endpoint.ifname)
-        async with self._turn:
-            with open_pod(invocation.endpoint.netns) as pod:
+        with open_pod(invocation.endpoint.netns) as pod:
+            async with self._turns.hold(pod.netns):
                 try:
                     if table is None:
                         await _move_routes(pod, invocation.endpoint.ifname, ips)

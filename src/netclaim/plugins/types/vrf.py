@@ -35,6 +35,7 @@ from netclaim.plugins.engine.errors import ConfError, PluginError
 from netclaim.plugins.engine.key_rules import KeyRule
 from netclaim.plugins.engine.plugin import Asked, Invocation, Plugin
 from netclaim.plugins.engine.pod import Pod, open_pod
+from netclaim.plugins.shared.turns import NamespaceTurns
 
 SETTLE_S: Final = 2.5  # the reference plugin's patience with an address that it put back
 
@@ -60,7 +61,7 @@ class Vrf(Plugin):
     needs_previous = True
 
     def __init__(self) -> None:
-        self._turn = asyncio.Lock()  # two interfaces of a pod would make the same domain at once
+        self._turns = NamespaceTurns()  # two interfaces of a pod would make the same domain at once
 
     @classmethod
     def refuse(cls, raw: Mapping[str, Any], asked: Asked) -> None:
@@ -73,38 +74,35 @@ class Vrf(Plugin):
         """Make the link a port of the domain, with all its addresses and routes."""
         conf = _conf(invocation)
         previous = invocation.required_previous()
-        async with self._turn:
-            await self._add(invocation, conf)
+        with open_pod(invocation.endpoint.netns) as pod:
+            async with self._turns.hold(pod.netns):
+                await self._add(pod, invocation, conf)
         return previous
 
-    async def _add(self, invocation: Invocation, conf: VrfConf) -> None:
-        with open_pod(invocation.endpoint.netns) as pod:
+    async def _add(self, pod: Pod, invocation: Invocation, conf: VrfConf) -> None:
+        domain = await _find(pod, conf.vrfname)
+        if domain is not None:
+            if conf.table not in {0, domain.table}:
+                raise PluginError(f"VRF {domain.name} has the routing table {domain.table}")
+            await _join(pod, invocation.endpoint.ifname, domain)
+            return
+        await _make(pod, conf)
+        async with pod.removed_on_failure(conf.vrfname):
             domain = await _find(pod, conf.vrfname)
-            if domain is not None:
-                if conf.table not in {0, domain.table}:
-                    raise PluginError(f"VRF {domain.name} has the routing table {domain.table}")
-                await _join(pod, invocation.endpoint.ifname, domain)
-                return
-            await _make(pod, conf)
-            async with pod.removed_on_failure(conf.vrfname):
-                domain = await _find(pod, conf.vrfname)
-                if domain is None:
-                    raise PluginError(f"VRF {conf.vrfname} is gone")
-                await _join(pod, invocation.endpoint.ifname, domain)
+            if domain is None:
+                raise PluginError(f"VRF {conf.vrfname} is gone")
+            await _join(pod, invocation.endpoint.ifname, domain)
 
     async def delete(self, invocation: Invocation) -> None:
         """Take the link out; the domain goes with its last link. May be repeated."""
         conf = _conf(invocation)
-        async with self._turn:
-            await self._delete(invocation, conf)
-
-    async def _delete(self, invocation: Invocation, conf: VrfConf) -> None:
         try:
             with open_pod(invocation.endpoint.netns) as pod:
-                link = await find_link(pod.rtnl, conf.vrfname)
-                if link is not None and link.kind == "vrf":  # else it was not made by us
-                    domain = Domain(link.index, link.name, await _table(pod, link))
-                    await _leave(pod, invocation.endpoint.ifname, domain)
+                async with self._turns.hold(pod.netns):
+                    link = await find_link(pod.rtnl, conf.vrfname)
+                    if link is not None and link.kind == "vrf":  # else it was not made by us
+                        domain = Domain(link.index, link.name, await _table(pod, link))
+                        await _leave(pod, invocation.endpoint.ifname, domain)
         except NamespaceGoneError:
             return
 
