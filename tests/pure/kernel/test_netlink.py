@@ -341,6 +341,11 @@ def test_a_link_is_read_from_its_attributes() -> None:
     assert link is not None
     assert (link.name, link.kind, link.mac, link.mtu) == ("br0", "bridge", "", 0)
     assert (link.oper_state, link.parent_nsid, link.altnames) == ("unknown", None, ())
+    assert (link.port_name, link.is_representor) == ("", False)
+    port = create_link("eth0", bridge()).payload + attribute(uapi.IFLA_PHYS_PORT_NAME, b"pf0vf1\0")
+    link = read_link(Message(uapi.RTM_NEWLINK, 0, 0, port))
+    assert link is not None
+    assert (link.port_name, link.is_representor) == ("pf0vf1", True)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netclaim.kernel.host.port_names import stands_for_function
 from netclaim.kernel.host.sysfs import SysfsFacts, read_facts, vf_place
 
 
@@ -97,6 +98,30 @@ def test_a_vf_names_its_pf(sysfs: Sysfs) -> None:
     assert (vf_place(str(pf)), vf_place("")) == (None, None)
 
 
+def test_the_representors_of_functions_are_not_their_pf(sysfs: Sysfs) -> None:
+    """A card that switches by itself has them on its own PCI function, perhaps named before it."""
+    pf = card(sysfs, "pci0000:3a/0000:3b:00.0")
+    for name, port in (("eth0", "pf0vf0"), ("eth1", "c1pf0sf88"), ("ens1f0np0", "p0")):
+        sysfs.link(name, pf, phys_port_name=port)
+    vf = card(sysfs, "pci0000:3a/0000:3b:00.2")
+    (vf / "physfn").symlink_to("../0000:3b:00.0")
+    facts = sysfs.facts("eth5", sysfs.link("eth5", vf))
+    assert (facts.is_vf, facts.pf_name) == (True, "ens1f0np0")
+
+
+@pytest.mark.parametrize(
+    ("port", "stands"),
+    [
+        *((each, True) for each in ("pf0vf0", "pf1vf12", "pf0sf88", "c1pf0vf3", "pf0", "pf0hpf")),
+        *((each, True) for each in ("p0pf0vf1", "c0pf1")),
+        *((each, False) for each in ("", "p0", "p0s1", "n1", "pf", "pfvf0", "eth0", "0")),
+    ],
+)
+def test_the_names_of_ports(port: str, stands: bool) -> None:
+    """A port to the outside is the card's own; the other names are of its functions."""
+    assert stands_for_function(port) is stands
+
+
 def test_a_vf_whose_pf_is_elsewhere(sysfs: Sysfs) -> None:
     """A VF is one also when its PF has no link in this namespace."""
     card(sysfs, "pci0000:3a/0000:3b:00.0")
@@ -148,6 +173,19 @@ def test_infiniband_with_two_rdma_devices(sysfs: Sysfs) -> None:
         (device / "infiniband" / rdma).mkdir(parents=True)
     facts = sysfs.facts("ib0", sysfs.link("ib0", device))
     assert facts.rdma_devices == ("mlx5_2", "mlx5_3")
+
+
+def test_two_links_of_a_function_have_the_rdma_devices_whose_ports_use_them(sysfs: Sysfs) -> None:
+    """By port, where the kernel says which link a port uses."""
+    device = card(sysfs, "pci0000:3a/0000:3b:00.0")
+    for rdma, ports in (("mlx4_0", ("eth1", "eth2")), ("mlx4_1", ("eth2",))):
+        (device / "infiniband" / rdma).mkdir(parents=True)
+        for number, link in enumerate(ports, start=1):
+            users = sysfs.root / f"class/infiniband/{rdma}/ports/{number}/gid_attrs/ndevs"
+            users.mkdir(parents=True)
+            (users / "0").write_text(f"{link}\n")
+    assert sysfs.facts("eth1", sysfs.link("eth1", device)).rdma_devices == ("mlx4_0",)
+    assert sysfs.facts("eth2", sysfs.link("eth2", device)).rdma_devices == ("mlx4_0", "mlx4_1")
 
 
 def test_rdma_in_software_is_found_by_its_link(sysfs: Sysfs) -> None:

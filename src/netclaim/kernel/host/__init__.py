@@ -2,6 +2,7 @@
 
 netns               network namespaces
 sysfs, rdma         a link's hardware, and the files of its RDMA devices
+port_names          which links stand for a function in their card's switch
 sysctl, proc_sys    the kernel's settings, and making them writable
 link_sysctls        all settings of one link
 nftables            packet rules

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from netclaim.kernel.host.sysfs import SYS, children_of, text_at
+from netclaim.kernel.host.sysfs import SYS, children_of, rdma_ports, text_at
 
 DIRECTORY: Final = "/dev/infiniband"
 CONNECTIONS: Final = "rdma_cm"  # how connections are made, by the addresses of links
@@ -33,6 +33,16 @@ def rdma_files(devices: Collection[str], root: Path = SYS) -> tuple[str, ...]:
 def is_software(device: str, root: Path = SYS) -> bool:
     """Whether the kernel makes an RDMA device of a link (rxe); it ends when the link moves."""
     return (root / "class/infiniband" / device / "parent").exists()
+
+
+def uses_only(device: str, link: str, root: Path = SYS) -> bool:
+    """Whether an RDMA device uses no other link than this one.
+
+    The hardware of two links can have one RDMA device with a port for each: who has its files
+    reaches both. Of a port whose link is not known, only one is the link's for sure.
+    """
+    ports = rdma_ports(device, root)
+    return all(port == link for port in ports) or (len(ports) == 1 and not ports[0])
 
 
 def follows_namespaces(root: Path = SYS) -> bool:

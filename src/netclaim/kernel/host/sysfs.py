@@ -12,6 +12,8 @@ from typing import Final
 
 import msgspec
 
+from netclaim.kernel.host.port_names import stands_for_function
+
 SYS: Final = Path("/sys")
 PCI_ADDRESS: Final = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 PCI_ROOT: Final = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
@@ -54,7 +56,7 @@ def read_facts(name: str, index: int, root: Path = SYS) -> SysfsFacts:
     facts = SysfsFacts(
         driver=_name_behind(device / "driver"),
         speed_mbps=_speed(entry),
-        rdma_devices=children_of(device / "infiniband") or _rdma_over(name, root),
+        rdma_devices=_rdma_on(device, name, root) or _rdma_over(name, root),
     )
     return facts if function is None else _with_pci(facts, function)
 
@@ -76,9 +78,16 @@ def _with_pci(facts: SysfsFacts, function: Path) -> SysfsFacts:
         sriov_total_vfs=_at_least_0(function / "sriov_totalvfs") or 0,
         sriov_num_vfs=_at_least_0(function / "sriov_numvfs") or 0,
         is_vf=physical is not None,
-        pf_name=next(iter(children_of(physical / "net")), "") if physical else "",
+        pf_name=_own_link(physical / "net") if physical else "",
         vf_index=_number_of(function.name, physical) if physical else None,
     )
+
+
+def _own_link(links: Path) -> str:
+    """Name a card's own link, which may have representors of its functions beside it."""
+    names = children_of(links)
+    ports = {name: text_at(links / name / "phys_port_name") for name in names}
+    return next((name for name in names if not stands_for_function(ports[name])), "")
 
 
 def vf_place(device: str) -> tuple[str, int] | None:
@@ -116,6 +125,25 @@ def _pci_function(device: Path) -> Path | None:
         if PCI_ADDRESS.fullmatch(path.name):
             return path
     return None
+
+
+def rdma_ports(device: str, root: Path = SYS) -> tuple[str, ...]:
+    """Return the link that each port of an RDMA device uses; empty where the kernel does not say.
+
+    It does for Ethernet, in whichever namespace the link is.
+    """
+    ports = root / "class" / "infiniband" / device / "ports"
+    return tuple(text_at(ports / each / "gid_attrs/ndevs/0") for each in children_of(ports))
+
+
+def _rdma_on(device: Path, name: str, root: Path) -> tuple[str, ...]:
+    """Find the RDMA devices of a link's hardware that do not use other links alone."""
+
+    def is_used(rdma: str) -> bool:
+        ports = rdma_ports(rdma, root)
+        return not ports or name in ports or "" in ports
+
+    return tuple(filter(is_used, children_of(device / "infiniband")))
 
 
 def _rdma_over(name: str, root: Path) -> tuple[str, ...]:

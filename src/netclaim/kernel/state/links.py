@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from netclaim.kernel.host.netns import Netns
+from netclaim.kernel.host.port_names import stands_for_function
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.netlink.client import Rtnl
 from netclaim.kernel.netlink.codec import (
@@ -59,11 +60,17 @@ class Link(msgspec.Struct, frozen=True):
     parent_index: int = 0  # the link below it, or its peer; 0: none
     parent_nsid: int | None = None  # the namespace in which `parent_index` counts; None: its own
     device: str = ""  # the hardware's name on its bus, such as a PCI address
+    port_name: str = ""  # what its card calls the port
 
     @property
     def up(self) -> bool:
         """Whether an administrator switched it on; `oper_state` says whether it works."""
         return bool(self.flags & uapi.IFF_UP)
+
+    @property
+    def is_representor(self) -> bool:
+        """Whether it stands for a function in its card's switch; the card's own link does not."""
+        return stands_for_function(self.port_name)
 
     @property
     def loopback(self) -> bool:
@@ -136,6 +143,7 @@ def read_link(message: Message) -> Link | None:
         parent_index=number(get(uapi.IFLA_LINK, b"")),
         parent_nsid=None if nsid is None else signed(nsid),
         device=text_of(get(uapi.IFLA_PARENT_DEV_NAME, b"")),
+        port_name=text_of(get(uapi.IFLA_PHYS_PORT_NAME, b"")),
     )
 
 

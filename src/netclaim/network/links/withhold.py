@@ -10,7 +10,9 @@ A link is withheld if it
 5. has an address of the node's pod network (the primary network's bridge, its tunnel, the host
    ends of its point-to-point links);
 6. has a name that a pod network is known to give its links;
-7. is a bridge that a plugin made for a claim: the network behind it is that claim's.
+7. is a bridge that a plugin made for a claim: the network behind it is that claim's;
+8. stands for a function of a card in the card's own switch (a representor): who has it has what
+   reaches the function, which is a device of its own.
 
 Everything else is offered, the uplinks too. An uplink that is itself a veth, as in a node that is a
 container, differs from a pod's veth by rule 3: the namespace at its other end is no pod's.
@@ -114,6 +116,8 @@ def _reason(link: Link, node: NodeView) -> str:
         return "links of this kind cannot be used"
     if reason := leads_away(link, node.pod_nsids):
         return reason
+    if link.is_representor:
+        return "it stands for a function in its card's switch"
     if link.name in node.made_bridges:
         return "a plugin created it for a claim"
     return ""

@@ -1,8 +1,9 @@
 """What containers get besides a pod's interface: the files of its link's RDMA devices.
 
 A link that stays on the node is shared, and so would be what RDMA does with it: its files go to
-containers only with the link itself; and a device that is made of a link in software ends when the
-link moves. Limit: only containers that name the claim get them.
+containers only with the link itself, and not if the device uses other links too; and a device that
+is made of a link in software ends when the link moves. Limit: only containers that name the claim
+get them.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from netclaim.cni import NetworkList
 from netclaim.kernel import Link, read_facts
-from netclaim.kernel.host.rdma import is_software, rdma_files
+from netclaim.kernel.host.rdma import is_software, rdma_files, uses_only
 from netclaim.kernel.host.sysfs import SYS
 from netclaim.model import ContainerEdits, DeviceNode
 from netclaim.network.request.link_keys import moves_link
@@ -26,4 +27,5 @@ async def edits_with(network: NetworkList, link: Link, root: Path = SYS) -> Cont
 
 def _files_of(link: Link, root: Path) -> tuple[str, ...]:
     devices = read_facts(link.name, link.index, root).rdma_devices
-    return rdma_files([each for each in devices if not is_software(each, root)], root)
+    own = (each for each in devices if uses_only(each, link.name, root))
+    return rdma_files([each for each in own if not is_software(each, root)], root)

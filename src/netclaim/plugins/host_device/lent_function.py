@@ -154,6 +154,10 @@ async def give_mac(rtnl: Rtnl, index: int, mac: str) -> str:
 
 
 async def _card(host: Rtnl, card: str) -> Link | None:
-    """Find a card's own link, whatever it is called."""
-    links = (link for link in await list_links(host) if link.device == card)
-    return next(links, None)
+    return own_link(await list_links(host), card)
+
+
+def own_link(links: Iterable[Link], card: str) -> Link | None:
+    """Find a card's own link, whatever it is called; it may have representors beside it."""
+    there = (link for link in links if link.device == card and not link.is_representor)
+    return next(there, None)

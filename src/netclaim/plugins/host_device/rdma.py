@@ -4,7 +4,8 @@ A node shows its RDMA devices in every network namespace, or each in one alone: 
 one has to follow its link, or nobody in the container can use it. One that the kernel makes of a
 link in software ends when the link goes anywhere; it is made again when the link is home.
 
-Promise: a device that moved is home before its link is; one that is there already is left alone.
+Promise: a device that uses other links too stays where it is. One that moved is home before its
+link is; one that is there already is left alone.
 Limit: the kernel brings back what a container's end left behind, to the machine's first namespace.
 """
 
@@ -14,7 +15,7 @@ from pathlib import Path
 import structlog
 
 from netclaim.kernel import KernelError, Link, Netns, read_facts
-from netclaim.kernel.host.rdma import follows_namespaces, is_software
+from netclaim.kernel.host.rdma import follows_namespaces, is_software, uses_only
 from netclaim.kernel.requests.rdma import list_rdma, make_rdma, move_rdma, open_rdma
 from netclaim.plugins.engine.errors import PluginError
 
@@ -27,7 +28,8 @@ def rdma_with(link: Link, sys: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     ending = tuple(name for name in found if is_software(name, sys))
     if not follows_namespaces(sys):
         return (), ending
-    return tuple(name for name in found if name not in ending), ending
+    own = (name for name in found if uses_only(name, link.name, sys))
+    return tuple(name for name in own if name not in ending), ending
 
 
 async def lend_rdma(devices: Collection[str], there: Netns) -> None:

@@ -46,6 +46,7 @@ def reason(link: Link, *others: Link, addresses: tuple[Address, ...] = ()) -> st
     [
         pytest.param(ETH0, id="a container's uplink: a veth to a namespace that is no pod's"),
         pytest.param(a_link("ens1f0", kind=""), id="a card"),
+        pytest.param(a_link("p0", kind="", port_name="p0"), id="a card that switches by itself"),
         pytest.param(a_link("ib0", kind="", arphrd=uapi.ARPHRD_INFINIBAND), id="InfiniBand"),
         pytest.param(a_link("bond0", kind="bond"), id="a bond"),
         pytest.param(a_link("eth0.100", kind="vlan", parent_index=2), id="a VLAN of the node"),
@@ -70,6 +71,7 @@ def test_offered(link: Link) -> None:
         (a_link("ifb0", kind="ifb"), "links of this kind"),
         (a_link("eth7", kind="", master_index=77, port_kind="bond"), "it is a port of another"),
         (a_link("veth8", kind="veth"), "it has no other end"),
+        (a_link("eth3", kind="", port_name="pf0vf3"), "it stands for a function"),
         (a_link("cni0", kind="bridge"), "its name is one that pod networks"),
         (a_link("flannel.1", kind="vxlan"), "its name is one that pod networks"),
         (a_link("cilium_host", kind="veth", parent_index=7), "its name is one that pod networks"),

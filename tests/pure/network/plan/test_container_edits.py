@@ -8,6 +8,7 @@ import pytest
 from netclaim.cni import parse_network
 from netclaim.model import ContainerEdits, DeviceNode
 from netclaim.network.plan.container_edits import edits_with
+from netclaim.plugins.host_device.rdma import rdma_with
 from tests.pure.kernel.test_rdma import sysfs_at
 from tests.support.network_parts import link_of
 
@@ -41,3 +42,35 @@ async def test_files_go_with_the_link(
     (root / "class/infiniband/mlx5_1/parent").write_text("eth3\n")
     network = parse_network({"cniVersion": "1.0.0", "name": "n", **plugin})
     assert await edits_with(network, link_of(name, int(name[-1])), root) == edits
+
+
+@pytest.mark.parametrize(
+    ("ports", "edits"),
+    [
+        (("eth1",), FILES),
+        (("eth1", "eth1"), FILES),
+        (("",), FILES),  # InfiniBand, where ports have no link
+        (("eth1", "eth2"), None),
+        (("eth2",), None),
+        (("eth1", ""), None),
+        (("", ""), None),
+    ],
+)
+async def test_files_of_a_device_that_uses_other_links_too_stay_on_the_node(
+    tmp_path: Path, ports: tuple[str, ...], edits: ContainerEdits | None
+) -> None:
+    """One PCI function can have two links and an RDMA device with a port for each."""
+    root = sysfs_at(tmp_path)
+    (root / "class/net/eth1/device/infiniband/mlx5_0").mkdir(parents=True)
+    (root / "class/net/eth1/ifindex").write_text("1\n")
+    for number, each in enumerate(ports, start=1):
+        users = root / f"class/infiniband/mlx5_0/ports/{number}/gid_attrs/ndevs"
+        users.mkdir(parents=True)
+        if each:
+            (users / "0").write_text(f"{each}\n")
+    network = parse_network({"cniVersion": "1.0.0", "name": "n", **HOST_DEVICE})
+    assert await edits_with(network, link_of("eth1", 1), root) == edits
+    (root / "module/ib_core/parameters").mkdir(parents=True)
+    (root / "module/ib_core/parameters/netns_mode").write_text("N\n")
+    moving, _ = rdma_with(link_of("eth1", 1), root)
+    assert moving == (("mlx5_0",) if edits else ())
