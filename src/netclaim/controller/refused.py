@@ -2,7 +2,9 @@
 
 A claim that a driver refuses for what it says is not prepared by waiting, but it keeps its devices,
 and others wait for those. Nobody but the control plane can take an allocation away, and it does so
-when no pod has the claim any more. So a pod that waits for such a claim is evicted.
+when no pod has the claim any more. So a pod that waits for such a claim is evicted. A claim that
+has addresses of pools and no link is refused by every node, whose drivers have no device to report
+that of.
 
 Promise: only pods of which no container ever ran, and whose claim was refused `GRACE_S` ago and
 still is. Each change of a claim is looked at once; what is due later is found without looking at
@@ -24,6 +26,7 @@ from netclaim.kube import EVENTS, PODS, Client, ForbiddenError, NotFoundError
 from netclaim.model.api.base import ObjectError
 from netclaim.model.api.claim import Consumer, ResourceClaim
 from netclaim.model.claim import JsonObject
+from netclaim.model.counted_pool import pool_of
 
 log = structlog.get_logger(__name__)
 
@@ -32,6 +35,7 @@ REFUSED: Final = "Refused"  # how the reason of such a condition ends
 # much less than the 60 to 90 s after which kubelet would ask again.
 GRACE_S: Final = 15.0
 AGAIN_S: Final = 5.0  # after an eviction that failed
+NO_LINK: Final = "it has addresses of pools, and no link for them; ask for a link as well"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +149,17 @@ class RefusedClaims:
             status = ResourceClaim.read(found).status
         except ObjectError:
             return "", ()
-        reports = [status.report_of(each) for each in status.results if each.driver == self._driver]
+        own = [each for each in status.results if each.driver == self._driver]
+        pods = tuple(one for one in status.reserved_for if one.is_pod)
+        if own and pods and all(pool_of(each.pool) for each in own):
+            return NO_LINK, pods
+        reports = [status.report_of(each) for each in own]
         conditions = [report.ready for report in reports if report is not None]
         refused = [
             each.message
             for each in conditions
             if each is not None and each.status == "False" and each.reason.endswith(REFUSED)
         ]
-        pods = tuple(one for one in status.reserved_for if one.is_pod)
         return (max(refused, key=len), pods) if refused and pods else ("", ())
 
 

@@ -100,7 +100,8 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     that the control plane does not confirm is left out: anybody can write any owner into a claim.
     `namespace_labels` are there for drivers that ask for them. `pod_claim_name` is what the pod
     calls a claim that was made from a template; the claim's author can write another name there.
-    `begun` says that this node began to prepare it before, and may not have come to an end.
+    `begun` says that this node began to prepare it before, and may not have come to an end. `wide`
+    is what it has of devices that a driver's controller published for several nodes.
     """
 
     uid: str
@@ -116,6 +117,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     namespace_labels: Mapping[str, str] = {}
     pod_claim_name: str = ""
     begun: bool = False
+    wide: tuple[AllocatedDevice, ...] = ()
 
     @property
     def ref(self) -> ClaimRef:
@@ -130,12 +132,14 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     def of_driver(self, driver: str) -> "Claim":
         """The claim with only one driver's devices and configuration.
 
-        Without what the driver's controller published for several nodes (`NETWORK_WIDE`): there is
+        What the driver's controller published for several nodes (`NETWORK_WIDE`) is apart: there is
         nothing to prepare of it.
         """
+        mine = [d for d in self.devices if d.driver == driver]
         return msgspec.structs.replace(
             self,
-            devices=tuple(d for d in self.devices if d.driver == driver and not d.is_network_wide),
+            devices=tuple(d for d in mine if not d.is_network_wide),
+            wide=tuple(d for d in mine if d.is_network_wide),
             configs=tuple(c for c in self.configs if c.driver == driver),
         )
 

@@ -63,6 +63,7 @@ from netclaim.network.pools.cluster import ClusterPools
 from netclaim.network.pools.leases import Leases
 from netclaim.network.pools.quota import Quota
 from netclaim.network.pools.restore import Restorer
+from netclaim.network.pools.terms import check_shares
 from netclaim.network.request.link_keys import moves_link
 from netclaim.network.request.parameters import InterfaceRequest, read_claim
 from netclaim.network.settings import LinkSettings, LiveSettings
@@ -203,6 +204,7 @@ class LinkDriver(NetworkDriver):
         """Decide what each device of the claim becomes; the same claim gets the same plan again."""
         claim = with_networks(claim, self._links.networks.known)
         requests = await asyncio.to_thread(read_claim, claim)  # milliseconds, if a tenant likes
+        check_shares(claim, requests)
         level = self._guard.level_of(claim)
         snapshot = await self._links.node.snapshot()
         plans = []
@@ -242,7 +244,9 @@ class LinkDriver(NetworkDriver):
         level = self._guard.level_of(claim)
         claim = with_networks(claim, self._links.networks.known)
         snapshot = await self._links.node.snapshot()
-        for request in await asyncio.to_thread(read_claim, claim):
+        requests = await asyncio.to_thread(read_claim, claim)
+        check_shares(claim, requests)
+        for request in requests:
             await asyncio.sleep(0)
             with about(request.device.key):
                 try:

@@ -103,6 +103,50 @@ async def test_the_pod_of_a_refused_claim_is_evicted() -> None:
     assert api.events[0]["regarding"]["uid"] == "uid-pod-1"
 
 
+SHARE = {"request": "address", "driver": DRIVER, "pool": "addresses/media", "device": "media"}
+GPU = {"request": "gpu", "driver": "gpu.example.com", "pool": "node-1", "device": "gpu0"}
+
+
+def sharing(*results: JsonObject, **status: Any) -> Any:
+    """A claim of a pod that nobody says anything of, with these devices."""
+    found = claim_of()
+    allocation = {"devices": {"results": list(results)}}
+    return {
+        **found,
+        "status": {**found["status"], "allocation": allocation, "devices": [], **status},
+    }
+
+
+@pytest.mark.parametrize("results", [[SHARE] * 32, [SHARE, GPU]])
+async def test_a_pod_with_addresses_and_no_link_is_evicted(results: list[JsonObject]) -> None:
+    """No node prepares such a claim, and the addresses are nobody else's until it is gone."""
+    api = Api(pod_of())
+    async with running(api) as refused:
+        refused.changed("ResourceClaim", None, sharing(*results))
+        assert await asyncio.wait_for(api.evicted.get(), 60) == "pod-1"
+    assert "no link" in api.events[0]["note"]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        sharing({"request": "nic", **DEVICE}, SHARE),
+        sharing(GPU),
+        sharing(),
+        sharing(SHARE, reservedFor=[]),
+        sharing({**SHARE, "driver": "other.example.com"}),
+    ],
+)
+async def test_a_pod_that_can_start_stays(claim: JsonObject) -> None:
+    """It has a link, or nothing of this driver; and a claim without a pod has nobody to evict."""
+    api = Api(pod_of())
+    async with running(api) as refused:
+        refused.changed("ResourceClaim", None, claim)
+        refused.changed("ResourceClaim", None, claim_of("other", pod="pod-2"))
+        assert await asyncio.wait_for(api.asked.get(), 60) == "pod-2"
+    assert api.evicted.empty()
+
+
 BEGUN: dict[str, Any] = {"containerStatuses": [{"state": {"running": {}}}]}
 INIT: dict[str, Any] = {"initContainerStatuses": [{"state": {"terminated": {}}}]}
 

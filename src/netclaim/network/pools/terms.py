@@ -3,11 +3,16 @@
 Promise: what is refused here was not begun, and says who has to change what. No I/O.
 """
 
+from collections import Counter
+from collections.abc import Iterable
+
 from netclaim.errors import RequestError
 from netclaim.model import Claim
 from netclaim.model.address_space import IpAddress
 from netclaim.model.api.address_pool import AddressPool
+from netclaim.model.counted_pool import class_name_of, pool_of
 from netclaim.network.errors import PolicyError
+from netclaim.network.plan.interface_plan import pooled_at
 from netclaim.network.policy.levels import Level
 from netclaim.network.pools.errors import PoolNotReadyError
 from netclaim.network.request.parameters import InterfaceRequest
@@ -42,6 +47,29 @@ def check_use(
         raise PoolNotReadyError(
             f"the pool {pool.name} is switched off; nobody gets addresses of it any more"
         )
+
+
+def check_shares(claim: Claim, requests: Iterable[InterfaceRequest]) -> None:
+    """Raise if a claim has shares of pools that none of its interfaces has an address for.
+
+    Others wait for these addresses. What a pod has already stays, whatever its network is by now.
+    """
+    if claim.reported:
+        return
+    networks = [request.network for request in requests]
+    used = Counter(
+        each.plugins[index].config["ipam"].get("pool")
+        for each in networks
+        for index in pooled_at(each)
+    )
+    for name, count in Counter(pool_of(device.pool) for device in claim.wide).items():
+        if name and count > used[name]:
+            raise RequestError(
+                f"the claim asks for {count} addresses of the pool {name}, and the number of its "
+                f"interfaces that use the pool is {used[name]}; leave out requests for "
+                f"{class_name_of(name)}",
+                path=("spec", "devices", "requests"),
+            )
 
 
 def chosen_of(request: InterfaceRequest, pool: AddressPool, where: Path) -> tuple[IpAddress, ...]:
