@@ -48,7 +48,8 @@ METRICS: Final = {
     "netclaim_controller_duplicate_addresses": "Addresses that several pods have on one network.",
     "netclaim_controller_uncollected_leases": "AddressLeases that nobody has and that could not be "
     "deleted when that was last tried.",
-    POOL_ADDRESSES: "Addresses of an AddressPool, by pool and state (used or free).",
+    POOL_ADDRESSES: "Addresses of an AddressPool, by pool and state (used, free, or kept, which "
+    "counts those of the used ones that nobody has now).",
 }
 
 
@@ -98,6 +99,7 @@ class Process(Collector):
             )
             for name, status in self._pools:
                 pools.add_metric((name, "used"), status.used)
+                pools.add_metric((name, "kept"), status.kept)
                 pools.add_metric((name, "free"), status.free)
             yield pools
 

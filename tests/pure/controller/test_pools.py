@@ -328,7 +328,7 @@ class Working:
 
     def pools(self) -> Iterator[tuple[str, AddressPoolStatus]]:
         """One pool."""
-        yield "media", AddressPoolStatus(size=5, used=1, free=4)
+        yield "media", AddressPoolStatus(size=5, used=3, kept=2, free=2)
 
 
 def test_metrics_say_how_full_pools_are() -> None:
@@ -339,6 +339,7 @@ def test_metrics_say_how_full_pools_are() -> None:
     process.controller = cast("Any", Working())
     process.refresh()
     text = process.exposition().decode()
-    assert 'netclaim_controller_pool_addresses{pool="media",state="used"} 1.0' in text
-    assert 'netclaim_controller_pool_addresses{pool="media",state="free"} 4.0' in text
+    assert 'netclaim_controller_pool_addresses{pool="media",state="used"} 3.0' in text
+    assert 'netclaim_controller_pool_addresses{pool="media",state="kept"} 2.0' in text
+    assert 'netclaim_controller_pool_addresses{pool="media",state="free"} 2.0' in text
     assert "netclaim_controller_duplicate_addresses 2.0" in text

@@ -165,3 +165,40 @@ def test_duplicate_addresses(count: float, fires_: bool) -> None:
     """As the replica of the controller that works counts them."""
     given = [series("netclaim_controller_duplicate_addresses", count)]
     assert bool(fired("NetclaimDuplicateAddresses", given)) == fires_
+
+
+def leading(*values: float, instance: str, until_s: int = HOUR_S) -> Series:
+    """Whether a replica of the controller works, as long as it is scraped."""
+    whole = series("netclaim_controller_leading", *values, instance=instance)
+    samples = {at: value for at, value in whole.samples.items() if at < until_s}
+    return Series(whole.name, whole.labels, samples)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "fires_"),
+    [
+        ([leading(1, instance="a"), leading(0, instance="b")], False),
+        ([leading(1, 0, instance="a"), leading(0, 1, instance="b")], False),
+        ([leading(1, 1, 0, instance="a"), leading(0, instance="b")], True),
+        ([leading(1, instance="a", until_s=1800)], True),
+        ([leading(1, instance="a", until_s=1800), leading(1, instance="b")], False),
+    ],
+)
+def test_no_controller(replicas: Sequence[Series], fires_: bool) -> None:
+    """None of the replicas works, or those that were scraped are gone."""
+    assert bool(fired("NetclaimNoController", replicas)) == fires_
+
+
+@pytest.mark.parametrize(
+    ("alert", "metric"),
+    [
+        ("NetclaimControllerFailing", "netclaim_controller_failing"),
+        ("NetclaimLeasesUncollected", "netclaim_controller_uncollected_leases"),
+    ],
+)
+@pytest.mark.parametrize(("counts", "fires_"), [((0,), False), ((1,), True), ((1, 0), False)])
+def test_what_the_controller_cannot_do(
+    alert: str, metric: str, counts: Sequence[float], fires_: bool
+) -> None:
+    """For longer than a moment."""
+    assert bool(fired(alert, [series(metric, *counts)])) == fires_

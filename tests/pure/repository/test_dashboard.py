@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from netclaim.controller.serve import METRICS, POOL_ADDRESSES
 from scripts import dashboard
 from tests.support.doc_pages import DOCS, ROOT, same_names
 from tests.support.telemetry import promql
@@ -25,11 +26,19 @@ TARGET: Final = {"job", "instance", "node", "driver"}
 OF_DAEMONSET: Final = {"namespace": "any", "daemonset": "any"}
 OTHERS: Final[Mapping[str, Mapping[str, Any]]] = {
     **{name: {} for name in ("up", *PROCESS)},
-    "netclaim_controller_pool_addresses": {"pool": "any", "state": ("used", "free")},
-    "netclaim_controller_duplicate_addresses": {},
+    **{name: {} for name in METRICS},
+    POOL_ADDRESSES: {"pool": "any", "state": ("used", "kept", "free")},
     "kube_daemonset_status_desired_number_scheduled": OF_DAEMONSET,
     "kube_daemonset_status_number_available": OF_DAEMONSET,
     "kube_daemonset_status_updated_number_scheduled": OF_DAEMONSET,
+}
+# Metrics of the controller that say nothing is wrong whatever they are.
+HARMLESS: Final = {
+    f"netclaim_controller_{name}"
+    for name in (
+        *("networks", "waiting", "nudges_total", "services", "endpoints", "slice_writes_total"),
+        "annotated_waiting",  # tenants' own doing; their pods' events say why
+    )
 }
 UNITS: Final = {"short", "ops", "reqps", "s", "percentunit", "bytes", "bps"}
 
@@ -118,6 +127,12 @@ def test_alerts_are_whole(rule: dict[str, Any]) -> None:
     labels = promql.grouped(rule["expr"]) if aggregated else kept | TARGET
     for text in (notes["summary"], notes["description"]):
         assert set(re.findall(r"\$labels\.(\w+)", text)) <= labels
+
+
+def test_every_fault_of_the_controller_has_an_alert() -> None:
+    """A metric of the controller that can say something is wrong is in an alert."""
+    used = set().union(*(promql.metrics(rule["expr"]) for rule in ALERTS)) & METRICS.keys()
+    same_names(used, METRICS.keys() - HARMLESS, place="charts/netclaim/files/alerts.yaml")
 
 
 def test_runbooks_are_the_alerts() -> None:

@@ -3,7 +3,7 @@
 import re
 
 from netclaim.cli.app import load_command
-from netclaim.controller.serve import Process
+from netclaim.controller.serve import METRICS, Process
 from tests.support.doc_pages import ROOT, code, same_names, section, table
 
 PAGE = "pod-networks.md"
@@ -25,6 +25,12 @@ def test_every_log_event_is_listed() -> None:
     logged = [name for path in SOURCE.rglob("*.py") for name in EVENT.findall(path.read_text())]
     listed = [code(row["Event"]) for row in table(PAGE, "Log events")]
     same_names(listed, logged, place=f'docs/{PAGE}, "Log events"')
+
+
+def test_every_metric_is_listed() -> None:
+    """And no other."""
+    listed = [code(row["metric"]) for row in table(PAGE, "Metrics")]
+    same_names(listed, METRICS, place=f'docs/{PAGE}, "Metrics"')
 
 
 def test_the_metrics_of_a_waiting_replica_are_listed() -> None:
