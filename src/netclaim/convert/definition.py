@@ -8,7 +8,7 @@ place and with what to do instead. `spec.conf` is read as `spec.config`, as talk
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from netclaim.convert.annotation import NETWORK
 from netclaim.convert.places import TextField
@@ -20,6 +20,8 @@ from netclaim.paths import Path
 
 API_VERSION: Final = "k8s.cni.cncf.io/v1"
 RESOURCE_NAME: Final = "k8s.v1.cni.cncf.io/resourceName"
+NetworkKey: TypeAlias = tuple[str, str]
+"""The namespace and the name of a NetworkAttachmentDefinition."""
 SPELLINGS: Final = ("config", "conf")
 LIST_VERSION: Final = "0.4.0"  # of a list that names none: what every plugin in use speaks
 
@@ -50,8 +52,8 @@ class Definition:
     plugins: tuple[JsonObject, ...]  # a conf is a list of one
 
     @property
-    def key(self) -> tuple[str, str]:
-        """The namespace and the name of the NetworkAttachmentDefinition."""
+    def key(self) -> NetworkKey:
+        """Which network it is."""
         return self.one.namespace, self.one.name
 
     @property

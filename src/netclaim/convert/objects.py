@@ -17,6 +17,7 @@ from netclaim.convert.choices import choose, ifname_fault
 from netclaim.convert.definition import (
     RESOURCE_NAME,
     Definition,
+    NetworkKey,
     UnconvertedError,
     is_definition,
     read_definition,
@@ -27,17 +28,19 @@ from netclaim.convert.dranet import converted as converted_claim
 from netclaim.convert.network import Network, network_spec
 from netclaim.convert.places import TextField
 from netclaim.convert.plugins import cleaned
+from netclaim.convert.pools import Pools
 from netclaim.convert.remarks import Remark, about, within
 from netclaim.convert.strangers import remarks_on
 from netclaim.convert.templates import claim_entries
+from netclaim.convert.whereabouts import named, with_pool
 from netclaim.convert.workloads import Wanted, annotations_of, read_wanted, with_claims
 from netclaim.errors import RequestError
 from netclaim.manifests.kinds import POD_SPECS
 from netclaim.manifests.objects import DEFAULT, Object, inside
 from netclaim.model.api.pod_network import ALLOWABLE, NAME_MAX
+from netclaim.model.claim import JsonObject
 from netclaim.paths import Key
 
-NetworkKey = tuple[str, str]  # namespace and name of a NetworkAttachmentDefinition
 FIRST_IFNAME: Final = "net1"  # as Multus calls a pod's first
 
 
@@ -49,6 +52,7 @@ class Conversion:
     remarks: tuple[Remark, ...]
     networks: int = 0
     workloads: int = 0
+    pools: int = 0  # of addresses that were whereabouts'
     claims: int = 0  # and classes and templates, that were for dranet
 
 
@@ -63,12 +67,16 @@ def convert_objects(objects: Sequence[Object], namespace: str = "") -> Conversio
     wanted = list(_wanted(here, remarks))
     others = [] if len(here) == len(objects) else list(_wanted(objects, []))
     used = {key for one in wanted for key in one.networks}
+    pools = Pools()
     definitions = dict(
-        _definitions((one for one in objects if one in here or _key(one) in used), remarks)
+        _definitions((one for one in objects if one in here or _key(one) in used), pools, remarks)
     )
     networks = _networks(definitions, others or wanted)
+    made = dict(pools.objects())
+    unwritten = dict(made)
     replacements = {
-        definitions[key].one: Replacement(network.to_dict()) for key, network in networks.items()
+        definitions[key].one: Replacement(network.to_dict(), _first_time(pools.of(key), unwritten))
+        for key, network in networks.items()
     }
     converted = 0
     for one in wanted:
@@ -82,7 +90,13 @@ def convert_objects(objects: Sequence[Object], namespace: str = "") -> Conversio
         changed, said = converted_claim(claim, classes)
         remarks += said
         replacements[claim] = Replacement(changed)
-    return Conversion(replacements, tuple(remarks), len(networks), converted, len(of_dranet))
+    counts = len(networks), converted, len(made), len(of_dranet)
+    return Conversion(replacements, tuple(remarks), *counts)
+
+
+def _first_time(name: str, unwritten: dict[str, JsonObject]) -> tuple[JsonObject, ...]:
+    """Return a pool for the first network that has it, and nothing for the others."""
+    return (unwritten.pop(name),) if name in unwritten else ()
 
 
 def _key(one: Object) -> NetworkKey:
@@ -107,7 +121,7 @@ def name_fault(key: NetworkKey) -> str:
 
 
 def _definitions(
-    objects: Iterable[Object], remarks: list[Remark]
+    objects: Iterable[Object], pools: Pools, remarks: list[Remark]
 ) -> Iterator[tuple[NetworkKey, Definition]]:
     """Yield the definitions that can be converted."""
     names: dict[str, NetworkKey] = {}
@@ -119,12 +133,16 @@ def _definitions(
             found = read_definition(one)
             text = found.text
             _check_name(found, names)
+            found, draft, of_pool = with_pool(found)
+            if draft is not None:
+                found = named(found, pools.add(found.key, draft))
             found, said = cleaned(found)
             network_spec(found)
         except UnconvertedError as error:
+            pools.drop(_key(one))
             remarks.append(within(text, error.path, error.message, lost=True))
             continue
-        remarks += [*said, *_device_plugin(one)]
+        remarks += [*of_pool, *said, *_device_plugin(one)]
         yield found.key, found
 
 

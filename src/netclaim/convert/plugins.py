@@ -24,13 +24,7 @@ from netclaim.plugins.registry import IPAM_CLASSES, PLUGIN_CLASSES, PLUGIN_TYPES
 from netclaim.plugins.strict import CommonConf, own_keys, strict_faults
 
 IN_POD: Final = ("linkInContainer", "linksInContainer")  # a link that another network made
-NEEDED: Final[Mapping[str, str]] = {
-    "dhcp": "and its daemon has to run there",
-    "whereabouts": (
-        "and its reconciler has to be stopped: it takes addresses back from pods that lack Multus'"
-        " network-status annotation"
-    ),
-}
+NEEDED: Final[Mapping[str, str]] = {"dhcp": "and its daemon has to run there"}
 
 
 def cleaned(definition: Definition) -> tuple[Definition, tuple[Remark, ...]]:

@@ -36,6 +36,8 @@ CHAIN = {
         {"type": "tuning", "sysctl": {"net.ipv4.conf.IFNAME.arp_filter": "1"}},
     ],
 }
+SHARED = {"type": "whereabouts", "range": "10.75.0.0/24", "exclude": ["10.75.0.0/25"]}
+WHEREABOUTS = {"cniVersion": "0.3.1", "type": "macvlan", "master": "eth1", "ipam": SHARED}
 MAC = "02:00:00:00:71:07"
 
 MANIFESTS = (
@@ -43,12 +45,16 @@ MANIFESTS = (
     definition("static", STATIC, "infra"),
     definition("bridge", BRIDGE),
     definition("chain", CHAIN),
+    definition("shared", WHEREABOUTS),
+    definition("shared", WHEREABOUTS | {"capabilities": {"ips": True}}, "infra"),
     pod("short", "macvlan-conf"),
     pod("named", "macvlan-conf@video0"),
     pod("twice", "macvlan-conf,macvlan-conf"),
     pod("chosen", [{"name": "static", "namespace": "infra", "ips": ["10.72.0.7/24"], "mac": MAC}]),
     pod("bridged", [{"name": "bridge", "interface": "lan", "ips": ["10.74.0.9/24"]}]),
     pod("chained", "chain"),
+    pod("pooled", "shared,infra/shared"),
+    pod("picked", [{"name": "shared", "namespace": "infra", "ips": ["10.75.0.200"]}]),
 )
 # Each pod's interfaces, and the beginnings of their addresses.
 INTERFACES = {
@@ -58,6 +64,8 @@ INTERFACES = {
     "chosen": {"net1": "10.72.0.7/24"},
     "bridged": {"lan": "10.74.0.9/24"},
     "chained": {"net1": "10.73.0.7/24"},
+    "pooled": {"net1": "10.75.0.", "net2": "10.75.0."},
+    "picked": {"net1": "10.75.0.200/24"},
 }
 
 
@@ -97,3 +105,7 @@ def check_interfaces(source: Path) -> None:
         for ifname, beginning in expected.items():
             assert found[ifname]["ips"][0].startswith(beginning)
     assert pods["chosen"]["interfaces"][0]["mac"] == MAC
+    shared = [
+        ip for name in ("pooled", "picked") for one in pods[name]["interfaces"] for ip in one["ips"]
+    ]
+    assert len(set(shared)) == 3

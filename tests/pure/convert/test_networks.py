@@ -13,7 +13,6 @@ ETH1 = {"name": "eth1"}
 DEFAULT_LINK = {
     "selector": 'device.attributes["cni.dra.networking.x-k8s.io"].?defaultRoute.orValue(false)'
 }
-WHEREABOUTS = {"type": "whereabouts", "range": "10.1.1.0/24", "exclude": ["10.1.1.0/28"]}
 
 # A configuration, and what the PodNetwork says of the network itself.
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -77,12 +76,8 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
         {"plugins": [MACVLAN, {"type": "bandwidth", "capabilities": {"bandwidth": True}}]},
         {"type": "macvlan", "parent": ETH1, "allow": ["bandwidth"]},
     ),
-    "whereabouts": (
-        MACVLAN | {"ipam": WHEREABOUTS},
-        {"type": "macvlan", "parent": ETH1, "ipam": WHEREABOUTS},
-    ),
-    "whereabouts with addresses that pods choose": (
-        MACVLAN | {"capabilities": {"ips": True}, "ipam": WHEREABOUTS},
+    "a program for addresses that pods choose": (
+        MACVLAN | {"capabilities": {"ips": True}, "ipam": {"type": "calico-ipam"}},
         {
             "type": "cni",
             "parent": ETH1,
@@ -91,7 +86,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
                 "cniVersion": "0.3.1",
                 "type": "macvlan",
                 "capabilities": {"ips": True},
-                "ipam": WHEREABOUTS,
+                "ipam": {"type": "calico-ipam"},
             },
             "allow": ["ips"],
         },
@@ -251,7 +246,6 @@ def test_what_stays_with_multus(case: str) -> None:
             MACVLAN | {"ipam": RANGE | {"range": "10.1.1.0/24"}},
             "spec.config.ipam.range: left out: host-local has no such key, and passes over it",
         ),
-        (MACVLAN | {"ipam": WHEREABOUTS}, "whereabouts is a program, which each node needs"),
         (MACVLAN | {"ipam": {"type": "dhcp"}}, "and its daemon has to run there"),
     ],
 )

@@ -134,4 +134,5 @@ def _total(conversion: "Conversion") -> str:
     if conversion.claims and not conversion.networks and not conversion.workloads:
         return f"{counted(conversion.claims, 'object')} of dranet converted"
     dranet = f", {counted(conversion.claims, 'object')} of dranet" if conversion.claims else ""
-    return f"{networks} and {counted(conversion.workloads, 'workload')} converted{dranet}"
+    pools = f", {counted(conversion.pools, 'AddressPool')} made" if conversion.pools else ""
+    return f"{networks} and {counted(conversion.workloads, 'workload')} converted{pools}{dranet}"

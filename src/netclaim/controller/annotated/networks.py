@@ -19,8 +19,8 @@ from netclaim.controller.annotated.wanted import Known, read_network
 from netclaim.controller.objects import MANAGER, POD_NETWORKS, Objects, in_order
 from netclaim.controller.settings import ControllerSettings
 from netclaim.controller.watches import DEFINITION, Watches
-from netclaim.convert.definition import API_VERSION
-from netclaim.convert.objects import NetworkKey, name_fault, network_name
+from netclaim.convert.definition import API_VERSION, NetworkKey
+from netclaim.convert.objects import name_fault, network_name
 from netclaim.errors import RequestError
 from netclaim.kube import AlreadyExistsError, InvalidError
 from netclaim.model.claim import JsonObject

@@ -26,9 +26,9 @@ from netclaim.controller.annotated.names import (
 )
 from netclaim.convert.annotation import default_ifnames, read_annotation
 from netclaim.convert.choices import Choice, choose, ifname_fault
-from netclaim.convert.definition import SPELLINGS, read_definition
+from netclaim.convert.definition import SPELLINGS, NetworkKey, read_definition
 from netclaim.convert.network import Network
-from netclaim.convert.objects import NetworkKey, network_name
+from netclaim.convert.objects import network_name
 from netclaim.convert.places import TextField
 from netclaim.convert.plugins import cleaned
 from netclaim.convert.workloads import Wanted
