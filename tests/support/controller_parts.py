@@ -42,9 +42,9 @@ class World:
         return self.verbs.store
 
     def create(self, kind: Kind, name: str, namespace: str = "", **fields: Any) -> JsonObject:
-        """Create an object; `labels` and `annotations` are metadata."""
+        """Create an object; `labels`, `annotations` and `ownerReferences` are metadata."""
         meta: JsonObject = {"name": name}
-        for key in ("labels", "annotations"):
+        for key in ("labels", "annotations", "ownerReferences"):
             if key in fields:
                 meta[key] = fields.pop(key)
         head = {"apiVersion": kind.addresses[0].api_version, "kind": kind.name}
@@ -144,6 +144,37 @@ class Closed(Verbs):
         if kind is TEMPLATE and options.get("namespace") == "closed":
             raise RefusedError(403, "Forbidden", "exceeded quota")
         return super().create(kind, body, **options)
+
+
+class Bounded(Verbs):
+    """A server with the chart's policy for what the controller deletes; the test may do all."""
+
+    def __init__(self, store: Store, *more: Any) -> None:
+        super().__init__(store, *more)
+        self.denied: list[str] = []
+
+    def delete(self, kind: Kind, name: str, namespace: str = "", **options: Any) -> JsonObject:
+        """Delete an object, or refuse it. Only the controller's requests say which state it is."""
+        old = self.store.get(kind, name, namespace)
+        if kind is TEMPLATE and old is not None and options.get("resource_version"):
+            meta = old["metadata"]
+            label = meta.get("labels", {}).get("cni.networking.x-k8s.io/pod-network")
+            owners = [one["name"] for one in meta.get("ownerReferences", ())]
+            copy_of = meta.get("annotations", {}).get("cni.networking.x-k8s.io/copy-of")
+            if not (label == name and name in owners) and copy_of != f"admin/{name}":
+                self.denied.append(name)
+                raise RefusedError(403, "Forbidden", "not the controller's")
+        return super().delete(kind, name, namespace, **options)
+
+
+class Held(Verbs):
+    """A server on which no template can be deleted, as a webhook may have it."""
+
+    def delete(self, kind: Kind, name: str, namespace: str = "", **options: Any) -> JsonObject:
+        """Delete an object, or refuse it."""
+        if kind is TEMPLATE:
+            raise RefusedError(403, "Forbidden", "held by a webhook")
+        return super().delete(kind, name, namespace, **options)
 
 
 @asynccontextmanager

@@ -1,11 +1,15 @@
 """The API's kinds that the controller reads and writes, in the version that the cluster serves.
 
-Objects go in and come out as v1. Each method is one request; see `netclaim.kube.errors`.
+Objects go in and come out as v1. Each method is one request; see `netclaim.kube.errors`. Many
+writes are made some at a time, and one that fails stops none of the others.
 """
 
+import asyncio
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from netclaim.errors import NetclaimError
 from netclaim.kube import Client, Resource, dra_resource, negotiate
 from netclaim.manifests.versions.conversion import Version, from_v1, to_v1
 from netclaim.model.api import address_pool
@@ -21,6 +25,9 @@ ADDRESS_LEASES: Final = Resource(
 )
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True)
 MANAGER: Final = "netclaim-controller"
+WRITES: Final = 16  # at a time; a namespace's template should not wait for a thousand others
+Failures: TypeAlias = dict[str, NetclaimError]
+"""What failed, by what it was for: a namespace, or a network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +99,21 @@ def in_order(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: in_order(value[key]) for key in sorted(value)}
     return [in_order(each) for each in value] if isinstance(value, list) else value
+
+
+async def some_at_a_time(work: Mapping[str, Awaitable[Any]]) -> Failures:
+    """Do everything, whatever fails; returns what failed."""
+    slots = asyncio.Semaphore(WRITES)
+
+    async def one(each: Awaitable[Any]) -> None:
+        async with slots:
+            await each
+
+    done = await asyncio.gather(*map(one, work.values()), return_exceptions=True)
+    failed: Failures = {}
+    for key, error in zip(work, done, strict=True):
+        if isinstance(error, NetclaimError):
+            failed[key] = error
+        elif isinstance(error, BaseException):
+            raise error
+    return failed

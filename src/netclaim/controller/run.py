@@ -37,7 +37,7 @@ from netclaim.controller.queue import WorkQueue
 from netclaim.controller.refused import RefusedClaims
 from netclaim.controller.services.keep import Services
 from netclaim.controller.settings import ControllerSettings
-from netclaim.controller.stamp import Stamp, is_stamped
+from netclaim.controller.stamp import Stamp
 from netclaim.controller.watches import DEFINITION, POOL_CLASS, Watches
 from netclaim.framework.telemetry.logs import explain
 from netclaim.kube import Client
@@ -279,11 +279,14 @@ class Controller:
     def _made_changed(self, kind: str, before: JsonObject | None, now: JsonObject | None) -> None:
         """A class or a template: a network's, which may be what it should be, or somebody's."""
         states = [one for one in (now, before) if one is not None]
-        if name := next(filter(None, map(network_name, states)), ""):
+        name = states[0]["metadata"]["name"]  # what belongs to a network has its name
+        if name in map(network_name, states):
             if now is None or not self._networks.is_kept(kind, now, name):
                 self._queue.add(name)
-        elif kind == "ResourceClaimTemplate":
-            self._template_changed(states[0], now)
+        elif now is None and ("", name) in self._watches.store("PodNetwork"):
+            self._queue.add(name)  # it stood in the network's way
+        if kind == "ResourceClaimTemplate" and any(map(self._stamp.concerns, states)):
+            self._queue.add(STAMP)
 
     def _pool_changed(self, kind: str, before: JsonObject | None, now: JsonObject | None) -> bool:
         """Note a pool, one of its addresses, or what counts them; returns whether it is one."""
@@ -308,16 +311,6 @@ class Controller:
         """Have what the scheduler knows of pools looked at, and their status."""
         for name in pools:
             self._queue.add_later(POOL + name, COUNTED_S)
-
-    def _template_changed(self, found: JsonObject, now: JsonObject | None) -> None:
-        """A template of somebody: a copy, an original, or one that stood in a network's way."""
-        if is_stamped(found):
-            self._queue.add(STAMP)
-        name = found["metadata"]["name"]
-        if now is None:
-            self._queue.add(STAMP)
-            if name in self._networks.names():
-                self._queue.add(name)
 
     def _soon(self, names: Iterable[str]) -> None:
         """Have the status of networks looked at."""

@@ -13,7 +13,7 @@ from netclaim.model.claim import JsonObject
 from netclaim.network.pod_network import LABEL
 from netclaim.schema.kinds import CLAIM, CLASS, NAMESPACE, POD_NETWORK, TEMPLATE, Kind
 from netclaim.schema.refusal import RefusedError
-from tests.support.controller_parts import DRIVER, SPEC, Closed, controlled
+from tests.support.controller_parts import DRIVER, SPEC, Bounded, Closed, Held, controlled
 
 
 class Forgetful(Verbs):
@@ -380,3 +380,42 @@ async def test_a_status_of_somebody_else_is_put_right() -> None:
         wrong = {**live["status"], "namespaces": 7}
         world.verbs.set_status(POD_NETWORK, live, wrong, manager="somebody")
         await world.until(lambda: world.status().get("namespaces") == 1)
+
+
+async def test_a_template_that_names_another_network_as_owner_stays_and_holds_nothing() -> None:
+    """It has this network's name and label; the admission policy lets nobody here delete it."""
+    async with controlled("other", server=Bounded) as world:
+        world.label("default", team="media")
+        world.network("b-net", namespaces={"matchLabels": {"team": "none"}})
+        owner = {
+            "apiVersion": "cni.networking.x-k8s.io/v1alpha1",
+            "kind": "PodNetwork",
+            "name": "b-net",
+            "uid": world.verbs.get(POD_NETWORK, "b-net")["metadata"]["uid"],
+        }
+        own: dict[str, Any] = {"spec": {"devices": {"requests": []}}}
+        labels = {LABEL: "media-net"}
+        world.create(
+            TEMPLATE, "media-net", "other", labels=labels, ownerReferences=[owner], spec=own
+        )
+        world.network(namespaces={"matchLabels": {"team": "media"}})
+        await world.until(lambda: bool(world.ready()) and world.templates() >= {"default"})
+        world.verbs.delete(POD_NETWORK, "media-net")
+        await world.until(lambda: world.store.get(POD_NETWORK, "media-net") is None)
+        assert world.templates() == {"other"}
+
+
+async def test_a_template_that_cannot_be_deleted_does_not_keep_its_network() -> None:
+    """The status says so while the network is used; its class is gone, so nobody gets a device."""
+    async with controlled(server=Held) as world:
+        world.node("node-a", "eth1")
+        world.network()
+        await world.until(lambda: world.ready().get("status") == "True")
+        world.claim("c", "media-net", pod=world.pod("p"), ready=True)
+        await world.until(lambda: world.status().get("pods") == 1)
+        world.verbs.delete(POD_NETWORK, "media-net")
+        await world.until(lambda: "held by a webhook" in world.ready().get("message", ""))
+        assert world.ready()["reason"] == "Deleted"
+        assert world.classes() == set()
+        world.verbs.delete(CLAIM, "c", "default")
+        await world.until(lambda: world.store.get(POD_NETWORK, "media-net") is None)

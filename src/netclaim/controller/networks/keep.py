@@ -4,9 +4,11 @@ Promise: `reconcile` compares what there is with what there should be, and write
 second call writes nothing, also where the API server keeps less than it was given. An object of the
 right name that belongs to somebody else is left alone, and the network's status says so. A
 namespace that refuses its template keeps nothing from the others, and is tried again. A network
-that was deleted gives back its name when nobody uses it any more; new pods cannot use it from the
-moment of its deletion on. `reconcile_namespace` does for one namespace what `reconcile` does for
-one network, so that a new namespace waits for its own templates only.
+that was deleted gives back its name when nobody uses it any more and its class is gone; new pods
+cannot use it from then on. A template that cannot be deleted does not keep it: it goes after its
+owner, and without the class nobody gets a device by it. `reconcile_namespace` does for one
+namespace what `reconcile` does for one network, so that a new namespace waits for its own templates
+only.
 """
 
 from collections.abc import Awaitable, Callable
@@ -28,10 +30,10 @@ from netclaim.controller.networks.objects import (
     text_of,
     was_made,
 )
-from netclaim.controller.networks.report import Look, Reports
+from netclaim.controller.networks.report import ITS_CLASS, Look, Reports
 from netclaim.controller.networks.wanted import allowed_namespaces, is_offered, mistake_in
-from netclaim.controller.networks.write import Failures, Writes, some_at_a_time
-from netclaim.controller.objects import Objects
+from netclaim.controller.networks.write import Writes
+from netclaim.controller.objects import Failures, Objects, some_at_a_time
 from netclaim.controller.watches import Watches
 from netclaim.model.api.base import ObjectError
 from netclaim.model.api.pod_network import PodNetwork
@@ -71,9 +73,11 @@ class Networks:
         if network is None or not network.is_ours:
             self._looks.pop(name, None)
             self._reports.forget(name)
-            await self._drop(name)
-            if network is not None and FINALIZER in network.metadata.finalizers:
+            failed = await self._drop(name)
+            held = network is not None and FINALIZER in network.metadata.finalizers
+            if network is not None and held and ITS_CLASS not in failed:
                 await self._reports.release(network)  # it was ours once
+            _raise_first(failed)
             return
         if not network.is_ending and FINALIZER not in network.metadata.finalizers:
             finalizers = (*network.metadata.finalizers, FINALIZER)
@@ -83,9 +87,9 @@ class Networks:
         seen = (network.metadata.uid, network.metadata.generation, network.is_ending)
         taken: list[str] = []
         if not offered or not await self._keep_class(network, taken):
-            self._looks.pop(name, None)
-            await self._drop(name)
-            self._looks[name] = Look(*seen, mistake, tuple(taken))
+            failed = await self._drop(name)
+            self._looks[name] = Look(*seen, mistake, tuple(taken), failed=failed)
+            _raise_first(failed)
             return
         namespaces = allowed_namespaces(network, self._watches.store("Namespace").values())
         wanted = self._template(network)
@@ -94,8 +98,7 @@ class Networks:
         self._looks[name] = Look(
             *seen, passed_over=tuple(passed_over), failed=failed, template=wanted
         )
-        for error in failed.values():
-            raise error
+        _raise_first(failed)
 
     async def reconcile_namespace(self, namespace: str) -> set[str]:
         """Make of the templates in a namespace what should be.
@@ -212,8 +215,8 @@ class Networks:
         }
         return await some_at_a_time(work)
 
-    async def _drop(self, name: str) -> None:
-        """Delete what a network had."""
+    async def _drop(self, name: str) -> Failures:
+        """Delete what a network had; returns what is still there."""
         gone = {
             namespace: self._writes.delete(kind, live)
             for kind in (TEMPLATE_KIND, CLASS_KIND)
@@ -221,8 +224,13 @@ class Networks:
             if called == name and was_made(live)
         }
         self._kept.pop(name, None)
-        for error in (await some_at_a_time(gone)).values():
-            raise error
+        return await some_at_a_time(gone)
+
+
+def _raise_first(failed: Failures) -> None:
+    """Have it tried again."""
+    for error in failed.values():
+        raise error
 
 
 def _read(found: JsonObject) -> PodNetwork | None:

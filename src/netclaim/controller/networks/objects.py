@@ -1,7 +1,7 @@
 """The objects that are made of a network: whose they are, and of what they were made. No I/O."""
 
 import hashlib
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -39,9 +39,13 @@ def text_of(device_class: JsonObject) -> str:
 
 def marked(wanted: JsonObject) -> JsonObject:
     """A template that says what it was made of."""
-    digest = hashlib.sha256(msgspec.json.encode(wanted["spec"], order="sorted")).hexdigest()
-    meta = {**wanted["metadata"], "annotations": {MADE_OF: digest[:16]}}
+    meta = {**wanted["metadata"], "annotations": {MADE_OF: digest_of(wanted["spec"])}}
     return {**wanted, "metadata": meta}
+
+
+def digest_of(value: Any) -> str:
+    """The same short text for the same JSON."""
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:16]
 
 
 def placed(wanted: JsonObject, namespace: str) -> JsonObject:
@@ -62,13 +66,18 @@ def network_name(live: JsonObject) -> str:
 
 
 def was_made(live: JsonObject) -> bool:
-    """Whether an object was made for some network, and not written by a user."""
-    return bool(network_name(live) and _owner_uid(live))
+    """Whether an object was made for a network of its name, and not written by a user.
+
+    The chart's admission policy lets the controller delete no others.
+    """
+    name = live["metadata"]["name"]
+    return network_name(live) == name and bool(_owners(live, name))
 
 
 def is_of(live: JsonObject, network: PodNetwork) -> bool:
     """Whether an object was made for this network, and not for an earlier one of its name."""
-    return network_name(live) == network.name and _owner_uid(live) == network.metadata.uid
+    uids = _owners(live, network.name)
+    return network_name(live) == network.name and network.metadata.uid in uids
 
 
 def differ_in_status(before: JsonObject, now: JsonObject) -> bool:
@@ -79,6 +88,9 @@ def differ_in_status(before: JsonObject, now: JsonObject) -> bool:
     return same
 
 
-def _owner_uid(live: JsonObject) -> str:
+def _owners(live: JsonObject, name: str) -> list[str]:
+    """The UIDs of the networks of a name that an object says it belongs to."""
     owners = live["metadata"].get("ownerReferences", ())
-    return next((str(each["uid"]) for each in owners if each["kind"] == "PodNetwork"), "")
+    return [
+        str(each["uid"]) for each in owners if (each["kind"], each["name"]) == ("PodNetwork", name)
+    ]

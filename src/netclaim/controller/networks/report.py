@@ -34,6 +34,7 @@ from netclaim.model.claim import JsonObject
 log = structlog.get_logger(__name__)
 
 SAID_MAX: Final = 3  # namespaces that a message names
+ITS_CLASS: Final = ""  # among what failed, beside the namespaces: a class is in none
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Reports:
     async def report(self, network: PodNetwork, look: Look) -> None:
         """Write a network's status; let it go, if it was deleted and nobody uses it."""
         use = use_of(network.name, self._driver, self._claims(network.name))
-        if network.is_ending and not use.claims:
+        if network.is_ending and not use.claims and ITS_CLASS not in look.failed:
             await self.release(network)
             log.info("network.gone", network=network.name)
             return
@@ -86,7 +87,10 @@ class Reports:
         if look.template is not None:
             namespaces = self._watches.store("Namespace").values()
             there = len(allowed_namespaces(network, namespaces))
-        said = [f"namespace {namespace}: {error}" for namespace, error in look.failed.items()]
+        said = [
+            f"namespace {where}: {error}" if where != ITS_CLASS else f"its DeviceClass: {error}"
+            for where, error in look.failed.items()
+        ]
         status = status_of(
             network,
             mistake=look.mistake,

@@ -170,10 +170,11 @@ def _ready(
     def no(reason: str, message: str) -> Condition:
         return Condition("Ready", "False", reason, message)
 
+    also = f"; {passed_over}" if passed_over else ""
     if network.is_ending:
-        return no("Deleted", "it was deleted; it stays until the last claim has ended")
+        return no("Deleted", "it was deleted; it stays until the last claim has ended" + also)
     if not network.spec.enabled:
-        return no("Disabled", "spec.enabled is false: new pods cannot use it")
+        return no("Disabled", "spec.enabled is false: new pods cannot use it" + also)
     if mistake:
         return no("Invalid", mistake)
     if taken:
@@ -182,10 +183,7 @@ def _ready(
     if not there:
         why = next(iter(nodes), NodeAvailability("", message="the cluster has no nodes"))
         return no("NoNode", f"no node has it; {why.name or 'why'}: {why.message}")
-    message = f"{there} of {len(nodes)} nodes have it"
-    if passed_over:
-        message += f"; {passed_over}"
-    return Condition("Ready", "True", "Available", message)
+    return Condition("Ready", "True", "Available", f"{there} of {len(nodes)} nodes have it{also}")
 
 
 def with_times(

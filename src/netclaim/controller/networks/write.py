@@ -1,23 +1,14 @@
-"""Write what is made of networks: one object, or many at a time."""
-
-import asyncio
-from collections.abc import Awaitable, Mapping
-from typing import Any, Final, TypeAlias
+"""Write what is made of networks, one object at a time."""
 
 import structlog
 
 from netclaim.controller.networks.objects import TEMPLATE_KIND, is_of
 from netclaim.controller.objects import Objects
-from netclaim.errors import NetclaimError
 from netclaim.kube import AlreadyExistsError, ConflictError, NotFoundError
 from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.claim import JsonObject
 
 log = structlog.get_logger(__name__)
-
-WRITES: Final = 16  # at a time; a namespace's template should not wait for a thousand others
-Failures: TypeAlias = dict[str, NetclaimError]
-"""What failed, by what it was for: a namespace, or a network."""
 
 
 class Writes:
@@ -64,21 +55,3 @@ class Writes:
         meta = live["metadata"]
         namespace = meta.get("namespace", "")
         log.info("network.taken_away", network=meta["name"], kind=kind, namespace=namespace)
-
-
-async def some_at_a_time(work: Mapping[str, Awaitable[Any]]) -> Failures:
-    """Do everything, whatever fails; returns what failed."""
-    slots = asyncio.Semaphore(WRITES)
-
-    async def one(each: Awaitable[Any]) -> None:
-        async with slots:
-            await each
-
-    done = await asyncio.gather(*map(one, work.values()), return_exceptions=True)
-    failed: Failures = {}
-    for namespace, error in zip(work, done, strict=True):
-        if isinstance(error, NetclaimError):
-            failed[namespace] = error
-        elif isinstance(error, BaseException):
-            raise error
-    return failed
