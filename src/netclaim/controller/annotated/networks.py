@@ -3,9 +3,11 @@
 Promise: each such definition that the drivers can run has a PodNetwork, which follows it and goes
 with it, once it is not used any more; namespaces whose pods are annotated may use it. A PodNetwork
 of somebody else is left alone. What cannot be had is said in an event at the definition, once; the
-PodNetwork stays as it was, but no new pod gets it. A second look writes nothing.
+PodNetwork stays as it was, but no new pod gets it. One that the API server refuses to write stops
+none of the others, and is tried again. A second look writes nothing.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Iterator
 from typing import Final
@@ -22,7 +24,7 @@ from netclaim.controller.watches import DEFINITION, Watches
 from netclaim.convert.definition import API_VERSION, NetworkKey
 from netclaim.convert.objects import name_fault, network_name
 from netclaim.errors import RequestError
-from netclaim.kube import AlreadyExistsError, InvalidError
+from netclaim.kube import AlreadyExistsError, ApiError, ForbiddenError, InvalidError
 from netclaim.model.claim import JsonObject
 
 log = structlog.get_logger(__name__)
@@ -49,18 +51,30 @@ class TrustedNetworks:
         """Make the PodNetworks what they should be."""
         live = {name: found for (_, name), found in self._watches.store("PodNetwork").items()}
         kept: set[str] = set()
+        failed: list[ApiError] = []
         for key, definition in self._definitions():
+            await asyncio.sleep(0)  # reading one takes a moment, and others have their turn
+            kept.add("/".join(key))
             try:
                 wanted = self._wanted(key)
                 await self._keep(wanted, live.get(network_name(key)))
             except (RequestError, InvalidError) as error:
                 await self._say(key, definition, str(error))
+            except ForbiddenError as error:  # an admin may permit it, and no watch shows that
+                await self._say(key, definition, str(error))
+                failed.append(error)
+            except ApiError as error:
+                failed.append(error)
             else:
                 self._told.forget("/".join(key))
-            kept.add("/".join(key))
         for found in live.values():
             if (made_from := _made_from(found)) and made_from not in kept:
-                await self._drop(found)
+                try:
+                    await self._drop(found)
+                except ApiError as error:
+                    failed.append(error)
+        if failed:
+            raise failed[0]
 
     def _definitions(self) -> Iterator[tuple[NetworkKey, JsonObject]]:
         for key, found in sorted(self._watches.store(DEFINITION).items()):

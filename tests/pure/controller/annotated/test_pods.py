@@ -13,8 +13,10 @@ from netclaim.controller.annotated.names import (
     TEMPLATE,
 )
 from netclaim.controller.nudge import ANNOTATION as NUDGED
+from netclaim.local.api import Verbs
 from netclaim.model.claim import JsonObject
-from netclaim.schema.kinds import CLAIM, DEFINITION, EVENT, POD, POD_NETWORK
+from netclaim.schema.kinds import CLAIM, DEFINITION, EVENT, POD, POD_NETWORK, Kind
+from netclaim.schema.refusal import RefusedError
 from tests.support.controller_parts import DRIVER, World, controlled
 
 CONFIG = {"type": "macvlan", "master": "eth1"}
@@ -172,6 +174,28 @@ async def test_a_used_network_is_switched_off_until_it_is_written_again() -> Non
         await world.until(lambda: networks(world)["nets-media-net"].get("enabled") is False)
         definition(world, "media-net", "nets")
         await world.until(lambda: networks(world)["nets-media-net"].get("enabled", True))
+
+
+class Denying(Verbs):
+    """A server whose webhook denies one of the networks."""
+
+    def create(self, kind: Kind, body: JsonObject, **options: Any) -> JsonObject:
+        """Create an object, or refuse it."""
+        if kind is POD_NETWORK and body["metadata"]["name"] == "nets-denied":
+            raise RefusedError(403, "Forbidden", "denied by a webhook")
+        return super().create(kind, body, **options)
+
+
+async def test_a_network_that_is_denied_stops_none_of_those_after_it() -> None:
+    """They are made, changed and taken away, and an event names the one that was denied."""
+    trusted = frozenset({"nets"})
+    async with controlled("nets", network_namespaces=trusted, server=Denying) as world:
+        for name in ("denied", "media-net"):
+            definition(world, name, "nets")
+        await world.until(lambda: "nets-media-net" in networks(world) and bool(notes(world)))
+        assert "denied by a webhook" in notes(world)[0]
+        world.verbs.delete(DEFINITION, "media-net", "nets")
+        await world.until(lambda: not networks(world))
 
 
 def opt_in(world: World, namespace: str) -> None:
