@@ -19,10 +19,10 @@ from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
 from netclaim.model.api.limits import RESULTS_MAX
 from netclaim.model.claim import JsonObject
 from netclaim.model.counted_pool import pool_of_class
+from netclaim.model.named_drivers import named_drivers
 from netclaim.network.request.keys import BY_NAME
 from netclaim.paths import Path
 
-PINNED: Final = re.compile(r"""\bdevice\.driver\s*==\s*(["'])([^"']*)\1""")
 ANY: Final = "any"  # the request of a made-up claim
 NAME: Final = re.compile(r"[a-z0-9-]+")
 
@@ -157,4 +157,4 @@ def _is_for(config: Config, driver: str) -> bool:
 def pinned_drivers(one: Wanted, device_class: Object | None) -> frozenset[str]:
     """The drivers that the selectors of a request and of its class name."""
     texts = expressions(one, device_class)
-    return frozenset(match[2] for text in texts for match in PINNED.finditer(text))
+    return frozenset().union(*map(named_drivers, texts))

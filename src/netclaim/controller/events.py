@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Any, Final
 
 from netclaim.kube import EVENTS
+from netclaim.model.api.limits import NOTE_MAX
 from netclaim.model.claim import JsonObject
 from netclaim.model.text import cut
 
 REPORTER: Final = "netclaim-controller"
 NAME_MAX: Final = 200  # characters of the object's name in that of its event, which may have 253
-NOTE_MAX: Final = 1024  # bytes, as the API server takes them
 
 
 def event_about(

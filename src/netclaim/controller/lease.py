@@ -14,9 +14,10 @@ from typing import Final
 
 import structlog
 
-from netclaim.controller.objects import LEASES, MANAGER
+from netclaim.controller.objects import MANAGER
 from netclaim.errors import PeerError
 from netclaim.kube import AlreadyExistsError, Client, ConflictError, NotFoundError
+from netclaim.kube.resource import LEASES
 from netclaim.model.claim import JsonObject
 
 log = structlog.get_logger(__name__)

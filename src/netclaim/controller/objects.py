@@ -23,7 +23,6 @@ ADDRESS_POOLS: Final = Resource(
 ADDRESS_LEASES: Final = Resource(
     GROUP, VERSION, address_pool.LEASE_PLURAL, address_pool.LEASE_KIND, namespaced=False
 )
-LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True)
 MANAGER: Final = "netclaim-controller"
 WRITES: Final = 16  # at a time; a namespace's template should not wait for a thousand others
 Failures: TypeAlias = dict[str, NetclaimError]

@@ -28,10 +28,10 @@ from netclaim.explain.world import World
 from netclaim.manifests.near import near
 from netclaim.model.api.ids import DeviceId
 from netclaim.model.counted_pool import pool_of
+from netclaim.model.named_drivers import named_drivers
 from netclaim.screen.words import counted
 
 # How a selector names the driver of the devices that it is for.
-DRIVER: Final = re.compile(r"""device\.driver\s*==\s*["']([^"']+)["']""")
 # How a claim names a network and nothing else; see docs/pod-networks.md.
 NETWORK: Final = re.compile(
     r"""device\.attributes\[["']multinetwork\.networking\.k8s\.io["']\]\.podNetwork"""
@@ -193,10 +193,10 @@ def _absent_driver(found: Sequence[RequestReport]) -> str:
         for device in devices
         for why in device.reasons
         if isinstance(why, NotSelected)
-        for driver in DRIVER.findall(why.selector.expression)
+        for driver in named_drivers(why.selector.expression)
     }
     all_ruled_out = all(
-        any(isinstance(w, NotSelected) and DRIVER.search(w.selector.expression) for w in d.reasons)
+        any(isinstance(w, NotSelected) and named_drivers(w.selector.expression) for w in d.reasons)
         for d in devices
     )
     return named.pop() if all_ruled_out and len(named) == 1 and not named & published else ""

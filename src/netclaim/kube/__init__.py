@@ -34,12 +34,13 @@ from netclaim.kube.errors import (
     UnreachableError,
 )
 from netclaim.kube.observe import Answered
-from netclaim.kube.resource import EVENTS, NAMESPACES, NODES, PODS, Resource, Selection
+from netclaim.kube.resource import EVENTS, LEASES, NAMESPACES, NODES, PODS, Resource, Selection
 from netclaim.kube.versions import dra_resource, negotiate
 from netclaim.kube.watch import Added, Change, Deleted, Modified, Pace, Reflector, Synced
 
 __all__ = [
     "EVENTS",
+    "LEASES",
     "NAMESPACES",
     "NODES",
     "PODS",

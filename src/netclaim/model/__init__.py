@@ -11,6 +11,7 @@ api                               the API's objects as JSON has them
 address_space                     the addresses of a pool, as numbers
 counted_pool                      what a pool of addresses is called among devices
 named_pools                       which pools of addresses a CNI configuration names
+named_drivers                     which drivers a selector names
 text                              text within a limit
 """
 

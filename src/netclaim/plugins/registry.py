@@ -12,6 +12,7 @@ from typing import Final
 
 from netclaim.cni import Plugins
 from netclaim.errors import RequestError
+from netclaim.model.named_pools import POOLED
 from netclaim.plugins.bridge.bridge import Bridge
 from netclaim.plugins.engine.engine import InProcess
 from netclaim.plugins.engine.plugin import Plugin
@@ -49,7 +50,6 @@ class Parts:
 
 
 LINK_SETTINGS: Final = "link-settings"  # what parameters beside a network become
-POOLED: Final = "netclaim"  # the IPAM type whose addresses are leased for the whole cluster
 IPAM_CLASSES: Final[Mapping[str, type[Plugin]]] = {
     "host-local": HostLocal,
     POOLED: Pooled,

@@ -5,9 +5,8 @@ classes is theirs, or may be. No I/O. Limit: the driver of a class is read from 
 compare `device.driver` with.
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -15,6 +14,7 @@ from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.api.device_class import DeviceClass
 from netclaim.model.api.ids import DeviceId
 from netclaim.model.counted_pool import pool_of
+from netclaim.model.named_drivers import named_drivers
 from netclaim.screen.words import counted, listed
 from netclaim.status.objects import Objects, Pod, read_objects
 from netclaim.status.parts.claims import claim_statuses
@@ -28,8 +28,6 @@ from netclaim.status.parts.problems import find_problems
 from netclaim.status.values import Device, Driver, Status
 from netclaim.survey.duplicates import duplicate_addresses
 from netclaim.survey.pools import pools_of
-
-DRIVER: Final = re.compile(r"""device\.driver\s*==\s*["']([^"']+)["']""")
 
 
 def compose(
@@ -124,7 +122,7 @@ def _classes(classes: Iterable[DeviceClass]) -> Mapping[str, frozenset[str]]:
     """Return the drivers that each class names."""
     return {
         one.metadata.name: frozenset(
-            name for text in one.expressions for name in DRIVER.findall(text)
+            name for text in one.expressions for name in named_drivers(text)
         )
         for one in classes
     }

@@ -26,7 +26,7 @@ from netclaim.model.api.address_pool import (
 from netclaim.model.api.base import Condition, ObjectError
 from netclaim.model.claim import JsonObject
 
-COUNT_MAX: Final = 10**9  # what a status shows of an IPv6 range, which nobody fills
+COUNT_MAX: Final = 10**9  # what statuses and slices show of an IPv6 range, which nobody fills
 
 
 class Pools:

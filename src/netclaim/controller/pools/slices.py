@@ -17,7 +17,7 @@ from typing import Final
 import structlog
 
 from netclaim.controller.objects import Objects
-from netclaim.controller.pools.judge import Pools
+from netclaim.controller.pools.judge import COUNT_MAX, Pools
 from netclaim.controller.pools.room import Rooms
 from netclaim.controller.watches import POOL_CLASS, Watches, unpacked_slice
 from netclaim.errors import RequestError
@@ -35,7 +35,6 @@ log = structlog.get_logger(__name__)
 
 SLICE: Final = "ResourceSlice"
 CLASS: Final = "DeviceClass"
-COUNT_MAX: Final = 10**9  # as in a pool's status: nobody fills an IPv6 range
 FULL: Final = "Full"  # why nobody may have an address; the other reasons are those of `Ready`
 PROBE: Final = "no.pool"  # no AddressPool is called like this: their names have no dots
 

@@ -18,7 +18,7 @@ from netclaim.controller.services.interfaces import Interface
 from netclaim.model.api.pod_network import PodNetwork, PodNetworkSpec
 from netclaim.model.api.service import Service, ServicePort
 from netclaim.model.claim import JsonObject
-from netclaim.plugins.registry import POOLED
+from netclaim.model.named_pools import POOLED
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Ports: TypeAlias = tuple[tuple[tuple[str, str | int], ...], ...]

@@ -13,8 +13,8 @@ from typing import Any, Final
 from netclaim.kube import PODS, Client, Pace, Reflector, Selection
 from netclaim.kube.watch import Key, Synced
 from netclaim.model.claim import JsonObject
+from netclaim.model.pod import ENDED
 
-ENDED: Final = ("Succeeded", "Failed")
 META: Final = ("name", "namespace", "uid", "resourceVersion", "labels", "deletionTimestamp")
 
 

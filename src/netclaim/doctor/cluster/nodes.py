@@ -7,11 +7,10 @@ from typing import Any, Final
 from netclaim.doctor.cluster.sight import ClusterSight
 from netclaim.doctor.finding import Finding, check, error, ok, skipped, unknown, warning
 from netclaim.doctor.releases import OLDEST, Release, has_nri_off
-from netclaim.kube import NotFoundError, Resource, Selection
+from netclaim.kube import LEASES, NotFoundError, Selection
 from netclaim.model.claim import JsonObject
 from netclaim.screen.words import counted, listed
 
-LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True)
 NODE_LEASES: Final = Selection(LEASES, namespace="kube-node-lease")
 SKEW_MAX: Final = 3  # minor releases that a kubelet may be behind the API server
 AHEAD_MAX: Final = timedelta(seconds=5)  # the server's own clock, whole seconds, and the way

@@ -72,17 +72,6 @@ def switch_features(sock: Socket, name: str, wanted: Mapping[str, bool]) -> None
         _ask(sock, name, data, f"the features {', '.join(wanted)}")
 
 
-def read_features(sock: Socket, name: str) -> dict[str, bool]:
-    """Read which features are in force, by the kernel's names."""
-    names = _names(sock, name, FEATURES_SET)
-    blocks = _feature_blocks(sock, name, len(names))
-    return {
-        feature: bool(blocks[bit // BITS][2] >> bit % BITS & 1)
-        for bit, feature in enumerate(names)
-        if feature
-    }
-
-
 def switch_flags(sock: Socket, name: str, wanted: Mapping[str, bool]) -> None:
     """Switch flags of the card's driver; HostError names one that it does not have."""
     names = _names(sock, name, FLAGS_SET)

@@ -14,13 +14,13 @@ from typing import Any
 from netclaim.cni import Route
 from netclaim.errors import RequestError
 from netclaim.kernel.requests.ip import IpAddress, Network
+from netclaim.model.named_pools import POOLED
 from netclaim.paths import Path
 from netclaim.plugins.engine.conf import lowered, read_cidr, read_conf, read_ip
 from netclaim.plugins.engine.errors import ConfError
 from netclaim.plugins.host_local import conf as host_local
 from netclaim.plugins.host_local.ranges import RangeConf, read_range
 from netclaim.plugins.link_settings.conf import SettingsConf, read_network
-from netclaim.plugins.registry import POOLED
 from netclaim.plugins.types import pooled, static
 
 

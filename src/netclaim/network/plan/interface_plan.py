@@ -14,10 +14,10 @@ from netclaim.cni import NetworkList, parse_network
 from netclaim.errors import HostError, RequestError
 from netclaim.model import JsonObject, Plan
 from netclaim.model.api.address_pool import AddressLeaseSpec
+from netclaim.model.named_pools import POOLED
 from netclaim.network.request.canonical import canonical
 from netclaim.network.request.runtime import with_runtime
 from netclaim.network.request.wishes import Wishes, with_wishes
-from netclaim.plugins.registry import POOLED
 
 STATIC = "static"  # the IPAM plugin that hands out what was leased
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from netclaim.model.api import address_pool
+from netclaim.status.parts.networks import NO_REPORT
 from netclaim.status.values import AddressPool, ClaimStatus, PoolAddress, Problem
 
 MEANT: Final = "Disabled"  # the reason of an admin
 HINT: Final = "kubectl describe addresspool {}"
-NO_REPORT: Final = "the controller has not looked at it; is it running?"
 WHO: Final = "netclaim status pool/{} shows who has its addresses"
 GROW: Final = f"add a range to it, or end pods; {WHO}"
 

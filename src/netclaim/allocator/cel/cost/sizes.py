@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Optional
 
+from netclaim.model.api.limits import DOMAIN_MAX, IDENTIFIER_MAX
+
 UNKNOWN: Final = 2**64 - 1  # also what does not fit: sums and products stop here, as in cel-go
 
-DOMAIN_MAX: Final = 63
-IDENTIFIER_MAX: Final = 32
 DRIVER_MAX: Final = 63
 VALUE_MAX: Final = 64  # characters of an attribute's value
 ENTRIES_MAX: Final = 32  # attributes and capacities of a device
