@@ -1,7 +1,7 @@
 /* Kubelet's probes of the driver and of the controller, without starting a Python for each of them.
  *
  * Asks for a path on $NETCLAIM_HEALTH_SOCKET, which only this pod has, by HTTP 1.0, and prints the
- * answer's text, which kubelet shows. The same questions and answers as `python3 -m netclaim.probe`.
+ * answer's text, which kubelet shows.
  */
 #include "probe.h"
 

@@ -26,7 +26,7 @@
     screen       tables and colour
 
     keeper       the process above the driver, which outlives it
-    probe        kubelet's probes of the driver's own pod
+    probe        the ping of `helm test`
     tasks        tasks that live as long as a block of code
     unix_socket  what listening sockets share
 

@@ -159,19 +159,27 @@ async def test_default_that_the_node_does_not_have(monkeypatch: pytest.MonkeyPat
         await process.clock.waiting.get()
 
 
-async def test_a_socket_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def status_on(path: Path, what: str) -> int:
+    """The status of an answer on a socket."""
+    reader, writer = await asyncio.open_unix_connection(path)
+    with closing(writer):
+        writer.write(f"GET /{what} HTTP/1.0\r\nHost: probe\r\n\r\n".encode())
+        return int((await reader.read()).split()[1])
+
+
+async def test_a_socket_of_its_own(tmp_path: Path) -> None:
     """Probes of a process reach it while another one has the port, and see what it says."""
     path, process = tmp_path / "health.sock", Process()
-    monkeypatch.setenv("NETCLAIM_HEALTH_SOCKET", str(path))
     with closing(taken_port()) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         async with process.serving(address, socket=str(path)):
-            assert await asyncio.to_thread(probe.main, ["healthz"]) == 0
-            assert await asyncio.to_thread(probe.main, ["readyz"]) == 0
+            assert await status_on(path, "healthz") == 200
+            assert await status_on(path, "readyz") == 200
             process.missing = "not registered with kubelet"
-            assert await asyncio.to_thread(probe.main, ["readyz"]) == 1
-            assert await asyncio.to_thread(probe.main, ["healthz"]) == 0
-    assert probe.main(["healthz"]) == 1
+            assert await status_on(path, "readyz") == 503
+            assert await status_on(path, "healthz") == 200
+    with pytest.raises(ConnectionRefusedError):
+        await status_on(path, "healthz")
 
 
 async def test_what_the_api_server_said_is_kept() -> None:
@@ -203,18 +211,6 @@ async def test_guesses_are_few() -> None:
     assert answers[-1] is not None
     assert answers[-1].status == 429
     assert await access.refusal("Bearer prometheus", "/metrics", "192.0.2.2") is None
-
-
-def test_probe_without_a_driver(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What is missing is said in a line, which kubelet shows."""
-    monkeypatch.setenv("NETCLAIM_HEALTH_SOCKET", "/nowhere/health.sock")
-    assert probe.main(["readyz"]) == 1
-    assert "nobody answers at /nowhere/health.sock" in capsys.readouterr().out
-    monkeypatch.delenv("NETCLAIM_HEALTH_SOCKET")
-    assert probe.main(["readyz"]) == 1
-    assert probe.main([]) == 2
 
 
 def test_gateway_behind_an_interface() -> None:
