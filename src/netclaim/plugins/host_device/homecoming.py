@@ -187,7 +187,7 @@ def _can_be_named(alias: str) -> bool:
 
 
 async def _settle_ended(host: Rtnl, lent: LentLink) -> None:
-    """Put back what outlasts the link: what its card was asked for, for whoever has it next."""
+    """Put back what outlasts the link: what its card was asked for, for the next that has it."""
     if lent.unplugged:
         log.warning("plugins.link_unplugged", name=lent.name, device=lent.device)
     else:
