@@ -1,22 +1,32 @@
 """What the driver asks of the API server in the lives of pods, counted on the node itself."""
 
+import json
 import time
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from lab.cluster import Lab
 from lab.drivers.driver_set import FIRST_PORT
 from lab.kubectl import Kubectl
 from netclaim.framework.kube_api import LABELS_S
-from tests.cluster.site.claims import pod, simple_claim
+from netclaim.model.api.address_pool import KIND, PLURAL
+from netclaim.model.api.pod_network import API_VERSION as API
+from netclaim.network.pools.cluster import POOL_AGE_S
+from tests.cluster.site.claims import macvlan, parameters, pod, simple_claim
 from tests.cluster.site.drivers import FETCH, eventually, in_node, ready_condition
+from tests.support.doc_pages import ROOT
 
 pytestmark = pytest.mark.cluster
 
 NODE = "kind-worker"
 PODS = 5
+FILES: Final = ROOT / "charts" / "netclaim" / "files"
+DEFINITIONS: Final = ("addresspools.yaml", "addressleases.yaml")
 ON_NODE = {"kubernetes.io/hostname": NODE}
 # What does not depend on pods: a watch that the server ended, and what is known of the node.
 IN_TIME = {"nodes", "endpointslices"}
@@ -43,9 +53,30 @@ def has_ended(lab: Lab, uids: set[str]) -> bool:
     return all(any(uid in line for line in ended) for uid in uids)
 
 
-def test_requests_of_pods(lab: Lab, kubectl: Kubectl, driver: str) -> None:
-    """For each pod its claim is read once and its status is written once; nothing else."""
-    spec = simple_claim("nic")["spec"]
+@pytest.fixture
+def pool(lab: Lab) -> Iterator[str]:
+    """A pool that everybody may use, of a controller that has found it good."""
+    admin = lab.kubectl()
+    definitions = [yaml.safe_load((FILES / name).read_text()) for name in DEFINITIONS]
+    admin.apply(*definitions)
+    for each in definitions:
+        admin.wait(f"crd/{each['metadata']['name']}", "condition=Established")
+    spec = {"ranges": [{"cidr": "10.24.0.0/16"}], "namespaces": {}}
+    admin.apply({"apiVersion": API, "kind": KIND, "metadata": {"name": "counted"}, "spec": spec})
+    conditions = [{"type": "Ready", "status": "True"}]
+    status = {"status": {"observedGeneration": 1, "conditions": conditions}}
+    admin(
+        *("patch", f"{PLURAL}/counted", "--subresource=status", "--type=merge"),
+        *("--patch", json.dumps(status)),
+    )
+    yield "counted"
+    admin("delete", "crd", *(each["metadata"]["name"] for each in definitions))
+
+
+def counted(
+    lab: Lab, kubectl: Kubectl, driver: str, spec: dict[str, Any]
+) -> tuple[Counter[tuple[str, str]], float]:
+    """What the driver asked for while pods with claims of this spec lived, and how long it took."""
     template = {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaimTemplate",
@@ -71,7 +102,33 @@ def test_requests_of_pods(lab: Lab, kubectl: Kubectl, driver: str) -> None:
     assert len(uids) == PODS
     kubectl("delete", "pods", *names, "--wait=true")
     eventually(lambda: has_ended(lab, uids), bool, "the release of every claim")
-    made = requests(lab) - before
+    made, taken_s = requests(lab) - before, time.monotonic() - started
     # The pods may have been prepared one after the other, but not more often than that.
-    assert 1 <= made.pop(("get", "namespaces")) <= 1 + (time.monotonic() - started) / LABELS_S
+    assert 1 <= made.pop(("get", "namespaces")) <= 1 + taken_s / LABELS_S
+    return made, taken_s
+
+
+def test_requests_of_pods(lab: Lab, kubectl: Kubectl, driver: str) -> None:
+    """For each pod its claim is read once and its status is written once; nothing else."""
+    made, _ = counted(lab, kubectl, driver, simple_claim("nic")["spec"])
     assert made == {("get", "resourceclaims"): PODS, ("patch", "resourceclaims/status"): PODS}
+
+
+def test_requests_of_pods_with_an_address_of_a_pool(
+    lab: Lab, kubectl: Kubectl, driver: str, pool: str
+) -> None:
+    """Besides, a lease is created and deleted for each; the pool is read for all of them.
+
+    Leases are listed only for what runs when the node is looked over, every ten minutes.
+    """
+    network = macvlan("pooled", ipam={"type": "netclaim", "pool": pool})
+    spec = simple_claim("nic", params=parameters(network))["spec"]
+    made, taken_s = counted(lab, kubectl, driver, spec)
+    assert 1 <= made.pop(("get", "addresspools")) <= 1 + taken_s / POOL_AGE_S
+    assert made.pop(("list", "addressleases"), 0) <= 1
+    assert made == {
+        ("get", "resourceclaims"): PODS,
+        ("create", "addressleases"): PODS,
+        ("delete", "addressleases"): PODS,
+        ("patch", "resourceclaims/status"): PODS,
+    }
