@@ -123,7 +123,9 @@ class Pools:
         found = self._watches.store("AddressPool").get(("", name))
         if found is None:
             return
-        pool, spec = AddressPool.read(found), self._pools[name]
+        pool, spec = AddressPool.read(found), self._pools.get(name)
+        if spec is None:
+            return  # it was listed just now, and is heard of in a moment
         fault = self._fault(spec)
         status = AddressPoolStatus(
             observed_generation=pool.metadata.generation,

@@ -111,7 +111,8 @@ class PoolSlices:
             return
         pool = AddressPool.read(found)
         await self._keep_class(pool)
-        if pool.ready is not None:  # judged as it is now; what there is stays until then
+        # Judged as it is now; what there is stays until then.
+        if pool.ready is not None and name in self._pools.specs:
             await self._keep_slice(pool)
 
     async def _is_kept(self) -> bool:
