@@ -10,6 +10,7 @@ from lab.helm import CHART_NAMESPACE
 from lab.kubectl import Kubectl, KubectlError
 from netclaim.model.api.address_pool import CLAIM_LABEL, NAMESPACE_LABEL, POOL_LABEL
 from netclaim.model.api.kept_address import KEPT_LABEL
+from netclaim.network.devices.pool_device import TAINT
 from tests.cluster.site.drivers import addresses, eventually
 from tests.cluster.site.node_token import TokenApi
 from tests.support.address_pool_cases import LEASES, OWNER, RIGHT, WRONG, lease_of
@@ -19,6 +20,7 @@ LEASES_PATH = f"/apis/{API}/addressleases"
 NETWORK = "media"
 LINK_ALONE = "link-alone"
 KEPT_NETWORK = "kept-media"
+HOARDED = "hoarded-media"
 REPLICAS = ("recorder-0", "recorder-1")
 SIZE = 13  # addresses: a /28 without its gateway, and the two that mean the network itself
 
@@ -341,6 +343,47 @@ def test_a_pool_is_used_to_its_last_address(lab: Lab, user: Kubectl) -> None:
     )
     user("delete", "deployment", "camera", "--wait=true")
     eventually(lambda: leased(user), lambda found: found == {}, "no address is leased")
+
+
+def hoarder(name: str, *classes: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A pod, and the template of its claim, which asks for a device of each class."""
+    tolerated = [{"key": TAINT, "operator": "Exists"}]
+    requests = [
+        {"name": f"r{number}", "exactly": {"deviceClassName": each, "tolerations": tolerated}}
+        for number, each in enumerate(classes)
+    ]
+    template = linked_alone()
+    template["metadata"] = {"name": name}
+    template["spec"] = {"spec": {"devices": {"requests": requests}}}
+    made = linked_alone_pod()
+    made["metadata"] = {"name": name, "labels": {"app": "hoarder"}}
+    made["spec"]["resourceClaims"] = [{"name": "net", "resourceClaimTemplateName": name}]
+    return template, made
+
+
+def test_addresses_that_nobody_uses_are_given_back(lab: Lab, user: Kubectl) -> None:
+    """A pod whose claim has more of a pool than its interfaces use is evicted, with a link or not.
+
+    Until then no other pod has a node, and then it starts.
+    """
+    del lab
+    ipam = {"type": "netclaim", "pool": "hoarded"}
+    network = {"type": "macvlan", "parent": {"name": "eth1"}, "ipam": ipam}
+    user.apply(
+        of_kind("AddressPool", "hoarded", {"ranges": [{"cidr": "10.77.0.0/29"}]}),
+        of_kind("PodNetwork", HOARDED, network),
+    )
+    share = "addresses.hoarded"
+    user.apply(*hoarder("alone", *[share] * 4), *hoarder("beside", HOARDED, *[share] * 2))
+    eventually(
+        lambda: user.items("events", "--field-selector=reason=ClaimRefused"),
+        lambda found: {each["involvedObject"]["name"] for each in found} >= {"alone", "beside"},
+        "events say why the pods are evicted",
+    )
+    user.apply(*hoarder("right", HOARDED, share))
+    user.wait("pod/right", "condition=Ready")
+    assert [each["metadata"]["name"] for each in user.items("pods", "-lapp=hoarder")] == ["right"]
+    user("delete", "pod", "right", "--wait=true")
 
 
 def test_replicas_come_back_on_another_node_with_their_addresses(lab: Lab, user: Kubectl) -> None:
