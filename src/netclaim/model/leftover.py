@@ -10,19 +10,22 @@ import msgspec
 
 from netclaim.model.attachment import Attachment
 from netclaim.model.claim import JsonObject
+from netclaim.model.plan import Plan
 
 
 class Living(msgspec.Struct, frozen=True, dict=True):
     """What may have something on the node; what belongs to any of it is not a leftover.
 
     `attachments` are those in the journal, also half made or half undone; `claims` the UIDs of
-    claims that are prepared or being prepared. `sandboxes` are the ids of sandboxes that run or
+    claims that are prepared or being prepared, and `plans` those of the prepared ones, whether or
+    not a sandbox has anything of them yet. `sandboxes` are the ids of sandboxes that run or
     have something in the journal; None if the runtime could not be asked, so that a sandbox that
     is not in the journal may run nevertheless.
     """
 
     attachments: tuple[Attachment, ...] = ()
     claims: frozenset[str] = frozenset()
+    plans: tuple[Plan, ...] = ()
     sandboxes: frozenset[str] | None = None
 
     def may_run(self, sandbox_id: str) -> bool | None:

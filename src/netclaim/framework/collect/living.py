@@ -102,6 +102,11 @@ class LivingLook:
         return Living(
             attachments=tuple(lease.attachment for lease in self.journal.leases.values()),
             claims=frozenset(self.journal.bookings),
+            plans=tuple(
+                plan
+                for booking in self.journal.booked.group("state", "ready")
+                for plan in (booking.prepared.plans if booking.prepared else ())
+            ),
             sandboxes=sandboxes,
         )
 

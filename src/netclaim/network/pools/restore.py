@@ -1,7 +1,7 @@
-"""Restore: lease again what running pods have and the API server has lost.
+"""Restore: lease again what pods have, or are about to have, and the API server has lost.
 
 Somebody may delete a lease by hand, or restore the cluster from a backup. The address then counts
-as free while a pod has it.
+as free while a pod has it, or gets it with its sandbox.
 
 Promise: one request for a node, whatever its pods have, and one more for each lease that is gone.
 Nothing is restored for a claim that is being released. An address that another claim has by now is
@@ -40,7 +40,7 @@ class Restorer:
             self.restored.labels(driver, result)
 
     async def restore(self, leases: Leases, living: Living) -> None:
-        """Lease again what attached interfaces have, as their plans say."""
+        """Lease again what interfaces have or will have, as their plans say."""
         wanted = _wanted(living)
         if not wanted:
             return
@@ -75,10 +75,9 @@ class Restorer:
 
 
 def _wanted(living: Living) -> dict[str, dict[str, AddressLeaseSpec]]:
-    """The leases of prepared claims with attached interfaces, by claim and name."""
+    """The leases of prepared claims, and of what is attached, by claim and name."""
     wanted: dict[str, dict[str, AddressLeaseSpec]] = {}
-    for attachment in living.attachments:
-        plan = attachment.plan
+    for plan in (*(each.plan for each in living.attachments), *living.plans):
         if plan.claim.uid not in living.claims or plan.network is None:
             continue
         addresses = read_plan(plan).addresses

@@ -108,6 +108,7 @@ async def test_nothing_is_left(tmp_path: Path) -> None:
         (living,) = site.driver.living
         assert living.sandboxes == frozenset({"sandbox-1"})
         assert living.claims == {"uid-red"}
+        assert [plan.claim.uid for plan in living.plans] == ["uid-red"]
         assert [each.pod.id for each in living.attachments] == ["sandbox-1"]
         assert site.driver.told == [living]
 

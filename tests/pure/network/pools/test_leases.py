@@ -484,6 +484,18 @@ async def test_a_deleted_lease_of_a_pod_that_runs_is_made_again() -> None:
     assert node.objects.leases() == {}
 
 
+async def test_a_deleted_lease_of_a_pod_that_has_no_sandbox_yet_is_made_again() -> None:
+    """Its claim is prepared, and its pod gets the address as soon as it starts."""
+    node, restorer = Node(StoredObjects(pool())), Restorer(DRIVER)
+    prepared = await node.prepare(node.claim("c1", ips=["10.1.0.77"]))
+    before = node.objects.leases()
+    del node.objects.stored["addressleases", "10.1.0.77"]
+    waiting = Living(claims=frozenset({prepared.claim.uid}), plans=prepared.plans)
+    await restorer.restore(node.leases, waiting)
+    assert node.objects.leases() == before
+    assert restored(restorer, "restored") == 1
+
+
 async def test_an_address_that_somebody_else_has_by_now_is_counted() -> None:
     """Each time that it is looked for; the pod's own claim has no lease of it."""
     node, restorer = Node(StoredObjects(pool()), "n1"), Restorer(DRIVER)
