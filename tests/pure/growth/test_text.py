@@ -74,9 +74,35 @@ WRITTEN: dict[str, Callable[[int], object]] = {
 }
 
 
+BESIDE: dict[str, Callable[[int], dict[str, object]]] = {
+    "routes": lambda n: {"routes": [{"destination": f"10.{i % 250}.0.0/16"} for i in range(n)]},
+    "keys of a route": lambda n: {"routes": [{f"k{i:04}": 1 for i in range(n)}]},
+    "rules": lambda n: {"rules": [{"source": "10.1.0.0/16", "table": i + 1} for i in range(n)]},
+    "neighbors": lambda n: {"neighbors": [{"destination": f"10.0.{i % 250}.1"} for i in range(n)]},
+    "features": lambda n: {"ethtool": {"features": {f"f{i}": True for i in range(n)}}},
+    "keys of vrf": lambda n: {"vrf": {f"k{i:04}": 1 for i in range(n)}},
+    "keys of vf": lambda n: {"vf": {f"k{i:04}": 1 for i in range(n)}},
+    "lists in lists": lambda n: {"routes": [[[[[[]]]]]] * n},
+}
+"""Of parameters beside `config`; of others, only so much is read."""
+
+INSIDE: dict[str, Callable[[int], dict[str, object]]] = {
+    "unknown keys": lambda n: {f"k{i:04}": 1 for i in range(n)},
+    "keys of vrf": lambda n: {"vrf": {f"k{i:04}": 1 for i in range(n)}},
+}
+"""Of dranet's `interface`."""
+
+
+DRANETS = [each for each in BESIDE if each not in {"keys of vrf", "keys of vf"}]
+
+
 def claim_of(config: object) -> Claim:
+    """A claim with one device and this configuration."""
+    return claim_with({**HEAD, "ifName": "net1", "config": config})
+
+
+def claim_with(parameters: dict[str, object]) -> Claim:
     """A claim with one device and these parameters."""
-    parameters = {**HEAD, "ifName": "net1", "config": config}
     return Claim(
         uid="uid",
         namespace="tenant",
@@ -111,3 +137,30 @@ def test_text_of_a_claim(what: str, form: str) -> None:
         return partial(look_at, claim_of(config))
 
     assert_linear(work_of, 48)
+
+
+@pytest.mark.parametrize("what", BESIDE)
+def test_parameters_beside_the_network(what: str) -> None:
+    """They are read and judged in time that grows with their length, too."""
+
+    def work_of(n: int) -> Callable[[], object]:
+        return partial(
+            look_at,
+            claim_with({**HEAD, "ifName": "net1", "config": static(), **BESIDE[what](n)}),
+        )
+
+    assert_linear(work_of, 15)
+
+
+@pytest.mark.parametrize("what", [*(f"interface: {each}" for each in INSIDE), *DRANETS])
+def test_parameters_as_dranet_has_them(what: str) -> None:
+    """In its dialect as well, inside `interface` and beside it."""
+    inside = INSIDE.get(what.removeprefix("interface: ")) if ":" in what else None
+
+    def work_of(n: int) -> Callable[[], object]:
+        interface: dict[str, object] = {"name": "net1"}
+        if inside is not None:
+            return partial(look_at, claim_with({"interface": {**interface, **inside(n)}}))
+        return partial(look_at, claim_with({"interface": interface, **BESIDE[what](n)}))
+
+    assert_linear(work_of, 15)
