@@ -8,7 +8,7 @@ know passes, such as the link that a claim gets and what a configuration written
 
 import json
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from netclaim.network.policy.levels import LABEL, Level
 from netclaim.network.policy.table import (
@@ -20,11 +20,15 @@ from netclaim.network.policy.table import (
     KeyPolicy,
     TypePolicy,
 )
-from netclaim.network.request.dranet import BESIDE
+from netclaim.network.request.added import HOST_DEVICE, READERS
+from netclaim.network.request.dranet import BESIDE, INTERFACE, KNOWN
 from netclaim.network.request.ifnames import COLLECTIVE_IFNAMES, TAKEN_IFNAMES
 from netclaim.network.request.keys import ALLOWABLE, KEYS, PARAMETERS, SetBy
 from netclaim.network.request.layers import MISPLACED
-from netclaim.plugins.engine.key_rules import declared
+from netclaim.network.request.wishes import WISHES
+from netclaim.plugins.engine.conf import Conf, read_cidr, read_ip
+from netclaim.plugins.engine.key_rules import DeclaredKey, declared, keys_within
+from netclaim.plugins.link_settings.conf import read_network, read_range
 from netclaim.plugins.registry import PLUGIN_CLASSES
 from netclaim.plugins.strict import CommonConf
 
@@ -210,10 +214,24 @@ def _policy() -> str:
             ".map(list, list.filter(p, type(p) == map && has(p.type))) + "
             "[variables.networks.filter(n, !has(n.plugins) && has(n.type))]"
         ),
+        "interfaces": (
+            f"variables.ours.filter(p, {_DRANETS} && has(p.interface)).map(p, p.interface)"
+        ),
         "nothing": "[dyn(null), dyn(false), dyn(''), dyn(0), dyn([]), dyn({})]",
         "places": _cel(list(range(_PLACES))),
         "parameters": _cel([key.name for key in KEYS if key.set_by is not SetBy.CLASS]),
         "plainParameters": _cel([key.plain for key in KEYS if key.plain]),
+        "dranetParameters": _cel([INTERFACE, *BESIDE]),
+        "interfaceKeys": _cel(list(KNOWN)),
+        "settingNames": _cel(list(_SETTINGS)),
+        "settingKeys": _cel({n: [key.name for key in keys] for n, keys in _SETTINGS.items()}),
+        "addressKeys": _cel({n: _addresses(keys) for n, keys in _SETTINGS.items()}),
+        # Each object of a setting, with the name of the setting.
+        "settings": (
+            "(variables.ours + variables.interfaces).map(p, variables.settingNames.filter(s, "
+            "s in p).map(s, type(p[s]) == list ? dyn(p[s].filter(o, type(o) == map).map(o, "
+            "[dyn(s), dyn(o)])) : type(p[s]) == map ? dyn([[dyn(s), dyn(p[s])]]) : dyn([])))"
+        ),
         "networkKeys": _cel(list(NETWORK_KEYS)),
         "types": _cel([name for name, rule in TYPES.items() if rule.level <= Level.BASELINE]),
         "names": _cel({name: _names(rule, COMMON) for name, rule in TYPES.items()}),
@@ -230,19 +248,36 @@ def _policy() -> str:
             f"variables.ours.filter(p, !{_TYPED} && !{_DRANETS}).map(p, p.filter(k, !(k in "
             "variables.plainParameters))).filter(l, size(l) > 0).map(l, l[0])"
         ),
+        "unknownDranetParameters": (
+            f"variables.ours.filter(p, {_DRANETS}).map(p, p.filter(k, !(k in "
+            "variables.dranetParameters))).filter(l, size(l) > 0).map(l, l[0])"
+        ),
+        "unknownInterfaceKeys": (
+            "variables.interfaces.map(p, p.filter(k, !(k in variables.interfaceKeys)))"
+            ".filter(l, size(l) > 0).map(l, l[0])"
+        ),
+        "unknownSettingKeys": _each_setting(
+            f"{unknown.format(names='variables.settingKeys[o[0]]')} && o[1][k] != null"
+        ),
+        "wrongSettingAddresses": _each_setting(
+            "k in variables.addressKeys[o[0]] && !(o[1][k] in variables.nothing) && "
+            "(type(o[1][k]) != string || !(isIP(o[1][k]) || isCIDR(o[1][k])))"
+        ),
         "ifNames": (
             "variables.ours.filter(p, has(p.ifName)).map(p, dyn(p.ifName)) + variables.ours"
             f".filter(p, !has(p.apiVersion) && has(p.interface) && !{_DRANETS})"
-            ".map(p, dyn(p.interface))"
+            ".map(p, dyn(p.interface)) + variables.interfaces.filter(p, has(p.name) && "
+            "!(p.name in variables.nothing)).map(p, dyn(p.name))"
         ),
         "wrongIfNames": (
             f"variables.ifNames.filter(n, type(n) != string || n in {_cel(_RESERVED)} || "
             f"!(n.matches('{_IFNAME}') || (size(n) < 16 && n.matches('{_PATTERN}'))))"
         ),
         "wrongIps": (
-            "variables.ours.filter(p, has(p.ips) && type(p.ips) == list).map(p, p.ips.filter(ip, "
-            "type(ip) != string || !(isIP(ip) || isCIDR(ip)))).filter(l, size(l) > 0)"
-            ".map(l, l[0])"
+            "(variables.ours.filter(p, has(p.ips) && type(p.ips) == list).map(p, p.ips) + "
+            "variables.interfaces.filter(p, has(p.addresses) && type(p.addresses) == list).map(p, "
+            "p.addresses)).map(ips, ips.filter(ip, type(ip) != string || !(isIP(ip) || "
+            "isCIDR(ip)))).filter(l, size(l) > 0).map(l, l[0])"
         ),
         "wrongAddresses": _each_plugin(
             f"{_IPAM} && ((has(p.ipam.subnet) && !(p.ipam.subnet in variables.nothing) && "
@@ -314,17 +349,40 @@ def _mistakes() -> dict[str, str]:
     return {
         "unknownParameters": _unknown_parameter("unknownParameters", "parameters"),
         "unknownPlainParameters": _unknown_parameter("unknownPlainParameters", "plainParameters"),
+        "unknownDranetParameters": (
+            _unknown("variables.unknownDranetParameters[0]", "the parameters")
+            + " + "
+            + _meant("variables.unknownDranetParameters[0]", "variables.dranetParameters")
+        ),
+        "unknownInterfaceKeys": (
+            _unknown("variables.unknownInterfaceKeys[0]", "interface in the parameters")
+            + " + "
+            + _meant("variables.unknownInterfaceKeys[0]", "variables.interfaceKeys")
+        ),
+        "unknownSettingKeys": (
+            _unknown("variables.unknownSettingKeys[0][1]", "variables.unknownSettingKeys[0][0]")
+            + " + ' in the parameters' + "
+            + _meant(
+                "variables.unknownSettingKeys[0][1]",
+                "variables.settingKeys[variables.unknownSettingKeys[0][0]]",
+            )
+        ),
+        "wrongSettingAddresses": (
+            "variables.wrongSettingAddresses[0][1] + ' of ' + variables.wrongSettingAddresses[0][0]"
+            " + ' in the parameters is neither an IP address nor a network; write for example "
+            "10.10.1.7 or 10.10.1.0/24'"
+        ),
         "wrongIfNames": (
-            f"type({name}) != string ? 'ifName in the parameters must be a string; for example "
-            f"net1' : {name} in {_cel(list(TAKEN_IFNAMES))} ? 'the pod already has an interface "
-            f"named ' + {name} + '; choose another name, for example net1' : 'the ifName \"' + "
-            f"{name} + '\" in the parameters cannot be the name of an interface: 1 to 15 "
-            "characters, without slashes, colons and spaces, and with a % only as %d; for example "
-            "net1'"
+            f"type({name}) != string ? 'the name of the interface in the parameters must be a "
+            f"string; for example net1' : {name} in {_cel(list(TAKEN_IFNAMES))} ? 'the pod already "
+            f"has an interface named ' + {name} + '; choose another name, for example net1' : 'the "
+            f"name \"' + {name} + '\" in the parameters cannot be the name of an interface: 1 to "
+            "15 characters, without slashes, colons and spaces, and with a % only as %d; for "
+            "example net1'"
         ),
         "wrongIps": (
             "(type(variables.wrongIps[0]) == string ? '\"' + variables.wrongIps[0] + '\"' : "
-            "'one of them') + ' in ips in the parameters is not an IP address; write for example "
+            "'one of the addresses') + ' in the parameters is not an IP address; write for example "
             "10.10.1.7/24'"
         ),
         "unknownNetworkKeys": (
@@ -452,6 +510,37 @@ def _class_policy() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _settings() -> Iterator[tuple[str, Sequence[DeclaredKey]]]:
+    """Yield the parameters that are objects, or lists of them, and the keys inside."""
+    for wish in WISHES:
+        keys = {
+            key.name: key for key in declared(READERS.get(wish.adds or HOST_DEVICE, Conf)).values()
+        }
+        inside = keys_within(keys[wish.name])[1] if wish.name in keys else {}
+        if inside:
+            yield wish.name, tuple(inside.values())
+
+
+_ADDRESSES = {read_cidr, read_ip, read_network, read_range}
+
+
+def _addresses(keys: Iterable[DeclaredKey]) -> list[str]:
+    return [key.name for key in keys if key.rule.check in _ADDRESSES]
+
+
+def _each_setting(wrong: str) -> str:
+    """Return a CEL list of the wrong keys of settings, each with the setting's name before it.
+
+    `o` is the name and the object, `k` the key.
+    """
+    return (
+        "variables.settings.map(p, p.map(s, s.filter(o, o[1].exists(k, "
+        f"{wrong})).map(o, [o[0], o[1].filter(k, {wrong})[0]])).filter(s, size(s) > 0))"
+        ".filter(p, size(p) > 0).map(p, p[0][0])"
+    )
+
+
+_SETTINGS = dict(_settings())
 COMMON = [each.name for each in declared(CommonConf).values()]
 _RESERVED = [*TAKEN_IFNAMES, *COLLECTIVE_IFNAMES, ".", ".."]
 _LETTER = "[^/:%[:space:][:cntrl:]]"

@@ -210,6 +210,15 @@ def admission(admin: Kubectl) -> Iterator[None]:
     eventually(lambda: refusal(admin, refused), lambda said: not said, "the policy out of effect")
 
 
+OWN = {**HEAD, "ifName": "net1", "config": macvlan("own")}
+ROUTES = [{"destination": "0.0.0.0/0", "gateway": "10.20.0.1", "TABLE": 7, "source": ""}]
+# what is right: routes and the like in both dialects, of which only the driver knows the rest
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {**OWN, "routes": ROUTES, "rules": [{"source": "10.20.0.7", "table": 7}], "vrf": {"name": "b"}},
+    {"interface": {"name": "net1", "addresses": ["10.20.0.7/24"], "mtu": 1400}, "routes": ROUTES},
+    {"interface": {}, "ethtool": {"features": {"rx-gro": False}, "privateFlags": None}},
+    {"neighbors": [{"destination": "10.20.0.9", "hardwareAddr": "02:00:00:00:00:01"}]},
+)
 # what is wrong, and what the API server says of it
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "type": (network({"type": "bridge"}), "the CNI plugin bridge in the parameters needs"),
@@ -256,7 +265,47 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "address": (
         {**HEAD, "ifName": "net1", "config": macvlan("own"), "ips": ["10.0.0.300"]},
-        '"10.0.0.300" in ips in the parameters is not an IP address',
+        '"10.0.0.300" in the parameters is not an IP address',
+    ),
+    "dranets-typo": (
+        {"interface": {"name": "net1"}, "rotues": []},
+        'unknown key "rotues" in the parameters; did you mean "routes"?',
+    ),
+    "dranets-interface-typo": (
+        {"interface": {"nmae": "net1"}},
+        'unknown key "nmae" in interface in the parameters; known keys are name,',
+    ),
+    "dranets-name": (
+        {"interface": {"name": "eth0"}},
+        "the pod already has an interface named eth0; choose another name",
+    ),
+    "dranets-address": (
+        {"interface": {"name": "net1", "addresses": ["10.0.0.7/24", "10.0.0.300"]}},
+        '"10.0.0.300" in the parameters is not an IP address',
+    ),
+    "dranets-vrf": (
+        {"interface": {"name": "net1", "vrf": {"nam": "blue"}, "mtu": 1400}},
+        'unknown key "nam" in vrf in the parameters; did you mean "name"?',
+    ),
+    "route-typo": (
+        {**OWN, "routes": [{"destination": "10.7.0.0/16"}, {"destinaton": "10.8.0.0/16"}]},
+        'unknown key "destinaton" in routes in the parameters; did you mean "destination"?',
+    ),
+    "route-value": (
+        {**OWN, "routes": [{"destination": "10.7.0.0/16", "gateway": "10.0.0.300"}]},
+        "gateway of routes in the parameters is neither an IP address nor a network",
+    ),
+    "rule-value": (
+        {"interface": {}, "rules": [{"source": "everywhere", "table": 7}]},
+        "source of rules in the parameters is neither an IP address nor a network",
+    ),
+    "neighbor-value": (
+        {**OWN, "neighbors": [{"destination": 7, "hardwareAddr": "02:00:00:00:00:01"}]},
+        "destination of neighbors in the parameters is neither an IP address nor a network",
+    ),
+    "ethtool-typo": (
+        {**OWN, "ethtool": {"feature": {"rx-gro": True}}},
+        'unknown key "feature" in ethtool in the parameters; did you mean "features"?',
     ),
     "subnet": (
         network({"type": "macvlan", "ipam": {"type": "host-local", "subnet": "10.20.0.0"}}),
@@ -321,6 +370,8 @@ def test_tenants_hear_it_at_apply(kubectl: Kubectl, admin: Kubectl, admission: N
             assert GRANT in said or not message.endswith("needs")
     quiet = network({"type": "macvlan", "linkInContainer": False, "bcqueuelen": 0, "ipam": IPAM})
     assert refusal(kubectl, asked("off", "eth1", quiet)) == ""
+    for number, params in enumerate(SETTINGS):
+        assert refusal(kubectl, asked(f"set-{number}", "eth1", params)) == ""
     tuned = {"type": "tuning", "sysctl": {"net.ipv4.conf.IFNAME.arp_notify": "1"}}
     assert refusal(kubectl, asked("tuned", "eth1", network({"type": "macvlan"}, tuned))) == ""
     other = claim("gpu", {"nic": {"anything": "goes"}}, [request("nic", "eth1")], "gpu.example.com")
