@@ -13,7 +13,7 @@ import msgspec
 from netclaim.errors import RequestError
 from netclaim.manifests.near import existing, near
 from netclaim.network.devices.network_device import is_device_of
-from netclaim.status.values import Device, Problem, Status
+from netclaim.status.values import Device, Pod, Problem, Status
 
 View: TypeAlias = Literal["overview", "nodes", "links", "claims", "pods", "networks", "pools"]
 VIEWS: Final[tuple[View, ...]] = get_args(View)[1:]
@@ -178,11 +178,7 @@ def _claims(status: Status, names: set[str]) -> Status:
     return Status(
         claims=tuple(claims),
         devices=tuple(one for one in status.devices if _has(one, keys)),
-        pods=tuple(
-            one
-            for one in status.pods
-            if any((one.namespace, use.claim) in keys for use in one.claims)
-        ),
+        pods=_users(status, keys),
     )
 
 
@@ -193,6 +189,13 @@ def _pods(status: Status, names: set[str]) -> Status:
         pods=tuple(pods),
         claims=tuple(one for one in status.claims if (one.namespace, one.name) in keys),
         devices=tuple(one for one in status.devices if _has(one, keys)),
+    )
+
+
+def _users(status: Status, keys: set[tuple[str, str]]) -> tuple[Pod, ...]:
+    """Return the pods that use any of these claims."""
+    return tuple(
+        one for one in status.pods if any((one.namespace, use.claim) in keys for use in one.claims)
     )
 
 
@@ -213,11 +216,7 @@ def _networks(status: Status, names: set[str]) -> Status:
         networks=tuple(one for one in status.networks if one.name in names),
         claims=tuple(claims),
         devices=tuple(one for one in status.devices if _has(one, keys)),
-        pods=tuple(
-            one
-            for one in status.pods
-            if any((one.namespace, use.claim) in keys for use in one.claims)
-        ),
+        pods=_users(status, keys),
     )
 
 
@@ -228,11 +227,7 @@ def _pools(status: Status, names: set[str]) -> Status:
     return Status(
         pools=tuple(pools),
         claims=tuple(one for one in status.claims if (one.namespace, one.name) in keys),
-        pods=tuple(
-            one
-            for one in status.pods
-            if any((one.namespace, use.claim) in keys for use in one.claims)
-        ),
+        pods=_users(status, keys),
     )
 
 
