@@ -126,10 +126,12 @@ class InvalidError(ApiError):
     def _text(self, status: Status) -> str:
         details = status.details or _Details()
         # The server repeats some causes, once for each check that finds them.
-        told = dict.fromkeys(f"{cause.field}: {_brief(cause)}" for cause in details.causes or ())
+        causes = dict.fromkeys(f"{cause.field}: {_brief(cause)}" for cause in details.causes or ())
         subject = f"{details.kind} {details.name}".strip() or "the object"
         text = (
-            f"{subject} is invalid: {'; '.join(told)}" if told else _without_objects(status.message)
+            f"{subject} is invalid: {'; '.join(causes)}"
+            if causes
+            else _without_objects(status.message)
         )
         return text if len(text) <= INVALID_SHOWN else text[: INVALID_SHOWN - 1] + "…"
 

@@ -225,7 +225,7 @@ def _exec_command(
         raise KubeConfigError(
             f"{user.file}: exec {asked.command} needs a terminal, and there is none"
         )
-    told: dict[str, object] = {
+    cluster_info: dict[str, object] = {
         "server": cluster.server,
         "certificate-authority-data": base64.b64encode(trust.authority).decode(),
         "insecure-skip-tls-verify": trust.insecure,
@@ -238,5 +238,7 @@ def _exec_command(
         arguments=asked.args or (),
         environment={variable.name: variable.value for variable in asked.env or ()},
         install_hint=asked.install_hint,
-        cluster={k: v for k, v in told.items() if v} if asked.provide_cluster_info else None,
+        cluster={k: v for k, v in cluster_info.items() if v}
+        if asked.provide_cluster_info
+        else None,
     )

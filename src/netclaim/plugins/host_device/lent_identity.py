@@ -29,10 +29,10 @@ def find_lent(links: Sequence[Link], lent: LentLink) -> Link | None:
     by_alias = next((link for link in candidates if link.alias == lent.name), None)
     if by_alias is not None:
         return by_alias
-    told = [link for link in candidates if _is_told_by_hardware(link, lent)]
-    if len(told) > 1:  # the ports of one device
-        told = [link for link in told if link.perm_mac == lent.perm_mac]
-    return told[0] if len(told) == 1 else None
+    alike = [link for link in candidates if _is_told_by_hardware(link, lent)]
+    if len(alike) > 1:  # the ports of one device
+        alike = [link for link in alike if link.perm_mac == lent.perm_mac]
+    return alike[0] if len(alike) == 1 else None
 
 
 def may_be_lent(link: Link, lent: LentLink) -> bool:
