@@ -269,6 +269,13 @@ class Lab:
                     processes.start_relay(listening, node, topology.address(node))
             self._start_components(processes, topology, [node])
 
+    def power_off(self, node: str) -> None:
+        """Cut a node's power, for good unless it is rebooted."""
+        self._topology_with(node)
+        with self.state.alone():
+            Processes(self.state).end_node(node)
+            cgroups.remove(self.state.cgroup, node)
+
     def _topology_with(self, node: str) -> Topology:
         require_root()
         topology = self.require_up()

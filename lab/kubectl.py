@@ -40,6 +40,11 @@ class Kubectl:
             raise KubectlError(f"kubectl {' '.join(arguments)}: {done.stderr.strip()}")
         return done.stdout
 
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start kubectl, for what does not end by itself."""
+        command = [*self._start, *arguments]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
     def get(self, *arguments: str) -> dict[str, Any]:
         """Return one object, or a list of them."""
         answer: dict[str, Any] = json.loads(self("get", *arguments, "--output=json"))
