@@ -14,6 +14,8 @@
     annotated  pods that name networks in Multus' annotation: their claims, and what is reported
     nudge      kubelet asks again for a pod whose claim can be prepared now
     refused    pods that wait for refused claims, evicted so that others get the devices
+    rounds     what is done to all pods of one owner, with pauses that grow
+    budget     how much is done for each of many
     objects    the API's kinds, in the version that the cluster serves
     events     events about objects
     settings   what an admin can set

@@ -1,18 +1,77 @@
 """Events about objects: what people see in `kubectl describe`.
 
-Values only. An event is worth one request, and none is worth a second attempt.
+An event is worth one request, and none is worth a second attempt. Promise: the objects of one
+namespace get `BURST` events, and one more every `EVERY_S`: what a tenant does cannot fill the
+cluster's store with events, and those about other tenants' objects are left as ever. An event that
+cannot be left stops nothing; the log says so.
 """
 
-from datetime import datetime
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, Final
 
-from netclaim.kube import EVENTS
+import structlog
+
+from netclaim.controller.budget import Budget
+from netclaim.errors import NetclaimError
+from netclaim.kube import EVENTS, Client
 from netclaim.model.api.limits import NOTE_MAX
 from netclaim.model.claim import JsonObject
 from netclaim.model.text import cut
 
+log = structlog.get_logger(__name__)
+
 REPORTER: Final = "netclaim-controller"
 NAME_MAX: Final = 200  # characters of the object's name in that of its event, which may have 253
+BURST: Final = 100  # a Deployment of that many pods may have the same mistake
+EVERY_S: Final = 5.0  # 720 an hour, which is how long the API server keeps them
+
+
+class Events:
+    """Leaves events."""
+
+    def __init__(
+        self,
+        client: Client,
+        identity: str = "",
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        budget: Budget | None = None,
+    ) -> None:
+        self._client = client
+        self._identity = identity
+        self._now = now
+        self._budget = budget or Budget(BURST, EVERY_S)
+
+    async def leave(
+        self,
+        found: JsonObject,
+        *,
+        kind: str,
+        action: str,
+        reason: str,
+        note: str,
+        api_version: str = "v1",
+    ) -> None:
+        """Leave a warning at an object."""
+        meta = found["metadata"]
+        fields = {"namespace": meta["namespace"], "about": meta["name"], "reason": reason}
+        if not self._budget.take(meta["namespace"]):
+            log.info("event.withheld", **fields)
+            return
+        event = event_about(
+            found,
+            kind=kind,
+            action=action,
+            reason=reason,
+            note=note,
+            now=self._now(),
+            identity=self._identity,
+            api_version=api_version,
+        )
+        try:
+            await self._client.create(EVENTS, event)
+        except NetclaimError as error:
+            log.warning("event.failed", **fields, error=str(error))
 
 
 def event_about(

@@ -7,22 +7,25 @@ has addresses of pools and no link is refused by every node, whose drivers have 
 that of.
 
 Promise: only pods of which no container ever ran, and whose claim was refused `GRACE_S` ago and
-still is. Each change of a claim is looked at once; what is due later is found without looking at
-the others. An event at the pod says why. Limit: a workload makes another pod, which may get the
-same devices; until it is refused, others have had their turn.
+still is. Namespaces take turns, one pod each. The pods of one owner, such as a ReplicaSet, are
+evicted in rounds, with pauses that grow: it makes them again each time. Each change of a claim is
+looked at once; what is due later is found without looking at the others. An event at the pod says
+why. Limit: a workload makes another pod, which may get the same devices; until it is refused,
+others have had their turn.
 """
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Final
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 
 import structlog
 
-from netclaim.controller.events import event_about
+from netclaim.controller.events import Events
+from netclaim.controller.queue import WorkQueue
+from netclaim.controller.rounds import Rounds
 from netclaim.errors import NetclaimError
-from netclaim.kube import EVENTS, PODS, Client, ForbiddenError, NotFoundError
+from netclaim.kube import PODS, Client, ForbiddenError, NotFoundError
 from netclaim.model.api.base import ObjectError
 from netclaim.model.api.claim import Consumer, ResourceClaim
 from netclaim.model.claim import JsonObject
@@ -38,14 +41,21 @@ AGAIN_S: Final = 5.0  # after an eviction that failed
 NO_LINK: Final = "it has addresses of pools, and no link for them; ask for a link as well"
 
 
+class PodKey(NamedTuple):
+    """A pod that waits for a refused claim."""
+
+    namespace: str
+    claim: str  # the claim's UID
+    pod: str  # the pod's UID
+
+
 @dataclass(frozen=True, slots=True)
 class _Refused:
     """A refused claim: when its pods are evicted, and why."""
 
     due_s: float
-    namespace: str
     name: str
-    pods: tuple[Consumer, ...]
+    pods: Mapping[str, Consumer]  # that are still to be looked at, by their UIDs
     why: str
 
 
@@ -56,18 +66,18 @@ class RefusedClaims:
         self,
         client: Client,
         driver: str,
-        identity: str = "netclaim-controller",
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        events: Events,
         *,
         grace_s: float = GRACE_S,
+        rounds: Rounds | None = None,
     ) -> None:
         self._client = client
         self._driver = driver
-        self._identity = identity
-        self._now = now
+        self._events = events
         self._grace_s = grace_s
-        self._refused: dict[str, _Refused] = {}  # by the claim's UID; the earliest first
-        self._some = asyncio.Event()
+        self._refused: dict[str, _Refused] = {}  # by the claim's UID
+        self._queue: WorkQueue[PodKey] = WorkQueue(tenant=lambda key: key.namespace)
+        self._rounds = rounds or Rounds(grace_s)
         self.count = 0  # pods that were evicted
 
     def changed(self, kind: str, before: JsonObject | None, now: JsonObject | None) -> None:
@@ -75,82 +85,88 @@ class RefusedClaims:
         found = now or before
         if kind != "ResourceClaim" or found is None:
             return
-        uid = found["metadata"]["uid"]
-        why, pods = self._reason(now) if now is not None else ("", ())
-        known = self._refused.get(uid)
-        if not why:
-            self._refused.pop(uid, None)
-        elif known is None or (known.why, known.pods) != (why, pods):
-            # Another pod or another reason gives no more time; its place among the others is kept.
-            now_s = asyncio.get_running_loop().time()
-            due_s = known.due_s if known is not None else now_s + self._grace_s
-            meta = found["metadata"]
-            self._refused[uid] = _Refused(due_s, meta["namespace"], meta["name"], pods, why)
-            self._some.set()
+        meta = found["metadata"]
+        why, pods = self._reason(now) if now is not None else ("", {})
+        known = self._refused.pop(meta["uid"], None)
+        for uid in known.pods.keys() - pods.keys() if known is not None else ():
+            self._queue.drop(PodKey(meta["namespace"], meta["uid"], uid))
+        if not pods:
+            return
+        # Another pod or another reason gives no more time before it is over.
+        now_s = asyncio.get_running_loop().time()
+        due_s = known.due_s if known is not None else 0.0
+        due_s = due_s if due_s > now_s else now_s + self._grace_s
+        self._refused[meta["uid"]] = _Refused(due_s, meta["name"], pods, why)
+        for uid in pods:
+            if known is None or uid not in known.pods:
+                key = PodKey(meta["namespace"], meta["uid"], uid)
+                self._queue.add_later(key, due_s - now_s)
 
     async def run(self) -> None:
         """Evict until cancelled."""
-        loop = asyncio.get_running_loop()
-        while True:
-            if not self._refused:
-                self._some.clear()
-                await self._some.wait()
-            uid, first = next(iter(self._refused.items()))
-            if (wait_s := first.due_s - loop.time()) > 0:
-                await asyncio.sleep(wait_s)
-                continue
-            del self._refused[uid]
-            if not await self._release(first):
-                again = loop.time() + max(AGAIN_S, self._grace_s)
-                self._refused.setdefault(uid, _later(first, again))
-
-    async def _release(self, claim: _Refused) -> bool:
-        """Evict the pods of a claim; returns whether that is done."""
-        done = True
-        for pod in claim.pods:
-            try:
-                await self._evict(claim, pod)
-            except ForbiddenError as error:
-                log.warning("refused.forbidden", namespace=claim.namespace, error=str(error))
-            except NetclaimError as error:
-                log.warning("refused.failed", namespace=claim.namespace, error=str(error))
-                done = False
-        return done
-
-    async def _evict(self, claim: _Refused, pod: Consumer) -> None:
         try:
-            found = await self._client.get(PODS, pod.name, namespace=claim.namespace)
-            if found["metadata"]["uid"] != pod.uid or _has_begun(found):
-                return
-            await self._client.evict(pod.name, namespace=claim.namespace, uid=pod.uid)
-        except NotFoundError:
+            while True:
+                key = await self._queue.take()
+                claim = self._refused.get(key.claim)
+                if claim is None or key.pod not in claim.pods:
+                    continue
+                pause_s = await self._release(key, claim)
+                if pause_s:
+                    self._queue.add_later(key, pause_s)
+                else:
+                    self._done(key)
+        finally:
+            self._queue.close()
+
+    def _done(self, key: PodKey) -> None:
+        claim = self._refused.get(key.claim)
+        if claim is None or key.pod not in claim.pods:
             return
-        self.count += 1
-        fields = {"namespace": claim.namespace, "pod": pod.name, "claim": claim.name}
-        log.info("refused.evicted", **fields, why=claim.why)
-        text = f"evicted, so that others can have its devices: claim {claim.name} was refused: "
-        try:
-            event = event_about(
-                found,
-                kind=PODS.kind,
-                action="Evict",
-                reason="ClaimRefused",
-                note=text + claim.why,
-                now=self._now(),
-                identity=self._identity,
-            )
-            await self._client.create(EVENTS, event)
-        except NetclaimError as error:  # the claim's own event said why; not worth a retry
-            log.warning("refused.event_failed", **fields, error=str(error))
+        left = {uid: pod for uid, pod in claim.pods.items() if uid != key.pod}
+        if left:
+            self._refused[key.claim] = replace(claim, pods=left)
+        else:
+            del self._refused[key.claim]
 
-    def _reason(self, found: JsonObject) -> tuple[str, tuple[Consumer, ...]]:
+    async def _release(self, key: PodKey, claim: _Refused) -> float:
+        """Evict a pod of a claim; returns after how many seconds to try again, 0 if it is done."""
+        try:
+            return await self._evict(key.namespace, claim, claim.pods[key.pod])
+        except ForbiddenError as error:
+            log.warning("refused.forbidden", namespace=key.namespace, error=str(error))
+            return 0.0
+        except NetclaimError as error:
+            log.warning("refused.failed", namespace=key.namespace, error=str(error))
+            return max(AGAIN_S, self._grace_s)
+
+    async def _evict(self, namespace: str, claim: _Refused, pod: Consumer) -> float:
+        try:
+            found = await self._client.get(PODS, pod.name, namespace=namespace)
+            if found["metadata"]["uid"] != pod.uid or _has_begun(found):
+                return 0.0
+            if pause_s := self._rounds.pause_s(_owner(found), asyncio.get_running_loop().time()):
+                return pause_s
+            await self._client.evict(pod.name, namespace=namespace, uid=pod.uid)
+        except NotFoundError:
+            return 0.0
+        self.count += 1
+        log.info(
+            "refused.evicted", namespace=namespace, pod=pod.name, claim=claim.name, why=claim.why
+        )
+        text = f"evicted, so that others can have its devices: claim {claim.name} was refused: "
+        await self._events.leave(
+            found, kind=PODS.kind, action="Evict", reason="ClaimRefused", note=text + claim.why
+        )
+        return 0.0
+
+    def _reason(self, found: JsonObject) -> tuple[str, Mapping[str, Consumer]]:
         """Why a claim was refused, and the pods that wait for it; empty if it was not."""
         try:
             status = ResourceClaim.read(found).status
         except ObjectError:
-            return "", ()
+            return "", {}
         own = [each for each in status.results if each.driver == self._driver]
-        pods = tuple(one for one in status.reserved_for if one.is_pod)
+        pods = {one.uid: one for one in status.reserved_for if one.is_pod}
         if own and pods and all(pool_of(each.pool) for each in own):
             return NO_LINK, pods
         reports = [status.report_of(each) for each in own]
@@ -160,11 +176,14 @@ class RefusedClaims:
             for each in conditions
             if each is not None and each.status == "False" and each.reason.endswith(REFUSED)
         ]
-        return (max(refused, key=len), pods) if refused and pods else ("", ())
+        return (max(refused, key=len), pods) if refused else ("", {})
 
 
-def _later(claim: _Refused, due_s: float) -> _Refused:
-    return _Refused(due_s, claim.namespace, claim.name, claim.pods, claim.why)
+def _owner(pod: JsonObject) -> str:
+    """The UID of what makes a pod again, or of the pod itself."""
+    meta = pod["metadata"]
+    owners = (each["uid"] for each in meta.get("ownerReferences", ()) if each.get("controller"))
+    return str(next(owners, meta["uid"]))
 
 
 def _has_begun(pod: JsonObject) -> bool:

@@ -15,6 +15,7 @@ import structlog
 from netclaim.controller.annotated.networks import TrustedNetworks, is_made_of_definition
 from netclaim.controller.annotated.pods import AnnotatedPods
 from netclaim.controller.duplicates import DuplicateAddresses
+from netclaim.controller.events import Events
 from netclaim.controller.keys import (
     DEFINITIONS,
     LEARN,
@@ -66,10 +67,11 @@ class Controller:
         self._pool_slices = PoolSlices(objects, self._watches, driver, self._pools, wanted=counted)
         self._sweep = LeaseSweep(objects, self._watches)
         self._nudge = Nudge(objects, self._watches, settings.driver_name)
-        self._refused = RefusedClaims(objects.client, settings.driver_name, settings.identity)
-        self._services = Services(objects, self._watches, settings.driver_name, settings.identity)
-        self._annotated = AnnotatedPods(objects, self._watches, settings)
-        self._trusted = TrustedNetworks(objects, self._watches, settings)
+        events = Events(objects.client, settings.identity)
+        self._refused = RefusedClaims(objects.client, settings.driver_name, events)
+        self._services = Services(objects, self._watches, settings.driver_name, events)
+        self._annotated = AnnotatedPods(objects, self._watches, settings, events)
+        self._trusted = TrustedNetworks(objects, self._watches, settings, events)
         self._duplicates = DuplicateAddresses(self._watches)
         self._synced = False
         self._failing: dict[str, str] = {}

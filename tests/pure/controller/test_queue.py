@@ -23,3 +23,15 @@ async def test_what_comes_at_once_does_not_come_later_as_well() -> None:
     assert await queue.take() == "net"
     assert len(queue) == 0
     queue.close()
+
+
+async def test_tenants_take_turns() -> None:
+    """One key each; those of one tenant keep their order, and what is dropped does not come."""
+    queue: WorkQueue[str] = WorkQueue(tenant=lambda key: key[0])
+    for key in ("a1", "a2", "a3", "a4", "b1", "c1", "b2"):
+        queue.add(key)
+    queue.add_later("c2", 0.0)
+    queue.drop("c2")
+    queue.drop("a3")
+    assert [await queue.take() for _ in range(6)] == ["a1", "b1", "c1", "a2", "b2", "a4"]
+    assert len(queue) == 0

@@ -3,11 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from netclaim.controller.events import BURST, Events
 from netclaim.controller.refused import RefusedClaims
+from netclaim.controller.rounds import FORGOTTEN_S, LONGEST_S, Rounds
 from netclaim.errors import PeerError
 from netclaim.kube import NotFoundError
 from netclaim.kube.errors import Status
@@ -19,7 +22,11 @@ DEVICE = {"driver": DRIVER, "pool": "node-1", "device": "eth1"}
 
 
 def claim_of(
-    name: str = "red", *, reason: str = "NetworkInterfaceRefused", pod: str = "pod-1"
+    name: str = "red",
+    *,
+    reason: str = "NetworkInterfaceRefused",
+    pod: str = "pod-1",
+    namespace: str = "team-a",
 ) -> Any:
     """A claim that a pod waits for, and what its driver says of it."""
     ready = {
@@ -30,7 +37,7 @@ def claim_of(
         "lastTransitionTime": "2026-11-17T08:00:00Z",
     }
     return {
-        "metadata": {"name": name, "namespace": "team-a", "uid": f"uid-{name}"},
+        "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{name}"},
         "spec": {"devices": {"requests": []}},
         "status": {
             "allocation": {"devices": {"results": [{"request": "nic", **DEVICE}]}},
@@ -40,9 +47,20 @@ def claim_of(
     }
 
 
-def pod_of(name: str = "pod-1", *, uid: str = "", phase: str = "Pending", **status: Any) -> Any:
+def pod_of(
+    name: str = "pod-1",
+    *,
+    uid: str = "",
+    phase: str = "Pending",
+    namespace: str = "team-a",
+    owner: str = "",
+    **status: Any,
+) -> Any:
     """A pod, as the API server has it."""
-    meta = {"name": name, "namespace": "team-a", "uid": uid or f"uid-{name}"}
+    meta: JsonObject = {"name": name, "namespace": namespace, "uid": uid or f"uid-{name}"}
+    if owner:
+        reference = {"kind": "ReplicaSet", "name": owner, "uid": f"uid-{owner}", "controller": True}
+        meta["ownerReferences"] = [reference]
     return {"metadata": meta, "status": {"phase": phase, **status}}
 
 
@@ -58,9 +76,8 @@ class Api:
 
     async def get(self, _: object, name: str, *, namespace: str) -> JsonObject:
         """A pod, if it is there."""
-        assert namespace == "team-a"
         self.asked.put_nowait(name)
-        if name not in self.pods:
+        if self.pods.get(name, {}).get("metadata", {}).get("namespace") != namespace:
             raise NotFoundError(Status(code=404))
         return self.pods[name]
 
@@ -68,7 +85,7 @@ class Api:
         """Gone, unless the test says otherwise."""
         if self.faults:
             raise self.faults.pop()
-        assert self.pods.pop(name)["metadata"] == {"name": name, "namespace": namespace, "uid": uid}
+        assert self.pods.pop(name)["metadata"]["uid"] == uid
         self.evicted.put_nowait(name)
 
     async def create(self, _: object, event: JsonObject) -> None:
@@ -77,9 +94,11 @@ class Api:
 
 
 @asynccontextmanager
-async def running(api: Any, *, grace_s: float = 0.0) -> AsyncIterator[RefusedClaims]:
+async def running(
+    api: Any, *, grace_s: float = 0.0, rounds: Rounds | None = None
+) -> AsyncIterator[RefusedClaims]:
     """The loop."""
-    refused = RefusedClaims(api, DRIVER, grace_s=grace_s)
+    refused = RefusedClaims(api, DRIVER, Events(api), grace_s=grace_s, rounds=rounds)
     task = asyncio.ensure_future(refused.run())
     try:
         yield refused
@@ -220,7 +239,7 @@ def test_changes_of_claims_cost_the_same_beside_many_refused() -> None:
 
     def work_of(n: int) -> Callable[[], object]:
         async def beside() -> RefusedClaims:
-            refused = RefusedClaims(api, DRIVER)
+            refused = RefusedClaims(api, DRIVER, Events(api))
             for index in range(n):
                 refused.changed("ResourceClaim", None, claim_of(f"c{index}"))
             return refused
@@ -234,3 +253,73 @@ def test_changes_of_claims_cost_the_same_beside_many_refused() -> None:
         return lambda: asyncio.run(change())
 
     assert_flat(work_of, 16)
+
+
+async def test_namespaces_take_turns() -> None:
+    """One with many refused claims waits for itself."""
+    many = [pod_of(f"a-{index}") for index in range(20)]
+    api = Api(*many, pod_of("b", namespace="team-b"))
+    async with running(api) as refused:
+        for index in range(20):
+            refused.changed("ResourceClaim", None, claim_of(f"c-{index}", pod=f"a-{index}"))
+        refused.changed("ResourceClaim", None, claim_of("b", pod="b", namespace="team-b"))
+        gone = [await asyncio.wait_for(api.evicted.get(), 60) for _ in range(21)]
+    assert "b" in gone[:2]
+
+
+class Script(Rounds):
+    """Says what the test wants, and notes who was asked for."""
+
+    def __init__(self, *pauses_s: float) -> None:
+        super().__init__(0.0)
+        self.pauses_s = list(pauses_s)
+        self.owners: list[str] = []
+
+    def pause_s(self, owner: str, now_s: float) -> float:
+        """The next of the pauses."""
+        self.owners.append(owner)
+        return self.pauses_s.pop(0) if self.pauses_s else 0.0
+
+
+async def test_the_pods_of_an_owner_wait_for_its_next_round() -> None:
+    """Another owner's pod does not."""
+    api = Api(pod_of(owner="rs-1"), pod_of("pod-2", owner="rs-2"), pod_of("bare"))
+    script = Script(0.01)
+    async with running(api, rounds=script) as refused:
+        refused.changed("ResourceClaim", None, claim_of())
+        refused.changed("ResourceClaim", None, claim_of("blue", pod="pod-2"))
+        refused.changed("ResourceClaim", None, claim_of("green", pod="bare"))
+        gone = [await asyncio.wait_for(api.evicted.get(), 60) for _ in range(3)]
+    assert sorted(gone) == ["bare", "pod-1", "pod-2"]
+    assert script.owners[:3] == ["uid-rs-1", "uid-rs-2", "uid-bare"]
+    assert script.owners[3:] == ["uid-rs-1"]
+
+
+def test_rounds_come_at_growing_pauses() -> None:
+    """All pods of a round go together, and an owner that was quiet begins anew."""
+    rounds = Rounds(15.0)
+    begun, now_s = [], 0.0
+    for _ in range(8):
+        assert rounds.pause_s("rs", now_s) == 0.0
+        assert rounds.pause_s("rs", now_s + 10.0) == 0.0  # of the same round
+        begun.append(now_s)
+        now_s += 16.0  # it has made its pods again
+        now_s += rounds.pause_s("rs", now_s)
+    pauses = [after - before for before, after in pairwise(begun)]
+    assert pauses == [30.0, 60.0, 120.0, 240.0, LONGEST_S, LONGEST_S, LONGEST_S]
+    quiet_s = now_s + LONGEST_S + FORGOTTEN_S + 1.0
+    assert rounds.pause_s("rs", quiet_s) == 0.0
+    assert rounds.pause_s("rs", quiet_s + 16.0) == 14.0
+
+
+async def test_a_namespace_gets_so_many_events() -> None:
+    """Another namespace's are left all the same."""
+    api: Any = Api()
+    events = Events(api)
+    for index in range(BURST + 50):
+        pod = pod_of(f"a-{index}")
+        await events.leave(pod, kind="Pod", action="Evict", reason="ClaimRefused", note="x")
+    other = pod_of("b", namespace="team-b")
+    await events.leave(other, kind="Pod", action="Evict", reason="ClaimRefused", note="x")
+    assert len(api.events) == BURST + 1
+    assert api.events[-1]["metadata"]["namespace"] == "team-b"

@@ -18,6 +18,7 @@ import structlog
 from netclaim.controller.annotated.names import LABEL, MADE_FROM, NAMESPACE_LABEL, NAMESPACE_VALUE
 from netclaim.controller.annotated.told import Told
 from netclaim.controller.annotated.wanted import Known, read_network
+from netclaim.controller.events import Events
 from netclaim.controller.objects import MANAGER, POD_NETWORKS, Objects, in_order
 from netclaim.controller.settings import ControllerSettings
 from netclaim.controller.watches import DEFINITION, Watches
@@ -40,12 +41,13 @@ class TrustedNetworks:
         objects: Objects,
         watches: Watches,
         settings: ControllerSettings,
+        events: Events,
     ) -> None:
         self._objects = objects
         self._watches = watches
         self._driver = settings.driver_name
         self._trusted = settings.network_namespaces
-        self._told = Told(objects.client, settings.identity)
+        self._told = Told(events)
 
     async def reconcile(self) -> None:
         """Make the PodNetworks what they should be."""

@@ -24,6 +24,7 @@ from netclaim.controller.annotated.names import (
 )
 from netclaim.controller.annotated.told import Told
 from netclaim.controller.annotated.wanted import Known, claim_name, claim_of
+from netclaim.controller.events import Events
 from netclaim.controller.nudge import ANNOTATION
 from netclaim.controller.objects import MANAGER, Objects
 from netclaim.controller.queue import WorkQueue
@@ -51,6 +52,7 @@ class AnnotatedPods:
         objects: Objects,
         watches: Watches,
         settings: ControllerSettings,
+        events: Events,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._objects = objects
@@ -60,7 +62,7 @@ class AnnotatedPods:
         # A pod is always looked at by the same worker, and never twice at the same time.
         self._queues: list[WorkQueue[Key]] = [WorkQueue() for _ in range(WORKERS)]
         self._waiting: dict[Key, None] = {}  # pods that cannot have what they ask for
-        self._told = Told(objects.client, settings.identity, now)
+        self._told = Told(events)
 
     @property
     def waiting(self) -> int:

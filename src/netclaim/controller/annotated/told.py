@@ -1,22 +1,13 @@
 """Events about what somebody has to change, each once.
 
-Promise: the same is not said twice about an object, until it was forgotten. An event that cannot be
-left stops nothing; the log says so.
+Promise: the same is not said twice about an object, until it was forgotten.
 """
 
-from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Final
 
-import structlog
-
-from netclaim.controller.events import event_about
-from netclaim.errors import NetclaimError
-from netclaim.kube import EVENTS, Client
+from netclaim.controller.events import Events
 from netclaim.model.claim import JsonObject
 from netclaim.plain_text import sentence
-
-log = structlog.get_logger(__name__)
 
 KNOWN_MAX: Final = 10_000  # objects whose last event is remembered
 
@@ -24,15 +15,8 @@ KNOWN_MAX: Final = 10_000  # objects whose last event is remembered
 class Told:
     """Remembers what was said, by object."""
 
-    def __init__(
-        self,
-        client: Client,
-        identity: str,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._client = client
-        self._identity = identity
-        self._now = now
+    def __init__(self, events: Events) -> None:
+        self._events = events
         self._last: dict[str, str] = {}
 
     def is_new(self, key: str, text: str) -> bool:
@@ -50,23 +34,11 @@ class Told:
 
     async def tell(self, found: JsonObject, action: str, reason: str, note: str) -> None:
         """Leave an event at an object."""
-        meta = found["metadata"]
-        event = event_about(
+        await self._events.leave(
             found,
             api_version=found["apiVersion"],
             kind=found["kind"],
             action=action,
             reason=reason,
             note=sentence(note),
-            now=self._now(),
-            identity=self._identity,
         )
-        try:
-            await self._client.create(EVENTS, event)
-        except NetclaimError as error:
-            log.warning(
-                "annotated.event_failed",
-                namespace=meta["namespace"],
-                about=meta["name"],
-                error=str(error),
-            )

@@ -3,15 +3,12 @@
 Promise: each is left once, and again when its text changes or another controller takes over.
 """
 
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 
 import structlog
 
-from netclaim.controller.events import event_about
+from netclaim.controller.events import Events
 from netclaim.controller.services.write import Key
-from netclaim.errors import NetclaimError
-from netclaim.kube import EVENTS, Client
 from netclaim.kube.resource import SERVICES
 from netclaim.model.claim import JsonObject
 
@@ -21,10 +18,8 @@ log = structlog.get_logger(__name__)
 class Complaints:
     """What was said of which Service."""
 
-    def __init__(self, client: Client, identity: str, now: Callable[[], datetime]) -> None:
-        self._client = client
-        self._identity = identity
-        self._now = now
+    def __init__(self, events: Events) -> None:
+        self._events = events
         self._said: dict[Key, Mapping[str, str]] = {}
 
     def forget(self, key: Key) -> None:
@@ -42,16 +37,6 @@ class Complaints:
                 continue
             fields = {"namespace": key[0], "service": key[1], "reason": reason}
             log.info("service.complained", **fields, note=note)
-            event = event_about(
-                service,
-                kind=SERVICES.kind,
-                action="PublishEndpoints",
-                reason=reason,
-                note=note,
-                now=self._now(),
-                identity=self._identity,
+            await self._events.leave(
+                service, kind=SERVICES.kind, action="PublishEndpoints", reason=reason, note=note
             )
-            try:
-                await self._client.create(EVENTS, event)
-            except NetclaimError as error:
-                log.warning("service.event_failed", **fields, error=str(error))

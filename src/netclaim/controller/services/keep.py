@@ -7,12 +7,12 @@ gone, or names no network any more, are deleted, also after a restart.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import structlog
 
+from netclaim.controller.events import Events
 from netclaim.controller.objects import Objects
 from netclaim.controller.queue import FIRST_PAUSE_S, LONGEST_PAUSE_S, WorkQueue
 from netclaim.controller.services.complaints import Complaints
@@ -53,12 +53,11 @@ class Services:
         objects: Objects,
         watches: Watches,
         driver: str,
-        identity: str = "",
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        events: Events,
     ) -> None:
         self._watches = watches
         self._writer = SliceWriter(objects.client)
-        self._complaints = Complaints(objects.client, identity, now)
+        self._complaints = Complaints(events)
         self._interfaces = Interfaces(driver)
         self._pods = ServicePods(
             objects.client, Pace(longest_pause_s=CHECKED_PAUSE_S), self._pods_changed
