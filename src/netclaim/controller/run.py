@@ -14,6 +14,7 @@ import structlog
 
 from netclaim.controller.annotated.networks import TrustedNetworks, is_made_of_definition
 from netclaim.controller.annotated.pods import AnnotatedPods
+from netclaim.controller.annotated.readings import Readings
 from netclaim.controller.duplicates import DuplicateAddresses
 from netclaim.controller.events import Events
 from netclaim.controller.keys import (
@@ -70,8 +71,16 @@ class Controller:
         events = Events(objects.client, settings.identity)
         self._refused = RefusedClaims(objects.client, settings.driver_name, events)
         self._services = Services(objects, self._watches, settings.driver_name, events)
-        self._annotated = AnnotatedPods(objects, self._watches, settings, events)
-        self._trusted = TrustedNetworks(objects, self._watches, settings, events)
+        readings = Readings()
+        self._annotated = AnnotatedPods(
+            objects,
+            self._watches,
+            settings,
+            events=events,
+            readings=readings,
+            counts=self._counts,
+        )
+        self._trusted = TrustedNetworks(objects, self._watches, settings, events, readings)
         self._duplicates = DuplicateAddresses(self._watches)
         self._synced = False
         self._failing: dict[str, str] = {}
@@ -240,7 +249,7 @@ class Controller:
         """Note what has to be looked at after a change."""
         found = now or before
         assert found is not None
-        if kind == DEFINITION:
+        if kind == DEFINITION and self._trusted.concerns(found):
             self._queue.add(DEFINITIONS)
         if not self._pool_changed(kind, before, now):
             self._others_changed(kind, found, before, now)

@@ -1,6 +1,7 @@
 """Pods whose networks are named in Multus' annotation, as they are: each gets a claim that says so.
 
     names       labels, annotations and names, as the chart's admission policies have them
+    readings    networks as they were read, each version once
     wanted      the claim of a pod, from its annotation and the networks there are
     mirror      the annotation in which Multus reports networks, from the claim's status
     told        events, each once

@@ -15,8 +15,9 @@ from typing import Any, Final
 from netclaim.controller.annotated.names import CLAIM_NETWORKS, STATUS_ANNOTATION
 from netclaim.controller.annotated.wanted import request_name
 from netclaim.json_text import read_json
-from netclaim.model.api.claim import DeviceStatus, ResourceClaim
+from netclaim.model.api.claim import DeviceRequest, DeviceStatus, ResourceClaim
 from netclaim.model.claim import JsonObject
+from netclaim.model.counted_pool import pool_of_class
 
 THERE_MAX: Final = 8 * 1024  # of what is there: Multus' own entry has a few hundred bytes
 TEXT_MAX: Final = 128 * 1024  # of the result; an object's annotations may have 256 KiB
@@ -28,7 +29,7 @@ INDENT: Final = 4  # as Multus writes it, for those who look
 def mirrored(claim: JsonObject, annotations: JsonObject) -> str | None:
     """Return the text that a pod's annotation should have; None as long as a network is missing."""
     found = ResourceClaim.read(claim)
-    asked = len(found.spec.devices.requests)
+    asked = sum(not any(map(pool_of_class, _classes(one))) for one in found.spec.devices.requests)
     # The pod's author may have changed the claim's annotation.
     names = str(found.metadata.annotations.get(CLAIM_NETWORKS, "")).split(",", asked)[:asked]
     requests = {request_name(index): name for index, name in enumerate(names)}
@@ -38,6 +39,11 @@ def mirrored(claim: JsonObject, annotations: JsonObject) -> str | None:
     others = [each for each in _there(annotations) if each.get("name") not in names]
     text = _text([*others, *own])
     return text if len(text) <= TEXT_MAX else _text(own)
+
+
+def _classes(request: DeviceRequest) -> Iterator[str]:
+    """The classes that a request asks for: that of an address is a pool's, and is no network."""
+    return (one.device_class_name for one in request.alternatives)
 
 
 def _text(entries: list[JsonObject]) -> str:

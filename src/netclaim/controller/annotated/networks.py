@@ -16,8 +16,8 @@ import msgspec
 import structlog
 
 from netclaim.controller.annotated.names import LABEL, MADE_FROM, NAMESPACE_LABEL, NAMESPACE_VALUE
+from netclaim.controller.annotated.readings import Readings
 from netclaim.controller.annotated.told import Told
-from netclaim.controller.annotated.wanted import Known, read_network
 from netclaim.controller.events import Events
 from netclaim.controller.objects import MANAGER, POD_NETWORKS, Objects, in_order
 from netclaim.controller.settings import ControllerSettings
@@ -42,12 +42,18 @@ class TrustedNetworks:
         watches: Watches,
         settings: ControllerSettings,
         events: Events,
+        readings: Readings,
     ) -> None:
         self._objects = objects
         self._watches = watches
         self._driver = settings.driver_name
         self._trusted = settings.network_namespaces
+        self._readings = readings
         self._told = Told(events)
+
+    def concerns(self, definition: JsonObject) -> bool:
+        """Whether a definition is in a namespace that an admin trusts."""
+        return definition["metadata"]["namespace"] in self._trusted
 
     async def reconcile(self) -> None:
         """Make the PodNetworks what they should be."""
@@ -87,8 +93,8 @@ class TrustedNetworks:
         if fault := name_fault(key):
             raise RequestError(fault)
         store = self._watches.store
-        known = Known(store(DEFINITION), {}, self._trusted, self._driver)
-        found = read_network(key, known).to_dict()
+        read = self._readings.of(key, store(DEFINITION).get(key), self._driver)
+        found = read.network.to_dict()
         users = {"matchLabels": {NAMESPACE_LABEL: NAMESPACE_VALUE}}
         spec = in_order({**found["spec"], "namespaces": users})
         digest = hashlib.sha256(msgspec.json.encode(spec)).hexdigest()[:16]

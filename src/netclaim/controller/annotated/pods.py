@@ -2,7 +2,8 @@
 
 Promise: a pod gets one claim, and the annotation about its networks once all of them are attached.
 What cannot be had is said in an event at the pod, once, and tried again when a network changes. A
-second look writes nothing. While nobody looks, pods wait: they have a claim that is not there.
+second look writes nothing. Namespaces take turns, and what a tenant wrote is read in a thread, so
+that others wait for none of it. While nobody looks, pods wait: they have a claim that is not there.
 
 Kubernetes' own controller finds the claim by its owner and its annotation, and writes its name into
 the pod's status. It looks when the pod changes, so the pod is nudged.
@@ -11,6 +12,7 @@ the pod's status. It looks when the pod changes, so the pod is nudged.
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Final
 
 import structlog
@@ -22,8 +24,9 @@ from netclaim.controller.annotated.names import (
     NAMESPACE_VALUE,
     STATUS_ANNOTATION,
 )
+from netclaim.controller.annotated.readings import Readings
 from netclaim.controller.annotated.told import Told
-from netclaim.controller.annotated.wanted import Known, claim_name, claim_of
+from netclaim.controller.annotated.wanted import Known, claim_name, claim_of, is_claim_of
 from netclaim.controller.events import Events
 from netclaim.controller.nudge import ANNOTATION
 from netclaim.controller.objects import MANAGER, Objects
@@ -52,7 +55,10 @@ class AnnotatedPods:
         objects: Objects,
         watches: Watches,
         settings: ControllerSettings,
+        *,
         events: Events,
+        readings: Readings,
+        counts: Callable[[], bool] = lambda: False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._objects = objects
@@ -60,14 +66,21 @@ class AnnotatedPods:
         self._now = now
         self._settings = settings
         # A pod is always looked at by the same worker, and never twice at the same time.
-        self._queues: list[WorkQueue[Key]] = [WorkQueue() for _ in range(WORKERS)]
-        self._waiting: dict[Key, None] = {}  # pods that cannot have what they ask for
+        self._queues: list[WorkQueue[Key]] = [
+            WorkQueue(tenant=itemgetter(0)) for _ in range(WORKERS)
+        ]
+        self._readings = readings
+        self._reading = asyncio.Lock()  # one at a time: two threads of Python are not faster
+        self._counts = counts
+        # Pods that cannot have what they ask for, by namespace, and the claim in their way, if any.
+        self._waiting: dict[str, dict[Key, Key | None]] = {}
+        self._in_the_way: dict[Key, Key] = {}  # claims of somebody else, and whose way it is
         self._told = Told(events)
 
     @property
     def waiting(self) -> int:
         """How many pods cannot have what they ask for."""
-        return len(self._waiting)
+        return sum(map(len, self._waiting.values()))
 
     def changed(self, kind: str, before: JsonObject | None, now: JsonObject | None) -> None:
         """Note which pods to look at after a change."""
@@ -79,6 +92,9 @@ class AnnotatedPods:
         elif kind == "ResourceClaim" and LABEL in meta.get("labels", {}):
             for owner in meta.get("ownerReferences", ()):
                 self._add((meta["namespace"], owner["name"]))
+            self._claim_changed((meta["namespace"], meta["name"]))
+        elif kind == "ResourceClaim":
+            self._claim_changed((meta["namespace"], meta["name"]))
         elif kind == "Namespace" or (kind == DEFINITION and not self._is_trusted(meta)):
             self._look_again(meta.get("namespace", meta["name"]))
         elif kind == DEFINITION or (kind == "PodNetwork" and before is None):
@@ -89,9 +105,28 @@ class AnnotatedPods:
 
     def _look_again(self, namespace: str = "") -> None:
         """Look at the pods that wait, soon; a tenant's changes concern their own namespace only."""
-        for key in self._waiting:
-            if namespace in ("", key[0]):
+        for name in [namespace] if namespace else self._waiting:
+            for key in self._waiting.get(name, ()):
                 self._queue_of(key).add_later(key, SOON_S)
+
+    def _claim_changed(self, claim: Key) -> None:
+        """Look at the pod in whose way a claim was."""
+        if (key := self._in_the_way.get(claim)) is not None:
+            self._add(key)
+
+    def _wait(self, key: Key, claim: Key | None = None) -> None:
+        """Note that a pod waits until something changes."""
+        self._waiting.setdefault(key[0], {})[key] = claim
+        if claim is not None:
+            self._in_the_way[claim] = key
+
+    def _go_on(self, key: Key) -> None:
+        """Forget that a pod waits."""
+        there = self._waiting.get(key[0], {})
+        if (claim := there.pop(key, None)) is not None:
+            self._in_the_way.pop(claim, None)
+        if not there:
+            self._waiting.pop(key[0], None)
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -129,43 +164,56 @@ class AnnotatedPods:
 
     async def _reconcile(self, key: Key) -> bool:
         """Make of a pod what should be; returns whether nothing is left to do until a change."""
-        self._waiting.pop(key, None)
+        self._go_on(key)
         pod = self._watches.store(ANNOTATED).get(key)
         if pod is None or pod["done"]:
             return True
-        claim = self._watches.store("ResourceClaim").get((key[0], claim_name(pod)))
+        name = key[0], claim_name(pod)
+        claim = self._watches.store("ResourceClaim").get(name)
         if claim is None:
             try:
-                await self._make_claim(key, pod)
+                if not await self._make_claim(key, pod):
+                    return False  # it is seen soon whose claim is there
             except (RequestError, InvalidError, ForbiddenError) as error:
-                self._waiting[key] = None
+                self._wait(key)
                 await self._say(pod, str(error))
                 if isinstance(error, ForbiddenError):
                     raise  # a quota, for example; it is tried again
                 return True  # until something changes
+        elif not is_claim_of(claim, pod):
+            self._wait(key, name)
+            await self._say(pod, f"its claim {name[1]} is somebody else's; delete that one")
+            return True  # until it is gone
         elif pod["claim"]:
             await self._mirror(pod, claim)
             return True
         await self._annotate(pod, ANNOTATION, self._now().isoformat(timespec="milliseconds"))
         return False
 
-    async def _make_claim(self, key: Key, pod: JsonObject) -> None:
+    async def _make_claim(self, key: Key, pod: JsonObject) -> bool:
+        """Make the claim of a pod; returns False if there is one that the watch has not seen."""
         labels = self._watches.store("Namespace").get(("", key[0]), {}).get("metadata", {})
         if labels.get("labels", {}).get(NAMESPACE_LABEL) != NAMESPACE_VALUE:
             raise RequestError(
                 f"the namespace has no label {NAMESPACE_LABEL}={NAMESPACE_VALUE} any more"
             )
-        claim = claim_of(pod, self._known())
+        async with self._reading:
+            claim = await asyncio.to_thread(claim_of, pod, self._known())
         try:
             await self._objects.create(claim)
-        except (AlreadyExistsError, NotFoundError):  # the watch is behind, or the namespace is gone
-            return
+        except AlreadyExistsError:
+            return False
+        except NotFoundError:  # the namespace is gone
+            return True
         log.info("annotated.claimed", namespace=key[0], pod=key[1])
+        return True
 
     def _known(self) -> Known:
         store, settings = self._watches.store, self._settings
         trusted, driver = settings.network_namespaces, settings.driver_name
-        return Known(store(DEFINITION), store("PodNetwork"), trusted, driver)
+        pools = store("AddressPool") if self._counts() else ()
+        networks = store("PodNetwork")
+        return Known(store(DEFINITION), networks, trusted, driver, pools, self._readings)
 
     async def _mirror(self, pod: JsonObject, claim: JsonObject) -> None:
         annotations = pod["metadata"].get("annotations", {})

@@ -11,9 +11,9 @@ is refused as a whole, with the reason, because a pod must not run with less tha
 Work is bounded: a text that no claim could have is not parsed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from netclaim.controller.annotated.names import (
@@ -24,34 +24,32 @@ from netclaim.controller.annotated.names import (
     POD_CLAIM,
     POD_CLAIM_ANNOTATION,
 )
+from netclaim.controller.annotated.readings import TEXT_MAX, Readings, ReadNetwork, length_of
 from netclaim.convert.annotation import default_ifnames, read_annotation
 from netclaim.convert.choices import Choice, choose, ifname_fault
-from netclaim.convert.definition import SPELLINGS, NetworkKey, read_definition
+from netclaim.convert.definition import NetworkKey
 from netclaim.convert.network import Network
-from netclaim.convert.objects import network_name
 from netclaim.convert.places import TextField
-from netclaim.convert.plugins import cleaned
 from netclaim.convert.workloads import Wanted
 from netclaim.errors import RequestError
 from netclaim.manifests.objects import Object, inside
-from netclaim.model.api.pod_network import ALLOWABLE, API_VERSION
+from netclaim.model.api.pod_network import API_VERSION
 from netclaim.model.claim import JsonObject
+from netclaim.network.devices.pool_device import address_request
 from netclaim.network.devices.shares import BANDWIDTH
-from netclaim.network.judge.pod_network import network_faults
 from netclaim.network.pod_network import (
     PARAMETERS_KIND,
     class_of,
     parameters_of,
+    pool_of_network,
     template_of,
 )
 from netclaim.paths import Key, show
 
-# More than a claim's parameters may have, which is 10 KiB, with the layout that people give it.
-TEXT_MAX: Final = 32 * 1024
 # Of the configurations of all of a pod's networks: reading a network takes time by its length, and
 # other tenants' pods wait meanwhile.
 CONFIGS_MAX: Final = 64 * 1024
-PLUGINS_MAX: Final = 16  # of a network; those of other projects' examples have up to five
+REQUESTS_MAX: Final = 32  # of a claim, as Kubernetes has it
 CLASS_NAME: Final = "cni.networking.x-k8s.io"  # the chart's, for any link of the drivers
 NAME_MAX: Final = 200  # of the pod's name in its claim's; a claim's may have 253
 
@@ -64,6 +62,12 @@ class Known:
     networks: Mapping[NetworkKey, JsonObject]  # PodNetworks, which have no namespace
     trusted: frozenset[str]  # namespaces whose definitions an admin answers for
     driver: str
+    pools: Container[NetworkKey] = ()  # AddressPools, whose addresses the scheduler counts
+    readings: Readings = field(default_factory=Readings)
+
+    def read(self, key: NetworkKey) -> ReadNetwork:
+        """Return a network; RequestError if the drivers would refuse it."""
+        return self.readings.of(key, self.definitions.get(key), self.driver)
 
 
 def claim_name(pod: JsonObject) -> str:
@@ -72,20 +76,35 @@ def claim_name(pod: JsonObject) -> str:
     return f"{meta['name'][:NAME_MAX].rstrip('-.')}-networks-{meta['uid'][:8]}"
 
 
+def is_claim_of(claim: JsonObject, pod: JsonObject) -> bool:
+    """Whether a claim with the name of a pod's says that it is the pod's; anybody may write one."""
+    meta = claim["metadata"]
+    owners = [each["uid"] for each in meta.get("ownerReferences", ())]
+    says = inside(claim, ("metadata", "annotations")).get(POD_CLAIM_ANNOTATION)
+    return pod["metadata"]["uid"] in owners and says == POD_CLAIM
+
+
 def claim_of(pod: JsonObject, known: Known) -> JsonObject:
     """Return the claim for the annotation of a pod; RequestError if there can be none."""
     wanted = _read(pod)
     meta = pod["metadata"]
     requests: list[JsonObject] = []
+    addresses: list[JsonObject] = []
     configs: list[JsonObject] = []
     networks = _networks(wanted, known)
     for index, key in enumerate(wanted.networks):
+        found = networks[key]
         with _about(key):
-            request, parameters = _request(wanted, index, networks[key], known)
+            request, parameters = _request(wanted, index, found, known)
         name = request_name(index)
         requests.append({"name": name, "exactly": request})
+        if ("", pool := pool_of_network(found.pod_network)) in known.pools:
+            request = address_request(pool, beside=name)
+            addresses.append({**request, "name": f"{name}-{request['name']}"})
         opaque = {"driver": known.driver, "parameters": parameters}
         configs.append({"requests": [name], "opaque": opaque})
+    if len(requests) + len(addresses) <= REQUESTS_MAX:
+        requests += addresses  # without them, the scheduler does not know, and all else is the same
     owner = {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"]}
     return {
         "apiVersion": "resource.k8s.io/v1",
@@ -113,20 +132,20 @@ def _about(key: NetworkKey) -> Iterator[None]:
         raise RequestError(f"network {'/'.join(key)}: {error}") from error
 
 
-def _networks(wanted: Wanted, known: Known) -> dict[NetworkKey, Network]:
+def _networks(wanted: Wanted, known: Known) -> dict[NetworkKey, ReadNetwork]:
     """Return the networks that a pod names, each read once."""
-    found: dict[NetworkKey, Network] = {}
+    found: dict[NetworkKey, ReadNetwork] = {}
     length = 0
     for key in dict.fromkeys(wanted.networks):
         with _about(key):
             _check_namespace(key, wanted.one.namespace, known)
-            length += _length(known.definitions.get(key, {}))
+            length += length_of(known.definitions.get(key, {}))
             if length > CONFIGS_MAX:
                 raise RequestError(
                     "its configuration and those of the networks before it have more than"
                     f" {CONFIGS_MAX} characters"
                 )
-            found[key] = read_network(key, known)
+            found[key] = known.read(key)
     return found
 
 
@@ -153,12 +172,12 @@ def _read(pod: JsonObject) -> Wanted:
 
 
 def _request(
-    wanted: Wanted, index: int, network: Network, known: Known
+    wanted: Wanted, index: int, read: ReadNetwork, known: Known
 ) -> tuple[JsonObject, JsonObject]:
     """Return the request for a network, and the claim's parameters for it."""
     key = wanted.networks[index]
+    network, found = read.network, read.pod_network
     choice = _choice(wanted, index, network)
-    found = network.to_pod_network()
     chosen: JsonObject = {"apiVersion": API_VERSION, "kind": PARAMETERS_KIND}
     chosen |= {**choice.parameters, "ifName": wanted.ifnames[index]}
     exactly: JsonObject = template_of(found, "")["spec"]["spec"]["devices"]["requests"][0][
@@ -184,35 +203,6 @@ def _check_namespace(key: NetworkKey, own: str, known: Known) -> None:
             "it is of another namespace, which netclaim's admin does not trust for networks; copy"
             f" it into {own}, or add {key[0]} to the controller's --network-namespaces"
         )
-
-
-def read_network(key: NetworkKey, known: Known) -> Network:
-    """Return the network of a definition; RequestError if the drivers would refuse it."""
-    found = known.definitions.get(key)
-    if found is None:
-        raise RequestError("there is no NetworkAttachmentDefinition of this name")
-    one = Object(found, found)
-    if _length(found) > TEXT_MAX:
-        raise RequestError(f"its configuration has more than {TEXT_MAX} characters")
-    read = read_definition(one)
-    if len(read.plugins) > PLUGINS_MAX:
-        raise RequestError(f"its configuration has more than {PLUGINS_MAX} plugins")
-    definition, _ = cleaned(read)
-    offered = _allowable(definition.capabilities)
-    network = Network(definition, network_name(key), allow=offered, namespaces=(key[0],))
-    for fault in network_faults(network.to_pod_network(), known.driver)[:1]:
-        raise fault
-    return network
-
-
-def _length(definition: JsonObject) -> int:
-    spec = inside(definition, ("spec",))
-    return max(len(str(spec.get(each, ""))) for each in SPELLINGS)
-
-
-def _allowable(capabilities: frozenset[str]) -> tuple[str, ...]:
-    """Return what a definition lets pods choose, as a PodNetwork says it."""
-    return tuple(name for name in ALLOWABLE if name in capabilities | {"bandwidth"})
 
 
 def _choice(wanted: Wanted, index: int, network: Network) -> Choice:

@@ -43,6 +43,18 @@ def test_entries_of_others_stay() -> None:
     assert names("n/media", there) == ["cluster", "n/media"]
 
 
+def test_an_address_of_a_pool_is_no_network() -> None:
+    """The claim asks for it beside the link, and no interface comes of it."""
+    found = claim("n/media")
+    exactly = {"deviceClassName": "addresses.media"}
+    found["spec"]["devices"]["requests"].append({"name": "net-1-address", "exactly": exactly})
+    result = {"request": "net-1-address", "driver": "d", "pool": "addresses/media", "device": "m"}
+    found["status"]["allocation"]["devices"]["results"].append(result)
+    text = mirrored(found, {})
+    assert text is not None
+    assert [each["name"] for each in json.loads(text)] == ["n/media"]
+
+
 @pytest.mark.parametrize(
     "there",
     [

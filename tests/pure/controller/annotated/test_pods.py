@@ -176,6 +176,43 @@ async def test_a_used_network_is_switched_off_until_it_is_written_again() -> Non
         await world.until(lambda: networks(world)["nets-media-net"].get("enabled", True))
 
 
+async def test_a_claim_that_somebody_else_made_in_a_pods_name_is_said_once() -> None:
+    """The name can be foreseen. The pod is left alone until that claim is gone."""
+    async with controlled("team") as world:
+        definition(world, "media-net")
+        annotated_pod(world, "app", "media-net")
+        await world.until(lambda: bool(notes(world)))  # the namespace has no label yet
+        name = f"app-networks-{world.verbs.get(POD, 'app', 'team')['metadata']['uid'][:8]}"
+        world.create(CLAIM, name, "team", spec={"devices": {"requests": []}})
+        opt_in(world, "team")
+        await world.until(lambda: len(notes(world)) == 2)
+        assert any(f"its claim {name} is somebody else's" in note for note in notes(world))
+        definition(world, "other")  # after which it is looked at again
+        annotated_pod(world, "next", "media-net")
+        await world.until(lambda: NUDGED in annotations(world, "next"))
+        assert NUDGED not in annotations(world, "app")
+        world.verbs.delete(CLAIM, name, "team")
+        await world.until(lambda: NUDGED in annotations(world, "app"))
+        assert len(notes(world)) == 2
+
+
+async def test_namespaces_take_turns() -> None:
+    """One with hundreds of pods waits for itself."""
+
+    def earlier(world: World) -> None:
+        for namespace, count in (("team", 200), ("zone", 1)):
+            opt_in(world, namespace)
+            definition(world, "media-net", namespace)
+            for index in range(count):
+                annotated_pod(world, f"app-{index}", "media-net", namespace)
+
+    async with controlled("team", "zone", earlier=earlier) as world:
+        await world.until(lambda: len(claims(world)) == 201)
+        made = sorted(claims(world), key=lambda each: int(each["metadata"]["resourceVersion"]))
+        namespaces = [each["metadata"]["namespace"] for each in made]
+        assert namespaces.index("zone") < 100
+
+
 class Denying(Verbs):
     """A server whose webhook denies one of the networks."""
 

@@ -1,6 +1,7 @@
 """The claim of an annotated pod: what it asks for, and what is refused."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,9 +13,11 @@ from netclaim.controller.annotated.names import (
     POD_CLAIM,
     POD_CLAIM_ANNOTATION,
 )
-from netclaim.controller.annotated.wanted import PLUGINS_MAX, TEXT_MAX, Known, claim_of
+from netclaim.controller.annotated.readings import PLUGINS_MAX, TEXT_MAX
+from netclaim.controller.annotated.wanted import Known, claim_of
 from netclaim.errors import RequestError
 from netclaim.model.claim import JsonObject
+from netclaim.network.pod_network import template_of
 
 DRIVER = "cni.dra.networking.x-k8s.io"
 MACVLAN = {
@@ -142,6 +145,37 @@ def test_what_a_pod_may_have_read_is_bounded() -> None:
     assert len(claim_of(pod("a@n1,a@n2,b,a@n4"), found)["spec"]["devices"]["requests"]) == 4
     with pytest.raises(RequestError, match=r"network team/c: .* more than 65536 characters"):
         claim_of(pod("a,b,c"), found)
+
+
+POOLED = {**MACVLAN, "ipam": {"type": "netclaim", "pool": "media"}}
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_network_of_a_pool_asks_for_an_address_too(trusted: bool) -> None:
+    """As the network's own template does, so that the scheduler knows when the pool is full."""
+    networks = {("", "media-net"): made_from("default/media-net")}
+    one = known(default=POOLED, trusted={"default"}, networks=networks)
+    one = one if trusted else known(media=POOLED)
+    there = replace(one, pools={("", "media")})
+    name = "default/media-net" if trusted else "media-net"
+    spec = claim_of(pod(f"{name}@a,{name}@b"), there)["spec"]["devices"]
+    requests = {each["name"]: each["exactly"] for each in spec["requests"]}
+    assert list(requests) == ["net-1", "net-2", "net-1-address", "net-2-address"]
+    network = there.read(("default" if trusted else "team", "media-net")).pod_network
+    template = template_of(network, "", counted="media")
+    (_, asked) = template["spec"]["spec"]["devices"]["requests"]
+    assert requests["net-1-address"] == requests["net-2-address"] == asked["exactly"]
+    assert [each["requests"] for each in spec["config"]] == [["net-1"], ["net-2"]]
+
+
+def test_an_address_is_asked_for_only_where_it_is_counted_and_has_room() -> None:
+    """Without that, the pod starts as before: the lease decides."""
+    bare = known(media=POOLED)
+    assert len(claim_of(pod("media-net"), bare)["spec"]["devices"]["requests"]) == 1
+    counted = replace(bare, pools={("", "media")})
+    for names, requests in ((16, 32), (17, 17)):
+        claim = claim_of(pod(",".join(["media-net"] * names)), counted)
+        assert len(claim["spec"]["devices"]["requests"]) == requests
 
 
 def pod(text: str) -> JsonObject:
