@@ -31,7 +31,7 @@ def rank(key: str) -> int:
 
 def networks_of(claim: JsonObject, names: Iterable[str]) -> set[str]:
     """The networks that a claim may have something of: their classes, or their devices."""
-    return _classes(claim) | _by_device(claim, names)
+    return classes_of(claim) | _by_device(claim, names)
 
 
 def _by_device(claim: JsonObject, names: Iterable[str]) -> set[str]:
@@ -42,7 +42,8 @@ def _by_device(claim: JsonObject, names: Iterable[str]) -> set[str]:
     return {name for name in names for device in devices if is_device_of(name, device)}
 
 
-def _classes(claim: JsonObject) -> set[str]:
+def classes_of(claim: JsonObject) -> set[str]:
+    """The classes that a claim asks for."""
     found: set[str] = set()
     for request in claim["spec"]["devices"]["requests"]:
         for each in (request.get("exactly") or {}, *request.get("firstAvailable", ())):

@@ -12,11 +12,12 @@ that waits for such a claim is changed.
 
 Promise: a change nudges a pod once, and a pod is nudged at most once in `PAUSE_S`; what comes
 earlier is done then. A pod that runs is never touched. Limit: a driver that is not this project's
-reports nothing that could be waited for, so only claims with netclaim's devices are looked at.
+reports nothing that could be waited for, so only claims with netclaim's devices are looked at, and
+of these only those that wait.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
@@ -26,6 +27,7 @@ from netclaim.controller.objects import MANAGER, Objects
 from netclaim.controller.watches import Watches
 from netclaim.errors import NetclaimError
 from netclaim.kube import PODS, UnreachableError
+from netclaim.kube.watch import Key
 from netclaim.model.api.base import ObjectError
 from netclaim.model.api.claim import Consumer, DeviceResult, ResourceClaim
 from netclaim.model.claim import JsonObject
@@ -68,6 +70,7 @@ class Nudge:
         self._nodes: set[str] = set()
         self._owed: set[str] = set()  # UIDs of pods whose nudge had to wait
         self._everybody = True
+        self._waiting: dict[Key, ResourceClaim] = {}  # for a driver of ours, to prepare them
         self._some = asyncio.Event()
         self._some.set()
         self.count = 0
@@ -79,20 +82,23 @@ class Nudge:
         if kind == "Namespace" and now is not None and _labels(before) != _labels(now):
             self._namespaces.add(now["metadata"]["name"])
             self._some.set()
-        elif kind == "ResourceSlice" and now is not None:
-            self._nodes.add(now["spec"].get("nodeName", ""))
+        elif kind == "ResourceSlice" and now is not None and now["spec"].get("nodeName"):
+            self._nodes.add(now["spec"]["nodeName"])  # that of a pool of addresses has none
             self._some.set()
         elif kind == "Pod" and _is_ready(now) and not _is_ready(before):
             self._nodes.add(now["node"] if now is not None else "")
             self._some.set()
-        elif kind == "ResourceClaim" and _is_reserved(now) and not _is_reserved(before):
-            assert now is not None
-            meta = now["metadata"]
-            key = meta["namespace"], meta["name"]
-            asyncio.get_running_loop().call_later(self._unheard_s, self._owe_unheard, key)
+        elif kind == "ResourceClaim" and (found := now or before) is not None:
+            key = found["metadata"]["namespace"], found["metadata"]["name"]
+            self._note(key, now)
+            if key in self._waiting and not _is_reserved(before):
+                loop = asyncio.get_running_loop()
+                loop.call_later(self._unheard_s, self._owe_unheard, key)
 
     async def run(self) -> None:
         """Nudge until cancelled."""
+        for key, found in self._watches.store("ResourceClaim").items():
+            self._note(key, found)
         while True:
             await self._some.wait()
             await asyncio.sleep(self._settle_s)
@@ -107,7 +113,7 @@ class Nudge:
         owed, self._owed = self._owed, set()
         everybody, self._everybody = self._everybody, False
         due: dict[str, tuple[str, Consumer]] = {}
-        for claim in self._waiting():
+        for claim in self._waiting.values():
             namespace = claim.metadata.namespace
             concerns = (
                 everybody
@@ -119,16 +125,17 @@ class Nudge:
                     due[pod.uid] = namespace, pod
         return list(due.values())
 
-    def _waiting(self) -> Iterator[ResourceClaim]:
-        for found in self._watches.store("ResourceClaim").values():
-            if found["status"].get("allocation") is None:
-                continue
-            try:
-                claim = ResourceClaim.read(found)
-            except ObjectError:
-                continue
-            if self._is_waiting(claim):
-                yield claim
+    def _note(self, key: Key, found: JsonObject | None) -> None:
+        """Note whether a claim waits for its driver."""
+        self._waiting.pop(key, None)
+        if found is None or found["status"].get("allocation") is None:
+            return
+        try:
+            claim = ResourceClaim.read(found)
+        except ObjectError:
+            return
+        if self._is_waiting(claim):
+            self._waiting[key] = claim
 
     def _own(self, claim: ResourceClaim) -> list[DeviceResult]:
         return [each for each in claim.status.node_results if each.driver == self._driver]

@@ -147,6 +147,7 @@ class Controller:
                 group.create_task(self._watches.run())
                 await self._watches.wait_synced()
                 self._synced = True
+                self._networks.begin()
                 self._pools.begin()
                 self._pool_slices.begin()
                 self._queue.add(LEARN)
@@ -268,6 +269,7 @@ class Controller:
             case "DeviceClass" | "ResourceClaimTemplate":
                 self._made_changed(kind, before, now)
             case "ResourceClaim":
+                self._networks.claim_changed(before, now)
                 self._recount(self._pool_slices.claim_changed(before, now))
                 names = self._networks.names()
                 states = (one for one in (before, now) if one is not None)
@@ -293,11 +295,18 @@ class Controller:
         name = states[0]["metadata"]["name"]  # what belongs to a network has its name
         if name in map(network_name, states):
             if now is None or not self._networks.is_kept(kind, now, name):
-                self._queue.add(name)
+                self._look_at(kind, name)
         elif now is None and ("", name) in self._watches.store("PodNetwork"):
-            self._queue.add(name)  # it stood in the network's way
+            self._look_at(kind, name)  # it stood in the network's way
         if kind == "ResourceClaimTemplate" and any(map(self._stamp.concerns, states)):
             self._queue.add(STAMP)
+
+    def _look_at(self, kind: str, network: str) -> None:
+        """Look at a network; soon if it is for a template, which tenants can write all the time."""
+        if kind == "ResourceClaimTemplate":
+            self._queue.add_later(network, SOON_S)
+        else:
+            self._queue.add(network)
 
     def _pool_changed(self, kind: str, before: JsonObject | None, now: JsonObject | None) -> bool:
         """Note a pool, one of its addresses, or what counts them; returns whether it is one."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from netclaim.controller.networks.objects import FINALIZER
-from netclaim.controller.networks.wanted import use_of
+from netclaim.controller.networks.wanted import Uses
 from netclaim.local.api import Verbs
 from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.claim import JsonObject
@@ -299,8 +299,9 @@ async def test_a_claim_that_got_another_alternative_uses_no_network() -> None:
             results = [{"request": f"nic/{chosen}", **device}]
             status = {"allocation": {"devices": {"results": results}}}
             world.verbs.update(CLAIM, {**made, "status": status}, manager="t", subresource="status")
-            claim = ResourceClaim.read(world.verbs.get(CLAIM, chosen, "default"))
-            assert bool(use_of("media-net", DRIVER, [claim]).claims) == is_used
+            uses = Uses("media-net", DRIVER)
+            uses.add(ResourceClaim.read(world.verbs.get(CLAIM, chosen, "default")))
+            assert bool(uses.use().claims) == is_used
 
 
 async def test_a_claim_that_names_only_the_network_keeps_it() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import structlog
 
+from netclaim.controller.networks.claims import ClaimsByNetwork
 from netclaim.controller.networks.objects import (
     CLASS_KIND,
     FINALIZER,
@@ -59,9 +60,19 @@ class Networks:
         self._driver = driver
         self._counts = counts
         self._writes = Writes(objects)
-        self._reports = Reports(objects, watches, driver, now)
+        self._claims = ClaimsByNetwork()
+        self._reports = Reports(objects, watches, driver, self._claims, now)
         self._kept: dict[str, tuple[JsonObject, JsonObject]] = {}  # class: wanted, as stored
         self._looks: dict[str, Look] = {}
+
+    def begin(self) -> None:
+        """Note the claims that there are."""
+        for found in self._watches.store("ResourceClaim").values():
+            self._claims.changed(None, found)
+
+    def claim_changed(self, before: JsonObject | None, now: JsonObject | None) -> None:
+        """Note who may use a network."""
+        self._claims.changed(before, now)
 
     def names(self) -> list[str]:
         """All networks there are."""

@@ -3,10 +3,12 @@
 Promise: a status is written only when it differs from what there is, also while the watch is behind
 with the last one. What the status says of a network's objects is what `keep` found at its last
 look, so a report comes after a look, and never of an earlier spec. Nobody waits for a report: it
-must not come before a namespace's templates.
+must not come before a namespace's templates. A report costs what the network's own claims cost, and
+others have their turn meanwhile.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -15,12 +17,13 @@ import msgspec
 import structlog
 
 from netclaim.controller.networks.available import Available
+from netclaim.controller.networks.claims import ClaimsByNetwork
 from netclaim.controller.networks.objects import FINALIZER
 from netclaim.controller.networks.wanted import (
+    Use,
+    Uses,
     allowed_namespaces,
-    results_of,
     status_of,
-    use_of,
     with_times,
 )
 from netclaim.controller.objects import MANAGER, POD_NETWORKS, Objects
@@ -33,6 +36,7 @@ from netclaim.model.claim import JsonObject
 
 log = structlog.get_logger(__name__)
 
+STEP: Final = 200  # claims, which take a millisecond; then others have their turn
 SAID_MAX: Final = 3  # namespaces that a message names
 ITS_CLASS: Final = ""  # among what failed, beside the namespaces: a class is in none
 
@@ -61,18 +65,24 @@ class Reports:
     """Writes the status of networks."""
 
     def __init__(
-        self, objects: Objects, watches: Watches, driver: str, now: Callable[[], datetime]
+        self,
+        objects: Objects,
+        watches: Watches,
+        driver: str,
+        claims: ClaimsByNetwork,
+        now: Callable[[], datetime],
     ) -> None:
         self._objects = objects
         self._watches = watches
         self._driver = driver
         self._now = now
         self._available = Available(driver)
+        self._claims = claims
         self._written: dict[str, tuple[str, PodNetworkStatus]] = {}  # with the network's UID
 
     async def report(self, network: PodNetwork, look: Look) -> None:
         """Write a network's status; let it go, if it was deleted and nobody uses it."""
-        use = use_of(network.name, self._driver, self._claims(network.name))
+        use = await self._use(network.name)
         if network.is_ending and not use.claims and ITS_CLASS not in look.failed:
             await self.release(network)
             log.info("network.gone", network=network.name)
@@ -129,14 +139,18 @@ class Reports:
         }
         await self._objects.client.patch(POD_NETWORKS, network.name, patch, field_manager=MANAGER)
 
-    def _claims(self, name: str) -> Iterable[ResourceClaim]:
-        for found in self._watches.store("ResourceClaim").values():
+    async def _use(self, name: str) -> Use:
+        uses, store = Uses(name, self._driver), self._watches.store("ResourceClaim")
+        for number, key in enumerate(self._claims.of(name)):
+            if number % STEP == 0:
+                await asyncio.sleep(0)
+            if (found := store.get(key)) is None:
+                continue
             try:
-                claim = ResourceClaim.read(found)
+                uses.add(ResourceClaim.read(found))
             except ObjectError:  # of a later version of the API; nobody else's network stops
                 continue
-            if name in claim.classes or results_of(name, self._driver, claim):
-                yield claim
+        return uses.use()
 
     async def _write(self, network: PodNetwork, status: Any) -> None:
         uid, last = self._written.get(network.name, ("", None))

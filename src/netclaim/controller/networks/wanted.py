@@ -5,6 +5,7 @@ condition `Ready`, in one line.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from netclaim.allocator.cel import CelError, DeviceView, Selector, compile_selector, device_view
@@ -60,21 +61,31 @@ def results_of(name: str, driver: str, claim: ResourceClaim) -> list[DeviceResul
     ]
 
 
-def use_of(name: str, driver: str, claims: Iterable[ResourceClaim]) -> Use:
-    """Who uses a network."""
-    pods: dict[str, None] = {}
-    allocated = interfaces = 0
-    for claim in claims:
-        results = results_of(name, driver, claim)
+@dataclass(slots=True)
+class Uses:
+    """Counts who uses a network, claim by claim."""
+
+    name: str
+    driver: str
+    _claims: int = 0
+    _interfaces: int = 0
+    _pods: dict[str, None] = field(default_factory=dict)
+
+    def add(self, claim: ResourceClaim) -> None:
+        """Count a claim, if it has something of the network."""
+        results = results_of(self.name, self.driver, claim)
         if not results:
-            continue
-        allocated += 1
-        pods |= dict.fromkeys(f"{claim.metadata.namespace}/{pod}" for pod in claim.status.pods)
+            return
+        self._claims += 1
+        self._pods.update((f"{claim.metadata.namespace}/{pod}", None) for pod in claim.status.pods)
         for result in results:
             report = claim.status.report_of(result)
             if report is not None and report.ready is not None and report.ready.status == "True":
-                interfaces += 1
-    return Use(allocated, interfaces, tuple(pods))
+                self._interfaces += 1
+
+    def use(self) -> Use:
+        """What was counted."""
+        return Use(self._claims, self._interfaces, tuple(self._pods))
 
 
 def availability(
