@@ -36,7 +36,8 @@ GOAL = 1.1
 NAMESPACE: Final = "bench"
 DRIVER: Final = "cni.dra.networking.x-k8s.io"
 CLASS: Final = "cni.networking.x-k8s.io"  # the chart's
-# A round's pods are on two nodes, of which each takes 110.
+# A round's pods are on two nodes, of which each takes 110. So many can share the link of each, too:
+# the default is 32, and a round would never be over.
 TOPOLOGY: Final = """\
 nodes: [kind-control-plane, kind-worker]
 networks:
@@ -66,7 +67,8 @@ def bench_lab() -> Iterator[Kubectl]:
         load_driver_image(lab)
         admin = lab.kubectl()
         admin.apply(DEFINITIONS)
-        Helm(lab).install("--set=controller.enabled=true")
+        room = f"--set=settings.attachments={{eth1={PODS}}}"
+        Helm(lab).install("--set=controller.enabled=true", room)
         admin("create", "namespace", NAMESPACE)
         admin("label", "namespace", NAMESPACE, f"{NAMESPACE_LABEL}={NAMESPACE_VALUE}")
         kubectl = lab.kubectl(NAMESPACE)
