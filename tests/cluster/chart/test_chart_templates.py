@@ -374,6 +374,62 @@ def test_a_newcomer_has_networks(render: Render) -> None:
     assert "networkDevices" not in config
 
 
+def test_where_the_controller_runs(render: Render) -> None:
+    """Its replicas prefer different nodes, unless an admin has other rules."""
+
+    def spec(*values: str) -> dict[str, Any]:
+        found: dict[str, Any] = render(*values)[CONTROLLER]["spec"]["template"]["spec"]
+        return found
+
+    labels = render()[CONTROLLER]["spec"]["selector"]["matchLabels"]
+    usual = spec()
+    assert usual["priorityClassName"] == "system-cluster-critical"
+    kind = "preferredDuringSchedulingIgnoredDuringExecution"
+    (preferred,) = usual["affinity"]["podAntiAffinity"][kind]
+    assert preferred["podAffinityTerm"] == {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": labels},
+    }
+    assert not {"nodeSelector", "tolerations", "topologySpreadConstraints"} & usual.keys()
+    zone, spread = "topology.kubernetes.io/zone", "controller.topologySpreadConstraints[0]"
+    own = spec(
+        "controller.priorityClassName=",
+        "controller.nodeSelector.disk=ssd",
+        "controller.tolerations[0].operator=Exists",
+        "controller.affinity.nodeAffinity.x=y",
+        f"{spread}.maxSkew=1",
+        f"{spread}.topologyKey={zone}",
+        f"{spread}.whenUnsatisfiable=ScheduleAnyway",
+    )
+    assert "priorityClassName" not in own
+    assert own["nodeSelector"] == {"disk": "ssd"}
+    assert own["tolerations"] == [{"operator": "Exists"}]
+    assert own["affinity"] == {"nodeAffinity": {"x": "y"}}
+    assert own["topologySpreadConstraints"] == [
+        {
+            "maxSkew": 1,
+            "topologyKey": zone,
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": labels},
+        }
+    ]
+    with pytest.raises(RefusedError, match="toleration"):
+        spec("controller.toleration[0].operator=Exists")
+
+
+def test_the_quota_allows_both_priority_classes(render: Render) -> None:
+    """Where system classes need one, the controller's pods do not start without."""
+
+    def classes(*values: str) -> Any:
+        spec = render(*values)["ResourceQuota", "netclaim-priority"]["spec"]
+        (scope,) = spec["scopeSelector"]["matchExpressions"]
+        return scope["values"]
+
+    assert classes() == ["system-node-critical", "system-cluster-critical"]
+    assert classes(ALONE) == ["system-node-critical"]
+    assert classes("controller.priorityClassName=system-node-critical") == ["system-node-critical"]
+
+
 def test_readers_of_the_controllers_metrics(render: Render) -> None:
     """They are served as the driver's are: to the pod itself, or to accounts that were named."""
     tls = "metrics.tls.secretName=netclaim-tls"
