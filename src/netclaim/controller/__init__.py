@@ -4,6 +4,7 @@
     lease      which of several replicas works
     run        the parts put together: watches, a queue, and one worker
     watches    what there is in the cluster, followed; only what is needed of it is kept
+    slim       what is kept of each object
     keys       what the queue holds, and what comes first
     queue      what has to be looked at, each thing once
     networks   PodNetworks: their classes, templates, finalizers and status

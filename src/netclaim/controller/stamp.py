@@ -18,7 +18,8 @@ import structlog
 
 from netclaim.controller.networks.objects import MADE_OF, digest_of, made_of
 from netclaim.controller.objects import Objects, some_at_a_time
-from netclaim.controller.watches import COPY_OF, COPY_TO, Watches
+from netclaim.controller.slim import COPY_OF, COPY_TO
+from netclaim.controller.watches import Watches
 from netclaim.kube import AlreadyExistsError, ConflictError, NotFoundError
 from netclaim.kube.watch import Key
 from netclaim.model.claim import JsonObject

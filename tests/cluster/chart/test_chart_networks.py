@@ -14,7 +14,7 @@ from lab.kubectl import Kubectl, KubectlError
 from netclaim.controller.networks.objects import FINALIZER
 from netclaim.controller.nudge import ANNOTATION
 from netclaim.controller.services.spread import MANAGED_BY, MANAGER
-from netclaim.controller.watches import COPY_TO
+from netclaim.controller.slim import COPY_TO
 from netclaim.schema.network_service import NETWORK, SELECTOR
 from netclaim.schema.rules.pod_networks import RULES
 from tests.cluster.site.drivers import addresses, eventually, in_node, ready_condition

@@ -4,7 +4,7 @@ from typing import Any
 
 from netclaim.controller.networks.available import Available
 from netclaim.controller.networks.wanted import availability
-from netclaim.controller.watches import packed_slice, unpacked_slice
+from netclaim.controller.slim import packed_slice, unpacked_slice
 from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.claim import JsonObject
 from tests.support.controller_parts import DRIVER, SPEC

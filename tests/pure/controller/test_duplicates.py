@@ -3,7 +3,7 @@
 from typing import Any
 
 from netclaim.controller.duplicates import DuplicateAddresses
-from netclaim.controller.watches import slim_claim
+from netclaim.controller.slim import slim_claim
 from netclaim.model.api.pod_network import PodNetwork
 from netclaim.network.pod_network import class_of
 from tests.support.controller_parts import DRIVER

@@ -32,6 +32,7 @@ from netclaim.controller.nudge import ANNOTATION
 from netclaim.controller.objects import MANAGER, Objects
 from netclaim.controller.queue import WorkQueue
 from netclaim.controller.settings import ControllerSettings
+from netclaim.controller.slim import brief_status
 from netclaim.controller.watches import ANNOTATED, DEFINITION, Watches
 from netclaim.errors import RequestError
 from netclaim.framework.telemetry.logs import explain
@@ -221,7 +222,7 @@ class AnnotatedPods:
             text = mirrored(claim, annotations)
         except ObjectError:  # of a later version of the API
             return
-        if text is not None and text != annotations.get(STATUS_ANNOTATION):
+        if text is not None and brief_status(text) != annotations.get(STATUS_ANNOTATION):
             await self._annotate(pod, STATUS_ANNOTATION, text)
 
     async def _annotate(self, pod: JsonObject, name: str, value: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from netclaim.controller.networks.wanted import availability
-from netclaim.controller.watches import unpacked_slice
+from netclaim.controller.slim import unpacked_slice
 from netclaim.model.api.pod_network import NodeAvailability, PodNetwork, PodNetworkSpec
 from netclaim.model.claim import JsonObject
 
