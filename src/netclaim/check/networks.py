@@ -18,6 +18,7 @@ from netclaim.network import DRIVER_NAME
 from netclaim.network.devices.pool_device import pool_class
 from netclaim.network.judge.pod_network import network_faults
 from netclaim.network.pod_network import class_of, template_of
+from netclaim.schema.defaults import NAME_LABEL
 
 
 def check_network(subject: Object) -> Iterator[Finding]:
@@ -76,7 +77,8 @@ def _namespaces(network: PodNetwork, subjects: Iterable[Object]) -> Iterator[tup
     names = {DEFAULT}
     for one in subjects:
         if one.kind == "Namespace":
-            labels[one.name] = inside(one.object, ("metadata", "labels"))
+            named = {NAME_LABEL: one.name}  # which the API server gives it
+            labels[one.name] = inside(one.object, ("metadata", "labels")) | named
         elif one.namespace:
             names.add(one.namespace)
     for name in sorted(names):

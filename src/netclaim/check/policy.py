@@ -20,6 +20,7 @@ from netclaim.network.plan.guard import level_named
 from netclaim.network.policy.levels import LABEL, Level
 from netclaim.network.policy.standing import Standing
 from netclaim.network.request.parameters import InterfaceRequest
+from netclaim.schema.defaults import NAME_LABEL
 
 SHARED: Final = "other claims may have the device too, because the request has adminAccess"
 
@@ -44,7 +45,9 @@ def check_namespace(subject: Object) -> Iterator[Finding]:
 def namespace_labels(subject: Object, index: Index) -> JsonObject:
     """The labels of an object's namespace; none if the files do not have it."""
     namespace = index.find("Namespace", subject.namespace, near=subject)
-    return {} if namespace is None else inside(namespace.object, ("metadata", "labels"))
+    if namespace is None:
+        return {}
+    return {**inside(namespace.object, ("metadata", "labels")), NAME_LABEL: namespace.name}
 
 
 def standing_in(subject: Object, index: Index, policy: Policy) -> Standing:

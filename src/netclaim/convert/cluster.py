@@ -1,5 +1,7 @@
 """Read from a cluster what Multus reads: networks, and the workloads that ask for them.
 
+With them comes what pods have from whereabouts.
+
 Promise: nothing is changed. Pods and other objects that a controller made are left out, because
 their owner is converted instead. All namespaces are read, because a network stays for everybody who
 uses it, whichever namespace is converted first.
@@ -10,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from netclaim.convert.annotation import NETWORK
+from netclaim.convert.reservations import GROUP, KIND
 from netclaim.errors import RequestError
 from netclaim.kube import PODS, Client, Cluster, NotFoundError, Resource, Selection, connect
 from netclaim.manifests.objects import Object
@@ -17,6 +20,7 @@ from netclaim.manifests.objects import Object
 DEFINITIONS: Final = Resource(
     "k8s.cni.cncf.io", "v1", "network-attachment-definitions", NETWORK, namespaced=True
 )
+RESERVED: Final = Resource(GROUP, "v1alpha1", "ippools", KIND, namespaced=True)
 WORKLOADS: Final = (
     Resource("apps", "v1", "deployments", "Deployment", namespaced=True),
     Resource("apps", "v1", "statefulsets", "StatefulSet", namespaced=True),
@@ -29,9 +33,11 @@ WORKLOADS: Final = (
 
 
 async def read_cluster(cluster: Cluster) -> tuple[Object, ...]:
-    """List all networks, and all workloads."""
+    """List all networks, what pods have from whereabouts, and all workloads."""
     async with connect(cluster) as client, asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_list(client, one)) for one in (DEFINITIONS, *WORKLOADS)]
+        tasks = [
+            group.create_task(_list(client, one)) for one in (DEFINITIONS, RESERVED, *WORKLOADS)
+        ]
     return tuple(found for task in tasks for found in task.result())
 
 

@@ -30,13 +30,15 @@ from netclaim.convert.places import TextField
 from netclaim.convert.plugins import cleaned
 from netclaim.convert.pools import Pools
 from netclaim.convert.remarks import Remark, about, within
+from netclaim.convert.reservations import read_reserved
 from netclaim.convert.strangers import remarks_on
 from netclaim.convert.templates import claim_entries
-from netclaim.convert.whereabouts import named, with_pool
+from netclaim.convert.whereabouts import named, networks_of, with_pool
 from netclaim.convert.workloads import Wanted, annotations_of, read_wanted, with_claims
 from netclaim.errors import RequestError
 from netclaim.manifests.kinds import POD_SPECS
 from netclaim.manifests.objects import DEFAULT, Object, inside
+from netclaim.model.address_space import IpNetwork
 from netclaim.model.api.pod_network import ALLOWABLE, NAME_MAX
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Key
@@ -56,11 +58,14 @@ class Conversion:
     claims: int = 0  # and classes and templates, that were for dranet
 
 
-def convert_objects(objects: Sequence[Object], namespace: str = "") -> Conversion:
+def convert_objects(
+    objects: Sequence[Object], namespace: str = "", taken: Sequence[IpNetwork] = ()
+) -> Conversion:
     """Convert everything that Multus reads.
 
     With a namespace, only what is in it or used from it is converted. The others still count as
-    users of a network, so that it stays theirs too.
+    users of a network, so that it stays theirs too. With addresses that are `taken` from
+    whereabouts, pools have these, and whereabouts goes on with the rest.
     """
     here = dict.fromkeys(one for one in objects if namespace in ("", one.namespace))
     remarks: list[Remark] = []
@@ -72,6 +77,12 @@ def convert_objects(objects: Sequence[Object], namespace: str = "") -> Conversio
         _definitions((one for one in objects if one in here or _key(one) in used), pools, remarks)
     )
     networks = _networks(definitions, others or wanted)
+    remarks += pools.leave_to_pods(
+        read_reserved(objects, remarks),
+        list(networks_of(objects)),
+        taken,
+        {one.one.namespace for one in wanted},
+    )
     made = dict(pools.objects())
     unwritten = dict(made)
     replacements = {
@@ -135,7 +146,7 @@ def _definitions(
             _check_name(found, names)
             found, draft, of_pool = with_pool(found)
             if draft is not None:
-                found = named(found, pools.add(found.key, draft))
+                found = named(found, pools.add(found, draft))
             found, said = cleaned(found)
             network_spec(found)
         except UnconvertedError as error:

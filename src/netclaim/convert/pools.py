@@ -6,15 +6,19 @@ network that would bring one stays with Multus. No I/O.
 """
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_network
 from typing import Final
 
 import msgspec
 
-from netclaim.convert.definition import NetworkKey, UnconvertedError
+from netclaim.convert.definition import Definition, NetworkKey, UnconvertedError
+from netclaim.convert.remarks import Remark, within
+from netclaim.convert.reservations import Limited, Reserved, by_namespace, limited
 from netclaim.convert.whereabouts import PoolDraft
-from netclaim.model.address_space import space_of
+from netclaim.convert.whereabouts_ranges import in_network
+from netclaim.model.address_space import IpNetwork, space_of
 from netclaim.model.api.address_pool import KIND, NAME_MAX
 from netclaim.model.api.pod_network import API_VERSION
 from netclaim.model.claim import JsonObject
@@ -26,10 +30,10 @@ DIGITS: Final = 8  # of a hash, at the end of a name that is too long
 class Pools:
     """The pools that networks have instead of whereabouts."""
 
-    _drafts: dict[str, tuple[PoolDraft, NetworkKey]] = field(default_factory=dict)  # by name
+    _drafts: dict[str, tuple[PoolDraft, Definition]] = field(default_factory=dict)  # by name
     _names: dict[NetworkKey, str] = field(default_factory=dict)
 
-    def add(self, key: NetworkKey, draft: PoolDraft) -> str:
+    def add(self, definition: Definition, draft: PoolDraft) -> str:
         """Return the name of the pool of a network.
 
         UnconvertedError if another network has some of its addresses, but not all the same.
@@ -40,13 +44,13 @@ class Pools:
                 continue
             if there == name or _overlap(other, draft):
                 raise UnconvertedError(
-                    f"{'/'.join(first)} has some of these addresses too, but not all the same;"
+                    f"{'/'.join(first.key)} has some of these addresses too, but not all the same;"
                     " write the same range, exclude and gateway in both, or a network_name in one"
                     " if the networks are separate",
                     path=draft.at,
                 )
-        self._drafts.setdefault(name, (draft, key))
-        self._names[key] = name
+        self._drafts.setdefault(name, (draft, definition))
+        self._names[definition.key] = name
         return name
 
     def drop(self, key: NetworkKey) -> None:
@@ -63,6 +67,58 @@ class Pools:
         """Yield each pool by its name, as an object."""
         for name, (draft, _) in self._drafts.items():
             yield name, pool_object(name, draft)
+
+    def leave_to_pods(
+        self,
+        reserved: Sequence[Reserved],
+        networks: Sequence[tuple[Definition, PoolDraft]],
+        taken: Sequence[IpNetwork],
+        moving: Collection[str],
+    ) -> Iterator[Remark]:
+        """Leave out of the pools what pods have from whereabouts, and what is not `taken` from it.
+
+        Yields what there is to say; `networks` are all that have addresses from whereabouts, and
+        `moving` the namespaces whose pods are converted.
+        """
+        domains = {draft.domain for _, draft in networks}
+        for name, (draft, definition) in self._drafts.items():
+            mine = [one for one in reserved if one.counts_for(draft.domain, domains)]
+            pods = {address: pod for one in mine for address, pod in one.pods.items()}
+            found = [limited(one, taken, pods) for one in draft.ranges]
+            ranges = tuple(one.range for one in found)
+            self._drafts[name] = replace(draft, ranges=ranges), definition
+            for one in found:
+                for text, lost in _said(name, one, taken, moving):
+                    yield within(definition.text, draft.at, text, lost=lost)
+        for definition, draft in networks:
+            for part in _not_excluded(draft, taken):
+                text = f"whereabouts may still give {part} to pods; exclude it here first"
+                yield within(definition.text, draft.at, text, lost=True)
+
+
+def _not_excluded(draft: PoolDraft, taken: Sequence[IpNetwork]) -> Iterator[IpNetwork]:
+    for one in draft.ranges:
+        yield from (
+            part for part in in_network(taken, ip_network(one.cidr)) if str(part) not in one.exclude
+        )
+
+
+def _said(
+    name: str, one: Limited, taken: Sequence[IpNetwork], moving: Collection[str]
+) -> Iterator[tuple[str, bool]]:
+    """Yield what to say about a range that is limited, and whether it must not be used so."""
+    network = ip_network(one.range.cidr)
+    if not space_of([one.range], network.version).size:
+        why = ", which have all others from whereabouts" if one.pods else ""
+        yield f"no address of the pool {name} is left for pods{why}", True
+    elif one.pods:
+        between = f", and {one.lost} addresses between them" if one.lost else ""
+        text = f"the pool {name} is without what pods have from whereabouts{between}"
+        yield f"{text}: {by_namespace(one.pods)}; convert again when they have moved", False
+    others = [each for each in one.pods if each.partition("/")[0] not in moving]
+    if others and not in_network(taken, network):
+        text = f"whereabouts may give to others what the pool {name} leases"
+        yield f"{text}: {by_namespace(others)}; take a part of the range with --take", True
 
 
 def pool_name(draft: PoolDraft) -> str:

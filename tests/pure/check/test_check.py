@@ -1020,6 +1020,13 @@ def test_a_pod_hears_why_it_has_no_network(namespace: str, enabled: str, said: s
     assert [said in line and ": error: " in line for line in found] == ([True] if said else [])
 
 
+def test_a_namespace_has_its_name_as_a_label() -> None:
+    """The API server writes it, so a network can select namespaces by name."""
+    network = NETWORK.replace("team: media", "kubernetes.io/metadata.name: other")
+    pod = ONE_LINE.replace("NAMESPACE", "other")
+    assert lines(NAMESPACES, network.replace("ENABLED", "true"), pod) == []
+
+
 def test_a_network_of_an_unknown_type_is_one_mistake() -> None:
     """Nothing is made of it, so nothing else is said of it."""
     (line,) = lines(NETWORK.replace("type: macvlan", "type: macvlans").replace("ENABLED", "true"))

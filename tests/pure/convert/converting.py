@@ -1,6 +1,8 @@
 """Manifests as Multus' users write them, and their conversion, for tests."""
 
 import json
+from collections.abc import Sequence
+from ipaddress import ip_network
 from typing import Any
 
 import yaml
@@ -41,11 +43,11 @@ def pod(name: str, networks: Any, namespace: str = "", **spec: Any) -> str:
     )
 
 
-def convert(*documents: str, namespace: str = "") -> Conversion:
+def convert(*documents: str, namespace: str = "", take: Sequence[str] = ()) -> Conversion:
     """Convert documents of one file, called m.yaml."""
     objects, faults = read_objects([parse_file("".join(documents).encode(), "m.yaml")])
     assert not faults
-    return convert_objects(objects, namespace)
+    return convert_objects(objects, namespace, [ip_network(each) for each in take])
 
 
 def converted(*documents: str) -> list[dict[str, Any]]:

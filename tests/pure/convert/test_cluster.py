@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from netclaim.convert.cluster import DEFINITIONS, WORKLOADS, read_cluster
+from netclaim.convert.cluster import DEFINITIONS, RESERVED, WORKLOADS, read_cluster
 from netclaim.errors import RequestError
 from netclaim.kube import Cluster, Resource, StoredSecrets, Trust
 from tests.support.kube.stub import Reply, StubServer, serve_stub, status
@@ -23,6 +23,7 @@ async def test_what_is_read() -> None:
     made = {"name": "app-7", "namespace": "a", "ownerReferences": [{"name": "app"}]}
     async with serve_stub() as stub:
         _serve(stub, DEFINITIONS, {"metadata": {"name": "media", "namespace": "infra"}})
+        _serve(stub, RESERVED, {"metadata": {"name": "10.1.1.0-24", "namespace": "kube-system"}})
         for resource in WORKLOADS:
             own = {"metadata": {"name": resource.plural, "namespace": "a"}}
             _serve(stub, resource, own, {"metadata": made})
@@ -30,9 +31,10 @@ async def test_what_is_read() -> None:
         assert {seen.method for seen in stub.seen} == {"GET"}
     assert [(one.kind, one.namespace, one.name) for one in found] == [
         ("NetworkAttachmentDefinition", "infra", "media"),
+        ("IPPool", "kube-system", "10.1.1.0-24"),
         *((one.kind, "a", one.plural) for one in WORKLOADS),
     ]
-    assert all(one.is_known for one in found[1:])
+    assert all(one.is_known for one in found[2:])
 
 
 async def test_a_cluster_without_multus() -> None:
@@ -40,6 +42,7 @@ async def test_a_cluster_without_multus() -> None:
     missing = Reply(status(404, "NotFound", "the server could not find the resource"), 404)
     async with serve_stub() as stub:
         stub.on("GET", DEFINITIONS.path(), missing)
+        stub.on("GET", RESERVED.path(), missing)
         for resource in WORKLOADS:
             _serve(stub, resource)
         with pytest.raises(ExceptionGroup) as refusal:

@@ -167,6 +167,11 @@ SAID: dict[str, tuple[dict[str, Any], str, bool]] = {
         "ipam.exclude[0]: left out: 10.9.0.0/16 is not in 10.1.1.0/24",
         False,
     ),
+    "nothing left": (
+        PLAIN | {"exclude": ["10.0.0.0/8"]},
+        "ipam.range: no address of the pool range-10-1-1-0-24 is left for pods",
+        True,
+    ),
     "slices for nodes": (PLAIN | {"node_slice_size": "/26"}, "a pool needs no slices", False),
     "the same address in two ranges": (
         PLAIN | {"enable_overlapping_ranges": False},
@@ -205,7 +210,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no text": ({"range": 7}, "ipam.range: must be a string"),
     "no list": (PLAIN | {"exclude": "10.1.1.7"}, "ipam.exclude: must be a list"),
     "no object in the list": ({"ipRanges": ["10.1.1.0/24"]}, "ipRanges[0]: must be an object"),
-    "nothing left": (PLAIN | {"exclude": ["10.0.0.0/8"]}, "ipam.range: no address of it is left"),
     "no address": (PLAIN | {"exclude": ["x"]}, "exclude[0]: is not a network or an address"),
     "a start that is none": (PLAIN | {"range_start": "x"}, "ipam.range_start: is not an address"),
     "a gateway that is none": (PLAIN | {"gateway": "x"}, "ipam.gateway: is not an address"),

@@ -20,6 +20,7 @@ from netclaim.screen.words import counted
 
 if TYPE_CHECKING:
     from netclaim.convert.objects import Conversion
+    from netclaim.model.address_space import IpNetwork
 
 
 def command(
@@ -46,6 +47,14 @@ def command(
     pid: Pid = 0,
     in_place: InPlace = False,
     output: OutputDirectory = None,
+    take: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CIDR",
+            help="Addresses that pools take from whereabouts, which goes on with the rest of its "
+            "ranges and has to exclude these. May be given several times.",
+        ),
+    ] = None,
     lossy: Annotated[
         bool,
         typer.Option("--lossy", help="Convert the rest if something cannot be carried over."),
@@ -76,12 +85,13 @@ def command(
     from netclaim.manifests.text.files import raise_faults, read_files
 
     sources = named(files, more_files)
+    taken = [_network(text) for text in take or ()]
     if live or kubeconfig or context or local or pid:
         if sources or in_place or output is not None:
             raise RequestError("a cluster is converted to stdout; leave out files and --output")
         cluster = cluster_of(kubeconfig, context, local=local, pid=pid)
         space = "" if all_namespaces else namespace or cluster.namespace
-        conversion = convert_objects(asyncio.run(read_cluster(cluster)), space)
+        conversion = convert_objects(asyncio.run(read_cluster(cluster)), space, taken)
         _report(conversion, lossy=lossy)
         sys.stdout.write(_yaml(conversion))
         print(_total(conversion), file=sys.stderr)
@@ -94,7 +104,7 @@ def command(
     objects, faults = read_objects(read)
     raise_faults([fault.as_error() for fault in faults])
     conversion = convert_objects(
-        [one.in_namespace(namespace) if namespace else one for one in objects]
+        [one.in_namespace(namespace) if namespace else one for one in objects], taken=taken
     )
     _report(conversion, lossy=lossy)
     texts = {file: converted_text(file.documents, conversion.replacements) for file in read}
@@ -109,6 +119,17 @@ def command(
     else:
         sys.stdout.write(stream(list(texts.values())))
     print(_total(conversion), file=sys.stderr)
+
+
+def _network(text: str) -> "IpNetwork":
+    import ipaddress
+
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        raise RequestError(
+            "must be a network; for example 10.10.1.128/25", path=("--take",)
+        ) from error
 
 
 def _report(conversion: "Conversion", *, lossy: bool) -> None:

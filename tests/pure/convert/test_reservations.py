@@ -1,0 +1,180 @@
+"""What pods have from whereabouts is not leased again, while both of them serve one range."""
+
+from collections.abc import Iterable, Mapping
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netclaim.convert.objects import Conversion
+from netclaim.convert.reservations import limited
+from netclaim.model.address_space import Range, address_of, space_of
+from netclaim.model.api.address_pool import EXCLUDED_MAX
+from tests.pure.convert.converting import convert, pod, said
+from tests.pure.convert.test_whereabouts import network
+
+NET = "10.1.1.0/24"
+UPPER = "10.1.1.128/25"
+
+
+def ip_pool(allocations: Mapping[str, str], name: str = "10.1.1.0-24", written: str = NET) -> str:
+    """Return what whereabouts writes down: pods by the offsets of their addresses."""
+    found = {offset: {"id": "c", "podref": pod} for offset, pod in allocations.items()}
+    return "---\n" + yaml.safe_dump(
+        {
+            "apiVersion": "whereabouts.cni.cncf.io/v1alpha1",
+            "kind": "IPPool",
+            "metadata": {"name": name, "namespace": "kube-system"},
+            "spec": {"range": written, "allocations": found},
+        }
+    )
+
+
+def excluded(conversion: Conversion) -> list[list[str]]:
+    """Return what is excluded from the ranges of the pools that were made."""
+    made = [one for each in conversion.replacements.values() for one in each.before]
+    return [
+        each.get("exclude", [])
+        for one in made
+        if one["kind"] == "AddressPool"
+        for each in one["spec"]["ranges"]
+    ]
+
+
+def test_what_pods_have_is_excluded() -> None:
+    """Addresses of running pods are excluded, as few networks as there can be, with a note."""
+    held = ip_pool({"5": "default/a", "8": "default/b", "9": "default/c", "300": "default/d"})
+    conversion = convert(network("net", {"range": NET}), pod("a", "net"), held)
+    assert excluded(conversion) == [["10.1.1.5/32", "10.1.1.8/31"]]
+    (remark,) = conversion.remarks
+    assert not remark.lost
+    assert str(remark).endswith(
+        "ipam.range: the pool range-10-1-1-0-24 is without what pods have from whereabouts:"
+        " default (3); convert again when they have moved"
+    )
+
+
+def test_pods_that_are_not_converted() -> None:
+    """Where others stay with whereabouts, it could give them what the pool leases: that is lost."""
+    held = ip_pool({"5": "default/a", "6": "team-b/x", "7": "team-b/y"})
+    conversion = convert(network("net", {"range": NET}), pod("a", "net"), held)
+    assert [remark.lost for remark in conversion.remarks] == [False, True]
+    assert said(conversion)[1].endswith(
+        "whereabouts may give to others what the pool range-10-1-1-0-24 leases: team-b (2);"
+        " take a part of the range with --take (not carried over)"
+    )
+
+
+def test_a_part_is_taken() -> None:
+    """With a part that whereabouts excludes, the pool has that part and nothing else."""
+    held = ip_pool({"5": "default/a", "130": "team-b/x"})
+    own = {"range": NET, "exclude": [UPPER, "10.1.1.240/28"]}
+    conversion = convert(network("net", own), pod("a", "net"), held, take=[UPPER])
+    assert excluded(conversion) == [["10.1.1.0/25", "10.1.1.130/32", "10.1.1.240/28"]]
+    (remark,) = conversion.remarks
+    assert "team-b (1)" in remark.text
+    assert not remark.lost
+
+
+def test_both_parts_are_taken_in_the_end() -> None:
+    """When whereabouts excludes everything, the pool has the whole range."""
+    own = {"range": NET, "exclude": ["10.1.1.0/25", UPPER]}
+    (remark,) = convert(network("net", own)).remarks
+    assert remark.lost
+    conversion = convert(network("net", own), take=["10.1.1.0/25", UPPER])
+    assert (excluded(conversion), conversion.remarks) == ([[]], ())
+
+
+def test_a_part_that_is_not_excluded_yet() -> None:
+    """Each network that could still give addresses of the part is named, used here or not."""
+    documents = (
+        network("a", {"range": NET, "exclude": [UPPER]}),
+        network("b", {"range": "10.1.0.0/16"}, "infra"),
+    )
+    conversion = convert(*documents, pod("p", "a"), namespace="default", take=[UPPER])
+    (remark,) = conversion.remarks
+    assert remark.lost
+    assert remark.text == f"whereabouts may still give {UPPER} to pods; exclude it here first"
+    assert conversion.networks == 1
+
+
+def test_a_part_of_another_range() -> None:
+    """What is taken of one range changes nothing in another."""
+    own = {"ipRanges": [{"range": NET}, {"range": "fd00:1::/64"}]}
+    conversion = convert(network("net", own), take=["10.9.0.0/16"])
+    assert (excluded(conversion), conversion.remarks) == ([[], []], ())
+
+
+def test_everything_is_had() -> None:
+    """A pool of which nothing is left is not to be used."""
+    held = ip_pool({str(n): "default/p" for n in range(1, 15)}, "10.1.1.0-28", "10.1.1.0/28")
+    conversion = convert(network("net", {"range": "10.1.1.0/28"}), pod("p", "net"), held)
+    (remark,) = conversion.remarks
+    assert remark.lost
+    assert (
+        "no address of the pool range-10-1-1-0-28 is left for pods, which have all others"
+        in str(remark)
+    )
+
+
+# The name of an IPPool, and which of two networks of one range it is about: `red`, or without name.
+NAMES = {
+    "10.1.1.0-24": ["", "10.1.1.5/32"],
+    "red-10.1.1.0-24": ["10.1.1.5/32", ""],
+    "node-1-10.1.1.0-24": ["", "10.1.1.5/32"],
+    "red-node-1-10.1.1.0-24": ["10.1.1.5/32", ""],
+    "reddish-10.1.1.0-24": ["", "10.1.1.5/32"],
+    "restored": ["10.1.1.5/32", "10.1.1.5/32"],
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whose_addresses_they_are(name: str) -> None:
+    """An IPPool's name says of which network it is; one that does not counts for all."""
+    conversion = convert(
+        network("a", {"range": NET, "network_name": "red"}),
+        network("b", {"range": NET}),
+        pod("p", "a,b"),
+        ip_pool({"5": "default/p"}, name),
+    )
+    assert [",".join(each) for each in excluded(conversion)] == NAMES[name]
+
+
+def test_addresses_of_ipv6() -> None:
+    """Offsets count from the first address of the range, of IPv6 as of IPv4."""
+    held = ip_pool({"18446744073709551615": "default/p"}, "fd00-1---64", "fd00:1::/64")
+    conversion = convert(network("net", {"range": "fd00:1::/64"}), pod("p", "net"), held)
+    assert excluded(conversion) == [["fd00:1::ffff:ffff:ffff:ffff/128"]]
+
+
+@pytest.mark.parametrize("spec", [{"range": "x"}, {"range": NET, "allocations": {"x": {}}}, {}])
+def test_an_ip_pool_that_cannot_be_read(spec: dict[str, Any]) -> None:
+    """What pods have is not known then, so that nothing is written."""
+    text = ip_pool({}).split("spec:")[0] + yaml.safe_dump({"spec": spec})
+    (remark,) = convert(network("net", {"range": NET}), text).remarks
+    assert remark.lost
+    assert "spec: cannot be read" in str(remark)
+
+
+def test_an_ip_pool_of_somebody_else() -> None:
+    """Other projects have the kind too."""
+    text = ip_pool({"5": "default/p"}).replace("whereabouts.cni.cncf.io", "crd.projectcalico.org")
+    conversion = convert(network("net", {"range": NET}), text)
+    assert (excluded(conversion), conversion.remarks) == ([[]], ())
+
+
+@given(st.sets(st.integers(1, 4094), max_size=600))
+def test_as_many_exclusions_as_a_range_may_have(numbers: Iterable[int]) -> None:
+    """What is left is nobody's, whoever many pods there are; no range has too many exclusions."""
+    wide = ip_network("10.1.0.0/20")
+    first = int(wide.network_address)
+    pods = {address_of(4, first + number): f"default/p{number}" for number in numbers}
+    found = limited(Range(str(wide)), [], pods)
+    assert len(found.range.exclude) <= EXCLUDED_MAX
+    space = space_of([found.range], 4)
+    assert not any(address in space for address in pods)
+    assert len(found.pods) == len(pods)
+    assert space.size == 4094 - len(pods) - found.lost
