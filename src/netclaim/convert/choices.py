@@ -15,6 +15,7 @@ from netclaim.convert.workloads import Wanted
 from netclaim.errors import RequestError
 from netclaim.manifests.reading import FAULTS_MAX
 from netclaim.model.claim import JsonObject
+from netclaim.model.named_pools import pools_named
 from netclaim.network.request.ifnames import read_ifname
 from netclaim.network.request.wishes import WISHES, Wish, Wishes, with_wishes
 from netclaim.paths import Path
@@ -31,8 +32,12 @@ NOT_CLAIMED: Final[Mapping[str, str]] = {
     "cni-args": "a claim has no arguments for plugins; write them into the network's configuration",
     "infiniband-guid": "a claim cannot choose the GUID of an InfiniBand link",
     "deviceID": "the scheduler allocates the device; select it in the network's parent",
-    "ipam-claim-reference": "addresses are not kept for a claim; write them as ips",
 }
+IPAM_CLAIM: Final = "ipam-claim-reference"
+NOT_KEPT: Final = (
+    "only the addresses of an AddressPool are kept for an IPAMClaim; write them as ips"
+)
+KEEP_NEEDED: Final = "the AddressPool {} needs `keep: {{kinds: [IPAMClaim]}}` for it"
 NO_BANDWIDTH: Final = "a network that is on no link of the node has no bandwidth to share"
 PASSED_OVER: Final = "left out: Multus has no such key, and passes over it"
 
@@ -62,6 +67,12 @@ def choose(wanted: Wanted, index: int, network: Network) -> Choice:
     parameters: JsonObject = {}
     if wanted.ifnames[index] != network.ifname:
         parameters["ifName"] = wanted.ifnames[index]
+    if name := selection.choices.get(IPAM_CLAIM):
+        pool = next(pools_named(network.definition.config), "")
+        text = KEEP_NEEDED.format(pool) if pool else NOT_KEPT
+        if pool:
+            parameters["ipamClaim"] = name
+        remarks.append(within(wanted.text, (*selection.at, IPAM_CLAIM), text, lost=not pool))
     for wish in WISHES:
         if wish.name in selection.choices:
             try:

@@ -15,7 +15,6 @@ from netclaim.paths import Key, Path
 
 KINDS: Final[Mapping[tuple[str, str], str]] = {
     ("k8s.cni.cncf.io", "MultiNetworkPolicy"): "netclaim has no policies for networks",
-    ("k8s.cni.cncf.io", "IPAMClaim"): "netclaim keeps no addresses beyond a pod's life",
     ("operator.openshift.io", "Network"): (
         "the operator makes NetworkAttachmentDefinitions of additionalNetworks; convert those:"
         " kubectl get net-attach-def -A -o yaml | netclaim convert -f -"

@@ -94,7 +94,7 @@ class _Sight:
         """Name who has an address: the pod, or the claim if no pod has it."""
         owner = lease.spec.owner
         if lease.spec.kept and owner is not None:
-            return f"nobody ({lease.spec.address}, kept for pod {owner.replica})"
+            return f"nobody ({lease.spec.address}, kept for {owner.words})"
         holder = lease.spec.claim
         found = self.objects.get(ObjectKey("ResourceClaim", holder.namespace, holder.name))
         pods = ResourceClaim.read(found.object).status.pods if found is not None else ()

@@ -21,6 +21,11 @@ def is_dns_label(text: str) -> bool:
     return DNS_LABEL.fullmatch(text) is not None
 
 
+def is_subdomain(text: str) -> bool:
+    """Whether the text may name an object, as most kinds have it."""
+    return len(text) <= SUBDOMAIN_MAX and DNS_SUBDOMAIN.fullmatch(text) is not None
+
+
 def is_label_key(text: str) -> bool:
     """Whether the text may be the key of a label, as taints and conditions are named."""
     prefix, slash, name = text.rpartition("/")

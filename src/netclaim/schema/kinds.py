@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from netclaim.manifests.kinds import CLUSTER_WIDE, GROUP
-from netclaim.model.api import address_pool
+from netclaim.model.api import address_pool, kept_address
 from netclaim.model.api.pod_network import GROUP as NETWORK_GROUP
 from netclaim.model.api.pod_network import KIND, PLURAL, VERSION
 from netclaim.model.claim import JsonObject
@@ -97,6 +97,12 @@ DEFINITION: Final = Kind(  # Multus' own
     (Address("k8s.cni.cncf.io", "v1"),),
     short="net-attach-def",
 )
+IPAM_CLAIM: Final = Kind(  # likewise
+    kept_address.IPAM_CLAIM,
+    "ipamclaims",
+    (Address(kept_address.IPAM_CLAIM_GROUP, kept_address.IPAM_CLAIM_VERSION),),
+    has_status=True,
+)
 ADDRESS_POOL: Final = Kind(
     address_pool.KIND,
     address_pool.PLURAL,
@@ -125,8 +131,8 @@ EVENT: Final = Kind(
 
 KINDS: Final = (
     NAMESPACE, NODE, POD, DEPLOYMENT, REPLICA_SET, STATEFUL_SET, DAEMON_SET, JOB, CLASS, CLAIM,
-    TEMPLATE, SLICE, RULE, POD_NETWORK, ADDRESS_POOL, ADDRESS_LEASE, DEFINITION, SERVICE,
-    ENDPOINT_SLICE, LEASE, EVENT,
+    TEMPLATE, SLICE, RULE, POD_NETWORK, ADDRESS_POOL, ADDRESS_LEASE, DEFINITION, IPAM_CLAIM,
+    SERVICE, ENDPOINT_SLICE, LEASE, EVENT,
 )  # fmt: skip
 
 

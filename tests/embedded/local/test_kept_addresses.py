@@ -52,10 +52,12 @@ def make_set(cluster: EmbeddedCluster) -> None:
     create(cluster, STATEFUL_SET, "db", spec, namespace="default")
 
 
-async def interfaces(cluster: EmbeddedCluster) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """What both replicas have, as their own network namespaces say: MAC and addresses."""
+async def interfaces(
+    cluster: EmbeddedCluster, count: int = 2
+) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """What all pods have, as their own network namespaces say: MAC and addresses."""
     found = {}
-    for name, pod in (await all_settled(cluster, 2)).items():
+    for name, pod in (await all_settled(cluster, count)).items():
         assert pod.state == "ready", pod
         with open_netns(cluster.netns_of(pod.uid)) as opened, Rtnl.open(opened) as rtnl:
             (link,) = (each for each in await list_links(rtnl) if each.name == "net1")

@@ -142,7 +142,7 @@ def test_bandwidth_is_a_share_of_the_link(
         (MEDIA, {"cni-args": {"a": "b"}}, "a claim has no arguments for plugins"),
         (MEDIA, {"infiniband-guid": "c2:11:22:33:44:55:66:77"}, "cannot choose the GUID"),
         (MEDIA, {"deviceID": "0000:3b:00.1"}, "the scheduler allocates the device"),
-        (MEDIA, {"ipam-claim-reference": "vm-a"}, "addresses are not kept for a claim"),
+        (MEDIA, {"ipam-claim-reference": "vm-a"}, "only the addresses of an AddressPool are kept"),
         (MEDIA, {"ips": ["nowhere"]}, "'nowhere' is not an IP address"),
         (MEDIA, {"mac": "nobody"}, "must be a MAC address"),
         (STORAGE, {"ips": ["10.1.1.7/24"]}, "supports it; leave it out"),
@@ -295,3 +295,17 @@ def test_workloads(kind: str) -> None:
         app = app[step]
     assert app["metadata"] == {"annotations": {"team": "a"}}
     assert claims_of(app) == [{"name": "media", "resourceClaimTemplateName": "media"}]
+
+
+def test_addresses_that_are_kept_for_an_ipam_claim() -> None:
+    """Those of a pool are; what the pool needs for it is said."""
+    ipam = {"type": "whereabouts", "range": "10.1.1.0/24"}
+    documents = (
+        definition("kept", MACVLAN | {"ipam": ipam}),
+        pod("vm", [{"name": "kept", "ipam-claim-reference": "vm-net1"}]),
+    )
+    (template,) = by_kind(converted(*documents), "ResourceClaimTemplate")
+    assert parameters_of(template) == {"ipamClaim": "vm-net1"}
+    (remark,) = convert(*documents).remarks
+    assert "the AddressPool range-10-1-1-0-24 needs `keep: {kinds: [IPAMClaim]}`" in str(remark)
+    assert not remark.lost

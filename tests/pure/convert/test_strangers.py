@@ -11,10 +11,6 @@ CASES = {
         "apiVersion: k8s.cni.cncf.io/v1beta1\nkind: MultiNetworkPolicy\nmetadata: {name: p}\n",
         "m.yaml:2: kind: netclaim has no policies for networks (not carried over)",
     ),
-    "a claim for addresses": (
-        "apiVersion: k8s.cni.cncf.io/v1alpha1\nkind: IPAMClaim\nmetadata: {name: c}\n",
-        "m.yaml:2: kind: netclaim keeps no addresses beyond a pod's life (not carried over)",
-    ),
     "OpenShift's operator": (
         (
             "apiVersion: operator.openshift.io/v1\nkind: Network\nmetadata: {name: cluster}\n"

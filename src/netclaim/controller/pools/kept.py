@@ -1,12 +1,12 @@
 """Kept addresses, on the cluster's side: whether their owners are there, and having them kept.
 
-Promise: an address that nobody has is kept as long as its StatefulSet is there and its pool keeps
-addresses; one of a replica that was scaled down as the pool says. What has become of an owner the
-API server says each time. Limit: an owner is looked at when its address was given back, and then
-once a minute; that is how long it takes until its addresses are free.
+Promise: an address that nobody has is kept as long as its StatefulSet or IPAMClaim is there and its
+pool keeps addresses; one of a replica that was scaled down as the pool says. What has become of an
+owner the API server says each time. Limit: an owner is looked at when its address was given back,
+and then once a minute; that is how long it takes until its addresses are free.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -18,12 +18,17 @@ from netclaim.kube import ApiError, ConflictError, NotFoundError, Resource
 from netclaim.model.address_space import address_from
 from netclaim.model.api.address_pool import AddressLease, AddressPool
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.kept_address import RETAIN, Keep, LeaseOwner
+from netclaim.model.api.kept_address import IPAM_CLAIM, RETAIN, STATEFUL_SET, Keep, LeaseOwner
 from netclaim.model.claim import JsonObject
+from netclaim.network.pools.kept import IPAM_CLAIMS
 
 log = structlog.get_logger(__name__)
 
-STATEFUL_SETS: Final = Resource("apps", "v1", "statefulsets", "StatefulSet", namespaced=True)
+# A cluster need not have IPAMClaims: then there is none of any name.
+OWNERS: Final[Mapping[str, Resource]] = {
+    STATEFUL_SET: Resource("apps", "v1", "statefulsets", STATEFUL_SET, namespaced=True),
+    IPAM_CLAIM: IPAM_CLAIMS,
+}
 OWNER_AGE_S: Final = 60.0  # a thousand owners with addresses to keep are sixteen requests a second
 Holding = tuple[LeaseOwner, int]
 """What a replica has at most one address of: an interface, and a family."""
@@ -61,7 +66,7 @@ class KeptLeases:
         keep = self._keeps.get(lease.spec.pool)
         if lease.spec.pool in self._keeps and (keep is None or owner.kind not in keep.kinds):
             return False
-        retains = keep is None or keep.when_scaled == RETAIN
+        retains = keep is None or keep.when_scaled == RETAIN or owner.kind != STATEFUL_SET
         try:
             seen = self._owners.get(owner.uid)
             lately = seen is not None and self._monotonic() - seen[0] < OWNER_AGE_S
@@ -87,12 +92,12 @@ class KeptLeases:
         log.info("address.kept", lease=lease.name, pod=_pod(owner), node=node)
 
     async def _owner(self, owner: LeaseOwner) -> JsonObject | None:
-        """What the StatefulSet wants; None if it is gone, or is being deleted."""
+        """What the owner wants; None if it is gone, or is being deleted."""
         asked_s = self._monotonic()
         found: JsonObject | None
         try:
             found = await self._objects.client.get(
-                STATEFUL_SETS, owner.name, namespace=owner.namespace
+                OWNERS[owner.kind], owner.name, namespace=owner.namespace
             )
         except NotFoundError:
             found = None
@@ -110,7 +115,7 @@ def _holding(lease: AddressLease) -> Holding:
 
 
 def _has(spec: JsonObject | None, owner: LeaseOwner, *, retains: bool) -> bool:
-    """Whether a StatefulSet is there, and is to have the pod, or had it if that is enough."""
+    """Whether an owner is there, and is to have the pod, or had it if that is enough."""
     if spec is None or retains:
         return spec is not None
     first = (spec["ordinals"] or {}).get("start") or 0

@@ -19,6 +19,7 @@ import msgspec
 import structlog
 
 from netclaim.controller.objects import ADDRESS_LEASES, Objects
+from netclaim.controller.pools.ipam_claims import IpamClaims
 from netclaim.controller.pools.kept import KeptLeases
 from netclaim.controller.watches import Watches
 from netclaim.errors import NetclaimError
@@ -56,6 +57,7 @@ class LeaseSweep:
         self._watches = watches
         self._monotonic = monotonic
         self._kept = KeptLeases(objects, watches, monotonic)
+        self._ipam_claims = IpamClaims(objects, watches)
         self._suspected: dict[str, tuple[str, float]] = {}  # lease: its UID, since when
         self.failing = 0  # leases that could not be collected when they were last looked at
 
@@ -78,6 +80,7 @@ class LeaseSweep:
             if "owner" in each["spec"]:
                 owned += _read([each])
         self._kept.begin(owned)
+        await self._ipam_claims.report(owned)
         suspected: dict[str, tuple[str, float]] = {}
         due = []
         for lease, rivals in await self._suspects(found):

@@ -3,6 +3,9 @@
     keep: {kinds: [StatefulSet], whenScaled: Retain}       of an AddressPool
     owner: {kind: StatefulSet, name: db, replica: db-0, interface: net1, ...}   of an AddressLease
 
+An owner is a StatefulSet, or an IPAMClaim, which stands for a virtual machine's interface and has
+no replicas: its own name is in their place.
+
 Promise: what belongs to one interface of one replica has one identity, on whichever node the
 replica runs, and nothing else has; label and MAC address follow from it. No I/O.
 """
@@ -15,7 +18,10 @@ from netclaim.model.api.base import Base
 
 STATEFUL_SET: Final = "StatefulSet"
 APPS: Final = "apps/v1"
-KEPT_KINDS: Final = (STATEFUL_SET,)
+IPAM_CLAIM: Final = "IPAMClaim"  # of the Network Plumbing Working Group
+IPAM_CLAIM_GROUP: Final = "k8s.cni.cncf.io"
+IPAM_CLAIM_VERSION: Final = "v1alpha1"
+KEPT_KINDS: Final = (STATEFUL_SET, IPAM_CLAIM)
 RETAIN: Final = "Retain"
 WHEN_SCALED: Final = (RETAIN, "Delete")  # as StatefulSets have it for volumes
 KEPT_LABEL: Final = "cni.networking.x-k8s.io/kept-for"  # at a lease: its owner's `label`
@@ -40,7 +46,7 @@ class LeaseOwner(Base, frozen=True):
     namespace: str
     name: str
     uid: str
-    replica: str  # the pod's name, which it has again
+    replica: str  # the pod's name, which it has again; of an IPAMClaim its own
     interface: str  # in the pod
 
     @property
@@ -59,6 +65,11 @@ class LeaseOwner(Base, frozen=True):
         octets = bytearray(hashlib.sha256(f"mac/{self.identity}".encode()).digest()[:MAC_BYTES])
         octets[0] = octets[0] & ~GROUP | LOCAL
         return octets.hex(":")
+
+    @property
+    def words(self) -> str:
+        """Who it is, for people of its namespace."""
+        return f"pod {self.replica}" if self.kind == STATEFUL_SET else f"{self.kind} {self.name}"
 
     @property
     def ordinal(self) -> int | None:

@@ -20,5 +20,9 @@ class PoolNotReadyError(NotBegunError, LaterError, PeerError):
     """A pool is not to be used now; its admin acts."""
 
 
+class OwnerMissingError(NotBegunError, LaterError, PeerError):
+    """What the addresses are to be kept for is not there yet."""
+
+
 class AddressTakenError(NotBegunError, LaterError, PeerError):
     """Somebody has the address that was chosen; it may be about to be given back."""

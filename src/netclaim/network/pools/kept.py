@@ -1,10 +1,11 @@
-"""Kept addresses: whose replica a pod is, what is kept for it, and leaving that to its next claim.
+"""Kept addresses: for whom they are kept, what is kept, and leaving that to the next claim.
 
 Promise: an address is kept only for a pod that the API server has under the name of a replica, with
 a reference to the owner, and of which the claim is made. Of the pods with one name at most one is
-there, so an earlier pod that still has the address has given it back, or is about to. Limit: a
-request for the pod and one for its leases, only where a pool keeps addresses. The controller looks
-whether the owner is there, and frees what belongs to one that is gone.
+there, so an earlier pod that still has the address has given it back, or is about to. What is kept
+for an IPAMClaim goes to claims of its namespace that name it, one at a time. Limit: a request for
+the pod or the IPAMClaim and one for its leases, only where a pool keeps addresses. The controller
+looks whether the owner is there, and frees what belongs to one that is gone.
 """
 
 import uuid
@@ -15,16 +16,28 @@ from typing import Final
 import msgspec
 
 from netclaim.cni import NetworkList
-from netclaim.errors import PeerError
-from netclaim.kube import PODS
+from netclaim.errors import PeerError, RequestError
+from netclaim.kube import PODS, Resource
 from netclaim.model import Claim, JsonObject
 from netclaim.model.api.address_pool import AddressLease, AddressLeaseSpec, AddressPool
-from netclaim.model.api.kept_address import APPS, STATEFUL_SET, LeaseOwner, ordinal_of
+from netclaim.model.api.kept_address import (
+    APPS,
+    IPAM_CLAIM,
+    IPAM_CLAIM_GROUP,
+    IPAM_CLAIM_VERSION,
+    STATEFUL_SET,
+    LeaseOwner,
+    ordinal_of,
+)
 from netclaim.model.prepared import ClaimRef
 from netclaim.network.plan.interface_plan import InterfacePlan, Leased
 from netclaim.network.pools.cluster import ClusterPools
-from netclaim.network.pools.errors import AddressTakenError
+from netclaim.network.pools.errors import AddressTakenError, OwnerMissingError
+from netclaim.network.request.parameters import InterfaceRequest
 
+IPAM_CLAIMS: Final = Resource(
+    IPAM_CLAIM_GROUP, IPAM_CLAIM_VERSION, "ipamclaims", IPAM_CLAIM, namespaced=True
+)
 PODS_MAX: Final = 64  # whose owners are remembered: as long as the interfaces of a pod are planned
 # Plugins whose interface is made for the pod. Others take a MAC as well, and change that of a link
 # which there is once for all pods that come after each other: a card, or a virtual function.
@@ -38,11 +51,15 @@ class Kept:
     pools: ClusterPools
     _controllers: dict[str, JsonObject] = field(default_factory=dict)  # by the pods' UIDs
 
-    async def owner_of(self, claim: Claim, pool: AddressPool, if_name: str) -> LeaseOwner | None:
+    async def owner_of(
+        self, claim: Claim, request: InterfaceRequest, pool: AddressPool, if_name: str
+    ) -> LeaseOwner | None:
         """Return whom the pool keeps the addresses of a claim's interface for, if for anybody.
 
         Only a claim that was made for one pod is a replica's.
         """
+        if request.ipam_claim:
+            return await self._ipam_claim(claim, request, pool, if_name)
         keep, pod_uid = pool.spec.keep, claim.owner_pod_uid
         if keep is None or pod_uid is None:
             return None
@@ -55,6 +72,27 @@ class Kept:
             return None
         name, owner_uid = found["name"], found["uid"]
         return LeaseOwner(APPS, kind, claim.namespace, name, owner_uid, replica, if_name)
+
+    async def _ipam_claim(
+        self, claim: Claim, request: InterfaceRequest, pool: AddressPool, if_name: str
+    ) -> LeaseOwner | None:
+        """Return the IPAMClaim that a claim names; None if it is gone while the pod runs."""
+        name = request.ipam_claim
+        if pool.spec.keep is None or IPAM_CLAIM not in pool.spec.keep.kinds:
+            raise RequestError(
+                f"the pool {pool.name} keeps no addresses for IPAMClaims; ask a cluster admin to "
+                f"write {IPAM_CLAIM} into `keep.kinds` of the AddressPool",
+                path=request.ipam_claim_path,
+            )
+        found = await self.pools.objects.get(IPAM_CLAIMS, name, namespace=claim.namespace)
+        meta = found["metadata"] if found is not None else {"deletionTimestamp": ""}
+        if "deletionTimestamp" not in meta:
+            version, uid = IPAM_CLAIMS.api_version, meta["uid"]
+            return LeaseOwner(version, IPAM_CLAIM, claim.namespace, name, uid, name, if_name)
+        if claim.reported:
+            return None
+        why = "there is no" if found is None else "somebody has deleted the"
+        raise OwnerMissingError(f"{why} IPAMClaim {name} in the namespace {claim.namespace}")
 
     async def leases_for(
         self, owner: LeaseOwner | None, spec: AddressLeaseSpec
@@ -107,8 +145,10 @@ def is_kept_for(lease: AddressLease, spec: AddressLeaseSpec) -> bool:
 def not_given_back(lease: AddressLease) -> AddressTakenError:
     """Say that a replica's address is still with the claim that had it."""
     had = lease.spec
+    owner = had.owner
+    whose = "this pod" if owner is None or owner.kind == STATEFUL_SET else f"the {owner.words}"
     return AddressTakenError(
-        f"{had.address} of the pool {had.pool} is kept for this pod, and the claim "
+        f"{had.address} of the pool {had.pool} is kept for {whose}, and the claim "
         f"{had.claim.full_name} on the node {had.node_name} has not given it back yet"
     )
 
@@ -118,6 +158,8 @@ def kept_words(lease: AddressLease) -> str:
     owner = lease.spec.owner
     if owner is None or not lease.spec.kept:
         return ""
+    if owner.kind != STATEFUL_SET:
+        return f"kept for the {owner.kind} {owner.namespace}/{owner.name}"
     return f"kept for the pod {owner.namespace}/{owner.replica} of the {owner.kind} {owner.name}"
 
 

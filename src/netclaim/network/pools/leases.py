@@ -61,7 +61,7 @@ from netclaim.network.pools.parts import (
 )
 from netclaim.network.pools.quota import Quota
 from netclaim.network.pools.running import had_before, note_taken
-from netclaim.network.pools.terms import check_use, chosen_of
+from netclaim.network.pools.terms import check_unpooled, check_use, chosen_of
 from netclaim.network.request.parameters import InterfaceRequest
 from netclaim.plugins.engine.conf import read_ip
 
@@ -135,6 +135,7 @@ class Leases:
         interface = read_plan(plan)
         at = pooled_at(interface.judged)
         if not at:
+            check_unpooled(request)
             return plan
         where = (*request.plugin_paths[at[0]], "ipam", "pool")
         if len(at) > 1:
@@ -144,7 +145,7 @@ class Leases:
         check_use(claim, request, pool, level, where)
         chosen = chosen_of(request, pool, where)
         holder = holder_of(claim, request.device)
-        owner = await self._kept.owner_of(claim, pool, interface.if_name)
+        owner = await self._kept.owner_of(claim, request, pool, interface.if_name)
         spec = AddressLeaseSpec(
             pool.name,
             "",

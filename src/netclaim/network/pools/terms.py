@@ -72,6 +72,16 @@ def check_shares(claim: Claim, requests: Iterable[InterfaceRequest]) -> None:
             )
 
 
+def check_unpooled(request: InterfaceRequest) -> None:
+    """Raise if addresses are to be kept that are of no pool."""
+    if request.ipam_claim:
+        raise RequestError(
+            "the addresses of this network are not of an AddressPool, which alone keeps them for an"
+            " IPAMClaim; leave it out",
+            path=request.ipam_claim_path,
+        )
+
+
 def chosen_of(request: InterfaceRequest, pool: AddressPool, where: Path) -> tuple[IpAddress, ...]:
     """The addresses that a claim asks for, which are the pool's; one of each family at most."""
     path = request.wish_paths.get("ips", where)

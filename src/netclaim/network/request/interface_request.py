@@ -29,6 +29,8 @@ class InterfaceRequest:
     class_has_config: bool = False
     allowed: frozenset[str] | None = None  # what the class lets claims set; None: it does not say
     namespaces: LabelSelector = ANYBODY  # whose claims may use the class
+    ipam_claim: str = ""  # that the addresses are kept for; empty: none
+    ipam_claim_path: Path = ()
     pod_network: str = ""  # that the class was made for; empty: none
 
     @property

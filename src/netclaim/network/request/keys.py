@@ -16,7 +16,7 @@ from netclaim.cni import NetworkList, parse_network
 from netclaim.errors import RequestError
 from netclaim.manifests.near import did_you_mean
 from netclaim.model.api.label_selector import LabelSelector
-from netclaim.model.device_name import is_dns_label
+from netclaim.model.device_name import is_dns_label, is_subdomain
 from netclaim.network.policy.levels import Level
 from netclaim.network.policy.table import NETWORK_KEYS, KeyPolicy
 from netclaim.network.request.canonical import canonical
@@ -102,6 +102,12 @@ def _read_pod_network(value: object, path: Path) -> str:
     return value
 
 
+def _read_ipam_claim(value: object, path: Path) -> str:
+    if not isinstance(value, str) or not is_subdomain(value):
+        raise RequestError("must be the name of an IPAMClaim", path=path)
+    return value
+
+
 def _read_namespaces(value: object, path: Path) -> LabelSelector:
     try:
         return msgspec.convert(value, LabelSelector)
@@ -137,6 +143,15 @@ KEYS: Final = (
         rule=KeyPolicy("the interface's name", Level.RESTRICTED),
         missing="for example net1",
         plain="interface",
+    ),
+    Parameter(
+        "ipamClaim",
+        "string",
+        "The IPAMClaim of the claim's namespace that the addresses are "
+        "[kept](address-pools.md#addresses-that-stay-with-an-ipamclaim) for, of a network whose "
+        "AddressPool keeps them for IPAMClaims",
+        _read_ipam_claim,
+        rule=KeyPolicy("whom the addresses are kept for", Level.RESTRICTED),
     ),
     Parameter(
         "config",

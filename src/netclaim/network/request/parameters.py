@@ -105,5 +105,7 @@ def _read_device(reader: Reader, device: AllocatedDevice) -> InterfaceRequest | 
         class_has_config=of_class is not None and "config" in of_class.values,
         allowed=values.get("allow"),
         namespaces=values.get("namespaces", ANYBODY),
+        ipam_claim=values.get("ipamClaim", ""),
+        ipam_claim_path=paths.get("ipamClaim", ()),
         pod_network=values.get("podNetwork", ""),
     )

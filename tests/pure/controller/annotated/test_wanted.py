@@ -64,6 +64,16 @@ def test_an_object_chooses_a_name_an_address_and_a_bandwidth() -> None:
     assert names == ["net1", "video0"]
 
 
+def test_an_ipam_claim_is_the_claims() -> None:
+    """Of a network whose addresses are a pool's; nothing else would keep them."""
+    text = json.dumps([{"name": "media-net", "ipam-claim-reference": "vm-net1"}])
+    pooled = MACVLAN | {"ipam": {"type": "netclaim", "pool": "media"}}
+    (config,) = claim_of(pod(text), known(media=pooled))["spec"]["devices"]["config"]
+    assert config["opaque"]["parameters"]["ipamClaim"] == "vm-net1"
+    with pytest.raises(RequestError, match="only the addresses of an AddressPool are kept"):
+        claim_of(pod(text), known(media=MACVLAN))
+
+
 def test_a_trusted_network_is_chosen_by_its_class() -> None:
     """The configuration is the admin's; the claim only has what it chooses."""
     networks = {("", "media-net"): made_from("default/media-net")}

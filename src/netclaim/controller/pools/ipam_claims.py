@@ -1,0 +1,112 @@
+"""Say in the status of IPAMClaims which addresses they have, and which pod has them now.
+
+    status: {ips: [10.10.1.7/24], ownerPod: {name: virt-launcher-vm-x2x9k}}
+
+Promise: a status is written when it differs from what is there, and asked for again only when its
+leases change; a claim that is gone is passed over. One that cannot be written now is tried again.
+Limit: a status follows its leases at the next sweep of them, some seconds later.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import structlog
+
+from netclaim.controller.objects import MANAGER, Objects
+from netclaim.controller.watches import Watches
+from netclaim.errors import NetclaimError
+from netclaim.kube import NotFoundError
+from netclaim.model.address_space import address_from, range_of
+from netclaim.model.api.address_pool import AddressLease, AddressPool
+from netclaim.model.api.base import ObjectError
+from netclaim.model.api.kept_address import IPAM_CLAIM, LeaseOwner
+from netclaim.model.claim import JsonObject
+from netclaim.network.pools.kept import IPAM_CLAIMS
+
+log = structlog.get_logger(__name__)
+
+
+class IpamClaims:
+    """The controller of the status of IPAMClaims that addresses are kept for."""
+
+    def __init__(self, objects: Objects, watches: Watches) -> None:
+        self._objects = objects
+        self._watches = watches
+        self._written: dict[str, JsonObject] = {}  # by the UIDs of IPAMClaims
+
+    async def report(self, leases: Iterable[AddressLease]) -> None:
+        """Write what has changed since the last time."""
+        found: dict[str, tuple[LeaseOwner, list[AddressLease]]] = {}
+        for lease in leases:
+            owner = lease.spec.owner
+            if owner is not None and owner.kind == IPAM_CLAIM:
+                found.setdefault(owner.uid, (owner, []))[1].append(lease)
+        self._written = {uid: said for uid, said in self._written.items() if uid in found}
+        pools = self._pools() if found else {}
+        for uid, (owner, own) in found.items():
+            wanted = self._status(own, pools)
+            if self._written.get(uid) == wanted:
+                continue
+            try:
+                await self._write(owner, wanted)
+            except NotFoundError:  # its addresses are freed soon
+                continue
+            except NetclaimError as error:
+                where, name = owner.namespace, owner.name
+                log.warning("ipam_claim.unreported", namespace=where, name=name, error=str(error))
+            else:
+                self._written[uid] = wanted
+
+    def _pools(self) -> Mapping[str, AddressPool]:
+        pools = {}
+        for found in self._watches.store("AddressPool").values():
+            try:
+                pool = AddressPool.read(found)
+            except ObjectError:  # of a later version
+                continue
+            pools[pool.name] = pool
+        return pools
+
+    def _status(self, leases: list[AddressLease], pools: Mapping[str, AddressPool]) -> JsonObject:
+        ips = sorted(
+            (_with_prefix(lease, pools) for lease in leases), key=lambda ip: (":" in ip, ip)
+        )
+        pods = sorted({pod for lease in leases if (pod := self._pod_of(lease))})
+        return {"ips": ips, "ownerPod": {"name": pods[0]} if pods else None}
+
+    def _pod_of(self, lease: AddressLease) -> str:
+        """The pod that has an address; empty if nobody has it."""
+        holder = lease.spec.claim
+        claim = self._watches.store("ResourceClaim").get((holder.namespace, holder.name), {})
+        if lease.spec.kept or claim.get("metadata", {}).get("uid") != holder.uid:
+            return ""
+        users = claim.get("status", {}).get("reservedFor") or ()
+        return next((str(each["name"]) for each in users if each.get("resource") == "pods"), "")
+
+    async def _write(self, owner: LeaseOwner, wanted: JsonObject) -> None:
+        client = self._objects.client
+        live = await client.get(IPAM_CLAIMS, owner.name, namespace=owner.namespace)
+        there = live.get("status") or {}
+        same = all(there.get(key) == value for key, value in wanted.items())
+        if live["metadata"]["uid"] != owner.uid or same:
+            return
+        patch = {"metadata": {"uid": owner.uid}, "status": wanted}
+        await client.patch(
+            IPAM_CLAIMS,
+            owner.name,
+            patch,
+            namespace=owner.namespace,
+            subresource="status",
+            field_manager=MANAGER,
+        )
+        log.info("ipam_claim.reported", namespace=owner.namespace, name=owner.name)
+
+
+def _with_prefix(lease: AddressLease, pools: Mapping[str, AddressPool]) -> str:
+    """An address as IPAMClaims have it: with the prefix length of its network."""
+    address = address_from(lease.spec.address)
+    pool = pools.get(lease.spec.pool)
+    try:
+        cidr = range_of(pool.spec.ranges, address).cidr if pool is not None else ""
+    except (KeyError, ValueError):  # the range is gone, or is a mistake
+        cidr = ""
+    return f"{address}/{cidr.partition('/')[2] or address.max_prefixlen}"
