@@ -55,7 +55,7 @@ from netclaim.network.links.node_links import NOTHING_SEEN, Snapshot
 from netclaim.network.links.offered import OfferedLinks
 from netclaim.network.networks.claims import with_networks
 from netclaim.network.plan.guard import Guard
-from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
+from netclaim.network.plan.interface_plan import InterfacePlan, pooled_at, read_plan
 from netclaim.network.plan.planner import Planner
 from netclaim.network.plugin_files import PluginFiles
 from netclaim.network.pod_network import LABEL as NETWORK_LABEL
@@ -216,7 +216,8 @@ class LinkDriver(NetworkDriver):
                 with about(request.device.key):
                     decided = await self._planner.decide(claim, request, snapshot, level)
                     link, network, plan = decided
-                    plan = await self._with_addresses(claim, request, plan, snapshot)
+                    if pooled_at(network):
+                        plan = await self._with_addresses(claim, request, plan, snapshot)
                 if not request.trusted:
                     names.add(network.name)
                 self._links.made.note(network, {each.name for each in snapshot.links})
@@ -224,7 +225,9 @@ class LinkDriver(NetworkDriver):
                     leaving.append(link)
                 plans.append(plan)
         if names:
-            await asyncio.to_thread(self._files.tidy, claim.namespace, names)
+            self._files.make_root()
+            if self._files.are_many(claim.namespace):
+                await asyncio.to_thread(self._files.tidy, claim.namespace, names)
         if leaving:
             self._links.lent.keep(claim.uid, await snapshot.describe(leaving))
         return Prepared(claim=claim.ref, plans=tuple(plans))

@@ -18,6 +18,7 @@ import fcntl
 import os
 from bisect import bisect_right
 from collections.abc import Collection
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -66,19 +67,41 @@ class PluginFiles:
         owners = [self._root / "class", *_directories(self._root / "namespace")]
         return tuple(kept for owner in owners for kept in _directories(owner) if kept.name == sort)
 
+    def are_many(self, namespace: str) -> bool:
+        """Whether a namespace has so many networks that some are to be forgotten by `tidy`.
+
+        Reads as many names as it takes to say so.
+        """
+        try:
+            with os.scandir(self._leases(namespace)) as entries:
+                return sum(1 for _ in islice(entries, UNUSED_MAX + 1)) > UNUSED_MAX
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise _unmanageable(error) from error
+
+    def make_root(self) -> None:
+        """Make the directory of them all, for nobody else to read. A second call does nothing."""
+        try:
+            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unmanageable(error) from error
+
     def tidy(self, namespace: str, networks: Collection[str]) -> None:
         """Forget some networks that a namespace used to have, if there are many, but for these.
 
         Looks at LOOKED_AT of them, and at the next call at those that come next. Blocks for
         milliseconds; may be called in any thread, also by several at a time.
         """
-        leases = self._root / "namespace" / namespace / "leases"
+        leases = self._leases(namespace)
         try:
-            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
             for name in self._due(namespace, _names(leases), networks):
                 _forget_unused(leases / name)
         except OSError as error:
-            raise HostError(f"cannot manage the files of networks: {error}") from error
+            raise _unmanageable(error) from error
+
+    def _leases(self, namespace: str) -> Path:
+        return self._root / "namespace" / namespace / "leases"
 
     def _due(self, namespace: str, there: list[str], networks: Collection[str]) -> list[str]:
         """The networks whose turn it is; after the last one it is the first one's."""
@@ -108,7 +131,7 @@ def _directories(path: Path) -> list[Path]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise HostError(f"cannot manage the files of networks: {error}") from error
+        raise _unmanageable(error) from error
     return [path / name for name in sorted(found)]
 
 
@@ -145,3 +168,7 @@ def _forget_unless_held(network: Path) -> None:
 def _is_round(name: str) -> bool:
     """Whether a file only says where the next round of addresses begins."""
     return name.startswith("last_reserved_ip.")
+
+
+def _unmanageable(error: OSError) -> HostError:
+    return HostError(f"cannot manage the files of networks: {error}")

@@ -24,6 +24,7 @@ def test_networks_that_nobody_uses_are_forgotten(tmp_path: Path) -> None:
         (leases / f"net-{number}" / "lock").touch()
     (leases / "net-3" / "10.0.0.2").write_text("sandbox\r\nnet1")
     (leases / "net-4" / "fd00::2").write_text("sandbox\r\nnet1")
+    assert files.are_many("a")
     files.tidy("a", {"net-5"})
     assert sorted(path.name for path in leases.iterdir()) == ["net-3", "net-4", "net-5"]
     assert other.is_dir()
@@ -32,9 +33,20 @@ def test_networks_that_nobody_uses_are_forgotten(tmp_path: Path) -> None:
 def test_few_networks_stay(tmp_path: Path) -> None:
     """Where a round of addresses is, is remembered as long as it costs nothing."""
     files = PluginFiles(tmp_path)
+    assert not files.are_many("a")
     (tmp_path / "namespace/a/leases/net-1").mkdir(parents=True)
+    assert not files.are_many("a")
     files.tidy("a", {"net-2"})
     assert (tmp_path / "namespace/a/leases/net-1").is_dir()
+
+
+def test_nobody_else_reads_them(tmp_path: Path) -> None:
+    """The directory of all networks is made for the driver alone, and stays as it is."""
+    root = tmp_path / "some" / "root"
+    files = PluginFiles(root)
+    files.make_root()
+    files.make_root()
+    assert root.stat().st_mode & 0o777 == 0o700
 
 
 def test_networks_are_looked_at_in_turn(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Limit: the namespace of the calling thread, which must be the one that has the l
 """
 
 import os
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from netclaim.kernel.host.sysctl import ROOT, SysctlError, read_sysctl, write_sysctl
@@ -17,38 +18,50 @@ NOT_SET: Final = frozenset({"mtu", "base_reachable_time", "retrans_time"})
 BYTES_MAX: Final = 256  # the longest is an IPv6 address as a secret
 
 
-def read_link_sysctls(name: str) -> dict[str, str]:
-    """Read what a link is set to, by the names below /proc/sys with the link's left out."""
+def read_link_sysctls(name: str, only: Collection[str] = ()) -> dict[str, str]:
+    """Read what a link is set to, by the names below /proc/sys with the link's left out.
+
+    `only` these settings, if some are named.
+    """
     found = {}
     for place in PLACES:
         try:
-            settings = sorted(os.listdir(f"{ROOT}/{place}/{name}"))  # noqa: PTH208 -- 40 names
+            directory = os.open(f"{ROOT}/{place}/{name}", os.O_RDONLY | os.O_DIRECTORY)
         except OSError:  # no IPv6, or no such link any more
             continue
-        for setting in settings:
-            if setting not in NOT_SET:
-                try:
-                    value = read_sysctl(f"{place}/{name}/{setting}")
-                except SysctlError:  # a secret that was never set
-                    continue
-                if len(value) <= BYTES_MAX:
-                    found[f"{place}/{setting}"] = value
+        try:
+            for setting in only or sorted(os.listdir(directory)):  # noqa: PTH208 -- 40 names
+                if setting not in NOT_SET:
+                    try:
+                        value = read_sysctl(setting, directory=directory)
+                    except SysctlError:  # a secret that was never set, or one of IPv6 alone
+                        continue
+                    if len(value) <= BYTES_MAX:
+                        found[f"{place}/{setting}"] = value
+        finally:
+            os.close(directory)
     return found
 
 
 def write_link_sysctls(name: str, before: dict[str, str]) -> list[str]:
     """Set what has changed; returns what could not be set, in words."""
+    first = [key for setting in FIRST for key in before if key.rpartition("/")[2] == setting]
     failed = []
-    for key in sorted(before, key=lambda key: _rank(key.rpartition("/")[2])):
-        place, _, setting = key.rpartition("/")
-        path = f"{place}/{name}/{setting}"
-        try:
-            if read_sysctl(path) != before[key]:
-                write_sysctl(path, before[key])
-        except SysctlError as error:
-            failed.append(str(error))
+    for keys, only in ((first, FIRST), (sorted(before.keys() - set(first)), ())):
+        now = read_link_sysctls(name, only)
+        failed += _write_changed(name, before, now, keys)
     return failed
 
 
-def _rank(setting: str) -> tuple[int, str]:
-    return (FIRST.index(setting) if setting in FIRST else len(FIRST), setting)
+def _write_changed(
+    name: str, before: Mapping[str, str], now: Mapping[str, str], keys: Iterable[str]
+) -> list[str]:
+    failed = []
+    for key in keys:
+        if now.get(key) != before[key]:
+            place, _, setting = key.rpartition("/")
+            try:
+                write_sysctl(f"{place}/{name}/{setting}", before[key])
+            except SysctlError as error:
+                failed.append(str(error))
+    return failed

@@ -27,9 +27,11 @@ class SysctlError(HostError):
         self.errno = error.errno
 
 
-def read_sysctl(name: str) -> str:
+def read_sysctl(name: str, *, directory: int | None = None) -> str:
+    """Read a setting; in an open directory it is found by its name there, which is cheaper."""
     try:
-        fd = os.open(_path(name), os.O_RDONLY | os.O_CLOEXEC)
+        path = _path(name) if directory is None else name
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory)
         try:
             return os.read(fd, READ_BYTES).decode(errors="replace").strip()
         finally:

@@ -1,13 +1,15 @@
 """Discover: the node's links as devices, again whenever they change.
 
-Promise: a burst of changes is one list; a change that nobody could see in the published devices is
-none, unless a link came, went or was made again, since pods may have lost what they had on it. A
-link that a pod has taken stays a device as it was, and where it was in the list. Limit: what the
-kernel does not announce (routes, a card's VFs) is seen with the next change, or within a minute.
+Promise: a burst of changes is one list, and one that goes on is listed twice a second; a change
+that nobody could see in the published devices is none, unless a link came, went or was made again,
+since pods may have lost what they had on it. A link that a pod has taken stays a device as it was,
+and where it was in the list. Limit: what the kernel does not announce (routes, a card's VFs) is
+seen with the next change, or within a minute.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final, Protocol
 
@@ -23,7 +25,9 @@ from netclaim.network.links.offer import LinkOffer
 from netclaim.network.links.places import Places
 
 QUIET_S: Final = 0.05  # making a link and setting it up takes several announcements, 1 ms apart
-GATHER_MAX_S: Final = 0.6  # a node that starts pods is never quiet; changes are due in a second
+# Between two lists. Each looks at all links, and each pod that takes one away, or gives it back,
+# changes several of them several times. Changes are due in a second.
+APART_S: Final = 0.5
 AFRESH_S: Final = 60.0  # look again without an announcement
 
 
@@ -53,16 +57,18 @@ async def follow(
 
 
 async def changes(announced: AsyncIterator[object], nudged: asyncio.Event) -> AsyncIterator[None]:
-    """Yield once for each burst of announcements and each nudge, and now and then without one."""
+    """Yield once for each burst of announcements and each nudge, and now and then without one.
+
+    What is announced meanwhile is part of the burst: whoever looks then sees it.
+    """
+    loop, last_s = asyncio.get_running_loop(), float("-inf")
     while True:
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(AFRESH_S):
                 await _first(announced, nudged)
-            async with asyncio.timeout(GATHER_MAX_S):
-                await _until_quiet(announced)
-        except TimeoutError:
-            pass
+        await asyncio.sleep(max(QUIET_S, last_s + APART_S - loop.time()))
         nudged.clear()
+        last_s = loop.time()
         yield
 
 
@@ -77,15 +83,6 @@ async def _first(announced: AsyncIterator[object], nudged: asyncio.Event) -> Non
         await asyncio.wait(waiting)
     for each in done:
         each.result()
-
-
-async def _until_quiet(announced: AsyncIterator[object]) -> None:
-    while True:
-        try:
-            async with asyncio.timeout(QUIET_S):
-                await anext(announced)
-        except TimeoutError:
-            return
 
 
 def _as_they_are(offered: Iterable[tuple[Link, Device]]) -> Iterable[Device]:

@@ -24,7 +24,8 @@ from netclaim.model.node import NodeFacts
 # Where clouds answer what a machine asks about itself, credentials among it; AWS and Google by
 # IPv6, too.
 METADATA: Final = ("169.254.0.0/16", "fd00:ec2::254/128", "fd20:ce::254/128")
-KEPT: Final = 8192  # routes, read once: a node of a large cluster has thousands, and few change
+# Routes and addresses, read once: a node of a large cluster has thousands, and few change.
+KEPT: Final = 8192
 
 
 def carriers(
@@ -68,8 +69,8 @@ def node_networks(
         elif route.index in carrying and route.destination and route.kind == uapi.RTN_UNICAST:
             on_links.append(f"{route.destination}/{route.prefix_length}")  # asked for on the link
     written = (*on_links, *node.addresses, *node.api_addresses, *(METADATA if carrying else ()))
-    found = (ipaddress.ip_interface(each) for each in written if _read(each.partition("/")[0]))
-    return tuple(dict.fromkeys(each.network for each in found))
+    found = (_network_of(each) for each in written if _read(each.partition("/")[0]))
+    return tuple(dict.fromkeys(found))
 
 
 def node_peers(links: Collection[int], routes: Iterable[Route], node: NodeFacts) -> frozenset[str]:
@@ -144,6 +145,12 @@ def _parsed(destination: str, prefix_length: int, version: int) -> Network:
     return ipaddress.ip_network((destination or anywhere, prefix_length), strict=False)
 
 
+@lru_cache(maxsize=KEPT)
+def _network_of(written: str) -> Network:
+    return ipaddress.ip_interface(written).network
+
+
+@lru_cache(maxsize=KEPT)
 def _read(written: str) -> IpAddress | None:
     try:
         return ipaddress.ip_address(written)

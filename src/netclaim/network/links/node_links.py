@@ -254,9 +254,9 @@ class NodeLinks:
         pod, with the old one in the alias. May be repeated.
         """
         with Rtnl.open() as rtnl:
-            links = await list_links(rtnl)
-            link = next((link for link in links if link.name == name), None)
+            link = await find_link(rtnl, name)
             if link is None and self._trust_alias:
+                links = await list_links(rtnl)
                 link = next((link for link in links if link.alias == name), None)
                 if link is not None:
                     # Older kernels rename a link only while it is off.

@@ -99,7 +99,8 @@ class OfferedLinks:
             judged=self.health.judged,
             networks=self.networks.on,
         )
-        await asyncio.to_thread(self.networks.known.save)
+        if self.networks.known.is_unsaved:
+            await asyncio.to_thread(self.networks.known.save)
         self._cancel_due()
         if (due_in_s := self.health.due_in_s) is not None:
             self._due = asyncio.get_running_loop().call_later(due_in_s, self.list_again)

@@ -58,6 +58,11 @@ class KnownNetworks:
         self._kept = _Kept(tuple({**now, **same}.values()), (*gone, *left)[-GONE_KEPT:])
         return True
 
+    @property
+    def is_unsaved(self) -> bool:
+        """Whether there is something to keep for the next start."""
+        return self._kept is not self._saved
+
     def save(self) -> None:
         """Keep what is known for the next start, if it has changed. Blocks."""
         kept = self._kept

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,59 +58,80 @@ class SomeLinks:
 
 
 class Announcements(AsyncIterator[int]):
-    """Announcements that are made one after the other until told to pause; counts them."""
+    """Says that there were announcements, however many since it was last asked; counts them."""
 
-    def __init__(self, bursts: Iterable[int]) -> None:
-        self._bursts = list(bursts)
-        self._left = 0
+    def __init__(self) -> None:
         self.made = 0
         self.resume = asyncio.Event()
         self.resume.set()
+        self._news = asyncio.Event()
 
     async def __anext__(self) -> int:
-        if not self._left:
+        await self._news.wait()
+        self._news.clear()
+        return self.made
+
+    async def make(self, bursts: Iterable[int]) -> None:
+        """Announce something so many times, one after the other; then pause until resumed."""
+        for burst in bursts:
             await self.resume.wait()
             self.resume.clear()
-            self._left = self._bursts.pop(0)
-        self._left -= 1
-        self.made += 1
-        return self.made
+            for _ in range(burst):
+                self.made += 1
+                self._news.set()
+                await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def announcing(*bursts: int) -> AsyncIterator[Announcements]:
+    """Provide announcements that are made meanwhile."""
+    announced = Announcements()
+    making = asyncio.create_task(announced.make(bursts))
+    try:
+        yield announced
+    finally:
+        making.cancel()
+        await asyncio.wait([making])
 
 
 async def first_lists(
-    announced: Announcements, lists: list[tuple[Device, ...]], count: int
+    bursts: Iterable[int], lists: list[tuple[Device, ...]], count: int
 ) -> list[tuple[tuple[Device, ...], int]]:
     """Follow made-up lists: the first that come, and after how many announcements each did."""
+    async with announcing(*bursts) as announced:
 
-    async def list_now() -> tuple[Device, ...]:
-        announced.resume.set()
-        return lists.pop(0)
+        async def list_now() -> tuple[Device, ...]:
+            announced.resume.set()
+            return lists.pop(0)
 
-    async with aclosing(follow(announced, list_now)) as found:
-        return [(await anext(found), announced.made) for _ in range(count)]
+        async with aclosing(follow(announced, list_now)) as found:
+            return [(await anext(found), announced.made) for _ in range(count)]
 
 
 async def test_a_burst_is_one_change() -> None:
     """Announcements that follow each other closely are gathered, and the next burst is another."""
-    seen = await first_lists(Announcements([100, 3]), [(ETH1,), (ETH1, ETH2)], 2)
+    seen = await first_lists([100, 3], [(ETH1,), (ETH1, ETH2)], 2)
     assert seen == [((ETH1,), 100), ((ETH1, ETH2), 103)]
 
 
 async def test_what_shows_no_difference_is_no_change() -> None:
     """A burst after which all devices are as before is passed over."""
-    seen = await first_lists(Announcements([1, 1, 1]), [(ETH1,), (ETH1,), ()], 2)
+    seen = await first_lists([1, 1, 1], [(ETH1,), (ETH1,), ()], 2)
     assert seen == [((ETH1,), 1), ((), 3)]
 
 
 async def test_a_nudge_is_a_change_without_an_announcement() -> None:
     """A change of what is to be offered does not wait for the kernel."""
-    announced, nudged = Announcements([1]), asyncio.Event()
+    nudged = asyncio.Event()
     lists = [(ETH1,), (ETH1, ETH2)]
 
     async def list_now() -> tuple[Device, ...]:
         return lists.pop(0)
 
-    async with aclosing(follow(announced, list_now, nudged)) as found:
+    async with (
+        announcing(1) as announced,
+        aclosing(follow(announced, list_now, nudged)) as found,
+    ):
         assert await anext(found) == (ETH1,)
         nudged.set()
         assert await anext(found) == (ETH1, ETH2)
