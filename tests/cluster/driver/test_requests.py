@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from lab.cluster import Lab
 from lab.drivers.driver_set import FIRST_PORT
@@ -28,21 +29,59 @@ PODS = 5
 FILES: Final = ROOT / "charts" / "netclaim" / "files"
 DEFINITIONS: Final = ("addresspools.yaml", "addressleases.yaml")
 ON_NODE = {"kubernetes.io/hostname": NODE}
-# What does not depend on pods: a watch that the server ended, and what is known of the node.
-IN_TIME = {"nodes", "endpointslices"}
+# What does not depend on pods: what is known of the node, read again every few minutes.
+IN_TIME = {("get", "nodes"), ("get", "endpointslices")}
+WATCHED = {"resourceslices"}  # the driver's own
+REPORTS = 80  # of two event loops, each twice a second
+
+
+def samples(lab: Lab, name: str) -> list[Sample]:
+    """The samples of a metric of the node's driver."""
+    text = in_node(lab, NODE, lab.python, "-c", FETCH, f"http://127.0.0.1:{FIRST_PORT}/metrics")
+    families = text_string_to_metric_families(text)
+    return [sample for family in families for sample in family.samples if sample.name == name]
+
+
+def all_requests(lab: Lab) -> Counter[tuple[str, str]]:
+    """The requests of the node's driver so far, by verb and resource."""
+    found: Counter[tuple[str, str]] = Counter()
+    for sample in samples(lab, "netclaim_api_requests_total"):
+        found[sample.labels["verb"], sample.labels["resource"]] += int(sample.value)
+    return found
 
 
 def requests(lab: Lab) -> Counter[tuple[str, str]]:
-    """The requests of the node's driver so far, by verb and resource."""
-    text = in_node(lab, NODE, lab.python, "-c", FETCH, f"http://127.0.0.1:{FIRST_PORT}/metrics")
-    found: Counter[tuple[str, str]] = Counter()
-    for family in text_string_to_metric_families(text):
-        for sample in family.samples:
-            if sample.name == "netclaim_api_requests_total":
-                verb, resource = sample.labels["verb"], sample.labels["resource"]
-                if verb != "watch" and resource not in IN_TIME:
-                    found[verb, resource] += int(sample.value)
-    return found
+    """The same, without watches and without what comes in time."""
+    found = all_requests(lab)
+    return Counter({k: n for k, n in found.items() if k[0] != "watch" and k not in IN_TIME})
+
+
+def reports(lab: Lab) -> float:
+    """How often the driver's event loops have reported themselves."""
+    return sum(sample.value for sample in samples(lab, "netclaim_loop_lag_seconds_count"))
+
+
+def asked_meanwhile(lab: Lab) -> Counter[tuple[str, str]]:
+    """What the driver asks while its event loops report themselves so many times."""
+    before, first = all_requests(lab), reports(lab)
+    eventually(lambda: reports(lab), lambda now: now >= first + REPORTS, "reports of the loops")
+    return all_requests(lab) - before
+
+
+def test_requests_without_pods(lab: Lab, kubectl: Kubectl, driver: str) -> None:
+    """The driver watches its slices; else it asks for nothing while nothing happens.
+
+    That holds once what earlier pods have left to do is done. What is due every few minutes may
+    fall into one such stretch of time, but not into each.
+    """
+    published = f"--field-selector=spec.driver={driver},spec.nodeName={NODE}"
+    eventually(lambda: kubectl.items("resourceslices", published), bool, "the node's devices")
+    eventually(lambda: asked_meanwhile(lab), lambda made: not made, "a time without requests")
+    asked = all_requests(lab)
+    assert {resource for verb, resource in asked if verb == "watch"} == WATCHED
+    # Each watch begins with a list, and goes on after it for as long as the server lets it.
+    lists = {resource: n for (verb, resource), n in asked.items() if verb == "list"}
+    assert lists.keys() <= WATCHED
 
 
 def has_ended(lab: Lab, uids: set[str]) -> bool:
