@@ -6,7 +6,7 @@ import sys
 NAMES = (
     *("attach_exec", "chained_exec", "bench_plugins", "bandwidth"),
     *("allocator", "tools", "shares", "growth", "controller", "leases", "cluster"),
-    *("processor", "callers", "neighbours", "annotated", "page"),
+    *("lives", "processor", "callers", "neighbours", "annotated", "page"),
 )
 
 

@@ -1,8 +1,10 @@
 """The driver on the lab: how much longer pods take with a claim, and where the time goes.
 
-Boots a lab of its own and runs the same 15-replica Deployment in turn without a claim, with one
-that a driver serves which does nothing, and with one of ours; reads the driver's log and metrics.
-On few cores the middle one is the limit: it is what Kubernetes itself needs for 15 more objects.
+Boots a lab of its own and runs the same 15-replica Deployment: first with no driver installed, then
+in turn without a claim, with one that a driver serves which does nothing, with a macvlan of ours
+and with a whole link; reads the driver's log and metrics. On few cores the driver that does nothing
+is the limit: that is what Kubernetes itself needs for 15 more objects. At the end pods with whole
+links end, and how soon the links are home is shown beside what the kernel needs to move as many.
 """
 
 import datetime as dt
@@ -22,6 +24,7 @@ import yaml
 
 from benchmarks import idle_driver
 from benchmarks.table import Row, percentile, print_table
+from benchmarks.whole_links import LINKS, add_links, at_home, seconds_to_move, with_whole_links
 from lab.cluster import Lab
 from lab.drivers.driver import DEFAULT_DRIVER, is_ready, netclaim_driver, program_driver
 from lab.drivers.driver_set import DriverSet
@@ -31,13 +34,16 @@ from lab.topology import DEFAULT_TOPOLOGY
 
 __all__ = ["main"]
 
-ROUNDS = 11  # of each kind, in turn; the median of eleven bears five disturbed ones
+# Of each kind, in turn; the median of eleven bears five disturbed ones.
+ROUNDS = int(os.environ.get("NETCLAIM_BENCH_ROUNDS", "11"))
+HOME_ROUNDS = 3  # of links that come home
 SINGLES = 10  # pods one after the other, nothing else going on
 RESTARTS = 5
 STOP_S = 30
 # Kubelet looks at its plugins once a second, and takes two looks for one that it still knows.
 FORGOTTEN_S = 2.5
-REPLICAS = 15
+REPLICAS = LINKS
+HOME_MAX_S = 60
 RESIDENT_TASKS = 2  # the resident pod's sandbox and container
 NODE = "kind-worker"
 DEMO = Path(__file__).parent.parent / "examples" / "manifests" / "kubecon-demo.yaml"
@@ -105,15 +111,39 @@ def time_to_ready(lab: Lab, deployment: dict[str, Any]) -> float:
     return taken
 
 
+def seconds_until_home(lab: Lab, deployment: dict[str, Any]) -> float:
+    """Return how long after the end of the last container of its pods the node's links are home."""
+    kubectl, name = lab.kubectl(), deployment["metadata"]["name"]
+    kubectl.apply(deployment)
+    kubectl.wait(f"deployment/{name}", f"jsonpath={{.status.availableReplicas}}={LINKS}")
+    kubectl("delete", "deployment", name, "--wait=false")
+    limit = time.monotonic() + HOME_MAX_S
+    ended = home = None
+    while ended is None or home is None:
+        now = time.monotonic()
+        if now > limit:
+            raise SystemExit(f"links are not home on {NODE} after {HOME_MAX_S} s")
+        ended = ended or (now if running_tasks(lab) <= RESIDENT_TASKS + REPLICAS else None)
+        home = home or (now if ended and at_home(lab, NODE) == LINKS else None)
+        time.sleep(0.01)
+    wait_quiet(lab)
+    return home - ended
+
+
+def running_tasks(lab: Lab) -> int:
+    """Return how many sandboxes and containers the node has."""
+    tasks = lab.root(NODE) / "run/containerd/io.containerd.runtime.v2.task/k8s.io"
+    return len(list(tasks.iterdir()))
+
+
 def wait_quiet(lab: Lab) -> None:
     """Wait until nothing is left of the pods.
 
     Without a grace period they leave the API at once, but the node goes on removing sandboxes for
     seconds, and the next pods would be measured beside that.
     """
-    tasks = lab.root(NODE) / "run/containerd/io.containerd.runtime.v2.task/k8s.io"
     limit = time.monotonic() + 120
-    while len(list(tasks.iterdir())) > RESIDENT_TASKS or lab.kubectl().items("resourceclaims"):
+    while running_tasks(lab) > RESIDENT_TASKS or lab.kubectl().items("resourceclaims"):
         if time.monotonic() > limit:
             raise SystemExit(f"pods of the round before are still on {NODE} after two minutes")
         time.sleep(0.2)
@@ -214,9 +244,19 @@ def main() -> None:
     idle = idle_objects(objects)
     plain = json.loads(json.dumps(objects["Deployment"]).replace("demo-application", "plain"))
     del plain["spec"]["template"]["spec"]["resourceClaims"]
-    kinds = {"plain": plain, "idle": idle["Deployment"], "claimed": objects["Deployment"]}
-    taken: dict[str, list[float]] = {kind: [] for kind in kinds}
+    whole = with_whole_links(objects)
+    kinds = {
+        "plain": plain,
+        "idle": idle["Deployment"],
+        "claimed": objects["Deployment"],
+        "whole": whole["Deployment"],
+    }
+    taken: dict[str, list[float]] = {kind: [] for kind in ("nothing", *kinds)}
     with bench_lab() as lab:
+        add_links(lab, NODE)
+        start_resident(lab, plain["spec"]["template"]["spec"])
+        time_to_ready(lab, plain)  # the first pods of a lab are slower
+        taken["nothing"] = [time_to_ready(lab, plain) for _ in range(ROUNDS)]
         drivers = DriverSet(lab)
         drivers.up(netclaim_driver(DEFAULT_DRIVER))
         drivers.up(program_driver(idle_driver.NAME, Path(idle_driver.__file__)))
@@ -224,8 +264,8 @@ def main() -> None:
         kubectl("label", "namespace", "default", "resource.kubernetes.io/admin-access=true")
         for kind in ("DeviceClass", "ResourceClaimTemplate"):
             kubectl.apply(objects[kind], idle[kind])
-        start_resident(lab, plain["spec"]["template"]["spec"])
-        for deployment in kinds.values():  # the first pods of a lab are slower
+        kubectl.apply(whole["ResourceClaimTemplate"])
+        for deployment in kinds.values():  # and of a driver
             time_to_ready(lab, deployment)
         before = all_buckets(lab)
         for _ in range(ROUNDS):
@@ -240,6 +280,8 @@ def main() -> None:
             time_to_ready(lab, single)
         alone = verb_rows(before, lab, "one at a time")
         memory = resident_mib(lab)
+        homes = [seconds_until_home(lab, whole["Deployment"]) for _ in range(HOME_ROUNDS)]
+        moves = [seconds_to_move(lab, NODE) for _ in range(HOME_ROUNDS)]
         fresh, killed = (
             statistics.median(seconds_to_registered(lab, *how) for _ in range(RESTARTS))
             for how in ((signal.SIGTERM, FORGOTTEN_S), (signal.SIGKILL,))
@@ -251,6 +293,13 @@ def main() -> None:
         *alone,
         Row("status written after attach, median", f"{statistics.median(delays):.3f} s", "1 s"),
         Row("status written after attach, p99", f"{percentile(delays, 0.99):.3f} s"),
+        Row(f"{LINKS} links home after the last container", f"{statistics.median(homes):.2f} s"),
+        Row(f"{LINKS} links moved by the kernel alone", f"{statistics.median(moves):.2f} s"),
+        Row(
+            "links home / the kernel, difference",
+            f"{statistics.median(homes) - statistics.median(moves):.2f} s",
+            "at most 0.5 s",
+        ),
         Row("driver, resident memory", f"{memory:.0f} MiB", "below 64 MiB"),
         Row("driver, first start to registered", f"{fresh:.2f} s", "below 1 s"),
         Row("driver, the same after SIGKILL", f"{killed:.2f} s"),
@@ -261,15 +310,20 @@ def main() -> None:
 def ratio_rows(taken: dict[str, list[float]]) -> list[Row]:
     """Return how long pods of each kind took, and how much longer with a claim, round by round."""
     texts = {
-        "plain": f"{REPLICAS} plain pods Ready",
+        "nothing": f"{REPLICAS} plain pods Ready, nothing installed",
+        "plain": f"{REPLICAS} plain pods Ready beside the drivers",
         "idle": f"{REPLICAS} pods Ready, claims of an idle driver",
-        "claimed": f"{REPLICAS} pods Ready, claims of netclaim",
+        "claimed": f"{REPLICAS} pods Ready, claims of netclaim (macvlan)",
+        "whole": f"{REPLICAS} pods Ready, claims of netclaim (host-device)",
     }
     rows = [Row(texts[kind], f"{statistics.median(taken[kind]):.2f} s") for kind in texts]
     for text, kind, base, goal in (
-        ("netclaim / plain", "claimed", "plain", "at most 1.1"),
+        ("plain / nothing installed", "plain", "nothing", ""),
+        ("macvlan / nothing installed", "claimed", "nothing", "at most 1.1"),
+        ("macvlan / plain", "claimed", "plain", ""),
+        ("host-device / plain", "whole", "plain", "at most 1.08"),
         ("idle driver / plain", "idle", "plain", ""),
-        ("netclaim / idle driver", "claimed", "idle", ""),
+        ("macvlan / idle driver", "claimed", "idle", "at most 1.05"),
     ):
         pairs = zip(taken[kind], taken[base], strict=True)
         ratio = statistics.median(ours / theirs for ours, theirs in pairs)
