@@ -15,6 +15,7 @@ from tests.conftest import cannot_run
 from tests.reference.site.card_cases import DESCRIBED, MODULES
 from tests.reference.site.rdma_cases import WITH_RDMA
 from tests.reference.site.vf_cases import BEFORE_FUNCTIONS, WITH_FUNCTIONS
+from tests.reference.site.vf_number_cases import MADE, NUMBERS
 
 pytestmark = [
     pytest.mark.reference,
@@ -22,7 +23,7 @@ pytestmark = [
 ]
 
 CHECKOUT = Path(__file__).parents[2]
-CASES = (*BEFORE_FUNCTIONS, DESCRIBED, *WITH_FUNCTIONS, *WITH_RDMA)
+CASES = (*BEFORE_FUNCTIONS, MADE, DESCRIBED, *WITH_FUNCTIONS, *WITH_RDMA, *NUMBERS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache
 from netclaim.kernel import is_live
 from netclaim.network.attach.bandwidth import BandwidthLimits
+from netclaim.network.attach.claimed_links import claimed_links
 from netclaim.network.attach.reserved import ReservedBandwidth
 from netclaim.network.cleanup.gate import NetworkGate
 from netclaim.network.cleanup.leftovers import Leftovers
 from netclaim.network.cleanup.plugin_gc import PluginGc, result_names
 from netclaim.network.driver import LinkDriver
 from netclaim.network.judge.pod_network import network_faults
+from netclaim.network.links.card_functions import FunctionNumbers
 from netclaim.network.links.choice import LinkChoice
 from netclaim.network.links.health import LinkHealth
 from netclaim.network.links.lent import LentDevices
@@ -64,6 +66,7 @@ def link_driver(
         trust_alias="host-device" not in own,
     )
     lent = LentDevices(settings.state_dir / "lent")
+    lent_apart = LentDevices(settings.state_dir / "lent")  # for a thread
     files = PluginFiles(settings.lease_dir / settings.name)
     timed = TimedPlugins(
         PluginsByType(own, otherwise=programs),
@@ -103,6 +106,7 @@ def link_driver(
             made=made,
             lent=lent,
             networks=networks,
+            functions=FunctionNumbers(live, lambda: claimed_links(lent_apart, cache)),
         ),
         files=files,
         guard=guard,

@@ -148,6 +148,15 @@ def test_paths_are_the_same_inside_and_outside(render: Render) -> None:
     assert propagated == {"/data/kubelet", "/run/netns", "/var/run/netns", "/var/run/crio"}
 
 
+def test_cards_can_be_written_only_if_they_have_to_be(render: Render) -> None:
+    """The driver may set numbers of virtual functions if the settings have some."""
+
+    def mounted(*values: str) -> set[str]:
+        return {m["mountPath"] for m in container(render(*values))["volumeMounts"]}
+
+    assert mounted("settings.vfs={ens1f0=8}") - mounted() == {"/sys/devices"}
+
+
 @pytest.mark.parametrize(
     ("kubernetes", "mode", "strategy", "instance"),
     [

@@ -7,7 +7,16 @@ DESCRIBED: Final = "cards and functions are told apart"
 VFS: Final = 3  # of each of the two cards, of seven that it could have
 ROOTS: Final = {"pci0000:20": 0, "pci0000:40": 1}  # and their NUMA nodes, as `lab.guest` builds it
 # What a guest loads for them.
-MODULES: Final = ("9pnet_virtio", "9p", "igb", "igbvf", "rdma_rxe", "rdma_ucm", "crc32_generic")
+MODULES: Final = (
+    "9pnet_virtio",
+    "9p",
+    "igb",
+    "igbvf",
+    "rdma_rxe",
+    "rdma_ucm",
+    "crc32_generic",
+    "pci_stub",
+)
 
 
 def device_faults(devices: Mapping[str, Mapping[str, Any]]) -> list[str]:

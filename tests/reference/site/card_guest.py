@@ -6,21 +6,19 @@ Prints one JSON object a line: the case, and what is not as it should be.
 
 import asyncio
 import sys
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import structlog
 
 from netclaim.kernel import Rtnl, list_links, read_facts
 from netclaim.network.devices.device import device_of
-from tests.reference.site.card_cases import DESCRIBED, VFS, device_faults
+from tests.reference.site.card_cases import DESCRIBED, device_faults
 from tests.reference.site.cni_site import ip
 from tests.reference.site.guest_report import tell
 from tests.reference.site.rdma_cases import WITH_RDMA
 from tests.reference.site.vf_cases import BEFORE_FUNCTIONS, WITH_FUNCTIONS
+from tests.reference.site.vf_number_cases import MADE, NUMBERS, made
 from tests.reference.site.vf_site import card_names, named_host
-
-CLASS_NET: Final = Path("/sys/class/net")
 
 
 def main() -> None:
@@ -29,11 +27,11 @@ def main() -> None:
     with named_host():
         for name, find in BEFORE_FUNCTIONS.items():
             tell(name, find)
+        tell(MADE, made)
         for card in card_names():
-            (CLASS_NET / card / "device/sriov_numvfs").write_text(f"{VFS}\n")
             ip("link", "set", card, "up")
         tell(DESCRIBED, lambda: device_faults(asyncio.run(described())))
-        for name, find in (WITH_FUNCTIONS | WITH_RDMA).items():
+        for name, find in (WITH_FUNCTIONS | WITH_RDMA | NUMBERS).items():
             tell(name, find)
 
 

@@ -3,6 +3,7 @@
 netns               network namespaces
 sysfs, rdma         a link's hardware, and the files of its RDMA devices
 port_names          which links stand for a function in their card's switch
+sriov               a card's virtual functions, and their number
 sysctl, proc_sys    the kernel's settings, and making them writable
 link_sysctls        all settings of one link
 nftables            packet rules

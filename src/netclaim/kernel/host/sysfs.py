@@ -43,9 +43,9 @@ class SysfsFacts(msgspec.Struct, frozen=True):
 def read_facts(name: str, index: int, root: Path = SYS) -> SysfsFacts:
     """Read the facts of one link of the namespace that `root` was mounted in."""
     entry = root / "class" / "net" / name
-    if _number(entry / "ifindex") != index:
+    if number_at(entry / "ifindex") != index:
         return SysfsFacts()
-    device = _resolved(entry / "device")
+    device = resolved(entry / "device")
     if device is None:
         return SysfsFacts(
             virtual=_is_virtual(entry),
@@ -67,7 +67,7 @@ def vf_count(name: str, root: Path = SYS) -> int:
 
 
 def _with_pci(facts: SysfsFacts, function: Path) -> SysfsFacts:
-    physical = _resolved(function / "physfn")
+    physical = resolved(function / "physfn")
     return msgspec.structs.replace(
         facts,
         numa_node=_at_least_0(function / "numa_node"),
@@ -96,7 +96,7 @@ def vf_place(device: str) -> tuple[str, int] | None:
     `device` is the path of a link's device below /sys; None if that is no virtual function.
     """
     function = _pci_function(Path(device)) if device else None
-    physical = _resolved(function / "physfn") if function is not None else None
+    physical = resolved(function / "physfn") if function is not None else None
     if function is None or physical is None:
         return None
     number = _number_of(function.name, physical)
@@ -154,21 +154,22 @@ def _rdma_over(name: str, root: Path) -> tuple[str, ...]:
 
 
 def _is_virtual(entry: Path) -> bool:
-    target = _resolved(entry)
+    target = resolved(entry)
     return target is not None and target.parts[-3:-1] == ("virtual", "net")
 
 
 def _speed(entry: Path) -> int | None:
-    speed = _number(entry / "speed")  # a link that is down answers EINVAL
+    speed = number_at(entry / "speed")  # a link that is down answers EINVAL
     return speed if speed is not None and 0 < speed < SPEED_UNKNOWN else None
 
 
 def _at_least_0(path: Path) -> int | None:
-    value = _number(path)
+    value = number_at(path)
     return value if value is not None and value >= 0 else None
 
 
-def _number(path: Path) -> int | None:
+def number_at(path: Path) -> int | None:
+    """Return the whole number that a file says; None if it says none."""
     try:
         return int(text_at(path))
     except ValueError:
@@ -184,11 +185,12 @@ def text_at(path: Path) -> str:
 
 
 def _name_behind(link: Path) -> str:
-    target = _resolved(link)
+    target = resolved(link)
     return target.name if target is not None else ""
 
 
-def _resolved(link: Path) -> Path | None:
+def resolved(link: Path) -> Path | None:
+    """Return where a path leads; None if that is not there."""
     try:
         return link.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):  # RuntimeError: links that lead in a circle

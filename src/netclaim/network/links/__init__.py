@@ -6,6 +6,7 @@ live_links, described         links by the kernel's announcements, and the devic
 choice, offer                 which links are offered, and for how many claims
 networks                      PodNetworks as devices, each on its links
 withhold                      kinds that cannot be used, and links that are the node's own
+card_functions                how many virtual functions cards have
 node_dependencies             links that the node depends on
 health, carrier               taints while a link's carrier is lost
 lent, made_bridges            links that went into pods, and bridges that plugins made

@@ -15,6 +15,7 @@ from functools import partial
 from netclaim.model import Device, JsonObject
 from netclaim.model.node import NodeFacts
 from netclaim.network.devices.preflight import with_conditions
+from netclaim.network.links.card_functions import FunctionNumbers
 from netclaim.network.links.choice import LinkChoice
 from netclaim.network.links.discover import follow, list_devices
 from netclaim.network.links.health import LinkHealth
@@ -39,6 +40,7 @@ class OfferedLinks:
     made: MadeBridges
     lent: LentDevices
     networks: OfferedNetworks
+    functions: FunctionNumbers
     _places: Places = field(default_factory=Places, init=False)
     _nudge: Callable[[], object] | None = field(default=None, init=False)  # lists; from any thread
     _due: asyncio.TimerHandle | None = field(default=None, init=False)  # listed then in any case
@@ -53,6 +55,8 @@ class OfferedLinks:
 
         async def tend_and_list() -> tuple[Device, ...]:
             await tend()
+            if self.live.now.vfs.entries:
+                await self.functions.apply(await self.node.snapshot())
             return await self._list()
 
         nudged = asyncio.Event()

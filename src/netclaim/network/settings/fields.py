@@ -29,11 +29,13 @@ from netclaim.network.settings.per_link import (
     BANDWIDTH,
     COUNT,
     DEFAULT_BANDWIDTH,
+    FUNCTIONS,
     LINK,
     PerLink,
     read_bandwidths,
     read_counts,
     read_default_bandwidths,
+    read_functions,
 )
 from netclaim.network.settings.readers import (
     ALL,
@@ -296,6 +298,22 @@ class LinkSettings:
         limits=LINK,
         read=read_link_patterns,
         said=list,
+    )
+    # A number for every card would also be one for those that nobody thought of.
+    vfs: PerLink = setting(
+        PerLink(),
+        "How many virtual functions a card is to have, as `PATTERN=NUMBER` for cards by their "
+        "kernel names, such as `ens1f0=8`. Changed only while none of the card's functions is in "
+        "use. May be given several times; the first that fits a card counts, and cards that none "
+        "fits stay as they are.",
+        page="howto-rdma-sriov.md#making-virtual-functions",
+        form="repeated",
+        metavar="PATTERN=NUMBER",
+        example='["ens1f0=8"]',
+        live=True,
+        limits=FUNCTIONS,
+        read=read_functions,
+        said=PerLink.said,
     )
     ignore_carrier: tuple[str, ...] = setting(
         (),

@@ -15,6 +15,8 @@ from netclaim.errors import RequestError
 from netclaim.model.quantity import NANO, Quantity, QuantityError
 
 PATTERN: Final = re.compile(r"[^\s/:%,=]+")  # what a link's name may hold, but for `,` and `=`
+FUNCTIONS_MAX: Final = 0xFFFF  # what the field in a card's own registers can say
+FUNCTION_COUNT: Final = re.compile(r"[0-9]{1,5}", re.ASCII)
 WHOLE: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 BANDWIDTH_MIN: Final = 10**6  # bits per second: what a share is at least, where there is room
 BANDWIDTH_MAX: Final = 10**13  # 10 Tbit/s; above any card, and far below what a quantity holds
@@ -28,7 +30,7 @@ COUNT: Final = {"pattern": f"^({PATTERN.pattern}=)?0*[1-9][0-9]{{0,3}}$"}
 BANDWIDTH: Final = {
     "pattern": f"^({PATTERN.pattern}=)?[+]?[0-9.]+([KMGTP]i|[eE][+-]?[0-9]+|[numkMGTP]?)$"
 }
-
+FUNCTIONS: Final = {"pattern": f"^{PATTERN.pattern}=[0-9]{{1,5}}$"}
 DEFAULT_BANDWIDTH: Final = {
     "pattern": BANDWIDTH["pattern"].replace("[+]?", f"({EQUAL}|[+]?").removesuffix("$") + ")$"
 }
@@ -81,6 +83,21 @@ def read_default_bandwidths(values: Iterable[str]) -> PerLink:
         return EQUAL_PART if text == EQUAL else _bandwidth(text)
 
     return _read(values, read, "eth1=100M")
+
+
+def read_functions(values: Iterable[str]) -> PerLink:
+    """Read how many virtual functions each card is to have; every entry names its cards."""
+
+    def number(text: str) -> int:
+        if not FUNCTION_COUNT.fullmatch(text) or int(text) > FUNCTIONS_MAX:
+            raise RequestError(f"{text!r} is not a number from 0 to {FUNCTIONS_MAX}")
+        return int(text)
+
+    example = "ens1f0=8"
+    found = _read(values, number, example)
+    if any(not pattern for pattern, _ in found.entries):
+        raise RequestError(f"name the cards that it is for, for example {example}")
+    return found
 
 
 def _bandwidth(text: str) -> int:

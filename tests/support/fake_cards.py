@@ -1,0 +1,76 @@
+"""Cards with virtual functions as sysfs shows them, in a directory; nothing happens by itself."""
+
+import os
+from pathlib import Path
+
+ROOT = "pci0000:3a"
+READ_ONLY = "/proc/sys/kernel/ngroups_max"  # says a number
+
+
+class FakeCards:
+    """A tree that has cards added to it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.root = directory / "sys"
+        self._cards: dict[str, Path] = {}
+
+    def add(self, name: str, *, most: int | None = 8, functions: int = 0) -> None:
+        """Add a card, and functions named after it; `most` is None for one without SR-IOV."""
+        bus = f"0000:{0x3B + len(self._cards):02x}"
+        card = self.root / "devices" / ROOT / f"{bus}:00.0"
+        card.mkdir(parents=True)
+        self._cards[name] = card
+        self._link(name, card)
+        if most is None:
+            return
+        (card / "sriov_totalvfs").write_text(f"{most}\n")
+        (card / "sriov_numvfs").write_text(f"{functions}\n")
+        for number in range(functions):
+            function = self.root / "devices" / ROOT / f"{bus}:10.{number:x}"
+            function.mkdir()
+            (function / "physfn").symlink_to(f"../{card.name}")
+            (card / f"virtfn{number}").symlink_to(f"../{function.name}")
+            self.bind(name, number, "igbvf")
+            self._link(f"{name}v{number}", function)
+
+    def number(self, name: str) -> int:
+        """How many functions a card was last told to have."""
+        return int((self._cards[name] / "sriov_numvfs").read_text())
+
+    def bind(self, name: str, number: int, driver: str) -> None:
+        """Give a function another driver, or none; it has a link only by that of its kind."""
+        function = (self._cards[name] / f"virtfn{number}").resolve()
+        (function / "driver").unlink(missing_ok=True)
+        if driver:
+            target = self.root / "bus" / "pci" / "drivers" / driver
+            target.mkdir(parents=True, exist_ok=True)
+            (function / "driver").symlink_to(os.path.relpath(target, function))
+        if driver != "igbvf":
+            self.take_away(name, number)
+
+    def take_away(self, name: str, number: int) -> None:
+        """Have a function's link leave the namespace."""
+        function = (self._cards[name] / f"virtfn{number}").resolve()
+        link = function / "net" / f"{name}v{number}"
+        if link.exists():
+            (self.root / "class" / "net" / link.name).unlink()
+            (link / "device").unlink()
+            link.rmdir()
+
+    def name_port(self, name: str, port: str) -> None:
+        """Have the card's link say which port of the card it is."""
+        (self._cards[name] / "net" / name / "phys_port_name").write_text(f"{port}\n")
+
+    def freeze(self, name: str) -> None:
+        """Have a card take no number: its file can be read and, by root too, not be written."""
+        file = self._cards[name] / "sriov_numvfs"
+        file.unlink()
+        file.symlink_to(READ_ONLY)
+
+    def _link(self, name: str, device: Path) -> None:
+        entry = device / "net" / name
+        entry.mkdir(parents=True)
+        (entry / "device").symlink_to(f"../../../{device.name}")
+        in_class = self.root / "class" / "net" / name
+        in_class.parent.mkdir(parents=True, exist_ok=True)
+        in_class.symlink_to(os.path.relpath(entry, in_class.parent))
