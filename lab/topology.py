@@ -26,4 +26,6 @@ def load_topology(path: Path) -> Topology:
     links = [link for network in topology.networks for link in network.links]
     if any(link.mtu is not None for link in links):
         raise UsageError(f"{path}: the lab does not set the MTU of links; remove mtu")
+    if topology.borrowed:
+        raise UsageError(f"{path}: the lab borrows no cards of this machine; remove ofMachine")
     return topology

@@ -40,6 +40,7 @@ alias b=/bin/busybox
 b mount -t devtmpfs dev /dev
 b mount -t proc proc /proc
 b mount -t sysfs sys /sys
+echo guest >/proc/sys/kernel/hostname
 for module in {modules}; do b insmod /modules/$module.ko; done
 b mount -t 9p -o trans=virtio,version=9p2000.L,cache=loose,msize=262144,ro host /host
 for each in dev proc sys; do b mount --move /$each /host/$each; done

@@ -21,7 +21,13 @@ from netclaim.kernel import Netns
 from netclaim.kube import Client, connect, load_cluster
 from netclaim.local.api import Store, Verbs, serve_api
 from netclaim.local.control import control
-from netclaim.local.machine import NodePlace, add_netns, build_world, wire_cluster
+from netclaim.local.machine import (
+    NodePlace,
+    add_netns,
+    borrowed_links,
+    build_world,
+    wire_cluster,
+)
 from netclaim.local.networks_there import has_networks
 from netclaim.local.node.driver_process import (
     DriverOptions,
@@ -136,11 +142,14 @@ async def embedded_cluster(
     programs: Mapping[str, Sequence[str]] | None = None,
     policy: Level = Level.BASELINE,
     pace: Pace | None = None,
+    machine: Netns | None = None,
+    start_s: float = START_S,
 ) -> AsyncIterator[EmbeddedCluster]:
     """Lend a cluster that is ready. The calling process must be alone in its namespaces.
 
     `programs` are the command lines of other drivers, by their names. `policy` is the policy level
-    that results from the drivers' flags and file.
+    that results from the drivers' flags and file. `machine` is the namespace of the links that the
+    topology borrows.
     """
     others = dict(programs or {})
     drivers: list[DriverOptions | ProgramOptions] = [
@@ -155,8 +164,10 @@ async def embedded_cluster(
             _node(topology, number, verbs, pace or Pace(), closing)
             for number in range(len(topology.nodes))
         ]
-        await wire_cluster(topology, {node.place.name: node.netns for node in nodes})
+        netns = {node.place.name: node.netns for node in nodes}
         async with AsyncExitStack() as stack:
+            await stack.enter_async_context(borrowed_links(topology.borrowed, machine, netns))
+            await wire_cluster(topology, netns)
             url = await stack.enter_async_context(serve_api(verbs, topology.gateway, API_PORT))
             cluster = EmbeddedCluster(
                 topology,
@@ -185,10 +196,10 @@ async def embedded_cluster(
                     tasks.create_task(_run_driver(node, options, links)) for options in drivers
                 ]
             try:
-                async with asyncio.timeout(START_S):
+                async with asyncio.timeout(start_s):
                     await cluster.wait_ready()
             except TimeoutError as error:
-                said = f"the drivers were not ready after {START_S:g} s: {cluster.not_ready()}"
+                said = f"the drivers were not ready after {start_s:g} s: {cluster.not_ready()}"
                 raise SlowStartError(said) from error
             yield cluster
             for task in running:

@@ -38,6 +38,7 @@ class Link:
     name: str
     mtu: int | None = None  # None: the kernel's default
     hardware: Hardware | None = None
+    of_machine: bool = False  # one that the machine has; see `machine.borrowed`
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,11 @@ class Topology:
         """Return the node's interfaces, network by network."""
         links = (link for network in self.networks for link in network.links)
         return tuple(link for link in links if link.node == node)
+
+    @property
+    def borrowed(self) -> tuple[Link, ...]:
+        """The links that the machine lends."""
+        return tuple(link for network in self.networks for link in network.links if link.of_machine)
 
     def links_of(self, node: str) -> tuple[str, ...]:
         """Return the names of the node's interfaces, network by network."""

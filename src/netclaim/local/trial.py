@@ -16,7 +16,8 @@ from typing import Final, TypeAlias
 
 import structlog
 
-from netclaim.local.cluster import EmbeddedCluster, SlowStartError, embedded_cluster
+from netclaim.kernel import Netns
+from netclaim.local.cluster import START_S, EmbeddedCluster, SlowStartError, embedded_cluster
 from netclaim.local.input.manifests import Manifests, create_all, unmade_namespaces
 from netclaim.local.result.duplicates import per_node_doubts, with_duplicates
 from netclaim.local.result.expected import expected_pods, held_back
@@ -29,7 +30,17 @@ from netclaim.manifests.text.files import raise_faults
 from netclaim.manifests.text.yaml_dialect import dump
 from netclaim.network import DRIVER_NAME
 from netclaim.network.policy.levels import Level
-from netclaim.schema.kinds import ADDRESS_POOL, NAMESPACE, POD_NETWORK
+from netclaim.schema.kinds import (
+    ADDRESS_POOL,
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB,
+    NAMESPACE,
+    POD,
+    POD_NETWORK,
+    REPLICA_SET,
+    STATEFUL_SET,
+)
 from netclaim.screen import PlainScreen, Screen
 
 LOOK_S: Final = 0.02  # a look at hundreds of pods costs as much; changes come by the thousand
@@ -37,6 +48,7 @@ Beside: TypeAlias = Callable[[Screen], AbstractAsyncContextManager[None]]
 
 ALL_WELL: Final = 0
 SOME_FAILED: Final = 1
+OWNERS: Final = (DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, REPLICA_SET)  # make pods anew
 # What the controller makes classes, templates and slices of. A pod that came before them would be
 # reported as one that cannot be scheduled.
 FIRST: Final = (NAMESPACE.name, ADDRESS_POOL.name, POD_NETWORK.name)
@@ -57,6 +69,7 @@ class Trial:
     keep: bool = False
     json: bool = False  # the outcome as a document
     yaml: bool = False  # the same in YAML
+    machine: Netns | None = None  # that has the cards which the topology borrows
     beside: Beside | None = None  # runs beside the pods, and shows on the screen where it is
 
     def cluster(self) -> AbstractAsyncContextManager[EmbeddedCluster]:
@@ -68,6 +81,8 @@ class Trial:
             driver_flags=self.driver_flags,
             programs=self.programs,
             policy=self.policy,
+            machine=self.machine,
+            start_s=max(START_S, self.timeout_s / 2),  # the pods need time as well
         )
 
 
@@ -89,6 +104,9 @@ async def run_trial(trial: Trial, screen: Screen) -> int:
             show_result(result, screen, keep=trial.keep)
         if trial.keep:
             await wait_for_user(cluster, screen, unschedulable(result))
+        if trial.topology.borrowed:
+            with screen.working("ending the pods"):
+                await end_pods(cluster, trial.timeout_s)
     return ALL_WELL if result.is_well else SOME_FAILED
 
 
@@ -134,6 +152,17 @@ async def start_pods(cluster: EmbeddedCluster, trial: Trial, until_s: float) -> 
     doubts = per_node_doubts(found, cluster.store, cluster.topology, cluster.driver_names)
     uncreated = max(0, expected_pods(cluster.store) - len(found))
     return Result(found, uncreated, trial.timeout_s, services, doubts)
+
+
+async def end_pods(cluster: EmbeddedCluster, timeout_s: float) -> None:
+    """End all pods, so that cards of the machine which they have come home as they were."""
+    for kind in (*OWNERS, POD):
+        for each in list(cluster.store.list(kind)):
+            meta = each["metadata"]
+            cluster.verbs.delete(kind, meta["name"], meta["namespace"])
+    with suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):
+            await cluster.store.wait_for(lambda: not any(cluster.store.list(POD)))
 
 
 async def _services(cluster: EmbeddedCluster, until_s: float) -> tuple[ServiceOutcome, ...]:

@@ -61,6 +61,18 @@ def test_bad_topology(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_cards_of_the_machine(tmp_path: Path) -> None:
+    """The lab's nodes cannot borrow them, as those of `netclaim try` can."""
+    file = tmp_path / "t.yaml"
+    card = "{kind-worker: {name: ens1f0, ofMachine: true}}"
+    file.write_text(DEFAULT_TOPOLOGY.read_text().replace("{kind-worker: eth1}", card))
+    done = run("up", "--topology", str(file))
+    assert (
+        done.stderr == f"lab: {file}: the lab borrows no cards of this machine; remove ofMachine\n"
+    )
+    assert done.returncode == 2
+
+
 def test_missing_binary(tmp_path: Path) -> None:
     """Ready-made binaries that are not there are named."""
     done = run("up", NETCLAIM_LAB_BIN=str(tmp_path))

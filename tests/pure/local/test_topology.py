@@ -43,6 +43,15 @@ def test_node_may_have_several_links_on_a_network(tmp_path: Path) -> None:
     assert load_topology(file).networks[1].links == (Link("two", "eth1"), Link("two", "eth2"))
 
 
+def test_cards_of_the_machine_are_lent(tmp_path: Path) -> None:
+    """They are what they are, whatever the network's other links are."""
+    text = "- {name: fast, mtu: 9000, links: {two: [eth1, {name: ens1f0v0, ofMachine: true}]}}\n"
+    found = read(tmp_path, NODES + PRIMARY + text)
+    assert found.borrowed == (Link("two", "ens1f0v0", of_machine=True),)
+    assert found.links_of("two") == ("eth0", "eth1", "ens1f0v0")
+    assert read(tmp_path, NODES + PRIMARY).borrowed == ()
+
+
 def read(tmp_path: Path, text: str) -> Topology:
     """Read a topology of this text."""
     file = tmp_path / "t.yaml"
@@ -132,6 +141,18 @@ FAST = "- {name: fast, links: {two: %s}}\n"
         (NODES + PRIMARY + FAST % "{name: e, numa: 1}", 'unknown key "numa"; did you mean "numaN'),
         (NODES + PRIMARY + FAST % "{name: e, pcieRoot: x}", '"x" is not a PCIe root; for example'),
         (NODES + PRIMARY + FAST % "{name: e, rdma: 7}", ".rdma: write true, or the name of the R"),
+        (
+            NODES + PRIMARY + FAST % "{name: e, ofMachine: yes please}",
+            ":4: networks[1].links.two.ofMachine: must be true or false",
+        ),
+        (
+            NODES + PRIMARY + FAST % "{name: e, ofMachine: true, mtu: 1400, rdma: true}",
+            ":4: networks[1].links.two.mtu: leave it out; a card of this machine is used as it is",
+        ),
+        (
+            NODES + PRIMARY.replace("two: eth0", "two: {name: eth0, ofMachine: true}"),
+            ":3: networks[0].links: a card of this machine cannot carry a node; list it in ano",
+        ),
         (NODES + PRIMARY + FAST % "[e, {mtu: 1400}]", "networks[1].links.two[1]: name is missing"),
         (NODES + "networks: []", ":2: networks: write at least one; the first carries the nodes'"),
         (

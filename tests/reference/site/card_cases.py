@@ -8,14 +8,9 @@ VFS: Final = 3  # of each of the two cards, of seven that it could have
 ROOTS: Final = {"pci0000:20": 0, "pci0000:40": 1}  # and their NUMA nodes, as `lab.guest` builds it
 # What a guest loads for them.
 MODULES: Final = (
-    "9pnet_virtio",
-    "9p",
-    "igb",
-    "igbvf",
-    "rdma_rxe",
-    "rdma_ucm",
-    "crc32_generic",
-    "pci_stub",
+    *("9pnet_virtio", "9p", "igb", "igbvf", "pci_stub"),
+    *("rdma_rxe", "rdma_ucm", "crc32_generic"),
+    *("veth", "bridge"),
 )
 
 

@@ -15,6 +15,7 @@ from netclaim.network.devices.device import device_of
 from tests.reference.site.card_cases import DESCRIBED, device_faults
 from tests.reference.site.cni_site import ip
 from tests.reference.site.guest_report import tell
+from tests.reference.site.node_cases import AS_NODE
 from tests.reference.site.rdma_cases import WITH_RDMA
 from tests.reference.site.vf_cases import BEFORE_FUNCTIONS, WITH_FUNCTIONS
 from tests.reference.site.vf_number_cases import MADE, NUMBERS, made
@@ -31,7 +32,7 @@ def main() -> None:
         for card in card_names():
             ip("link", "set", card, "up")
         tell(DESCRIBED, lambda: device_faults(asyncio.run(described())))
-        for name, find in (WITH_FUNCTIONS | WITH_RDMA | NUMBERS).items():
+        for name, find in (WITH_FUNCTIONS | WITH_RDMA | NUMBERS | AS_NODE).items():
             tell(name, find)
 
 

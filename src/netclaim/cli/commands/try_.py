@@ -112,7 +112,8 @@ def command(
     Takes Pods, Deployments and other workloads, DeviceClasses, claims and templates, of any version
     of resource.k8s.io. Nodes are namespaces, with the links that the topology lists: by default
     there are three, of which kind-worker has eth0 and eth1, and the others have eth0. Works as
-    root, or as any user who may create user namespaces. Nothing is left behind.
+    root, or as any user who may create user namespaces. Nothing is left behind. Cards of this
+    machine that the topology lists are lent to its nodes meanwhile, which needs root.
 
     Exits with 0 if all pods got their interfaces, with 1 if some did not (and prints what stopped
     each of them), and with 2 if the manifests are wrong.
@@ -125,6 +126,8 @@ def command(
     """
     import asyncio
 
+    from netclaim.kernel import open_netns
+    from netclaim.kernel.host.netns import OWN_NETNS
     from netclaim.local.input.driver_names import driver_names, unserved
     from netclaim.local.input.driver_programs import read_programs
     from netclaim.local.input.manifests import read_manifests
@@ -147,11 +150,13 @@ def command(
     programs = read_programs(driver_program or ())
     manifests = read_manifests(named(files, more_files), recursive=recursive)
     drivers = tuple(driver_name or driver_names(manifests.items))
+    cluster = load_topology(topology)
     level = settings.policy_level(drivers)
     for note in (*manifests.notes, *unserved(manifests.items, (*drivers, *programs))):
         print(one_line(note), file=sys.stderr)
     trial = Trial(
-        topology=load_topology(topology),
+        topology=cluster,
+        machine=open_netns(OWN_NETNS) if cluster.borrowed else None,
         manifests=manifests,
         driver_names=drivers,
         cni_bin_dirs=tuple(path.absolute() for path in cni_bin_dir or ()),

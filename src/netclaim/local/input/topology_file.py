@@ -12,7 +12,8 @@ The form:
                                  of an IPv4 and an IPv6 subnet for both families
       mtu: 9000                  of all links of the network
       links: {NODE: LINK, …}     LINK is the interface's name inside the node, or a LINK list, or
-                                 {name, mtu, speed, numaNode, pcieRoot, rdma}
+                                 {name, mtu, speed, numaNode, pcieRoot, rdma}; or
+                                 {name, ofMachine: true} for a card of this machine
 """
 
 import ipaddress
@@ -38,7 +39,7 @@ MTU_MIN, MTU_MAX = 68, 65535  # of an Ethernet link in the kernel: ETH_MIN_MTU a
 MTU6_MIN: Final = 1280  # below it, the kernel switches IPv6 off
 SPEED_MAX: Final = 10_000_000  # Mbit/s; ten times what there is
 NUMA_MAX: Final = 1023  # the kernel's own limit
-LINK_KEYS: Final = ("name", "mtu", "speed", "numaNode", "pcieRoot", "rdma")
+LINK_KEYS: Final = ("name", "mtu", "speed", "numaNode", "pcieRoot", "rdma", "ofMachine")
 
 
 class TopologyError(RequestError):
@@ -138,6 +139,14 @@ def _link(value: Any, at: Place, node: str, mtu: int | None, subnets: Sequence[S
     name = text_at(form, "name", at)
     if not LINK_NAME.fullmatch(name) or name in ("lo", ".", ".."):
         raise FormError(at, f'"{name}" is not an interface name')
+    of_machine = form.get("ofMachine", False)
+    if not isinstance(of_machine, bool):
+        raise FormError((*at, "ofMachine"), "must be true or false")
+    if of_machine:
+        if others := form.keys() - {"name", "ofMachine"}:
+            told = "leave it out; a card of this machine is used as it is"
+            raise FormError((*at, min(others)), told)
+        return Link(node, name, of_machine=True)
     own = _mtu(form, at, subnets)
     return Link(node, name, own if own is not None else mtu, _hardware(form, at))
 
@@ -192,6 +201,9 @@ def _check_primary(nodes: Sequence[str], networks: Sequence[Network]) -> None:
         message = "subnet is missing; the first network carries the nodes' addresses"
         raise FormError(("networks", 0), message)
     linked = {link.node for link in networks[0].links}
+    if any(link.of_machine for link in networks[0].links):
+        told = "a card of this machine cannot carry a node; list it in another network"
+        raise FormError(("networks", 0, "links"), told)
     for node in nodes:
         if node not in linked:
             message = f'node "{node}" has no link; every node needs one on the first network'

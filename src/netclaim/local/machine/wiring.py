@@ -33,7 +33,8 @@ async def wire_cluster(topology: Topology, nodes: Mapping[str, Netns]) -> None:
             await closet.call(create_link(name, bridge()))
             await _up(closet, name)
             switch = await find_index(closet, name)
-            for number, link in enumerate(network.links):
+            made = [link for link in network.links if not link.of_machine]
+            for number, link in enumerate(made):
                 port = f"{network.name[:8]}.{number}"
                 netns_fd = nodes[link.node].fd
                 cable = veth(link.name, peer_netns_fd=netns_fd, peer_mtu=link.mtu)
