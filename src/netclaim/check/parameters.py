@@ -18,7 +18,7 @@ from netclaim.check.pools import PoolUse, pool_doubts, pools_wanted
 from netclaim.check.stand_in import StandIn, class_alone, configs_of, pinned_drivers, stand_ins
 from netclaim.check.wanted import class_of, wanted
 from netclaim.errors import RequestError
-from netclaim.manifests.finding import Finding
+from netclaim.manifests.finding import Finding, Severity
 from netclaim.manifests.kinds import CLAIM_SPECS
 from netclaim.manifests.near import near
 from netclaim.manifests.objects import Index, Object, inside
@@ -93,7 +93,7 @@ def check_claim(
             findings |= {finding: None for finding, _ in found}
             ifnames |= {request.ifname for request in requests}
             findings |= dict.fromkeys(_all_mode(stand_in, requests))
-            findings |= dict.fromkeys(_alone_doubts(stand_in, requests, index))
+            findings |= dict.fromkeys(_alone_doubts(stand_in, requests, index, standing))
             uses = [use for request in requests for use in pools_wanted(request)]
             own = [use for use in uses if not use.trusted]  # of the others, the class speaks
             findings |= dict.fromkeys(_pool_doubts(stand_in, own, index, standing))
@@ -103,13 +103,17 @@ def check_claim(
 
 
 def _alone_doubts(
-    stand_in: StandIn, requests: Sequence[InterfaceRequest], index: Index
+    stand_in: StandIn,
+    requests: Sequence[InterfaceRequest],
+    index: Index,
+    standing: Standing | None,
 ) -> Iterator[Finding]:
-    """Requests that take a link which others may share, or name another than they select."""
+    """Requests that need a link which others may share, or name another than they select."""
     for request in requests:
         one = stand_in.asked(request.device.base_request)
         device_class = class_of(one, stand_in.subject, index)
-        yield from alone_doubts(request, one, stand_in.subject, device_class)
+        for doubt in alone_doubts(request, one, stand_in.subject, device_class, standing):
+            yield doubt if isinstance(doubt, Finding) else _doubtful(stand_in, doubt)
         yield from link_doubts(request, one, stand_in.subject, device_class)
 
 
@@ -119,8 +123,15 @@ def _pool_doubts(
     """Pools that a claim or a class names, which are not there or not for it."""
     for use in uses:
         for message, severity in pool_doubts(use, stand_in.subject, index, standing):
-            finding, _ = _located(stand_in, RequestError(message, path=use.path))
-            yield msgspec.structs.replace(finding, severity=severity)
+            yield _doubtful(stand_in, RequestError(message, path=use.path), severity)
+
+
+def _doubtful(
+    stand_in: StandIn, fault: RequestError, severity: Severity = Severity.WARNING
+) -> Finding:
+    """A complaint in the driver's words about what files alone cannot decide."""
+    finding, _ = _located(stand_in, fault)
+    return msgspec.structs.replace(finding, severity=severity)
 
 
 def _misspelt_drivers(subject: Object, index: Index) -> Iterator[Finding]:

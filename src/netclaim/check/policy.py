@@ -1,8 +1,9 @@
 """Judge manifests by the driver's trust policy, as far as files can tell.
 
 The driver judges a claim by the level of its namespace and by the link that it got, and its own
-words are reported here. Files do not say which link a claim will get, nor whether the node depends
-on it, so a link is taken to be the claim's own unless the request has adminAccess.
+words are reported here. Files do not say which link a claim will get, whether other claims share
+it, nor whether the node depends on it: a link is taken to be the claim's own unless the request has
+adminAccess. What is refused on a link that claims share, as most do, is a doubt (see `alone`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from netclaim.errors import RequestError
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.objects import Index, Object, inside
 from netclaim.model.claim import JsonObject
+from netclaim.network.devices.shares import ALONE_REQUEST
 from netclaim.network.errors import ParametersError
 from netclaim.network.judge.request import permit
 from netclaim.network.plan.guard import level_named
@@ -23,6 +25,7 @@ from netclaim.network.request.parameters import InterfaceRequest
 from netclaim.schema.defaults import NAME_LABEL
 
 SHARED: Final = "other claims may have the device too, because the request has adminAccess"
+BY_DEFAULT: Final = "claims share a link unless one asks for all of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +79,15 @@ def policy_faults(
         yield from error.faults
     except RequestError as error:
         yield error
+
+
+def faults_if_shared(
+    request: InterfaceRequest, one: Wanted, standing: Standing
+) -> Iterator[RequestError]:
+    """Yield what the driver would refuse of a request only where claims share its link."""
+    refused = {fault.path for fault in policy_faults(request, one, standing)}
+    remedy = f"write `{ALONE_REQUEST}` into the request {one.request}"
+    shared = replace(standing, shared=BY_DEFAULT, remedy=remedy)
+    for fault in policy_faults(request, one, shared):
+        if fault.path not in refused:
+            yield fault

@@ -1,0 +1,81 @@
+"""What needs a link that a claim has to itself, and claims that may share theirs."""
+
+import json
+
+import pytest
+import yaml
+
+from netclaim.check.policy import Policy
+from netclaim.check.report import check_files
+from netclaim.manifests.text.files import parse_file
+from netclaim.network.policy.levels import Level
+from tests.pure.check.test_check import CLAIM, CLASS, lines
+
+BY_NAME = """device.attributes["cni.dra.networking.x-k8s.io"].name == "eth1\""""
+IPAM: dict[str, object] = {"type": "host-local", "subnet": "10.9.0.0/24"}
+IPVLAN: dict[str, object] = {"type": "ipvlan", "ipam": IPAM}
+VLAN: dict[str, object] = {"type": "vlan", "vlanId": 7, "ipam": IPAM}
+MACVLAN: dict[str, object] = {"type": "macvlan"}
+
+
+def claim(
+    *plugins: dict[str, object], selector: str = BY_NAME, whole: bool = False, admin: bool = False
+) -> str:
+    """A claim for the link eth1 with this network."""
+    made = yaml.safe_load(CLAIM)
+    (request,) = made["spec"]["devices"]["requests"]
+    request["exactly"]["selectors"] = [{"cel": {"expression": selector}}]
+    if whole:
+        request["exactly"]["capacity"] = {"requests": {"wholeLink": "1"}}
+    if admin:
+        request["exactly"]["adminAccess"] = True
+    (config,) = made["spec"]["devices"]["config"]
+    config["opaque"]["parameters"]["config"]["plugins"] = list(plugins)
+    return json.dumps(made)
+
+
+@pytest.mark.parametrize(
+    ("plugins", "where"),
+    [
+        ([IPVLAN], "plugins[0].type"),
+        ([VLAN], "plugins[0].type"),
+        ([{"type": "macvlan", "mac": "02:00:00:00:00:07"}], "plugins[0].mac"),
+        ([MACVLAN, {"type": "tuning", "promisc": True}], "plugins[1].promisc"),
+        ([MACVLAN, {"type": "tuning", "mac": "02:00:00:00:00:07"}], "plugins[1].mac"),
+    ],
+)
+def test_what_needs_the_link_alone(plugins: list[dict[str, object]], where: str) -> None:
+    """The driver would refuse it while claims share the link, and says what to write."""
+    (found,) = lines(CLASS, claim(*plugins))
+    assert f": warning: spec.devices.config[0].opaque.parameters.config.{where}: " in found
+    assert "needs a link that the claim has to itself, but claims share a link" in found
+    assert 'write `capacity: {requests: {wholeLink: "1"}}` into the request nic' in found
+    assert lines(CLASS, claim(*plugins, whole=True)) == []
+
+
+@pytest.mark.parametrize("word", ["isSriovVf", "allowMultipleAllocations == false", "infiniband"])
+def test_links_that_are_for_one_claim(word: str) -> None:
+    """A selector that mentions them asks for such a link, so nothing is said."""
+    text = f"{BY_NAME} // {word}"
+    assert lines(CLASS, claim(IPVLAN, selector=text)) == []
+
+
+def test_who_may_on_any_link() -> None:
+    """Not a word where the namespace is privileged, or where the class brings the network."""
+    files = [parse_file(f"{CLASS}---\n{claim(VLAN)}".encode(), "x")]
+    assert check_files(files, policy=Policy(Level.PRIVILEGED)).findings == ()
+    made = yaml.safe_load(claim(VLAN))
+    (config,) = made["spec"]["devices"].pop("config")
+    config.pop("requests")
+    trusted = {**yaml.safe_load(CLASS), "spec": {"config": [config]}}
+    trusted["spec"]["selectors"] = yaml.safe_load(CLASS)["spec"]["selectors"]
+    assert lines(f"{json.dumps(trusted)}\n", json.dumps(made)) == []
+
+
+def test_an_error_is_not_doubted_too() -> None:
+    """What the driver refuses in any case is said once, and what takes a link is said once."""
+    refused = lines(CLASS, claim(VLAN, admin=True))
+    assert [line.split()[1] for line in refused if "plugins[0].type" in line] == ["error:"]
+    taking: dict[str, object] = {"type": "macvlan", "mode": "passthru", "mac": "02:00:00:00:00:07"}
+    (found,) = lines(CLASS, claim(taking))
+    assert "takes a link from others" in found
