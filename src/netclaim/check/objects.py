@@ -95,7 +95,8 @@ def fitted(one: Object) -> Fitted:
         one.error(path, said.get(path) or unknown_field(shape, path))
         for path in unknown[:FAULTS_MAX]
     )
-    return Fitted(replace(one, object=fitting), unknown, tuple(findings))
+    kept = one if fitting is one.object else replace(one, object=fitting)
+    return Fitted(kept, unknown, tuple(findings))
 
 
 def _shape(one: Object) -> Shape | None:
@@ -106,6 +107,8 @@ def _shape(one: Object) -> Shape | None:
 
 def _as_users_write(found: JsonObject) -> JsonObject:
     """The object without its status, and with the metadata that the rules expect."""
+    if "status" not in found and found.get("metadata") is not None:
+        return found
     metadata = {} if found.get("metadata") is None else found["metadata"]
     return {key: value for key, value in found.items() if key != "status"} | {"metadata": metadata}
 

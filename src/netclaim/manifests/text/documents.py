@@ -1,12 +1,14 @@
 """Read manifests: each YAML or JSON document with its data, exact text and place in the file.
 
 Promise: the documents' texts joined are the file; a fault is one line that begins with file and
-line. Limit: files of 4 MiB, a hundred levels, and aliases that unfold to a bounded size, so that
-no manifest can stall or exhaust its reader.
+line. A document keeps its text alone; its nodes, which take many times as much, are composed again
+where somebody asks for a place. Limit: files of 4 MiB, a hundred levels, and aliases that unfold to
+a bounded size, so that no manifest can stall or exhaust its reader.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import yaml
@@ -19,6 +21,7 @@ from netclaim.paths import Path, show
 SIZE_MAX: Final = 4 << 20  # a thousand times a large manifest; one object is at most 1.5 MiB
 DEPTH_MAX: Final = 100  # a pod's deepest field is at 14
 NODES_MAX: Final = 500_000  # with aliases unfolded; 4 MiB of text alone has fewer
+COMPOSED_MAX: Final = 4  # documents whose nodes are kept; places are asked for one after another
 MERGE: Final = "<<"
 ALIAS: Final = "*"
 NULL: Final = "tag:yaml.org,2002:null"
@@ -41,12 +44,12 @@ class Document:
     source: str  # the file, as the user named it
     first_line: int  # of `text` in the file, from 1
     text: str  # with its `---`, comments and newlines
-    root: yaml.Node | None  # None: nothing but comments
+    is_empty: bool  # as Helm leaves documents between two `---`
 
     @property
-    def is_empty(self) -> bool:
-        """Whether it is empty, as Helm leaves documents between two `---`."""
-        return self.root is None or self.root.tag == NULL
+    def root(self) -> yaml.Node | None:
+        """The document's nodes; None if there is nothing but comments."""
+        return _composed(self.text)
 
     def field(self, key: str) -> str:
         """Return a field of the top level if it is plain text, for example `kind`; else nothing."""
@@ -56,7 +59,7 @@ class Document:
     def data(self) -> Any:
         """Return the document's data, built anew."""
         try:
-            if self.root is None or MERGE in self.text:  # merging would change the nodes
+            if MERGE in self.text or self.root is None:  # merging would change the nodes
                 return yaml.load(as_yaml(self.text), Loader=KubeLoader)  # noqa: S506 - a safe one
             return KubeLoader("").construct_document(self.root)
         except yaml.MarkedYAMLError as error:
@@ -135,7 +138,8 @@ def read_documents(text: str, source: str) -> tuple[Document, ...]:
     for part in json_parts(text):
         for chunk in _cut(part, source, first_line):
             root = _compose(chunk, source, first_line)
-            documents.append(Document(source, first_line, chunk, root))
+            is_empty = root is None or root.tag == NULL
+            documents.append(Document(source, first_line, chunk, is_empty))
             first_line += chunk.count("\n")
     return tuple(documents)
 
@@ -164,12 +168,18 @@ def _cut(text: str, source: str, first_line: int) -> list[str]:
 
 def _compose(text: str, source: str, first_line: int) -> yaml.Node | None:
     try:
-        root: yaml.Node | None = yaml.compose(as_yaml(text), Loader=KubeLoader)
+        root = _composed(text)
     except yaml.MarkedYAMLError as error:  # an alias to nothing
         line = first_line + _line(error)
         raise ManifestError(source, line, f"not YAML: {error.problem}") from error
     if ALIAS in text:
         _check_aliases(root, source, first_line)
+    return root
+
+
+@lru_cache(maxsize=COMPOSED_MAX)
+def _composed(text: str) -> yaml.Node | None:
+    root: yaml.Node | None = yaml.compose(as_yaml(text), Loader=KubeLoader)
     return root
 
 

@@ -4,6 +4,7 @@ No I/O. Promise: lines of the inner document are those of the file. Limit: a tex
 has no lines of its own.
 """
 
+from dataclasses import replace
 from functools import lru_cache
 
 import yaml
@@ -29,4 +30,4 @@ def inner_document(document: Document, path: Path) -> Document | None:
         return None
     first_line = document.first_line + node.start_mark.line + is_block
     only = found[0]
-    return Document(only.source, first_line, only.text, only.root) if len(found) == 1 else None
+    return replace(only, first_line=first_line) if len(found) == 1 else None

@@ -6,6 +6,7 @@ between YAML 1.1 and 1.2 would take for something else.
 """
 
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
@@ -82,6 +83,13 @@ class KubeLoader(_Loader):
             seen.add(str(key.value))
         built: dict[Any, Any] = super().construct_mapping(node, deep=deep)
         return built
+
+    def construct_text(self, node: yaml.ScalarNode) -> str:
+        """Build a string. Equal ones are one: most keys and many values occur in every manifest."""
+        return sys.intern(str(self.construct_scalar(node)))
+
+
+KubeLoader.add_constructor("tag:yaml.org,2002:str", KubeLoader.construct_text)
 
 
 class KubeDumper(yaml.SafeDumper):
