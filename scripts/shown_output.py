@@ -6,9 +6,9 @@ A shown output is a fenced block after a marker, and the marker names the comman
 
 The command runs in a directory that has the repository's `examples` and the page's own files: its
 fenced blocks with a title, such as ```yaml title="pod.yaml". `--check` changes nothing and fails
-where a block is not current. Times, hardware addresses and the ends of generated names differ from
-run to run and are not compared. Which of the pods that start together gets which address differs as
-well: the same addresses have to be shown, in any order.
+where a block is not current. Times, hardware addresses, UIDs and the ends of generated names differ
+from run to run and are not compared. Which of the pods that start together gets which address
+differs as well: the same addresses have to be shown, in any order.
 """
 
 import argparse
@@ -33,6 +33,7 @@ TITLED: Final = re.compile(
 )
 VARYING: Final = re.compile(
     r"\b\d+(?:\.\d+)? s\b|\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b"
+    r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"  # UIDs
     r"|(?<=-)[bcdfghjklmnpqrstvwxz2456789]{5}\b"  # the end of a name that a controller made
 )
 # With four numbers or two colons, which times of day do not have in these outputs.

@@ -19,6 +19,7 @@ import structlog
 from netclaim.kernel import Netns
 from netclaim.local.cluster import START_S, EmbeddedCluster, SlowStartError, embedded_cluster
 from netclaim.local.input.manifests import Manifests, create_all, unmade_namespaces
+from netclaim.local.result.devices import with_devices
 from netclaim.local.result.duplicates import per_node_doubts, with_duplicates
 from netclaim.local.result.expected import expected_pods, held_back
 from netclaim.local.result.outcome import PodOutcome, outcomes, settled
@@ -148,6 +149,8 @@ async def start_pods(cluster: EmbeddedCluster, trial: Trial, until_s: float) -> 
     except TimeoutError:
         found = _look(cluster, over=True)
     services = await _services(cluster, until_s)
+    nodes = {node.place.name: (node.place, node.kubelet.claims) for node in cluster.nodes}
+    found = with_devices(found, cluster.store, nodes, cluster.programs)
     found = with_duplicates(found, cluster.store, cluster.topology, cluster.driver_names)
     doubts = per_node_doubts(found, cluster.store, cluster.topology, cluster.driver_names)
     uncreated = max(0, expected_pods(cluster.store) - len(found))

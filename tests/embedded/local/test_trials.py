@@ -204,6 +204,9 @@ def test_a_gpu_and_a_card_of_one_root(tmp_path: Path) -> None:
     ready = [one for one in found["pods"] if one["ready"]]
     devices = [interface["device"] for one in ready for interface in one["interfaces"]]
     assert devices == ["eth2"], json.dumps(found)
+    (gpu,) = ready[0]["devices"]
+    assert (gpu["name"], gpu["containers"]) == ("gpu-0", ["main"])
+    assert "GPU_DEVICE_0=gpu-0" in gpu["env"], json.dumps(found)
     (waiting,) = (one for one in found["pods"] if not one["ready"])
     assert "gpu" in waiting["reason"], json.dumps(found)
 

@@ -4,6 +4,7 @@ import io
 import json
 from dataclasses import replace
 
+from netclaim.local.result.given import GivenDevice
 from netclaim.local.result.interfaces import Interface
 from netclaim.local.result.outcome import PodOutcome
 from netclaim.local.result.show import Result, as_json, show_result, unschedulable
@@ -37,6 +38,40 @@ def test_table_has_all_pods() -> None:
         "default     r       n      Error     net1 10.0.0.2/24",
         "default/web-1: no node fits: 0/3 nodes",
     ]
+
+
+def test_devices_without_interfaces() -> None:
+    """They have a column, and each edit that containers get has a line; so has a device without."""
+    gpu = GivenDevice("gpu-0", "gpu.example.com", "gpu", "pair", ("main",), ("A=1", "B=2"))
+    other = GivenDevice("gpu-1", "gpu.example.com", "other", "pair")
+    result = Result((replace(READY, devices=(gpu, other)), NO_NODE))
+    stream = io.StringIO()
+    show_result(result, PlainScreen(stream))
+    assert stream.getvalue().splitlines()[:7] == [
+        "NAMESPACE   POD     NODE   STATUS    INTERFACES         DEVICES",
+        "default     p       n      Ready     net1 10.0.0.2/24   gpu-0, gpu-1",
+        "default     web-1   -      Pending   -                  -",
+        "POD   DEVICE   CONTAINERS      WHAT THEY GET",
+        "p     gpu-0    main            env A=1",
+        "                               env B=2",
+        "p     gpu-1    none names it   -",
+    ]
+    document = json.loads(as_json(result))
+    assert document["summary"]["devices"] == 2
+    assert document["pods"][0]["devices"][0] == {
+        "name": "gpu-0",
+        "driver": "gpu.example.com",
+        "request": "gpu",
+        "claim": "pair",
+        "containers": ["main"],
+        "env": ["A=1", "B=2"],
+        "deviceNodes": [],
+        "mounts": [],
+    }
+    stream = io.StringIO()
+    show_result(Result((replace(READY, devices=(gpu,)),)), PlainScreen(stream))
+    last = stream.getvalue().splitlines()[-1]
+    assert last == "1 pod ready, with 1 claimed interface and 1 other device"
 
 
 def test_one_pod_is_singular() -> None:
@@ -115,9 +150,10 @@ def test_json_has_pods_and_a_summary() -> None:
         "interfaces": [
             {"name": "net1", "ips": ["10.0.0.2/24"], "mac": "aa", "device": "eth1", "claim": "x"}
         ],
+        "devices": [],
         "stage": "",
         "reason": "",
     }
     assert (found["pods"][1]["ready"], found["pods"][1]["stage"]) == (False, "schedule")
-    summary = {"pods": 3, "ready": 1, "starting": 1, "stopped": 1, "interfaces": 1}
+    summary = {"pods": 3, "ready": 1, "starting": 1, "stopped": 1, "interfaces": 1, "devices": 0}
     assert found["summary"] == summary

@@ -62,6 +62,11 @@ class NodePlace:
         return self.directory / "nri.sock"
 
     @property
+    def cdi_dir(self) -> Path:
+        """The directory in which drivers write what containers get."""
+        return self.directory / "cdi"
+
+    @property
     def lib(self) -> Path:
         """The directory that the node sees as /var/lib."""
         return self.directory / "lib"

@@ -15,7 +15,7 @@ from netclaim.kubelet import ClaimService
 from netclaim.local.api.store import Store
 from netclaim.model.api.claim import ResourceClaim
 from netclaim.model.claim import JsonObject
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.prepared import ClaimRef, PreparedDevice
 from netclaim.schema.kinds import CLAIM
 
 EXTENDED: Final = "extended resources"  # with a blank, which the name of a claim cannot have
@@ -66,12 +66,16 @@ class NodeClaims:
         self._store = store
         self._drivers = drivers
         self._notes = {note.ref.uid: note for note in noted}
-        self._prepared: set[str] = set()
+        self._prepared: dict[str, tuple[PreparedDevice, ...]] = {}
 
     @property
     def notes(self) -> tuple[ClaimNote, ...]:
         """Return what the next kubelet has to know."""
         return tuple(self._notes.values())
+
+    def given(self, claim_uid: str) -> tuple[PreparedDevice, ...]:
+        """Return what the drivers answered for a claim that is prepared; nothing for another."""
+        return self._prepared.get(claim_uid, ())
 
     async def prepare(self, pod: JsonObject) -> None:
         """Have everything prepared that a pod claims and that is not prepared yet."""
@@ -81,13 +85,15 @@ class NodeClaims:
             known = self._notes.get(note.ref.uid, note)
             self._notes[note.ref.uid] = replace(known, pods=known.pods | {uid})
         todo = [note for note in wanted if note.ref.uid not in self._prepared]
+        given: dict[str, tuple[PreparedDevice, ...]] = {note.ref.uid: () for note in todo}
         for driver in sorted({driver for note in todo for driver in note.drivers}):
             refs = [note.ref for note in todo if driver in note.drivers]
             answers = await self._drivers.client(driver).prepare(refs)
             for ref in refs:
                 if error := answers[ref.uid].error:
                     raise PrepareError(f"claim {ref.name}: {error}")
-        self._prepared |= {note.ref.uid for note in todo}
+                given[ref.uid] += answers[ref.uid].devices
+        self._prepared |= given
 
     async def unprepare(self, pod_uid: str) -> None:
         """Release what only this pod used and what is not released yet."""
@@ -101,7 +107,7 @@ class NodeClaims:
                 errors = await self._drivers.client(driver).unprepare([note.ref])
                 if error := errors[uid]:
                     raise PrepareError(f"claim {note.ref.name}: {error}")
-            self._prepared.discard(uid)
+            self._prepared.pop(uid, None)
             del self._notes[uid]
 
     def _looked_at(self, pod: JsonObject, name: str) -> ClaimNote:

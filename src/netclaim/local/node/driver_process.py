@@ -70,7 +70,7 @@ def _common(place: NodePlace, kubeconfig: Path) -> list[str]:
         f"--state-dir={directory / 'state'}",
         f"--kubelet-dir={place.kubelet_dir}",
         f"--nri-socket={place.nri_socket}",
-        f"--cdi-dir={directory / 'cdi'}",
+        f"--cdi-dir={place.cdi_dir}",
         f"--run-dir={directory / 'run'}",
         f"--cni-conf-dir={directory / 'net.d'}",
         "--runtime-hook=nri",  # the embedded runtime has no network configuration of its own

@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 from netclaim.local.api.store import Store
 from netclaim.local.control import UNSCHEDULABLE
 from netclaim.local.node.pod_status import is_running
+from netclaim.local.result.given import GivenDevice
 from netclaim.local.result.interfaces import Interface, interfaces_of
 from netclaim.local.result.multus import missing_networks
 from netclaim.model.claim import JsonObject
@@ -40,6 +41,7 @@ class PodOutcome:
     interfaces: tuple[Interface, ...] = ()
     stage: str = ""  # where it stopped: a key of `show.STAGES`
     reason: str = ""
+    devices: tuple[GivenDevice, ...] = ()  # of drivers without interfaces
     owner: str = ""  # what made it, for example `Deployment web`
 
 

@@ -5,12 +5,13 @@ Only the screen is written to.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
+from netclaim.local.result.given import GivenDevice
 from netclaim.local.result.outcome import PodOutcome
 from netclaim.local.result.services import ServiceOutcome
 from netclaim.screen import Screen
@@ -67,13 +68,14 @@ def unschedulable(result: Result) -> PodOutcome | None:
 
 def show_result(result: Result, screen: Screen, *, keep: bool = False) -> None:
     """Show the pods with their interfaces, then what stopped those that have none."""
-    screen.table(
-        ("NAMESPACE", "POD", "NODE", "STATUS", "INTERFACES"),
-        [
-            (pod.namespace, pod.name, pod.node or "-", _status(pod), _interfaces(pod))
-            for pod in result.pods
-        ],
-    )
+    more = any(pod.devices for pod in result.pods)
+    header = ("NAMESPACE", "POD", "NODE", "STATUS", "INTERFACES")
+    screen.table((*header, "DEVICES") if more else header, [_row(pod, more) for pod in result.pods])
+    if more:
+        screen.table(
+            ("POD", "DEVICE", "CONTAINERS", "WHAT THEY GET"),
+            [row for pod in result.pods for given in pod.devices for row in _edits(pod, given)],
+        )
     if result.services:
         screen.table(
             ("NAMESPACE", "SERVICE", "NETWORK", "ENDPOINTS"),
@@ -109,6 +111,7 @@ def as_json(result: Result) -> str:
         "starting": result.starting,
         "stopped": result.count - ready - result.starting,
         "interfaces": sum(len(pod.interfaces) for pod in result.pods),
+        "devices": sum(len(pod.devices) for pod in result.pods),
     }
     listed: dict[str, Any] = {"pods": [_as_object(pod) for pod in result.pods]}
     if result.services:
@@ -128,8 +131,22 @@ def _as_object(pod: PodOutcome) -> dict[str, Any]:
         "ready": pod.state == "ready",
         "state": pod.state,
         "interfaces": [msgspec.to_builtins(one) for one in pod.interfaces],
+        "devices": [_device(one) for one in pod.devices],
         "stage": pod.stage,
         "reason": pod.reason,
+    }
+
+
+def _device(given: GivenDevice) -> dict[str, Any]:
+    return {
+        "name": given.name,
+        "driver": given.driver,
+        "request": given.request,
+        "claim": given.claim,
+        "containers": list(given.containers),
+        "env": list(given.env),
+        "deviceNodes": list(given.device_nodes),
+        "mounts": list(given.mounts),
     }
 
 
@@ -176,13 +193,28 @@ def _summary(result: Result) -> str:
         what = "what it claims" if failed == 1 else "what they claim"
         return f"{failed} of {counted(result.count, 'pod')} did not get {what}"
     interfaces = sum(len(pod.interfaces) for pod in result.pods)
-    return f"{counted(result.count, 'pod')} ready, with {counted(interfaces, 'claimed interface')}"
+    devices = sum(len(pod.devices) for pod in result.pods)
+    others = f" and {counted(devices, 'other device')}" if devices else ""
+    claimed = counted(interfaces, "claimed interface")
+    return f"{counted(result.count, 'pod')} ready, with {claimed}{others}"
 
 
 def _status(pod: PodOutcome) -> str:
     if pod.state == "ready":
         return "Ready"
     return "Error" if pod.stage in ("address", "network") else "Pending"
+
+
+def _row(pod: PodOutcome, more: bool) -> tuple[str, ...]:
+    row = (pod.namespace, pod.name, pod.node or "-", _status(pod), _interfaces(pod))
+    return (*row, ", ".join(one.name for one in pod.devices) or "-") if more else row
+
+
+def _edits(pod: PodOutcome, given: GivenDevice) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each edit of a device; a device without any has one, too."""
+    containers = ", ".join(given.containers) or "none names it"
+    for number, edit in enumerate(given.edits or ("-",)):
+        yield ("", "", "", edit) if number else (pod.name, given.name, containers, edit)
 
 
 def _interfaces(pod: PodOutcome) -> str:
