@@ -27,6 +27,7 @@ from netclaim.survey.follow import Moment, follow
 KINDS: Final = (
     *("Node", "ResourceSlice", "DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "Pod"),
 )
+NO_NETWORKS: Final = "podnetworks cannot be listed"
 # Of the Events of files: who they are about, in either API.
 ABOUT: Final = ("regarding", "involvedObject")
 
@@ -62,17 +63,20 @@ class Live:
         found = await look(
             self.client, [*wanted, *(Wanted(kind, optional=True) for kind in (RULE, POOL))], version
         )
-        selections = [*found.listed, *await self._networks()]
-        await follow(self.client, selections, version, lambda one: show(one, found.refused))
+        networks, refused = await self._networks()
+        notes = (*found.refused, *refused)
+        await follow(self.client, [*found.listed, *networks], version, lambda one: show(one, notes))
 
-    async def _networks(self) -> list[Selection]:
-        """Return where PodNetworks are, if the cluster has them and the user may list them."""
+    async def _networks(self) -> tuple[list[Selection], list[str]]:
+        """Return where PodNetworks are, if the cluster has them, or that they are refused."""
         selection = Selection(POD_NETWORKS)
         try:
             await self.client.list(selection)
-        except (ForbiddenError, NotFoundError):
-            return []
-        return [selection]
+        except NotFoundError:
+            return [], []
+        except ForbiddenError as error:
+            return [], [f"{NO_NETWORKS}: {error}"]
+        return [selection], []
 
     async def events(self, kind: str, namespace: str, name: str) -> list[dict[str, Any]]:
         """Return the events about an object."""

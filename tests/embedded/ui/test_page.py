@@ -7,7 +7,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.pages import PATIENCE_MS, opened, saved, served
 from tests.support.pool_objects import pool
-from tests.support.ui_objects import MARKUP, network
+from tests.support.status_objects import ready_node
+from tests.support.ui_objects import MARKUP, link, network, slice_of
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -172,7 +173,43 @@ def test_address_pools(browser: Browser, tmp_path: Path) -> None:
         expect(page.locator("#detail h2")).to_contain_text("media-net")
         page.locator("#detail .key", has_text="media").first.click()
         expect(page.locator("#detail")).to_contain_text("kind: AddressPool")
+        page.locator("#as-table").click()
+        page.locator("#table [role=tab]", has_text="Address pools").click()
+        found = page.locator("#table .space .row")
+        expect(found).to_have_count(1)
+        expect(found).to_contain_text("Ready")
+        expect(found).to_contain_text("240 / 250")
+        expect(found).to_contain_text("media-net")
         page.close()
+
+
+def test_readiness_that_is_not_known(browser: Browser, tmp_path: Path) -> None:
+    """A node of which only the slices are there is not said to be ready."""
+    objects = [slice_of("rack1-a", link("eth1")), ready_node("rack1-b", "True")]
+    with served("ui", "-f", saved(tmp_path, [*objects, slice_of("rack1-b", link("eth1"))])) as (
+        url,
+        _,
+    ):
+        page = opened(browser, f"{url}#view=table&kind=node")
+        rows = page.locator("#table .space .row")
+        expect(rows.filter(has_text="rack1-a")).to_contain_text("Unknown")
+        expect(rows.filter(has_text="rack1-b")).to_contain_text("Ready")
+        page.close()
+
+
+def test_sums_are_of_what_is_left(browser: Browser, address: str) -> None:
+    """With a filter, all sums say how many are left of how many, and the tabs say the same."""
+    page = opened(browser, address)
+    expect(page.locator("#sums")).not_to_contain_text(" of ")
+    page.locator("#by-namespace").select_option("storage")
+    page.locator("#as-table").click()
+    for kind in ("Nodes", "Links", "Claims", "Pods"):
+        tab = page.locator("#table [role=tab]", has_text=kind).locator("small")
+        word = kind.lower().removesuffix("s")
+        expect(page.locator("#sums")).to_contain_text(
+            re.compile(rf"{tab.inner_text()} of \d+ {word}")
+        )
+    page.close()
 
 
 def test_on_a_phone(browser: Browser, address: str) -> None:

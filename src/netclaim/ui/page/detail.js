@@ -3,7 +3,7 @@
 import { bar, count, h, redraw } from "./dom.js";
 import { mark } from "./card.js";
 import * as session from "./session.js";
-import { kindOf, nameOf, namespaceOf } from "./store.js";
+import { kindOf, nameOf, namespaceOf, readiness } from "./store.js";
 import { whyParts } from "./why.js";
 
 const KINDS = { pod: "Pod", claim: "Claim", link: "Link", node: "Node", network: "Network", pool: "Address pool" };
@@ -139,7 +139,7 @@ const FACTS = {
   node: (view, key, node) => {
     const found = view.store.nodes.get(nameOf(key));
     return [
-      ["State", [h("i", { class: `dot ${view.store.mood(key)}` }), node.ready === false ? "Not ready" : "Ready", node.cordoned ? h("small", {}, "cordoned") : ""]],
+      ["State", [h("i", { class: `dot ${view.store.mood(key)}` }), readiness(node), node.cordoned ? h("small", {}, "cordoned") : ""]],
       ["Links", view.links(found.links, (one) => view.store.get(one)?.name ?? nameOf(one))],
       ["Claims", count(found.claims.size, "claim")],
       ["Pods", view.links(found.pods)],
@@ -153,7 +153,7 @@ const FACTS = {
     ["Claims", [count(network.claims ?? 0, "claim"), " ", h("button", { type: "button", class: "key", onclick: () => view.filterBy({ net: key }) }, "show them on the map")]],
   ],
   pool: (view, key, pool) => [
-    ["State", [h("i", { class: `dot ${view.store.mood(key)}` }), pool.ready === false ? "Not ready" : "Ready"]],
+    ["State", [h("i", { class: `dot ${view.store.mood(key)}` }), readiness(pool)]],
     ["Message", pool.message ?? ""],
     ["Ranges", (pool.ranges ?? []).join(", ")],
     ["Used", pool.addresses ? [bar(pool.addresses.part ?? 0, `${pool.addresses.used} of ${pool.addresses.total}`), h("small", {}, `${pool.addresses.used} of ${pool.addresses.total}`)] : ""],

@@ -55,6 +55,12 @@ export class Filter {
     return this.words.every((word) => found.name.includes(word));
   }
 
+  // Whether anything of a link is left: the link itself, or a claim on it.
+  showsLink(key) {
+    return this.leavesLink(key) || (this.store.links.get(key)?.claims ?? []).some((one) => this.leavesRow(one));
+  }
+
+  // Whether anything of a node is left, so that its card is drawn.
   shows(found) {
     if (this.leavesNode(found)) return true;
     return found.links.some((one) => this.leavesLink(one)) ||

@@ -65,17 +65,18 @@ const press = (id, on) => $(id).setAttribute("aria-pressed", String(on));
 
 function drawSums(filter) {
   const moods = { fine: 0, wait: 0, bad: 0 };
-  let shown = 0;
-  for (const key of store.of.pod) {
-    if (!filter.leaves(key)) continue;
-    shown++;
+  const pods = store.of.pod.filter((key) => filter.leaves(key));
+  for (const key of pods) {
     const mood = store.mood(key);
     if (mood in moods) moods[mood]++;
   }
+  const sum = (left, all, word) => h("span", {}, filter.on ? `${left().toLocaleString("en")} of ${count(all.length, word)}` : count(all.length, word));
   const part = (mood, word) => moods[mood] ? h("span", { class: mood }, h("i", { class: `dot ${mood}` }), `${moods[mood].toLocaleString("en")} ${word}`) : null;
-  redraw($("sums"), h("span", {}, count(store.of.node.length, "node")), h("span", {}, count(store.of.link.length, "link")),
-    h("span", {}, count(store.of.claim.length, "claim")),
-    h("span", {}, filter.on ? `${shown.toLocaleString("en")} of ${count(store.of.pod.length, "pod")}` : count(shown, "pod")),
+  redraw($("sums"),
+    sum(() => store.of.node.filter((key) => filter.shows(store.nodes.get(nameOf(key)))).length, store.of.node, "node"),
+    sum(() => store.of.link.filter((key) => filter.showsLink(key)).length, store.of.link, "link"),
+    sum(() => store.of.claim.filter((key) => filter.leaves(key)).length, store.of.claim, "claim"),
+    sum(() => pods.length, store.of.pod, "pod"),
     part("bad", "not ready"), part("wait", "waiting"), part("fine", "ready"));
 }
 
@@ -176,10 +177,11 @@ const PULSES = {
   live: "live", saved: "saved file", lost: "connecting again", ended: "netclaim ui has ended; start it again and open its new address",
 };
 
-function pulse(state) {
-  if ($("pulse").dataset.state === state) return;
+function pulse(state, why = "") {
+  const text = why || PULSES[state];
+  if ($("pulse").dataset.state === state && $("pulse").textContent === text) return;
   $("pulse").dataset.state = state;
-  $("pulse").textContent = PULSES[state];
+  $("pulse").textContent = text;
 }
 
 let unsaid = new Set();

@@ -29,6 +29,7 @@ export function follow(take, state) {
 // An EventSource sends no header, so the stream is read as it comes.
 async function read(take, state) {
   for (;;) {
+    let refusal = "";
     try {
       const answer = await ask("stream");
       if (answer.ok) {
@@ -37,9 +38,9 @@ async function read(take, state) {
       } else if (answer.status === 401) {
         await signIn(viewer.token ? await answer.text() : "");
         continue;
-      } else $("live").textContent = await answer.text();
+      } else refusal = await answer.text();
     } catch { /* the server is away */ }
-    state("lost");
+    state("lost", refusal);
     await new Promise((done) => setTimeout(done, AGAIN_MS));
   }
 }

@@ -11,6 +11,12 @@ export function namespaceOf(key) {
   return kind === "pod" || kind === "claim" ? rest(key).split("/", 1)[0] : "";
 }
 
+// Whether a node or a pool is ready, in words.
+export function readiness(piece) {
+  if (typeof piece?.ready !== "boolean") return "Unknown";
+  return piece.ready ? "Ready" : "Not ready";
+}
+
 export function nameOf(key) {
   const kind = kindOf(key);
   if (kind === "node" || kind === "pool") return rest(key);
@@ -189,10 +195,10 @@ export class Store {
         if (piece.state === "tainted" || piece.state === "unavailable") return "bad";
         return piece.state === "free" ? "off" : "fine";
       case "node":
-        if (piece?.ready === false) return "bad";
-        return "fine";
-      case "network":
       case "pool":
+        if (typeof piece?.ready !== "boolean") return "off"; // not known
+        return piece.ready ? "fine" : "bad";
+      case "network":
         return piece.ready === false ? "bad" : "fine";
     }
     return "fine";

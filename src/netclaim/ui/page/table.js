@@ -2,7 +2,7 @@
 
 import { bar, h, redraw } from "./dom.js";
 import { mark } from "./card.js";
-import { nameOf, namespaceOf } from "./store.js";
+import { nameOf, namespaceOf, readiness } from "./store.js";
 
 const ROW = 30; // pixels, as in style.css
 const SPARE = 12; // rows drawn beyond the window
@@ -41,7 +41,7 @@ const COLUMNS = {
     ["Taints", (s, k) => (s.get(k).taints ?? []).join(", "), "minmax(6rem, 1fr)"],
   ],
   node: [
-    ["State", (s, k) => [h("i", { class: `dot ${s.mood(k)}` }), s.get(k).ready === false ? "Not ready" : "Ready"], "7rem"],
+    ["State", (s, k) => [h("i", { class: `dot ${s.mood(k)}` }), readiness(s.get(k))], "7rem"],
     ["Node", (s, k) => nameOf(k), "minmax(9rem, 1.5fr)"],
     ["Links", (s, k) => s.nodes.get(nameOf(k)).links.length, "5rem"],
     ["Claims", (s, k) => s.nodes.get(nameOf(k)).claims.size, "5rem"],
@@ -55,8 +55,17 @@ const COLUMNS = {
     ["Claims", (s, k) => s.get(k).claims ?? 0, "5rem"],
     ["Message", (s, k) => s.get(k).message ?? "", "minmax(7rem, 2fr)"],
   ],
+  pool: [
+    ["State", (s, k) => [h("i", { class: `dot ${s.mood(k)}` }), readiness(s.get(k))], "7rem"],
+    ["Pool", (s, k) => nameOf(k), "minmax(8rem, 1fr)"],
+    ["Addresses", (s, k) => gauge(s.get(k).addresses), "minmax(9rem, 1fr)"],
+    ["Kept", (s, k) => s.get(k).kept ?? 0, "5rem"],
+    ["Ranges", (s, k) => (s.get(k).ranges ?? []).join(", "), "minmax(9rem, 1.3fr)"],
+    ["Networks", (s, k) => (s.get(k).networks ?? []).map((net) => s.get(net)?.name).filter(Boolean).join(", "), "minmax(7rem, 1fr)"],
+    ["Message", (s, k) => s.get(k).message ?? "", "minmax(7rem, 1.4fr)"],
+  ],
 };
-const TITLES = { pod: "Pods", claim: "Claims", link: "Links", node: "Nodes", network: "Networks" };
+const TITLES = { pod: "Pods", claim: "Claims", link: "Links", node: "Nodes", network: "Networks", pool: "Address pools" };
 
 function gauge(found) {
   return found ? [bar(found.part ?? 0, `${found.used} of ${found.total}`), h("small", {}, `${found.used ?? 0} / ${found.total}`)] : "";
@@ -117,9 +126,9 @@ export class TableView {
     const { store } = this;
     const keys = store.of[kind];
     if (!filter.on) return [...keys];
-    if (kind === "link") return keys.filter((one) => filter.leavesLink(one));
-    if (kind === "node") return keys.filter((one) => filter.leavesNode(store.nodes.get(nameOf(one))));
-    if (kind === "network") return keys.filter((one) => filter.finds(one, store.get(one)));
+    if (kind === "link") return keys.filter((one) => filter.showsLink(one));
+    if (kind === "node") return keys.filter((one) => filter.shows(store.nodes.get(nameOf(one))));
+    if (kind === "network" || kind === "pool") return keys.filter((one) => filter.finds(one, store.get(one)));
     return keys.filter((one) => filter.leaves(one));
   }
 
