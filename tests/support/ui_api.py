@@ -40,6 +40,7 @@ class ApiServer:
 
     known: dict[str, str] = field(default_factory=dict)  # namespaces by token; empty: all
     asked: list[tuple[str, str]] = field(default_factory=list)  # headers and paths
+    refused: set[str] = field(default_factory=set)  # plurals that nobody may list
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer as the API server does."""
@@ -58,7 +59,7 @@ class ApiServer:
         if request.path == "/apis/resource.k8s.io":
             return web.json_response({"versions": [{"version": "v1"}]})
         namespace = parts[parts.index("namespaces") + 1] if "namespaces" in parts else ""
-        if allowed and namespace != allowed:
+        if (allowed and namespace != allowed) or parts[-1] in self.refused:
             return _status(403, "Forbidden", f"{parts[-1]} is forbidden")
         items = [
             one

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from netclaim.kube import Cluster, KubeConfigError, StoredSecrets, Trust
 from netclaim.kube.access.config import load_server
 from netclaim.ui.shared import viewers
 from netclaim.ui.shared.server import namespace_of, shared_serving, token_of
+from netclaim.ui.sources import NO_NETWORKS
 from tests.pure.ui.test_picture import QUESTION
 from tests.support.ui_api import ADMIN, VIEWER, ApiServer, api_server, token
 
@@ -135,6 +136,46 @@ async def test_one_viewer_too_many(site: Site, monkeypatch: pytest.MonkeyPatch) 
         async with site.ask("stream", VIEWER) as refused:
             assert refused.status == 503
         assert await site.first(ADMIN)
+
+
+async def test_views_of_one_token(site: Site) -> None:
+    """A token has so many views, and no more; one that nobody looks at any more makes room."""
+    async with AsyncExitStack() as open_pages:
+        for number in range(viewers.VIEWS_EACH):
+            stream = site.ask(f"stream?namespace=n{number}", VIEWER)
+            assert (await open_pages.enter_async_context(stream)).status == 200
+        async with site.ask("stream?namespace=another", VIEWER) as refused:
+            assert (refused.status, "views already" in await refused.text()) == (429, True)
+        assert await site.first(ADMIN)
+    while True:  # the server notices that the pages are closed
+        async with site.ask("stream?namespace=another", VIEWER) as answer:
+            if answer.status == 200:
+                break
+
+
+async def test_guessed_tokens(site: Site) -> None:
+    """An address that guesses is refused without a question; a view that is open goes on."""
+    async with site.ask("stream", VIEWER) as stream:
+        await pieces(stream)
+        for number in range(1_000):
+            asked = len(site.api.asked)
+            async with site.ask("stream", f"guess{number}") as answer:
+                if answer.status == 429:
+                    assert "too many tokens" in await answer.text()
+                    break
+                assert answer.status == 401
+        assert f"Bearer guess{number}" not in {header for header, _ in site.api.asked[asked:]}
+        async with site.ask("object?key=pod/media/encoder-0", VIEWER) as again:
+            assert again.status == 200
+
+
+@pytest.mark.parametrize(("refused", "notes"), [(True, 1), (False, 0)])
+async def test_refused_networks(site: Site, refused: bool, notes: int) -> None:
+    """Somebody who may list all but networks is told so, and nothing of what others have."""
+    if refused:
+        site.api.refused.add("podnetworks")
+    head = (await site.first(ADMIN))["head"]
+    assert [NO_NETWORKS in note for note in head.get("notes", ())] == [True] * notes
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])

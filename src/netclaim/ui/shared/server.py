@@ -66,12 +66,12 @@ class SharedHandler:
         if namespace and NAMESPACE.fullmatch(namespace) is None:
             return text(400, "that is no name of a namespace")
         try:
-            async with self._viewers.lend(token, namespace) as answers:
+            async with self._viewers.lend(token, namespace, request.remote or "") as answers:
                 return await answers.answer(request, path)
         except UnauthorizedError:
             return text(401, "the cluster does not accept this token; it may have expired")
         except CrowdedError as error:
-            return text(503, sentence(str(error)))
+            return text(error.status, sentence(str(error)))
         except NetclaimError as error:
             return text(502, sentence(str(error)))
 
@@ -110,7 +110,7 @@ async def shared_serving(
     if not colon or not port.isdecimal():
         raise RequestError(f"{place.address!r} is not an address such as 0.0.0.0:8080")
     async with TaskScope() as tasks:
-        handler = SharedHandler(Viewers(cluster, question, tasks))
+        handler = SharedHandler(Viewers(cluster, question, tasks, SystemClock()))
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", handler.handle)
         runner = web.AppRunner(
