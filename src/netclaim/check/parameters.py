@@ -16,6 +16,7 @@ from netclaim.check.alone import alone_doubts, link_doubts
 from netclaim.check.policy import Policy, policy_faults, standing_in
 from netclaim.check.pools import PoolUse, pool_doubts, pools_wanted
 from netclaim.check.stand_in import StandIn, class_alone, configs_of, pinned_drivers, stand_ins
+from netclaim.check.unpublished import unpublished_doubts
 from netclaim.check.wanted import class_of, wanted
 from netclaim.errors import RequestError
 from netclaim.manifests.finding import Finding, Severity
@@ -94,6 +95,8 @@ def check_claim(
             ifnames |= {request.ifname for request in requests}
             findings |= dict.fromkeys(_all_mode(stand_in, requests))
             findings |= dict.fromkeys(_alone_doubts(stand_in, requests, index, standing))
+            for one in stand_in.wanted:
+                findings |= dict.fromkeys(unpublished_doubts(one, subject, driver))
             uses = [use for request in requests for use in pools_wanted(request)]
             own = [use for use in uses if not use.trusted]  # of the others, the class speaks
             findings |= dict.fromkeys(_pool_doubts(stand_in, own, index, standing))

@@ -88,24 +88,40 @@ def check_pod(
     if users and inside(pod.object, spec).get("hostNetwork"):
         message = "the pod is on the node's own network and cannot have interfaces of its own"
         yield pod.error((*spec, "hostNetwork"), f"{message}; remove hostNetwork or the claim")
+    if pod.kind not in POD_SPECS:  # the API's own rules report it of the others
+        yield from _check_names(pod, spec)
     yield from _check_containers(pod, spec, claims)
 
 
-def _check_containers(pod: Object, spec: Path, claims: Mapping[str, Object]) -> Iterator[Finding]:
-    """A request that a container uses must be one of its claim."""
+def _uses(pod: Object, spec: Path) -> Iterator[tuple[Path, JsonObject]]:
+    """Yield each claim that a container names, with its place."""
     for key in ("containers", "initContainers"):
         for number, container in enumerate(inside(pod.object, spec).get(key, ())):
             used: list[JsonObject] = inside(container, ("resources",)).get("claims", [])
             for index, use in enumerate(used):
-                claim, request = claims.get(use.get("name", "")), use.get("request")
-                if claim is None or not request:
-                    continue
-                names = [one["name"] for one in _requests(claim) if one.get("name")]
-                if request not in names:
-                    path = (*spec, key, number, "resources", "claims", index, "request")
-                    known = ", ".join(names) or "none"
-                    message = f'{claim.kind} {claim.name} has no request "{request}"; it has'
-                    yield pod.error(path, f"{message} {known}")
+                yield (*spec, key, number, "resources", "claims", index), use
+
+
+def _check_names(pod: Object, spec: Path) -> Iterator[Finding]:
+    """A claim that a container uses must be one of its pod."""
+    names = {one.get("name") for one in inside(pod.object, spec).get("resourceClaims", ())}
+    for path, use in _uses(pod, spec):
+        if use.get("name") not in names:
+            message = f"Not found: {use.get('name')!r}: it is not among the pod's resourceClaims"
+            yield pod.error(path, message)
+
+
+def _check_containers(pod: Object, spec: Path, claims: Mapping[str, Object]) -> Iterator[Finding]:
+    """A request that a container uses must be one of its claim."""
+    for path, use in _uses(pod, spec):
+        claim, request = claims.get(use.get("name", "")), use.get("request")
+        if claim is None or not request:
+            continue
+        names = [one["name"] for one in _requests(claim) if one.get("name")]
+        if request not in names:
+            known = ", ".join(names) or "none"
+            message = f'{claim.kind} {claim.name} has no request "{request}"; it has'
+            yield pod.error((*path, "request"), f"{message} {known}")
 
 
 def _requests(claim: Object) -> list[JsonObject]:
@@ -126,4 +142,17 @@ def absent(subject: Object, path: Path, kind: str, name: str, index: Index) -> F
     where = f" in namespace {namespace}" if namespace else ""
     guess = near(name, index.names(kind, namespace))
     meant = f'did you mean "{guess}"?' if guess else "it must already be in the cluster"
-    return subject.warning(path, f'no {kind} "{name}"{where} in these files; {meant}')
+    return subject.warning(
+        path,
+        f'no {kind} "{name}"{where} in these files; '
+        f"{_elsewhere(subject, kind, name, index) or meant}",
+    )
+
+
+def _elsewhere(subject: Object, kind: str, name: str, index: Index) -> str:
+    """Say where the files have a claim or template of this name; empty if they do not."""
+    for key, other in CLAIM_KINDS.items():
+        if kind in CLAIM_KINDS.values() and index.find(other, name, near=subject) is not None:
+            return f"there is a {other} of this name, for {key}"
+    others = [one for one in index.namespaces(kind, name) if one != subject.namespace]
+    return f"the one in namespace {others[0]} is for pods there" if others else ""

@@ -161,6 +161,11 @@ class Index:
         """Return the names of the objects of a kind in a namespace."""
         return [key.name for key in self._found if (key.kind, key.namespace) == (kind, namespace)]
 
+    def namespaces(self, kind: str, name: str) -> list[str]:
+        """Return the namespaces in which there is an object of a name; none for cluster-wide."""
+        found = (key for key in self._found if (key.kind, key.name) == (kind, name))
+        return [key.namespace for key in found if key.namespace]
+
     def repeated(self) -> Iterator[tuple[Object, Object]]:
         """Yield each object whose name was taken, with the one that took it first."""
         for first, *others in self._found.values():

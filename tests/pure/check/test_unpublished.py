@@ -1,0 +1,72 @@
+"""What a request asks of a link that no link has, and names that lead elsewhere in the files."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.pure.check.test_check import CLAIM, CLASS, POD, lines
+
+DRIVER = "cni.dra.networking.x-k8s.io"
+
+
+def asking(**fields: Any) -> str:
+    """A claim whose request has these fields."""
+    made = yaml.safe_load(CLAIM)
+    made["spec"]["devices"]["requests"][0]["exactly"] |= fields
+    return f"{json.dumps(made)}\n"
+
+
+def selecting(expression: str) -> str:
+    """A claim whose request has this selector."""
+    return asking(selectors=[{"cel": {"expression": expression}}])
+
+
+def test_an_attribute_that_no_link_has() -> None:
+    """It would keep the pod waiting for a device; of other drivers nothing is known."""
+    (found,) = lines(CLASS, selecting(f'device.attributes["{DRIVER}"].ifname == "eth1"'))
+    assert 'no link has an attribute "ifname"; did you mean "ifName"?' in found
+    assert "warning: spec.devices.requests[0].exactly.selectors[0].cel.expression" in found
+    for known in ("ifName", "speed", "slot", "rdma", "vfIndex"):
+        assert lines(CLASS, selecting(f'has(device.attributes["{DRIVER}"].{known})')) == []
+    assert lines(CLASS, selecting('device.attributes["gpu.example.com"].model == "x"')) == []
+
+
+def test_a_capacity_that_no_link_has() -> None:
+    """The scheduler passes over devices without a capacity that a request names."""
+    (found,) = lines(CLASS, asking(capacity={"requests": {"bandwith": "1G"}}))
+    assert 'no link has a capacity "bandwith"; did you mean "bandwidth"?' in found
+    (found,) = lines(CLASS, asking(capacity={"requests": {"memory": "1G"}}))
+    assert found.endswith('capacity "memory"; links have wholeLink, bandwidth, attachments')
+    known = {"bandwidth": "1G", f"{DRIVER}/wholeLink": "1", "other.example.com/x": "1"}
+    assert lines(CLASS, asking(capacity={"requests": known})) == []
+
+
+def test_a_name_of_the_other_kind() -> None:
+    """A pod that names a claim where it means a template, or the other way round, is told."""
+    template = yaml.safe_load(CLAIM)
+    template |= {"kind": "ResourceClaimTemplate", "spec": {"spec": template["spec"]}}
+    (found,) = lines(CLASS, f"{json.dumps(template)}\n", POD)
+    assert "there is a ResourceClaimTemplate of this name, for resourceClaimTemplateName" in found
+    of_template = POD.replace("resourceClaimName", "resourceClaimTemplateName")
+    (found,) = lines(CLASS, CLAIM, of_template)
+    assert "there is a ResourceClaim of this name, for resourceClaimName" in found
+
+
+def test_a_name_in_another_namespace() -> None:
+    """A pod has claims of its own namespace only, so one elsewhere is pointed out."""
+    elsewhere = CLAIM.replace("  name: storage\n", "  name: storage\n  namespace: team\n", 1)
+    (found,) = lines(CLASS, elsewhere, POD)
+    assert "the one in namespace team is for pods there" in found
+
+
+@pytest.mark.parametrize("kind", ["containers", "initContainers"])
+def test_claims_of_containers_of_other_kinds(kind: str) -> None:
+    """A container names a claim that its pod does not have, whatever describes the pod."""
+    container = {"name": "a", "resources": {"claims": [{"name": "nett"}]}}
+    claims = [{"name": "net", "resourceClaimName": "storage"}]
+    spec = {"worker": {"template": {"spec": {kind: [container], "resourceClaims": claims}}}}
+    job = {"apiVersion": "example.com/v1", "kind": "MPIJob", "metadata": {"name": "a"}}
+    (found,) = lines(CLASS, CLAIM, json.dumps({**job, "spec": spec}))
+    assert f"spec.worker.template.spec.{kind}[0].resources.claims[0]: Not found: 'nett'" in found
