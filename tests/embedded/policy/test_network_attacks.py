@@ -61,6 +61,7 @@ BESIDE: Final[Mapping[str, Any]] = {
     "gsoIPv4MaxSize": 65536,
     "groIPv4MaxSize": 65536,
     "disableEbpfPrograms": True,
+    "vf": {"vlan": 100},
     "allow": ["config"],
     "namespaces": {},
     "podNetwork": "other-net",
@@ -180,8 +181,11 @@ def test_nothing_is_written_over_a_network(
 
 
 def test_every_key_of_a_claim_is_tried() -> None:
-    """A new one is written here, too."""
-    assert BESIDE.keys() >= PARAMETERS.keys() - {"ifName"}
+    """A new one is written here, too.
+
+    That the addresses are kept for an IPAMClaim of the namespace is for the pool to allow.
+    """
+    assert BESIDE.keys() >= PARAMETERS.keys() - {"ifName", "ipamClaim"}
 
 
 @pytest.mark.parametrize("allow", ALLOWED, ids=", ".join)

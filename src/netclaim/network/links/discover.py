@@ -59,7 +59,7 @@ async def follow(
 async def changes(announced: AsyncIterator[object], nudged: asyncio.Event) -> AsyncIterator[None]:
     """Yield once for each burst of announcements and each nudge, and now and then without one.
 
-    What is announced meanwhile is part of the burst: whoever looks then sees it.
+    What is announced meanwhile is part of the burst: a look after it sees that as well.
     """
     loop, last_s = asyncio.get_running_loop(), float("-inf")
     while True:
@@ -114,11 +114,13 @@ async def list_devices(
     snapshot = await links.snapshot()
     chosen = await choice.chosen(snapshot)
     choice.log_hidden(snapshot, (link for link, _ in chosen))
-    anybody = generic_device(hash(snapshot.ground)) if generic else None
+    taken = lent()
+    ground = snapshot.ground.union(device.making for device in taken)
+    anybody = generic_device(hash(ground)) if generic else None
     first = (anybody,) if anybody is not None else ()
     there = judged(chosen)
     devices: dict[str, Device] = {}
-    for device in (*there, *choice.filtered(lent())):
+    for device in (*there, *choice.filtered(taken)):
         devices.setdefault(device.name, device)
     found: dict[str, Device] = {}
     links_there = places.sort(chosen, devices)
@@ -134,8 +136,9 @@ def generic_device(making: int = 0) -> Device:
 
     It has every attribute that all links have, with values that no link has: a selector that reads
     an attribute which a device lacks fails the whole allocation. What pods have by it stands on any
-    of the node's links, so that `making` is another one whenever those are others. For the same one
-    it is the same object: what was made of it is still good.
+    of the node's links, so that `making` is another one whenever those are others; a link that a
+    pod has taken is still one of them. For the same one it is the same object: what was made of it
+    is still good.
     """
     nothing = Link(index=0, name=GENERIC, arphrd=0, flags=0)
     device = device_of(nothing, (), SysfsFacts(virtual=True), default_route=False)
