@@ -1,7 +1,7 @@
 """The kubelet edge: a driver's side of registration, DRA v1 and v1beta1, and device health.
 
     plugin           the driver as kubelet sees it
-    registration     how kubelet gets to know it
+    registration     how kubelet gets to know it; kubelet alone decides when it tries again
     dra, dra_api     preparing and releasing claims, in both versions of the API
     health           how each device is
     server, sockets  gRPC on the two Unix sockets

@@ -1,8 +1,8 @@
 """The plugin types that we serve ourselves: the one place where they are put together.
 
 Promise: types that are named to be programs stay programs, also where ours call them.
-Limit: a new type takes a line here; nothing else knows them all. What there is to know of a type
-beside what it does, its class says.
+Limit: a new type takes a line here, and a row in the network driver's policy if claims may use it.
+What there is to know of a type beside what it does, its class says.
 """
 
 from collections.abc import Collection, Mapping

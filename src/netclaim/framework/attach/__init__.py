@@ -2,7 +2,7 @@
 
 sandbox         one object for a sandbox: what is wanted of it, who waits, how far it got
 reconcile       the one step that makes a sandbox what is wanted of it
-attacher        what it lacks of its pod's plans, by calls of the driver
+attacher        what it lacks of its pod's plans, by calls of the driver, and what is said of a loss
 detacher        the way back, and when it is given up
 adopt           pods that run, but are not in the journal because it was lost
 repair          the work that nobody waits for, namespace by namespace

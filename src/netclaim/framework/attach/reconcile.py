@@ -37,7 +37,7 @@ ROLLBACK_S: Final = 10.0  # a detach takes milliseconds; what does not fit goes 
 # Requests at a time, in all and of one namespace, so that one whose attaches are slow or fail for
 # ever holds up itself. An attach takes milliseconds: eight get through a full node in a second.
 PLACES: Final = 32
-NAMESPACE_PLACES: Final = 8
+OF_A_NAMESPACE: Final = 8
 # For the end of a sandbox that is being released already, or whose namespace used up its share of
 # the hooks: the rest goes on in the background. A link that was moved into the pod is lost with the
 # pod's namespace, so it is tried all the same.
@@ -56,7 +56,7 @@ class Reconciler:
     hook_time: HookTime
     clock: Clock
     limit_s: float
-    _places: Places = field(default_factory=lambda: Places(total=PLACES, each=NAMESPACE_PLACES))
+    _places: Places = field(default_factory=lambda: Places(total=PLACES, each=OF_A_NAMESPACE))
     _tasks: TaskScope = field(default_factory=TaskScope)
 
     async def __aenter__(self) -> Self:

@@ -27,8 +27,9 @@ _Verb: TypeAlias = Literal["prepare", "unprepare"]
 BACKOFF: Final = Backoff(first_s=0.25, max_s=5.0)  # a dozen attempts in kubelet's budget
 # Claims that are worked on at a time, in all and of one namespace. One waits some 20 ms for the API
 # server and the disk, so that eight get through the claims of a full node in a second or two.
+# Planning, which takes the processor, is limited further, by the preparer.
 PLACES: Final = 32
-NAMESPACE_PLACES: Final = 8
+OF_A_NAMESPACE: Final = 8
 
 
 class TooLateError(PeerError):
@@ -64,8 +65,8 @@ class ClaimAnswers:
         self._budget_s = budget_s
         # Apart: a prepare may wait for a device that an unprepare releases.
         self._places: dict[_Verb, Places] = {
-            "prepare": Places(total=PLACES, each=NAMESPACE_PLACES),
-            "unprepare": Places(total=PLACES, each=NAMESPACE_PLACES),
+            "prepare": Places(total=PLACES, each=OF_A_NAMESPACE),
+            "unprepare": Places(total=PLACES, each=OF_A_NAMESPACE),
         }
 
     async def prepare(self, refs: Sequence[ClaimRef]) -> Mapping[str, PrepareAnswer]:

@@ -1,12 +1,12 @@
 """Request: what a claim asks of a device, in every dialect, read once.
 
 parameters, layers     a claim's parameters over its class's
-keys, entries          which keys there are, and where in a claim they stand
+keys, entries          all parameters put together, and where in a claim they stand
 canonical, dialect     one spelling; whether parameters are ours at all
 dranet                 those written as dranet's are
 interface_request      what came of it, a value
 ifnames, several       names of interfaces; what cannot hold for several
-wishes, added          what is asked beside a network; what becomes a plugin of it
+wishes, added          a row for each parameter beside `config`; those that become a plugin
 link_keys              its link put into it
 runtime                what programs get to know of their device
 """

@@ -3,6 +3,7 @@
     routes: [{destination: 10.0.0.0/8, gateway: 10.10.1.1}]     vrf: {name: blue}
 
 So they are undone by the same DEL, and kept in the same journal, as everything else of a network.
+A new one takes a row in `wishes`, a key of the plugin, and a rule in the policy's table.
 Promise: each is read by the plugin's own reader, and so strictly that the plugin accepts it.
 No I/O.
 """
