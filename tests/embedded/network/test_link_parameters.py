@@ -203,6 +203,29 @@ def test_routes_that_are_listed_by_the_network_may_be_in_any_order(
     assert routes(pod, "-4") == [("10.20.0.0/16", "169.254.1.1"), ("169.254.1.1", "")]
 
 
+OWN_ADDRESS = "10.10.1.7"
+BY_ITSELF: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "a route's": ({}, {"routes": [{"dst": "10.20.0.0/16", "gw": OWN_ADDRESS}]}),
+    "its address'": ({}, {"addresses": [{"address": "10.10.1.7/24", "gateway": OWN_ADDRESS}]}),
+    "a parameter's": ({"routes": [{"destination": "10.20.0.0/16", "gateway": OWN_ADDRESS}]}, {}),
+}
+
+
+@pytest.mark.parametrize(("parameters", "keys"), BY_ITSELF.values(), ids=BY_ITSELF)
+def test_the_interface_is_no_gateway_of_its_own(
+    node: Netns,
+    pod: Netns,
+    driver: LinkDriver,
+    parameters: dict[str, Any],
+    keys: dict[str, Any],
+) -> None:
+    """The kernel would make it a route on the link itself, which a policy may have refused."""
+    ipam = {"type": "static", "addresses": [{"address": "10.10.1.7/24"}], **keys}
+    claim = claim_with(parameters, {"type": "macvlan", "ipam": ipam})
+    with pytest.raises(CniError, match=r"the gateway 10\.10\.1\.7 is the interface's own address"):
+        attached(driver, node, pod, claim)
+
+
 def test_a_link_on_another_one_has_them_too(node: Netns, pod: Netns, driver: LinkDriver) -> None:
     """A macvlan's routes and rules are the pod's, and its parent keeps its own sizes."""
     before = card_of(node, "eth1")["card"], sizes(node, "eth1")

@@ -45,6 +45,10 @@ class Carried:
     skipped: IpAddress | None = None  # of a range: its gateway
     by_gateway: bool = False  # of a destination: the route says who takes the packets
 
+    def placed(self, path: Path) -> "Carried":
+        """Return it at another path."""
+        return replace(self, path=path)
+
     def has(self, address: IpAddress) -> bool:
         """Whether it is the address, or may come to be it."""
         same = address.version == self.first.version and address != self.skipped

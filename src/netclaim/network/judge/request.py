@@ -11,6 +11,7 @@ from netclaim.network.errors import PolicyError, raise_all
 from netclaim.network.judge.addresses import address_fault
 from netclaim.network.judge.carried import wished
 from netclaim.network.judge.network import judge
+from netclaim.network.judge.own_hops import own_hop_faults
 from netclaim.network.judge.settings import settings_faults
 from netclaim.network.policy.levels import Level
 from netclaim.network.policy.standing import Standing, needs_level, needs_own
@@ -48,7 +49,18 @@ def permit(
         for wish in WISHES
         if wish.name in request.claimed and request.claimed[wish.name] not in refused
     }
-    faults += wish_faults(request.wishes, asked, standing, vouched=request.allowed or ())
+    vouched = request.allowed or ()
+    faults += wish_faults(request.wishes, asked, standing, vouched=vouched)
+    if not refused:
+        faults += own_hop_faults(
+            request.network,
+            request.plugin_paths,
+            request.wishes,
+            asked,
+            standing,
+            trusted=request.trusted,
+            vouched=vouched,
+        )
     raise_all(faults)
 
 

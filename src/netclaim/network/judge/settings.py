@@ -4,7 +4,6 @@ Promise: the same is refused in both places. No I/O. Who may set which key at al
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from netclaim.errors import RequestError
@@ -38,7 +37,7 @@ def settings_faults(
         return
     for each in found:
         key, inner = str(each.path[0]), each.path[1:]
-        placed = replace(each, path=(*paths.get(key, (key,)), *inner))
+        placed = each.placed((*paths.get(key, (key,)), *inner))
         if fault := address_fault(placed, standing, vouched=key in vouched):
             yield fault
     if read.ethtool.private_flags and "ethtool" not in vouched:

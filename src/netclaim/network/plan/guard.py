@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
+from netclaim.cni import NetworkList
 from netclaim.errors import RequestError
 from netclaim.kernel import Link
 from netclaim.model import AllocatedDevice, Claim, Plan
@@ -19,6 +20,7 @@ from netclaim.network.errors import LinkGoneError, PlanRefusedError, PolicyError
 from netclaim.network.judge.addresses import METADATA_SERVERS, address_fault
 from netclaim.network.judge.carried import Use, carried_by, wished
 from netclaim.network.judge.network import judge
+from netclaim.network.judge.own_hops import own_hop_faults
 from netclaim.network.judge.request import permit, wish_faults
 from netclaim.network.links.node_links import Snapshot
 from netclaim.network.plan.interface_plan import (
@@ -127,7 +129,17 @@ class Guard:
         for standing in self._standings(plan, interface, used, snapshot):
             asked: dict[str, Path] = {key: (key,) for key in interface.asked}
             wishes = wish_faults(interface.wishes, asked, standing, vouched=interface.vouched)
-            if faults := [*_faults(interface, standing), *wishes, *_leased(interface, standing)]:
+            hops = own_hop_faults(
+                interface.judged,
+                _paths(interface.judged),
+                interface.wishes,
+                asked,
+                standing,
+                trusted=interface.trusted,
+                vouched=interface.vouched,
+            )
+            leased = _leased(interface, standing)
+            if faults := [*_faults(interface, standing), *wishes, *hops, *leased]:
                 raise PlanRefusedError("; ".join(map(str, faults)))
 
     def withheld(self, plan: Plan, snapshot: Snapshot) -> frozenset[IpAddress]:
@@ -247,12 +259,15 @@ def _leased(interface: InterfacePlan, standing: Standing) -> Iterator[RequestErr
                 yield fault
 
 
+def _paths(network: NetworkList) -> tuple[Path, ...]:
+    return tuple(("config", "plugins", number) for number in range(len(network.plugins)))
+
+
 def _faults(interface: InterfacePlan, standing: Standing) -> list[RequestError]:
     network = interface.judged
-    paths: tuple[Path, ...] = tuple(("config", "plugins", n) for n in range(len(network.plugins)))
     return judge(
         network,
-        paths,
+        _paths(network),
         standing,
         ifname=interface.if_name,
         trusted=interface.trusted,

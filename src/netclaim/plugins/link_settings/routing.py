@@ -12,9 +12,9 @@ from typing import Final
 import msgspec
 
 from netclaim.cni import Route
-from netclaim.kernel import KernelError, Link, Request, Rtnl
+from netclaim.kernel import KernelError, Link, Request, Rtnl, list_addresses
 from netclaim.kernel.netlink import uapi
-from netclaim.kernel.requests.ip import add_route, delete_route
+from netclaim.kernel.requests.ip import IpAddress, add_route, delete_route
 from netclaim.kernel.requests.neighbours import add_neighbour, delete_neighbour
 from netclaim.kernel.requests.rules import Rule, delete_rule, enter_rule, list_rules, rule_between
 from netclaim.kernel.state.link_settings import link_settings
@@ -28,6 +28,7 @@ from netclaim.plugins.link_settings.conf import (
     read_network,
     read_range,
 )
+from netclaim.plugins.shared.configure import refuse_own
 from netclaim.plugins.shared.mac import chosen_mac
 
 GONE: Final = frozenset({errno.ESRCH, errno.ENOENT, errno.ENODEV, errno.EADDRNOTAVAIL})
@@ -53,6 +54,10 @@ async def enter(rtnl: Rtnl, link: Link, conf: SettingsConf, routes: Sequence[Rou
     for neighbour in conf.neighbors:
         address, mac = read_ip(neighbour.destination), chosen_mac(neighbour.hardware_addr)
         await _call(rtnl, add_neighbour(link.index, address, mac), f"neighbor {address}")
+    gateways = [read_ip(route.gateway) for route in routes if route.gateway]
+    own = await _own_addresses(rtnl, link) if gateways else frozenset()
+    for gateway in gateways:
+        refuse_own(gateway, own)
     for route in routes:
         await _call(rtnl, _entered(link, route), f"route to {route.destination}")
     for rule in conf.rules:
@@ -100,6 +105,11 @@ def reported(routes: Sequence[RouteConf]) -> tuple[Route, ...]:
         )
         for route in routes
     )
+
+
+async def _own_addresses(rtnl: Rtnl, link: Link) -> frozenset[IpAddress]:
+    there = await list_addresses(rtnl)
+    return frozenset(read_ip(each.ip) for each in there if each.index == link.index)
 
 
 def _entered(link: Link, route: RouteConf) -> Request:

@@ -7,7 +7,7 @@ and the link does detection. That takes one to two seconds.
 
 import asyncio
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -41,6 +41,10 @@ async def configure(
     `sysctls` are nice to have, and set before; `then` are requests that come after the routes.
     """
     addresses = interfaces_of(result.ips)
+    own = {address.ip for address in addresses}
+    for gateway in (*(ip.gateway for ip in result.ips), *(route.gw for route in result.routes)):
+        if gateway:
+            refuse_own(read_ip(gateway), own)
     with_ipv6 = any(address.version == 6 for address in addresses)
     if sysctls or with_ipv6:
         pod.inside(lambda: _set_sysctls(link.name, sysctls, with_ipv6=with_ipv6))
@@ -53,6 +57,16 @@ async def configure(
         requests = []
     requests += [_route(link, route, gateways) for route in _in_order(result.routes, gateways)]
     await pod.rtnl.batch([*requests, *then])
+
+
+def refuse_own(gateway: IpAddress, own: Collection[IpAddress]) -> None:
+    """Raise if a gateway is one of the interface's own addresses.
+
+    The kernel would take it, and send to every destination on the link itself: what a route without
+    a gateway does, and what a policy may have refused.
+    """
+    if gateway in own:
+        raise PluginError(f"the gateway {gateway} is the interface's own address")
 
 
 def arp_notify(ifname: str) -> tuple[str, str]:
