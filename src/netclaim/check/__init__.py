@@ -13,6 +13,7 @@
     stand_in        a made-up allocation, for the driver to read
     wanted          what a claim asks for
     alone           requests that take a link which others may share
+    selectable      which links the selectors of a request can select
     unpublished     what a request asks of a link that no link has
     policy          the driver's trust policy
 

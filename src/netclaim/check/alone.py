@@ -6,48 +6,44 @@ to be on the one that its request selects.
 
 A warning says what to write into the request. Files do not say which link a request will get. A
 link that is for one claim in any case, such as a virtual function, needs no such request; so a
-request whose selectors, or its class's, mention such links is passed over.
+request whose selectors, with its class's, select none that claims share is passed over.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from netclaim.check.policy import faults_if_shared
+from netclaim.check.selectable import can_select, link_named, shared_link
 from netclaim.check.wanted import Wanted, expressions
 from netclaim.errors import RequestError
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.objects import Object
 from netclaim.model.claim import JsonObject
+from netclaim.model.link_name import GENERIC
 from netclaim.model.quantity import Quantity
 from netclaim.network.devices.shares import ALONE_REQUEST, ATTACHMENTS, WHOLE_LINK
 from netclaim.network.policy.standing import Standing
 from netclaim.network.request.link_keys import linked_names, taking_link
 from netclaim.network.request.parameters import InterfaceRequest
 
-# What selectors mention of links that are for one claim: virtual functions, InfiniBand, and links
-# that their drivers do not offer to several claims.
-FOR_ONE: Final = ("isSriovVf", "infiniband", "allowMultipleAllocations")
-# A selector by the name of a link.
-BY_NAME: Final = re.compile(r"""\.(?:name|ifName)\s*==\s*(["'])([^"']+)\1""")
 ONE: Final = Quantity.parse("1")
 
 
 def link_doubts(
     request: InterfaceRequest, one: Wanted, subject: Object, device_class: Object | None
 ) -> Iterator[Finding]:
-    """Warn about a network on another link than the one that the request selects by its name."""
-    texts = list(expressions(one, device_class))
-    selected = {match[2] for text in texts for match in BY_NAME.finditer(text)}
-    if len(selected) != 1 or any("||" in text for text in texts):
+    """Warn about a network on a link that the request does not select, by the link's names."""
+    driver, texts = request.device.driver, list(expressions(one, device_class))
+    if can_select(texts, link_named(driver, GENERIC, "")):  # which may stand on any link
         return
-    for name in sorted(linked_names(request.network) - selected):
-        (link,) = selected
-        yield subject.warning(
-            one.path,
-            f'the network names the link "{name}", but the request selects "{link}"; leave the'
-            f" link out of the network, which is then on the one that was allocated",
-        )
+    for name in sorted(linked_names(request.network)):
+        if not can_select(texts, link_named(driver, name, name)):
+            yield subject.warning(
+                one.path,
+                f'the network names the link "{name}", but the request selects another by its name;'
+                " leave the link out of the network, which is then on the one that was allocated, "
+                "unless they are two names of one link",
+            )
 
 
 def alone_doubts(
@@ -60,11 +56,13 @@ def alone_doubts(
     """Yield what would be refused if claims share the link of a request.
 
     The driver's own words are errors; what is said here is a warning. Without a `standing`, what
-    the drivers would refuse by their policy is left out.
+    the drivers would refuse by their policy is left out. With adminAccess, a link is shared
+    whatever a request asks for, and the policy's errors say so.
     """
-    if _asks_alone(one.fields, request.device.driver):
+    driver = request.device.driver
+    if one.fields.get("adminAccess") or _asks_alone(one.fields, driver):
         return
-    if any(word in text for text in expressions(one, device_class) for word in FOR_ONE):
+    if not can_select(expressions(one, device_class), shared_link(driver)):
         return
     if taking := taking_link(request.network):
         yield subject.warning(

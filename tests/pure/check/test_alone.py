@@ -1,6 +1,7 @@
 """What needs a link that a claim has to itself, and claims that may share theirs."""
 
 import json
+import re
 
 import pytest
 import yaml
@@ -53,11 +54,44 @@ def test_what_needs_the_link_alone(plugins: list[dict[str, object]], where: str)
     assert lines(CLASS, claim(*plugins, whole=True)) == []
 
 
-@pytest.mark.parametrize("word", ["isSriovVf", "allowMultipleAllocations == false", "infiniband"])
-def test_links_that_are_for_one_claim(word: str) -> None:
-    """A selector that mentions them asks for such a link, so nothing is said."""
-    text = f"{BY_NAME} // {word}"
-    assert lines(CLASS, claim(IPVLAN, selector=text)) == []
+OURS = 'device.attributes["cni.dra.networking.x-k8s.io"]'
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "A.isSriovVf",
+        "A.isSriovVf == true",
+        'A["isSriovVf"]',
+        'A.?pfName.orValue("") == "ens1"',
+        "has(A.vfIndex)",
+        "A.?vfIndex.orValue(-1) >= 0",
+        'A.type == "infiniband"',
+        "!device.allowMultipleAllocations",
+        "device.allowMultipleAllocations == false",
+        'cel.bind(a, A, a.isSriovVf && a.name == "eth1")',
+    ],
+)
+def test_links_that_are_for_one_claim(expression: str) -> None:
+    """A selector that only such a link fulfils asks for no link that others may share."""
+    assert lines(CLASS, claim(IPVLAN, selector=re.sub(r"\bA\b", OURS, expression))) == []
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "!A.isSriovVf",
+        "A.isSriovVf == false",
+        'A.type != "infiniband"',
+        "device.allowMultipleAllocations",
+        'A.name == "eth1" // isSriovVf',
+        'A.isSriovVf || A.name == "eth1"',
+    ],
+)
+def test_links_that_claims_may_share(expression: str) -> None:
+    """A selector that mentions links for one claim, but may select others, is doubted."""
+    (found,) = lines(CLASS, claim(IPVLAN, selector=expression.replace("A.", f"{OURS}.")))
+    assert "needs a link that the claim has to itself" in found
 
 
 def test_who_may_on_any_link() -> None:
@@ -79,3 +113,10 @@ def test_an_error_is_not_doubted_too() -> None:
     taking: dict[str, object] = {"type": "macvlan", "mode": "passthru", "mac": "02:00:00:00:00:07"}
     (found,) = lines(CLASS, claim(taking))
     assert "takes a link from others" in found
+
+
+def test_no_whole_link_with_admin_access() -> None:
+    """Its link is shared whatever it asks for, so nobody is told to ask for all of it."""
+    found = lines(CLASS, claim({"type": "host-device"}, admin=True))
+    assert "because the request has adminAccess" in found[0]
+    assert not any("wholeLink" in line for line in found)

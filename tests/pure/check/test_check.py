@@ -227,7 +227,8 @@ def test_what_takes_a_link_asks_for_it_alone() -> None:
     assert lines(CLASS, greedy.replace("        deviceClassName", asked, 1)) == []
     one = asked.replace("2}", '"1"}', 1)
     assert len(lines(CLASS, greedy.replace("        deviceClassName", one, 1))) == 1
-    of_functions = CLASS.replace("device.driver ==", "device.attributes[D].isSriovVf && 1 ==", 1)
+    is_function = 'device.attributes["cni.dra.networking.x-k8s.io"].isSriovVf'
+    of_functions = CLASS.replace("device.driver ==", f"{is_function} && device.driver ==", 1)
     assert not any("takes a link" in line for line in lines(of_functions, greedy))
 
 
@@ -707,20 +708,54 @@ def test_pods_that_other_kinds_describe(
     assert f"; only the claims of pods in: 1 {name}" in capsys.readouterr().err
 
 
-def test_a_network_on_another_link_than_the_request() -> None:
-    """The driver would refuse it; a request that could be for either link is left alone."""
-    expression = """device.attributes["cni.dra.networking.x-k8s.io"].name == "eth1\""""
+def on_link(master: str, expression: str) -> str:
+    """A claim for a network on a link, with this selector; A stands for the driver's attributes."""
     made = yaml.safe_load(CLAIM)
     (request,) = made["spec"]["devices"]["requests"]
-    request["exactly"]["selectors"] = [{"cel": {"expression": expression}}]
-    assert lines(CLASS, json.dumps(made)) == []
+    ours = 'device.attributes["cni.dra.networking.x-k8s.io"]'
+    request["exactly"]["selectors"] = [
+        {"cel": {"expression": expression.replace("A.", f"{ours}.")}}
+    ]
     (config,) = made["spec"]["devices"]["config"]
-    config["opaque"]["parameters"]["config"]["plugins"][0]["master"] = "eth1.100"
-    (found,) = lines(CLASS, json.dumps(made))
+    config["opaque"]["parameters"]["config"]["plugins"][0]["master"] = master
+    return json.dumps(made)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'A.name == "eth1"',
+        'A.ifName in ["eth1", "eth2"]',
+        'A.name == "eth1" || A.name.startsWith("ens")',
+        '!(A.name == "eth1.100")',
+        '(A.name == "eth1.100") == false',
+        'A.mac == "02:00:00:00:00:01" && cel.bind(it, A.name, it == "eth1")',
+    ],
+)
+def test_a_network_on_another_link_than_the_request(expression: str) -> None:
+    """The driver would refuse it, so a warning says where the network would be without it."""
+    (found,) = lines(CLASS, on_link("eth1.100", f'{expression} && A.name != "cni"'))
     assert "spec.devices.requests[0].exactly: the network names the link" in found
-    assert 'the link "eth1.100", but the request selects "eth1"' in found
-    request["exactly"]["selectors"][0]["cel"]["expression"] += " || true"
-    assert lines(CLASS, json.dumps(made)) == []
+    assert 'the link "eth1.100", but the request selects another by its name' in found
+    assert found.endswith("unless they are two names of one link")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'A.name == "eth1"',
+        'A.name == "eth2" || A.mac == "02:00:00:00:00:01"',
+        'A.name == "eth2" || true',
+        '!(A.name == "eth2")',
+        '(A.name == "eth2") == false',
+        'device.attributes["acme.example"].name == "blue"',
+        'A.name == "cni"',
+        'A.kind == "generic"',
+    ],
+)
+def test_a_network_on_a_link_that_the_request_may_select(expression: str) -> None:
+    """However the selector is written; the device `cni` may stand on any link of the node."""
+    assert lines(CLASS, on_link("eth1", expression)) == []
 
 
 def test_one_claim_under_two_names() -> None:

@@ -33,12 +33,73 @@ def test_an_attribute_that_no_link_has() -> None:
     assert lines(CLASS, selecting('device.attributes["gpu.example.com"].model == "x"')) == []
 
 
+OURS = f'device.attributes["{DRIVER}"]'
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f'{OURS}.?nam.orValue("") == "eth1"',
+        f'{OURS}["nam"] == "eth1"',
+        f'device.attributes[?"{DRIVER}"].?nam.hasValue()',
+        f"has({OURS}.nam)",
+        f'cel.bind(a, {OURS}, a.mtu > 1500 && a.nam == "eth1")',
+        f'device.driver == "{DRIVER}" && ({OURS}.rdma || {OURS}.nam == "eth1")',
+    ],
+)
+def test_an_attribute_in_every_spelling(expression: str) -> None:
+    """Whatever way an attribute is read, one that no link has is found."""
+    (found,) = lines(CLASS, selecting(expression))
+    assert found.endswith('no link has an attribute "nam"; did you mean "name"?')
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f'{OURS}.exists(k, k == "pfName")',
+        f"{OURS}.all(k, k.size() > 2)",
+        f'{OURS}.filter(k, k == "name").size() > 0',
+        f"{OURS}.size() > 2",
+        f'"pfName" in {OURS}.map(k, k)',
+        f"{OURS}.mtu > 1500 // not {OURS}.nam",
+        f"{OURS}.name == '{OURS}.nam'",
+        'device.attributes["resource.kubernetes.io"].?pciBusID.hasValue()',
+    ],
+)
+def test_what_is_no_attribute(expression: str) -> None:
+    """Functions of a map of attributes, comments and texts are not taken for attributes."""
+    assert lines(CLASS, selecting(expression)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "domain"),
+    [
+        ("pciBusID", "resource.kubernetes.io"),
+        ("pcieRoot", "resource.kubernetes.io"),
+        ("podNetwork", "multinetwork.networking.k8s.io"),
+    ],
+)
+def test_an_attribute_of_another_domain(name: str, domain: str) -> None:
+    """An attribute that links have in another domain than the driver's is pointed to there."""
+    (found,) = lines(CLASS, selecting(f"has({OURS}.{name})"))
+    assert found.endswith(f'did you mean device.attributes["{domain}"].{name}?')
+
+
+def test_a_capacity_in_a_selector() -> None:
+    """A selector that reads a capacity that no link has can be true of none."""
+    read = 'device.capacity["{0}"].{1}.compareTo(quantity("1G")) >= 0'
+    (found,) = lines(CLASS, selecting(read.format(DRIVER, "bandwith")))
+    assert found.endswith('no link has a capacity "bandwith"; did you mean "bandwidth"?')
+    for driver, name in ((DRIVER, "bandwidth"), ("gpu.example.com", "memory")):
+        assert lines(CLASS, selecting(read.format(driver, name))) == []
+
+
 def test_a_capacity_that_no_link_has() -> None:
     """The scheduler passes over devices without a capacity that a request names."""
     (found,) = lines(CLASS, asking(capacity={"requests": {"bandwith": "1G"}}))
     assert 'no link has a capacity "bandwith"; did you mean "bandwidth"?' in found
     (found,) = lines(CLASS, asking(capacity={"requests": {"memory": "1G"}}))
-    assert found.endswith('capacity "memory"; links have wholeLink, bandwidth, attachments')
+    assert found.endswith('capacity "memory"; links have wholeLink and bandwidth')
     known = {"bandwidth": "1G", f"{DRIVER}/wholeLink": "1", "other.example.com/x": "1"}
     assert lines(CLASS, asking(capacity={"requests": known})) == []
 

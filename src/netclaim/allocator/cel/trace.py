@@ -8,10 +8,11 @@ macro's own variable are not shown.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from netclaim.allocator.cel.check.environment import DEVICE, path_of
+from netclaim.allocator.cel.conditions import joined, within
 from netclaim.allocator.cel.device import DeviceView
 from netclaim.allocator.cel.errors import EvaluationError
 from netclaim.allocator.cel.run.compiler import Program
@@ -54,7 +55,7 @@ class Tracer:
 
     def __init__(self, selector: Selector) -> None:
         self._clauses = tuple(
-            _Clause.of(selector, binds, node) for binds, node in _clauses((), selector.checked.root)
+            _Clause.of(selector, binds, node) for binds, node in joined(selector.checked.root)
         )
 
     def trace(self, device: DeviceView) -> tuple[Clause, ...]:
@@ -78,19 +79,6 @@ def render(value: Value) -> str:
     return str(value)
 
 
-def _clauses(
-    binds: tuple[ast.Bind, ...], node: ast.Node
-) -> Iterator[tuple[tuple[ast.Bind, ...], ast.Node]]:
-    """Yield what `&&` joins, each with the names that are bound around it."""
-    if isinstance(node, ast.Bind):
-        yield from _clauses((*binds, node), node.body)
-    elif isinstance(node, ast.Call) and node.function == "_&&_":
-        for argument in node.arguments:
-            yield from _clauses(binds, argument)
-    else:
-        yield binds, node
-
-
 @dataclass(frozen=True, slots=True)
 class _Part:
     """A part of a selector, with the names that are bound around it."""
@@ -101,10 +89,7 @@ class _Part:
 
     @classmethod
     def of(cls, selector: Selector, binds: tuple[ast.Bind, ...], node: ast.Node) -> "_Part":
-        text, bound = _text(selector, node), node
-        for bind in reversed(binds):
-            bound = replace(bind, body=bound)
-        return cls(text, node, selector.part(bound))
+        return cls(_text(selector, node), node, selector.part(within(binds, node)))
 
     def read(self, device: DeviceView) -> Reading:
         try:
