@@ -9,6 +9,7 @@ from netclaim.local.input.topology_file import TopologyError, load_topology
 from netclaim.local.topology import DEFAULT_TOPOLOGY, Hardware, Link, Topology
 
 NODES = "nodes: [one, two]\n"
+CARD = "{name: ens1, ofMachine: true}"
 PRIMARY = """\
 networks:
 - {name: main, subnet: 192.0.2.0/28, links: {one: eth0, two: eth0}}
@@ -129,6 +130,10 @@ FAST = "- {name: fast, links: {two: %s}}\n"
             ':3: networks[0].links.three: unknown node "three"; the nodes are one, two',
         ),
         (NODES + PRIMARY + FAST % "eth0", ":4: networks[1].links.two: link eth0 is given twice"),
+        (
+            NODES + PRIMARY + "- {name: fast, links: {one: [%s], two: [%s]}}" % ((CARD,) * 2),
+            ":4: networks[1].links.two: ens1 of this machine is given twice; it can be lent to one",
+        ),
         (
             NODES + PRIMARY + "- {name: main, links: {}}",
             ':4: networks[1].name: "main" is given twice; rename one',

@@ -72,10 +72,13 @@ def _topology(data: Any) -> Topology:
     for index, value in enumerate(list_at(form["networks"], ("networks",))):
         at: Place = ("networks", index)
         network = _network(value, at, tuple(nodes))
-        _check_once(seen, (network.name,), (*at, "name"), f'"{network.name}"')
+        _check_once(seen, (network.name,), (*at, "name"), f'"{network.name}"', "rename one")
         for link in network.links:
             place = (*at, "links", link.node)
-            _check_once(seen, (link.node, link.name), place, f"link {link.name}")
+            _check_once(seen, (link.node, link.name), place, f"link {link.name}", "rename one")
+            if link.of_machine:
+                said = f"{link.name} of this machine"
+                _check_once(seen, ("", link.name), place, said, "it can be lent to one node")
         networks.append(network)
     _check_primary(tuple(nodes), networks)
     return Topology(tuple(nodes), tuple(networks), nodes)
@@ -144,8 +147,8 @@ def _link(value: Any, at: Place, node: str, mtu: int | None, subnets: Sequence[S
         raise FormError((*at, "ofMachine"), "must be true or false")
     if of_machine:
         if others := form.keys() - {"name", "ofMachine"}:
-            told = "leave it out; a card of this machine is used as it is"
-            raise FormError((*at, min(others)), told)
+            message = "leave it out; a card of this machine is used as it is"
+            raise FormError((*at, min(others)), message)
         return Link(node, name, of_machine=True)
     own = _mtu(form, at, subnets)
     return Link(node, name, own if own is not None else mtu, _hardware(form, at))
@@ -202,15 +205,17 @@ def _check_primary(nodes: Sequence[str], networks: Sequence[Network]) -> None:
         raise FormError(("networks", 0), message)
     linked = {link.node for link in networks[0].links}
     if any(link.of_machine for link in networks[0].links):
-        told = "a card of this machine cannot carry a node; list it in another network"
-        raise FormError(("networks", 0, "links"), told)
+        message = "a card of this machine cannot carry a node; list it in another network"
+        raise FormError(("networks", 0, "links"), message)
     for node in nodes:
         if node not in linked:
             message = f'node "{node}" has no link; every node needs one on the first network'
             raise FormError(("networks", 0, "links"), message)
 
 
-def _check_once(seen: set[tuple[str, ...]], what: tuple[str, ...], at: Place, name: str) -> None:
+def _check_once(
+    seen: set[tuple[str, ...]], what: tuple[str, ...], at: Place, name: str, remedy: str
+) -> None:
     if what in seen:
-        raise FormError(at, f"{name} is given twice; rename one")
+        raise FormError(at, f"{name} is given twice; {remedy}")
     seen.add(what)

@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from netclaim.errors import HostError, RequestError
-from netclaim.kernel import Link, Netns, Rtnl, find_link, list_addresses
+from netclaim.kernel import Address, Link, Netns, Rtnl, find_link, list_addresses, list_links
 from netclaim.kernel.requests.links import set_link
 from netclaim.local import topology
 
@@ -60,9 +60,17 @@ async def _unused(rtnl: Rtnl, name: str) -> Link:
         raise RequestError(NOT_THERE.format(name))
     if link.kind or link.loopback:
         raise RequestError(VIRTUAL.format(name, link.kind or "loopback"))
-    if link.master_index:
-        raise RequestError(IN_USE.format(name, "a master"))
-    for address in await list_addresses(rtnl, link.index):
-        if not ip_address(address.ip).is_link_local:
-            raise RequestError(IN_USE.format(name, f"the address {address.ip}"))
+    if use := use_of(link, await list_links(rtnl), await list_addresses(rtnl, link.index)):
+        raise RequestError(IN_USE.format(name, use))
     return link
+
+
+def use_of(link: Link, links: Iterable[Link], addresses: Iterable[Address]) -> str:
+    """Name what shows that a machine uses one of its links; empty if nothing does."""
+    if link.master_index:
+        return "a master"
+    for other in links:
+        if other.parent_index == link.index and other.parent_nsid is None:
+            return f"{other.name} on it"
+    lasting = (one.ip for one in addresses if not ip_address(one.ip).is_link_local)
+    return next((f"the address {ip}" for ip in lasting), "")
