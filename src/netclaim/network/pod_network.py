@@ -29,7 +29,7 @@ from netclaim.model.api.pod_network import (
 from netclaim.model.named_pools import pools_named
 from netclaim.network.devices.device import POD_NETWORK
 from netclaim.network.devices.pool_device import address_request
-from netclaim.network.devices.shares import ATTACHMENTS, BANDWIDTH
+from netclaim.network.devices.shares import BANDWIDTH, WHOLE_LINK
 from netclaim.network.policy.table import SETTINGS
 
 CNI_VERSION: Final = "1.0.0"
@@ -48,7 +48,7 @@ MODES: Final = {"macvlan": "bridge", "ipvlan": "l2"}  # of a network that names 
 # Of `allow`: what a class says, too. The rest, the scheduler and the template see to.
 CLAIMED: Final = tuple(key for key in ALLOWABLE if key not in {"ifName", "bandwidth"})
 SETTINGS_KEYS: Final = (*SETTINGS, "vrf")  # of `settings`: parameters of the class
-ALONE: Final = "2"  # attachments: more than one asks for the link alone
+ALONE: Final = {WHOLE_LINK: "1"}  # what a request for the link alone asks of its capacity
 
 
 def parameters_of(network: PodNetwork) -> JsonObject:
@@ -172,7 +172,7 @@ def link_expression(parent: Parent, driver: str) -> str:
 
 def _capacity(network: PodNetwork) -> JsonObject:
     if takes_link(network):
-        return {ATTACHMENTS: ALONE}
+        return dict(ALONE)
     asked = network.bandwidth
     return {} if asked is None else {BANDWIDTH: str(asked)}
 

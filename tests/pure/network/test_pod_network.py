@@ -85,7 +85,7 @@ def test_routes_go_with_the_addresses() -> None:
 
 def test_a_whole_link_is_asked_for_alone() -> None:
     """Nobody else can use a link that goes into a pod."""
-    alone = {"attachments": "2"}
+    alone = {"wholeLink": "1"}
     for spec in ({"type": "hostDevice"}, {"type": "macvlan", "sharing": {"alone": True}}):
         template = template_of(network(**spec, **LINK), "default")
         (request,) = template["spec"]["spec"]["devices"]["requests"]
