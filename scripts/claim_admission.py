@@ -10,6 +10,7 @@ import json
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from netclaim.network.devices.shares import ATTACHMENTS, WHOLE_LINK
 from netclaim.network.policy.levels import LABEL, Level
 from netclaim.network.policy.table import (
     COMMON_KEYS,
@@ -438,6 +439,12 @@ def _class_policy() -> str:
     """
     asked = "has(r.exactly) ? r.exactly : r"
     takes = _cel([name for name, kind in PLUGIN_CLASSES.items() if kind.moves_link])
+    # Whatever is asked of `wholeLink` is rounded up to all of it, and so is the second attachment.
+    alone = " || ".join(
+        f"((k == '{name}' || k.endsWith('/{name}')) && "
+        f"quantity(string(r.capacity.requests[k])).isGreaterThan(quantity('{most}')))"
+        for name, most in ((WHOLE_LINK, 0), (ATTACHMENTS, 1))
+    )
     variables = {
         "level": LEVEL,
         "spec": SPEC,
@@ -471,9 +478,7 @@ def _class_policy() -> str:
         ),
         "alone": (
             f"variables.requests.map(r, {asked}).filter(r, has(r.capacity) && has("
-            "r.capacity.requests) && r.capacity.requests.exists(k, (k == 'attachments' || "
-            "k.endsWith('/attachments')) && quantity(string(r.capacity.requests[k]))"
-            ".isGreaterThan(quantity('1'))))"
+            f"r.capacity.requests) && r.capacity.requests.exists(k, {alone}))"
         ),
         "takesLinks": (
             "variables.ofClass.exists(p, has(p.config) && (type(p.config) == string || "
@@ -503,9 +508,10 @@ def _class_policy() -> str:
         f"variables.level != '{Level.RESTRICTED}' || variables.takesLinks || "
         "size(variables.alone) == 0",
         "'a request asks for a link alone, but the namespace has the policy level "
-        f"{Level.RESTRICTED}, at which only the DeviceClass decides that; leave out attachments in "
-        "the capacity of the request, or ask a cluster admin for a class whose network takes the "
-        f"link, such as host-device, or to label the namespace {LABEL}={Level.BASELINE}'",
+        f"{Level.RESTRICTED}, at which only the DeviceClass decides that; leave out wholeLink and "
+        "attachments in the capacity of the request, or ask a cluster admin for a class whose "
+        "network takes the link, such as host-device, or to label the namespace "
+        f"{LABEL}={Level.BASELINE}'",
     )
     return "\n".join(lines) + "\n"
 

@@ -395,16 +395,16 @@ def test_classes_decide_at_apply_too(
     allowed = claim("ips", {"nic": {**HEAD, "ifName": "net1", "ips": ["10.20.0.77"]}}, fixed)
     assert refusal(kubectl, allowed) == ""
     whole = asked("whole", "eth1", network({"type": "host-device"}))
-    alone = claim("alone", {}, fixed)
-    alone["spec"]["devices"]["requests"][0]["exactly"]["capacity"] = {
-        "requests": {"attachments": "2"}
-    }
+    alone = [claim(f"alone-{amount}", {}, fixed) for amount in ("1", "2")]
+    for each, asks in zip(alone, ({"wholeLink": "1"}, {"attachments": "2"}), strict=True):
+        each["spec"]["devices"]["requests"][0]["exactly"]["capacity"] = {"requests": asks}
     if level == "baseline":
-        assert refusal(kubectl, whole, alone) == ""
+        assert refusal(kubectl, whole, *alone) == ""
         return
     said = "config in the parameters needs the policy level baseline, but the namespace has"
     assert said in refusal(kubectl, whole)
-    assert "a request asks for a link alone" in refusal(kubectl, templated(alone))
+    for each in alone:
+        assert "a request asks for a link alone" in refusal(kubectl, templated(each))
 
 
 def test_a_label_decides_at_apply_too(kubectl: Kubectl, admission: None) -> None:
