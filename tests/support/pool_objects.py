@@ -1,6 +1,6 @@
 """The API server's objects as a driver reaches them, in memory, for tests of pools and leases."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from netclaim.kube import Resource
@@ -30,6 +30,7 @@ class StoredObjects:
         self.requests: list[str] = []
         self.before: Callable[[str], None] = lambda _: None
         self.after: Callable[[str], None] = lambda _: None  # the answer may be lost
+        self.during: dict[str, Callable[[], Awaitable[None]]] = {}  # once, before it is served
         self._version = 0
         for each in pools:
             self.stored["addresspools", each["metadata"]["name"]] = each
@@ -44,10 +45,12 @@ class StoredObjects:
 
     async def get(self, resource: Resource, name: str, *, namespace: str = "") -> JsonObject | None:
         self._begin("get")
+        await self._meanwhile("get")
         return self.stored.get((resource.plural, name))
 
     async def find(self, resource: Resource, labels: str) -> Sequence[JsonObject]:
         self._begin("find")
+        await self._meanwhile("find")
         selector = parse_selector(labels, "", ADDRESS_LEASE)
         return [
             each
@@ -57,6 +60,7 @@ class StoredObjects:
 
     async def create(self, resource: Resource, wanted: JsonObject) -> JsonObject | None:
         self._begin("create")
+        await self._meanwhile("create")
         key = resource.plural, wanted["metadata"]["name"]
         if key in self.stored:
             return None
@@ -79,6 +83,10 @@ class StoredObjects:
         if self._is_same(key, found["metadata"]):
             del self.stored[key]
         self.after("delete")
+
+    async def _meanwhile(self, verb: str) -> None:
+        if verb in self.during:
+            await self.during.pop(verb)()
 
     def _begin(self, verb: str) -> None:
         self.before(verb)

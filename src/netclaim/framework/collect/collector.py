@@ -101,6 +101,16 @@ class _Item:
     undo: Callable[[], Awaitable[object]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What the runtime listed in this round; None if it could not be asked.
+
+    What lives is taken anew from it when the round has removed what it found.
+    """
+
+    listed: Sequence[Sandbox] | None
+
+
 @dataclass(slots=True)
 class _Search:
     """A round's findings so far."""
@@ -166,7 +176,7 @@ class Collector:
         """Make one round. A `dry_run` removes nothing."""
         async with self._round:
             search = _Search(self.clock.now().timestamp() - YOUNG_S)
-            living = await self._search(search)
+            looked = await self._search(search)
             skipped = tuple(search.skipped)
             if skipped:
                 log.info("collect.skipped", reasons=skipped)
@@ -185,16 +195,16 @@ class Collector:
                     text = explain("collect.failed", error, what=leftover.what)
                     failed.append((leftover, text))
                     self.metrics.note_collected(leftover.kind, "failed")
-            if living is not None:
-                await self._tell(living)
+            if self.look is not None and looked is not None:
+                await self._tell(self.look.living(looked.listed))
             self.metrics.note_round("partial" if failed or skipped else "complete")
             return Collected(tuple(removed), tuple(failed), skipped)
 
     async def collect_lines(self, *, dry_run: bool) -> tuple[str, ...]:
         return (await self.collect(dry_run=dry_run)).lines(dry_run=dry_run)
 
-    async def _search(self, search: _Search) -> Living | None:
-        """Find everything that may go; returns what lives, if that is known."""
+    async def _search(self, search: _Search) -> _Looked | None:
+        """Find everything that may go; returns what the runtime says, if all that runs is known."""
         await self._find_claims(search)
         if self.look is None:
             return None
@@ -224,7 +234,7 @@ class Collector:
                 search.skip("items that belong to claims", error)
             else:
                 search.items += [i for i in claimed if i.leftover.claim_uid not in in_use]
-        return living
+        return _Looked(listed)
 
     async def _find_claims(self, search: _Search) -> None:
         """Find claims that kubelet forgot, unless a pod still has something of them."""

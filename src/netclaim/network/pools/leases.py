@@ -89,6 +89,7 @@ class Leases:
     # What claims have, by their UIDs and the leases' names; a claim that is not here may have some.
     _known: dict[str, dict[str, AddressLease]] = field(default_factory=dict)
     _made: dict[str, list[AddressLease]] = field(default_factory=dict)  # by attempts under way
+    _given_back: dict[str, None] = field(default_factory=dict)  # claims, by their UIDs
 
     def __post_init__(self) -> None:
         self._kept = Kept(self.pools)
@@ -143,6 +144,7 @@ class Leases:
         name = interface.judged.plugins[at[0]].config["ipam"].get("pool", "")
         pool = await self.pools.pool(name)
         check_use(claim, request, pool, level, where)
+        self._given_back.pop(claim.uid, None)
         chosen = chosen_of(request, pool, where)
         holder = holder_of(claim, request.device)
         owner = await self._kept.owner_of(claim, request, pool, interface.if_name)
@@ -188,6 +190,9 @@ class Leases:
         What cannot be released now is left to the controller. May be repeated.
         """
         claim = prepared.claim
+        self._given_back[claim.uid] = None
+        if len(self._given_back) > CLAIMS_MAX:
+            del self._given_back[next(iter(self._given_back))]
         known = self._known.pop(claim.uid, {})
         left = {name: (lease.spec.pool, as_released(lease)) for name, lease in known.items()}
         for plan in prepared.plans:
@@ -214,6 +219,16 @@ class Leases:
             made = self._made.get(claim.uid, [])
             made += [lease for lease in new if lease not in made]
             raise
+
+    def has_given_back(self, claim_uid: str) -> bool:
+        """Whether a claim has released what it had, and leased nothing since."""
+        return claim_uid in self._given_back
+
+    async def let_go(self, lease: AddressLease) -> None:
+        """Release a lease of a claim that has given back the others."""
+        holder, pool = lease.spec.claim, lease.spec.pool
+        claim = ClaimRef(holder.uid, holder.namespace, holder.name)
+        await self._release_all(claim, [(pool, as_released(lease), lease)])
 
     def learn(self, claim_uid: str, leases: Iterable[AddressLease]) -> None:
         """Remember the leases that a claim has by now, instead of what was known of them."""

@@ -4,8 +4,9 @@ Somebody may delete a lease by hand, or restore the cluster from a backup. The a
 as free while a pod has it, or gets it with its sandbox.
 
 Promise: one request for a node, whatever its pods have, and one more for each lease that is gone.
-Nothing is restored for a claim that is being released. An address that another claim has by now is
-logged and counted each time. Limit: between its deletion and the next round anybody can lease it.
+Nothing is restored for a claim that is being released, also if that begins during the round. An
+address that another claim has by now is logged and counted each time. Limit: between its deletion
+and the next round anybody can lease it.
 """
 
 import asyncio
@@ -54,19 +55,26 @@ class Restorer:
                     lease = await self._again(leases, spec)
                     if lease is not None:
                         having[lease.name] = lease
-                if gone:
+                if gone and not leases.has_given_back(uid):
                     leases.learn(uid, having.values())
 
     async def _again(self, leases: Leases, spec: AddressLeaseSpec) -> AddressLease | None:
-        """Lease an address for who has it; None if another claim does."""
+        """Lease an address for who has it; None if nobody or another claim does."""
+        uid = spec.claim.uid
+        if leases.has_given_back(uid):
+            return None
         spec = msgspec.structs.replace(spec, renewed=str(uuid.uuid4()))
         made = await leases.pools.lease(spec)
+        there = await leases.pools.lease_at(spec) if made is None else None
+        if leases.has_given_back(uid):
+            if made is not None:
+                await leases.let_go(made)
+            return None
         if made is not None:
             claim = f"{spec.claim.namespace}/{spec.claim.name}"
-            log.warning("address.restored", lease=made.name, claim=claim, claim_uid=spec.claim.uid)
+            log.warning("address.restored", lease=made.name, claim=claim, claim_uid=uid)
             self.restored.labels(self._driver, "restored").inc()
             return made
-        there = await leases.pools.lease_at(spec)
         if there is not None and there.spec.claim == spec.claim:
             return there
         note_taken(spec, read_ip(spec.address), there.spec.claim if there else None)

@@ -214,6 +214,17 @@ async def test_claims_that_kubelet_forgot(tmp_path: Path) -> None:
         assert list(site.stage.journal.bookings) == ["uid-blue"]
 
 
+async def test_what_a_round_released_lives_no_more(tmp_path: Path) -> None:
+    """The driver is told of what is left after the round, and not of what there was before."""
+    async with site_in(tmp_path) as site:
+        await site.stage.prepare(RED, claim_of("blue", device_of("eth2")))
+        del site.stage.claims.claims["red"]
+        await site.collector.collect()
+        (told,) = site.driver.told
+        assert told.claims == {"uid-blue"}
+        assert [plan.claim.uid for plan in told.plans] == ["uid-blue"]
+
+
 async def test_claim_of_a_running_pod_stays(tmp_path: Path) -> None:
     """A claim that is gone is not released under a pod that has its interface."""
     async with site_in(tmp_path) as site:

@@ -520,6 +520,22 @@ async def test_what_is_being_released_is_not_made_again() -> None:
     assert (node.objects.leases(), node.objects.requests) == ({}, [])
 
 
+@pytest.mark.parametrize("at", ["find", "create", "get"])
+async def test_what_is_released_during_a_round_is_not_made_again(at: str) -> None:
+    """Nor is it counted as taken; whichever request the release comes in between."""
+    node, restorer = Node(StoredObjects(pool())), Restorer(DRIVER)
+    prepared = await node.prepare(node.claim("c1", ips=["10.1.0.77"]))
+    del node.objects.stored["addressleases", "10.1.0.77"]
+    if at == "get":
+        other = Node(node.objects, "n2")
+        await other.prepare(other.claim("c2", ips=["10.1.0.77"]))
+    node.objects.during[at] = lambda: node.leases.give_back(prepared)
+    await restorer.restore(node.leases, living(prepared))
+    assert "c1" not in node.objects.leases().values()
+    assert (restored(restorer, "taken"), restored(restorer, "restored")) == (0, 0)
+    assert not node.objects.during
+
+
 def restored(restorer: Restorer, result: str) -> float:
     """What the metric says."""
     (metric,) = restorer.restored.collect()
