@@ -4,7 +4,8 @@ Promise: an address is kept only for a pod that the API server has under the nam
 a reference to the owner, and of which the claim is made. Of the pods with one name at most one is
 there, so an earlier pod that still has the address has given it back, or is about to. What is kept
 for an IPAMClaim goes to claims of its namespace that name it, one at a time. Limit: a request for
-the pod or the IPAMClaim and one for its leases, only where a pool keeps addresses. The controller
+the pod or the IPAMClaim and one for its leases, only where a pool keeps addresses; and one more for
+the first addresses of an IPAMClaim, to see that no other claim got some as well. The controller
 looks whether the owner is there, and frees what belongs to one that is gone.
 """
 
@@ -111,6 +112,19 @@ class Kept:
             and lease.spec.owner == owner
         ]
         return sorted(found, key=lambda lease: (not lease.spec.kept, lease.name))
+
+    async def expect_alone(
+        self, owner: LeaseOwner | None, spec: AddressLeaseSpec, new: Sequence[AddressLease]
+    ) -> None:
+        """Raise if another claim has got addresses of the same IPAMClaim at the same time.
+
+        Both may give way then, and come again; of two that stayed, both would have the same MAC.
+        """
+        if owner is None or owner.kind != IPAM_CLAIM or not new:
+            return
+        for lease in await self.leases_for(owner, spec):
+            if not lease.spec.kept and lease.spec.claim.uid != spec.claim.uid:
+                raise not_given_back(lease)
 
     async def leave(self, leased: Leased, claim: ClaimRef, known: AddressLease | None) -> None:
         """Have a lease kept that a claim had; of another claim's nothing is changed."""

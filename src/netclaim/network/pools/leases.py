@@ -174,7 +174,7 @@ class Leases:
                 leases.append(lease)
             had_already = {each.ip for each in had} | {_ip(lease) for lease in kept}
             new = [each for each in leases if _ip(each) not in had_already]
-            await self._check_quota(pool, claim, new)
+            await self._check_new(pool, claim, spec, new)
         except (PoolFullError, AddressTakenError, NamespaceFullError):
             raise
         except BaseException:  # a request may have been carried out without an answer
@@ -206,16 +206,21 @@ class Leases:
         for pool, _ in left.values():
             self.quota.forget(pool, claim.namespace)
 
-    async def _check_quota(
-        self, pool: AddressPool, claim: Claim, new: Sequence[AddressLease]
+    async def _check_new(
+        self,
+        pool: AddressPool,
+        claim: Claim,
+        spec: AddressLeaseSpec,
+        new: Sequence[AddressLease],
     ) -> None:
-        """Raise unless a namespace may have leases that no pod has yet.
+        """Raise unless a claim may have leases that no pod has yet.
 
         Also those that an attempt left which ended before it came to this: they go as well.
         """
         try:
+            await self._kept.expect_alone(spec.owner, spec, new)
             await self.quota.check(pool, claim.namespace, new)
-        except NamespaceFullError:
+        except (AddressTakenError, NamespaceFullError):
             made = self._made.get(claim.uid, [])
             made += [lease for lease in new if lease not in made]
             raise
@@ -349,9 +354,11 @@ class Leases:
         if made is not None or not look:
             return made, None
         lease = await self.pools.lease_at(spec)
-        if lease is None or not is_ours(lease, spec):
-            return None, lease
-        return await self._renew(lease, spec), lease
+        if lease is not None and is_ours(lease, spec):
+            return await self._renew(lease, spec), lease
+        if lease is not None and spec.owner is not None and lease.spec.owner == spec.owner:
+            raise not_given_back(lease)  # it is of another claim since this one looked
+        return None, lease
 
     async def _renew(self, lease: AddressLease, spec: AddressLeaseSpec) -> AddressLease | None:
         """Have a lease again, whose address and owner stay."""

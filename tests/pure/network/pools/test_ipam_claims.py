@@ -7,6 +7,7 @@ import pytest
 
 from netclaim.errors import RequestError
 from netclaim.framework import LaterError
+from netclaim.model import Prepared
 from netclaim.model.claim import Claim, JsonObject, ReportedDevice
 from tests.pure.network.pools.test_kept import KEEP, lease_of, mac
 from tests.pure.network.pools.test_leases import Node, again, ips
@@ -50,10 +51,14 @@ async def test_the_next_pod_has_the_same() -> None:
 
 
 async def test_what_it_costs() -> None:
-    """Two requests more, for the IPAMClaim and for what is kept."""
+    """For the IPAMClaim and for what is kept; and at first one more, to see that it is alone."""
     node = Node(keeping())
-    await node.prepare(claim_of(node, "c1"))
-    assert node.objects.requests == ["get", "get", "find", "create"]
+    before = await node.prepare(claim_of(node, "c1"))
+    assert node.objects.requests == ["get", "get", "find", "create", "find"]
+    await node.leases.give_back(before)
+    node.objects.requests.clear()
+    await node.prepare(claim_of(node, "c2"))
+    assert node.objects.requests == ["get", "find", "replace"]
 
 
 async def test_a_new_one_of_the_name_has_other_addresses() -> None:
@@ -78,6 +83,27 @@ async def test_one_pod_at_a_time() -> None:
         await target.prepare(claim_of(target, "c2"))
     await source.leases.give_back(before)
     assert ips(await target.prepare(again(claim_of(target, "c2")))) == ips(before)
+
+
+@pytest.mark.parametrize("chosen", [(), ("10.1.0.77",)])
+async def test_two_pods_that_start_at_once(chosen: tuple[str, ...]) -> None:
+    """One has addresses, whether or not both want the same; the other has none, nor the MAC."""
+    objects = keeping()
+    first, other = Node(objects, "n1"), Node(objects, "n2")
+    had: list[Prepared] = []
+
+    async def start_first() -> None:
+        claim = claim_of(first, "c1")
+        if chosen:
+            claim = first.claim("c1", ipamClaim="vm", ips=list(chosen))
+        had.append(await first.prepare(claim))
+
+    objects.during["create"] = start_first
+    with pytest.raises(LaterError, match="the claim shop/claim-c1 on the node n1 has not given"):
+        await other.prepare(claim_of(other, "c2"))
+    assert list(objects.leases().values()) == ["c1"]
+    await first.leases.give_back(had[0])
+    assert ips(await other.prepare(again(claim_of(other, "c2")))) == ips(had[0])
 
 
 @pytest.mark.parametrize(
