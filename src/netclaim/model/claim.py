@@ -130,7 +130,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
         return frozenset(c.uid for c in self.reserved_for if c.is_pod)
 
     def of_driver(self, driver: str) -> "Claim":
-        """The claim with only one driver's devices and configuration.
+        """The claim with only one driver's devices, its configuration and what it reports.
 
         What the driver's controller published for several nodes (`NETWORK_WIDE`) is apart: there is
         nothing to prepare of it.
@@ -141,6 +141,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
             devices=tuple(d for d in mine if not d.is_network_wide),
             wide=tuple(d for d in mine if d.is_network_wide),
             configs=tuple(c for c in self.configs if c.driver == driver),
+            reported=tuple(each for each in self.reported if each.driver == driver),
         )
 
     def check_readable(self) -> None:

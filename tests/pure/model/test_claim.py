@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from netclaim.errors import RequestError
 from netclaim.model import Claim, ClaimError, ClaimRef, Plan, Prepared, parse_claim
+from netclaim.model.claim import ReportedDevice
 from netclaim.model.unreadable import LEVELS_MAX, stand_in
 
 SEED: dict[str, Any] = {
@@ -248,6 +249,15 @@ def test_parameters_that_cannot_be_read_are_refused(parameters: Any, fault: str)
         return
     with pytest.raises(RequestError, match=f"claim's opaque.parameters for d .*: .*{fault}; write"):
         claim.check_readable()
+
+
+def test_a_driver_believes_its_own_reports() -> None:
+    """Another driver of the claim has devices and names of its own, and says what it likes."""
+    since = "2026-11-17T08:00:00Z"
+    mine = ReportedDevice("a.example.com", ("node-1", "eth1", ""), since)
+    other = ReportedDevice("b.example.com", ("node-1", "eth1", ""), since, ips=("10.1.0.7/24",))
+    claim = Claim("uid", "default", "red", reported=(other, mine))
+    assert claim.of_driver("a.example.com").reported == (mine,)
 
 
 def test_reported_data_that_is_nested_too_deeply_is_left_out() -> None:
