@@ -50,26 +50,37 @@ def check_use(
 
 
 def check_shares(claim: Claim, requests: Iterable[InterfaceRequest]) -> None:
-    """Raise if a claim has shares of pools that none of its interfaces has an address for.
+    """Raise if a claim has more shares of pools than its interfaces can explain.
 
-    Others wait for these addresses. What a pod has already stays, whatever its network is by now.
+    Others wait for these addresses. A template that was written before its network got another pool
+    asks for a share of the earlier one: so each interface of an admin's network that has no share
+    of its own pool explains one of another. What a pod has already stays, whatever its network is
+    by now.
     """
     if claim.reported:
         return
-    networks = [request.network for request in requests]
-    used = Counter(
-        each.plugins[index].config["ipam"].get("pool")
-        for each in networks
-        for index in pooled_at(each)
+    uses = [(request.trusted, _pool_of(request)) for request in requests]
+    used = Counter(pool for _, pool in uses)
+    shares = Counter(name for device in claim.wide if (name := pool_of(device.pool)))
+    surplus = shares - used
+    trusted = Counter(pool for is_trusted, pool in uses if is_trusted)
+    spare = (used - shares) & trusted  # interfaces without a share of their own
+    if surplus.total() <= spare.total():
+        return
+    name, _ = surplus.most_common(1)[0]
+    raise RequestError(
+        f"the claim asks for {shares[name]} addresses of the pool {name}, and the number of its "
+        f"interfaces that use the pool is {used[name]}; leave out requests for "
+        f"{class_name_of(name)}",
+        path=("spec", "devices", "requests"),
     )
-    for name, count in Counter(pool_of(device.pool) for device in claim.wide).items():
-        if name and count > used[name]:
-            raise RequestError(
-                f"the claim asks for {count} addresses of the pool {name}, and the number of its "
-                f"interfaces that use the pool is {used[name]}; leave out requests for "
-                f"{class_name_of(name)}",
-                path=("spec", "devices", "requests"),
-            )
+
+
+def _pool_of(request: InterfaceRequest) -> str:
+    """The pool that an interface has its addresses of; empty if of none."""
+    plugins = request.network.plugins
+    at = pooled_at(request.network)
+    return str(plugins[at[0]].config["ipam"].get("pool", "")) if at else ""
 
 
 def check_unpooled(request: InterfaceRequest) -> None:
