@@ -1,6 +1,7 @@
 """Events about objects: what people see in `kubectl describe`.
 
-An event is worth one request, and none is worth a second attempt. Promise: the objects of one
+An event is worth one request, and none is worth a second attempt at once; who leaves it learns
+whether it was left, and can say it again at its next look. Promise: the objects of one
 namespace get `BURST` events, and one more every `EVERY_S`: what a tenant does cannot fill the
 cluster's store with events, and those about other tenants' objects are left as ever. An event that
 cannot be left stops nothing; the log says so.
@@ -51,13 +52,13 @@ class Events:
         reason: str,
         note: str,
         api_version: str = "v1",
-    ) -> None:
-        """Leave a warning at an object."""
+    ) -> bool:
+        """Leave a warning at an object; returns whether it was left."""
         meta = found["metadata"]
         fields = {"namespace": meta["namespace"], "about": meta["name"], "reason": reason}
         if not self._budget.take(meta["namespace"]):
             log.info("event.withheld", **fields)
-            return
+            return False
         event = event_about(
             found,
             kind=kind,
@@ -72,6 +73,8 @@ class Events:
             await self._client.create(EVENTS, event)
         except NetclaimError as error:
             log.warning("event.failed", **fields, error=str(error))
+            return False
+        return True
 
 
 def event_about(

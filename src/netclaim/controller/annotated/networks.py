@@ -151,7 +151,7 @@ class TrustedNetworks:
             log.info("definition.refused", of="/".join(key), why=why)
             found = {"apiVersion": API_VERSION, "kind": DEFINITION, **definition}
             note = f"pods cannot have it by netclaim: {why}"
-            await self._told.tell(found, "Convert", "NetworkNotMade", note)
+            await self._told.tell("/".join(key), found, "Convert", "NetworkNotMade", note)
 
 
 def _is_used(network: JsonObject) -> bool:

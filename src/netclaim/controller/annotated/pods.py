@@ -241,4 +241,4 @@ class AnnotatedPods:
         if self._told.is_new(uid, why):
             log.info("annotated.refused", namespace=namespace, pod=pod["metadata"]["name"], why=why)
             note = f"the pod waits for its networks: {why}"
-            await self._told.tell(pod, "Claim", "NetworksNotClaimed", note)
+            await self._told.tell(uid, pod, "Claim", "NetworksNotClaimed", note)

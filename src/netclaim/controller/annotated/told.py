@@ -1,6 +1,7 @@
 """Events about what somebody has to change, each once.
 
-Promise: the same is not said twice about an object, until it was forgotten.
+Promise: the same is not said twice about an object, until it was forgotten. What could not be said
+is forgotten, so that the next look says it.
 """
 
 from typing import Final
@@ -32,9 +33,9 @@ class Told:
         """Have the same said again."""
         self._last.pop(key, None)
 
-    async def tell(self, found: JsonObject, action: str, reason: str, note: str) -> None:
-        """Leave an event at an object."""
-        await self._events.leave(
+    async def tell(self, key: str, found: JsonObject, action: str, reason: str, note: str) -> None:
+        """Leave an event at an object, about what is new."""
+        left = await self._events.leave(
             found,
             api_version=found["apiVersion"],
             kind=found["kind"],
@@ -42,3 +43,5 @@ class Told:
             reason=reason,
             note=sentence(note),
         )
+        if not left:
+            self.forget(key)

@@ -1,6 +1,7 @@
 """Events at a Service that say what is wrong with it.
 
-Promise: each is left once, and again when its text changes or another controller takes over.
+Promise: each is left once, and again when its text changes or another controller takes over. One
+that could not be left is tried again at the next look.
 """
 
 from collections.abc import Mapping
@@ -31,12 +32,14 @@ class Complaints:
         meta = service["metadata"]
         key = meta["namespace"], meta["name"]
         before = self._said.get(key, {})
-        self._said[key] = complaints
+        said = self._said[key] = dict(complaints)
         for reason, note in complaints.items():
             if before.get(reason) == note:
                 continue
             fields = {"namespace": key[0], "service": key[1], "reason": reason}
             log.info("service.complained", **fields, note=note)
-            await self._events.leave(
+            left = await self._events.leave(
                 service, kind=SERVICES.kind, action="PublishEndpoints", reason=reason, note=note
             )
+            if not left:
+                said.pop(reason)
