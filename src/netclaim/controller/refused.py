@@ -131,24 +131,29 @@ class RefusedClaims:
     async def _release(self, key: PodKey, claim: _Refused) -> float:
         """Evict a pod of a claim; returns after how many seconds to try again, 0 if it is done."""
         try:
-            return await self._evict(key.namespace, claim, claim.pods[key.pod])
+            return await self._evict(key, claim, claim.pods[key.pod])
         except ForbiddenError as error:
             log.warning("refused.forbidden", namespace=key.namespace, error=str(error))
             return 0.0
         except NetclaimError as error:
             log.warning("refused.failed", namespace=key.namespace, error=str(error))
-            return max(AGAIN_S, self._grace_s)
+            return AGAIN_S
 
-    async def _evict(self, namespace: str, claim: _Refused, pod: Consumer) -> float:
+    async def _evict(self, key: PodKey, claim: _Refused, pod: Consumer) -> float:
+        namespace, now_s = key.namespace, asyncio.get_running_loop().time
         try:
             found = await self._client.get(PODS, pod.name, namespace=namespace)
             if found["metadata"]["uid"] != pod.uid or _has_begun(found):
                 return 0.0
-            if pause_s := self._rounds.pause_s(_owner(found), asyncio.get_running_loop().time()):
+            if pause_s := self._rounds.pause_s(_owner(found), now_s()):
                 return pause_s
+            refused = self._refused.get(key.claim)
+            if refused is None or key.pod not in refused.pods:  # since it was taken
+                return 0.0
             await self._client.evict(pod.name, namespace=namespace, uid=pod.uid)
         except NotFoundError:
             return 0.0
+        self._rounds.note_done(_owner(found), now_s())
         self.count += 1
         log.info(
             "refused.evicted", namespace=namespace, pod=pod.name, claim=claim.name, why=claim.why
@@ -195,4 +200,8 @@ def _has_begun(pod: JsonObject) -> bool:
         *status.get("initContainerStatuses", ()),
         *status.get("containerStatuses", ()),
     ]
-    return any({"running", "terminated"} & {*each.get("state", ())} for each in listed)
+    return any(
+        each.get("restartCount")
+        or {"running", "terminated"} & {*each.get("state", ()), *each.get("lastState", ())}
+        for each in listed
+    )

@@ -1,9 +1,9 @@
 """Rounds of what is done to the many things of one owner, with pauses that grow between them.
 
 A Deployment makes its pods again as soon as they are evicted, all at once. Promise: what comes
-within `open_s` of a round's first is of the same round; a round begins after a pause that is twice
-as long as the one before, up to `LONGEST_S`. An owner that needed none for some time begins anew.
-No I/O.
+within `open_s` of a round's first is of the same round, and what failed begins none; a round begins
+after a pause that is twice as long as the one before, up to `LONGEST_S`. An owner that needed none
+for some time begins anew. No I/O.
 """
 
 from dataclasses import dataclass
@@ -31,12 +31,17 @@ class Rounds:
         self._last: dict[str, _Round] = {}
 
     def pause_s(self, owner: str, now_s: float) -> float:
-        """For how long something of an owner has to wait; 0 if it is its turn, which is noted."""
+        """For how long something of an owner has to wait; 0 if it is its turn."""
+        last = self._last.get(owner)
+        if last is None or now_s <= last.open_until_s:
+            return 0.0
+        return max(0.0, last.next_s - now_s)
+
+    def note_done(self, owner: str, now_s: float) -> None:
+        """Note that something of an owner was done, which begins a round if none is open."""
         last = self._last.get(owner)
         if last is not None and now_s <= last.open_until_s:
-            return 0.0
-        if last is not None and now_s < last.next_s:
-            return last.next_s - now_s
+            return
         is_new = last is None or now_s > last.next_s + FORGOTTEN_S
         number = 1 if last is None or is_new else last.number + 1
         pause_s = pause_after_s(number, first_s=2 * self._open_s, longest_s=LONGEST_S)
@@ -44,4 +49,3 @@ class Rounds:
             kept = self._last.items()
             self._last = {one: at for one, at in kept if at.next_s + FORGOTTEN_S > now_s}
         self._last[owner] = _Round(number, now_s + self._open_s, now_s + pause_s)
-        return 0.0

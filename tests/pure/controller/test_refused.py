@@ -73,10 +73,13 @@ class Api:
         self.events: list[JsonObject] = []
         self.evicted: asyncio.Queue[str] = asyncio.Queue()
         self.asked: asyncio.Queue[str] = asyncio.Queue()
+        self.when_asked: Callable[[], None] = lambda: None  # once
 
     async def get(self, _: object, name: str, *, namespace: str) -> JsonObject:
         """A pod, if it is there."""
         self.asked.put_nowait(name)
+        when_asked, self.when_asked = self.when_asked, lambda: None
+        when_asked()
         if self.pods.get(name, {}).get("metadata", {}).get("namespace") != namespace:
             raise NotFoundError(Status(code=404))
         return self.pods[name]
@@ -168,6 +171,9 @@ async def test_a_pod_that_can_start_stays(claim: JsonObject) -> None:
 
 BEGUN: dict[str, Any] = {"containerStatuses": [{"state": {"running": {}}}]}
 INIT: dict[str, Any] = {"initContainerStatuses": [{"state": {"terminated": {}}}]}
+WAITS: dict[str, Any] = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+AGAIN: dict[str, Any] = {"initContainerStatuses": [{**WAITS, "restartCount": 1}]}
+BACK_OFF: dict[str, Any] = {"initContainerStatuses": [{**WAITS, "lastState": {"terminated": {}}}]}
 
 
 @pytest.mark.parametrize(
@@ -177,6 +183,8 @@ INIT: dict[str, Any] = {"initContainerStatuses": [{"state": {"terminated": {}}}]
         pod_of(uid="another"),
         pod_of(**BEGUN),
         pod_of(**INIT),
+        pod_of(**AGAIN),
+        pod_of(**BACK_OFF),
         pod_of("somebody-else"),
     ],
 )
@@ -231,6 +239,34 @@ async def test_an_eviction_that_fails_is_tried_again(monkeypatch: pytest.MonkeyP
         refused.changed("ResourceClaim", None, claim_of("blue", pod="pod-2"))
         gone = [await asyncio.wait_for(api.evicted.get(), 60) for _ in range(2)]
     assert gone == ["pod-2", "pod-1"]
+
+
+async def test_a_failed_eviction_uses_up_no_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pod is evicted at the next attempt, and not after its owner's next pause."""
+    monkeypatch.setattr("netclaim.controller.refused.AGAIN_S", 0.01)
+    api = Api(pod_of(owner="rs"))
+    api.faults.append(PeerError("the server is away"))
+    rounds = Rounds(0.0)
+    monkeypatch.setattr("netclaim.controller.rounds.pause_after_s", lambda *_, **__: 3600.0)
+    async with running(api, rounds=rounds) as refused:
+        refused.changed("ResourceClaim", None, claim_of())
+        assert await asyncio.wait_for(api.evicted.get(), 60) == "pod-1"
+
+
+async def test_a_claim_that_is_accepted_while_its_pod_is_read() -> None:
+    """The pod stays: it can start now."""
+    api = Api(pod_of(), pod_of("pod-2"))
+    async with running(api) as refused:
+
+        def accept() -> None:
+            refused.changed("ResourceClaim", claim_of(), claim_of(reason="NetworkInterfaceReady"))
+
+        api.when_asked = accept
+        refused.changed("ResourceClaim", None, claim_of())
+        assert await asyncio.wait_for(api.asked.get(), 60) == "pod-1"
+        refused.changed("ResourceClaim", None, claim_of("blue", pod="pod-2"))
+        assert await asyncio.wait_for(api.evicted.get(), 60) == "pod-2"
+    assert "pod-1" in api.pods
 
 
 def test_changes_of_claims_cost_the_same_beside_many_refused() -> None:
@@ -301,7 +337,9 @@ def test_rounds_come_at_growing_pauses() -> None:
     begun, now_s = [], 0.0
     for _ in range(8):
         assert rounds.pause_s("rs", now_s) == 0.0
+        rounds.note_done("rs", now_s)
         assert rounds.pause_s("rs", now_s + 10.0) == 0.0  # of the same round
+        rounds.note_done("rs", now_s + 10.0)
         begun.append(now_s)
         now_s += 16.0  # it has made its pods again
         now_s += rounds.pause_s("rs", now_s)
@@ -309,7 +347,16 @@ def test_rounds_come_at_growing_pauses() -> None:
     assert pauses == [30.0, 60.0, 120.0, 240.0, LONGEST_S, LONGEST_S, LONGEST_S]
     quiet_s = now_s + LONGEST_S + FORGOTTEN_S + 1.0
     assert rounds.pause_s("rs", quiet_s) == 0.0
+    rounds.note_done("rs", quiet_s)
     assert rounds.pause_s("rs", quiet_s + 16.0) == 14.0
+
+
+def test_who_asks_begins_no_round() -> None:
+    """Only what was done does."""
+    rounds = Rounds(15.0)
+    assert [rounds.pause_s("rs", now_s) for now_s in (0.0, 16.0, 31.0)] == [0.0] * 3
+    rounds.note_done("rs", 32.0)
+    assert rounds.pause_s("rs", 48.0) == 14.0
 
 
 async def test_a_namespace_gets_so_many_events() -> None:
