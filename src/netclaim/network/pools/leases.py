@@ -172,8 +172,8 @@ class Leases:
                 lease = await self._lease(pool, free, spec, wish, (*mine, *kept))
                 known[lease.name] = lease
                 leases.append(lease)
-            had_already = {each.ip for each in had} | {_ip(lease) for lease in kept}
-            new = [each for each in leases if _ip(each) not in had_already]
+            counted = {each.ip for each in had} | {_ip(each) for each in kept if each.spec.kept}
+            new = [each for each in leases if _ip(each) not in counted]
             await self._check_new(pool, claim, spec, new)
         except (PoolFullError, AddressTakenError, NamespaceFullError):
             raise

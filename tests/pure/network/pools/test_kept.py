@@ -323,6 +323,26 @@ async def test_a_limit_for_each_namespace_counts_what_is_kept() -> None:
     assert list(node.objects.leases().values()) == ["c3"]
 
 
+async def test_an_attempt_that_ended_before_it_counted_is_counted_the_next_time() -> None:
+    """Its lease belongs to the replica already, but was never kept for it."""
+    node = Node(keeping(perNamespace=1))
+    await start(node, "c1")
+
+    async def end() -> None:
+        async def refuse() -> None:
+            raise PeerError("away")
+
+        node.objects.during["find"] = refuse
+
+    node.objects.during["create"] = end
+    with pytest.raises(PeerError, match="away"):
+        await start(node, "c2", "db-1")
+    assert sorted(node.objects.leases().values()) == ["c1", "c2"]
+    with pytest.raises(NamespaceFullError):
+        await node.prepare(again(claim_of(node, "c2", "db-1")))
+    assert list(node.objects.leases().values()) == ["c1"]
+
+
 def test_whoever_gets_the_mac_address_of_a_replica_takes_one() -> None:
     """And it is made for the pod, as docs/address-pools.md says."""
     assert all(PLUGIN_CLASSES[each].takes_mac for each in MAKERS)
