@@ -88,6 +88,31 @@ async def test_what_it_has_is_in_its_status() -> None:
         assert status_of(world) == {"ips": ips}
 
 
+async def test_what_it_has_no_more_is_not_in_its_status() -> None:
+    """An admin freed the address, or the pool keeps none any more."""
+    async with collecting() as there:
+        add_pool(there.world, keep=KEEP)
+        add_lease(there.world, "10.1.0.2", "10.1.0.2", add_ipam_claim(there.world))
+        await there.after(0)
+        assert status_of(there.world) == {"ips": ["10.1.0.2/29"]}
+        there.world.verbs.delete(ADDRESS_LEASE, "10.1.0.2")
+        await there.after(0)
+        assert status_of(there.world) == {"ips": []}
+
+
+async def test_what_is_kept_beside_what_a_pod_has_is_not_in_its_status() -> None:
+    """The pod chose another address, and the earlier one is about to be freed."""
+    async with collecting() as there:
+        world = there.world
+        add_pool(world, keep=KEEP)
+        owner = add_ipam_claim(world)
+        world.claim("lives", "media-net", pod=world.pod("launcher"), ready=True)
+        add_lease(world, "10.1.0.2", "10.1.0.2", owner)
+        add_lease(world, "10.1.0.3", "10.1.0.3", owner, "lives")
+        await there.after(0)
+        assert status_of(world) == {"ips": ["10.1.0.3/29"], "ownerPod": {"name": "launcher"}}
+
+
 async def test_a_status_is_written_once() -> None:
     """A second look writes nothing, and a controller that comes after asks first."""
     async with collecting() as there:

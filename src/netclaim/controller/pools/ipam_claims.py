@@ -3,11 +3,14 @@
     status: {ips: [10.10.1.7/24], ownerPod: {name: virt-launcher-vm-x2x9k}}
 
 Promise: a status is written when it differs from what is there, and asked for again only when its
-leases change; a claim that is gone is passed over. One that cannot be written now is tried again.
-Limit: a status follows its leases at the next sweep of them, some seconds later.
+leases change; a claim that is gone is passed over, and one whose last lease went has no address in
+its status. One that cannot be written now is tried again. Limit: a status follows its leases at the
+next sweep of them, some seconds later, and stays as it was if the last lease went while no
+controller ran.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import structlog
 
@@ -24,6 +27,8 @@ from netclaim.network.pools.kept import IPAM_CLAIMS
 
 log = structlog.get_logger(__name__)
 
+NOTHING: Final[JsonObject] = {"ips": [], "ownerPod": None}
+
 
 class IpamClaims:
     """The controller of the status of IPAMClaims that addresses are kept for."""
@@ -31,7 +36,8 @@ class IpamClaims:
     def __init__(self, objects: Objects, watches: Watches) -> None:
         self._objects = objects
         self._watches = watches
-        self._written: dict[str, JsonObject] = {}  # by the UIDs of IPAMClaims
+        # Of IPAMClaims by their UIDs; those that have no lease any more, until that is written.
+        self._written: dict[str, tuple[LeaseOwner, JsonObject]] = {}
 
     async def report(self, leases: Iterable[AddressLease]) -> None:
         """Write what has changed since the last time."""
@@ -40,21 +46,27 @@ class IpamClaims:
             owner = lease.spec.owner
             if owner is not None and owner.kind == IPAM_CLAIM:
                 found.setdefault(owner.uid, (owner, []))[1].append(lease)
-        self._written = {uid: said for uid, said in self._written.items() if uid in found}
         pools = self._pools() if found else {}
-        for uid, (owner, own) in found.items():
-            wanted = self._status(own, pools)
-            if self._written.get(uid) == wanted:
-                continue
-            try:
-                await self._write(owner, wanted)
-            except NotFoundError:  # its addresses are freed soon
-                continue
-            except NetclaimError as error:
-                where, name = owner.namespace, owner.name
-                log.warning("ipam_claim.unreported", namespace=where, name=name, error=str(error))
-            else:
-                self._written[uid] = wanted
+        wanted = {uid: (owner, self._status(own, pools)) for uid, (owner, own) in found.items()}
+        gone = {uid: owner for uid, (owner, _) in self._written.items() if uid not in found}
+        for uid, one in wanted.items():
+            if self._written.get(uid) != one and await self._try(*one):
+                self._written[uid] = one
+        for uid, owner in gone.items():
+            if await self._try(owner, NOTHING):
+                del self._written[uid]
+
+    async def _try(self, owner: LeaseOwner, wanted: JsonObject) -> bool:
+        """Write a status; returns whether it is written, or there is nothing to write it to."""
+        try:
+            await self._write(owner, wanted)
+        except NotFoundError:  # its addresses are freed soon
+            return True
+        except NetclaimError as error:
+            where, name = owner.namespace, owner.name
+            log.warning("ipam_claim.unreported", namespace=where, name=name, error=str(error))
+            return False
+        return True
 
     def _pools(self) -> Mapping[str, AddressPool]:
         pools = {}
@@ -67,10 +79,12 @@ class IpamClaims:
         return pools
 
     def _status(self, leases: list[AddressLease], pools: Mapping[str, AddressPool]) -> JsonObject:
+        """What a pod has; what is kept, if no pod has anything."""
+        shown = [lease for lease in leases if not lease.spec.kept] or leases
         ips = sorted(
-            (_with_prefix(lease, pools) for lease in leases), key=lambda ip: (":" in ip, ip)
+            (_with_prefix(lease, pools) for lease in shown), key=lambda ip: (":" in ip, ip)
         )
-        pods = sorted({pod for lease in leases if (pod := self._pod_of(lease))})
+        pods = sorted({pod for lease in shown if (pod := self._pod_of(lease))})
         return {"ips": ips, "ownerPod": {"name": pods[0]} if pods else None}
 
     def _pod_of(self, lease: AddressLease) -> str:
