@@ -119,8 +119,9 @@ class Attacher:
                 await self.detacher.undo(mine)
 
     async def release(self, pod: PodSandbox) -> None:
-        """Detach everything of a sandbox, alone with its pod."""
+        """Detach everything of a sandbox that has ended, alone with its pod."""
         await self.detacher.undo(self.journal.leases_of_sandbox(pod.id))
+        await self.journal.drop_lost(pod.id)
 
     async def finish(self, pod: PodSandbox) -> None:
         """Undo whatever was begun in a sandbox and is not done, alone with its pod."""

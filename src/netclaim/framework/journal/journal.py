@@ -178,6 +178,12 @@ class Journal:
             rows = [each.row for each in lost]
             await self._commits.write(rows, lambda: self._lost.put(lost), synced=False)
 
+    async def drop_lost(self, sandbox_id: str) -> None:
+        """Forget what a sandbox had, which has ended."""
+        keys = self._lost.of_sandbox(sandbox_id)
+        if keys:
+            await self._commits.write(drops(keys), lambda: self._lost.drop(keys), synced=False)
+
     async def drop_lease(self, key: AttachmentKey) -> None:
         await self.put_leases((), dropped=[key])
 
@@ -242,10 +248,7 @@ class Journal:
         boots = store.rows("SELECT value FROM meta WHERE key = 'boot_id'")
         rebooted = boots != [boot_id]
         known = () if rebooted else {booking.claim.uid for booking in bookings}
-        try:
-            self._lost.load(store, known)
-        except msgspec.DecodeError as error:
-            raise JournalError(f"the journal has an entry that cannot be read: {error}") from error
+        self._lost.load(store, known)
         bookings = [booking.inherited(rebooted=rebooted) for booking in bookings]
         inherited = [lease.inherited(rebooted=rebooted) for lease in leases]
         for booking in bookings:

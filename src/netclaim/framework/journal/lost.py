@@ -1,8 +1,9 @@
 """What running pods had by attachments that were lost, until they have it again.
 
 Promise: kept from before the attachment is undone until there is another one, across the ends of
-the process; dropped with its claim, and with a reboot, which ends all sandboxes. Limit: rows are in
-the journal's table of single entries, beside others.
+the process; dropped with its claim, with its sandbox, and with a reboot, which ends all sandboxes.
+A row that cannot be read is logged and dropped: the interface is then made as at first. Limit: rows
+are in the journal's table of single entries, beside others.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -10,14 +11,18 @@ from types import MappingProxyType
 from typing import Final
 
 import msgspec
+import structlog
 
 from netclaim.framework.journal.store import Statement, Store
 from netclaim.model.attachment import AttachmentKey, Interface
 
+log = structlog.get_logger(__name__)
+
 PREFIX: Final = "lost/"
 INSERT: Final = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 DELETE: Final = "DELETE FROM meta WHERE key = ?"
-SELECT: Final = "SELECT value FROM meta WHERE key GLOB 'lost/*'"
+SELECT: Final = "SELECT value FROM meta WHERE key GLOB 'lost/*' ORDER BY key"
+SELECT_NAMES: Final = "SELECT key FROM meta WHERE key GLOB 'lost/*' ORDER BY key"
 
 
 class LostInterface(msgspec.Struct, frozen=True):
@@ -51,11 +56,24 @@ class LostInterfaces:
     def of_claim(self, claim_uid: str) -> tuple[AttachmentKey, ...]:
         return tuple(key for key in self._had if key[0] == claim_uid)
 
+    def of_sandbox(self, sandbox_id: str) -> tuple[AttachmentKey, ...]:
+        return tuple(key for key in self._had if key[1] == sandbox_id)
+
     def load(self, store: Store, claims: Collection[str]) -> None:
-        """Read those of the claims; raises msgspec.DecodeError."""
-        found = [_LOST.decode(value) for value in store.rows(SELECT)]
-        self.put(each for each in found if each.key[0] in claims)
-        store.commit(drops(each.key for each in found if each.key not in self._had))
+        """Read those of the claims, and drop all others."""
+        dropped: list[Statement] = []
+        names, values = store.rows(SELECT_NAMES), store.rows(SELECT)
+        for name, value in zip(names, values, strict=True):
+            try:
+                found = _LOST.decode(value)
+            except msgspec.DecodeError as error:
+                log.warning("journal.unreadable", row=name, error=str(error))
+            else:
+                if found.key[0] in claims:
+                    self.put([found])
+                    continue
+            dropped.append((DELETE, (name,)))
+        store.commit(dropped)
 
 
 def drops(keys: Iterable[AttachmentKey]) -> list[Statement]:

@@ -430,3 +430,17 @@ async def test_check(tmp_path: Path) -> None:
             with pytest.raises(AttachError, match=r"^the pod lacks its interface on eth2$"):
                 await stage.attacher.check(pod_of())
         assert set(stage.states().values()) == {"attached"}
+
+
+async def test_what_a_sandbox_lost_is_forgotten_at_its_end(tmp_path: Path) -> None:
+    """Also if nothing is attached in it by then; its claim stays prepared."""
+    async with stage_in(tmp_path) as stage:
+        await stage.prepare(RED)
+        await stage.attach(pod_of())
+        stage.driver.lost.add("eth1")
+        await stage.attacher.give_up_lost(pod_of())
+        await stage.attacher.finish(pod_of())
+        assert [key[1] for key in stage.journal.lost] == ["sandbox-1"]
+        await stage.release(pod_of())
+        assert stage.journal.lost == {}
+        assert list(stage.journal.bookings) == ["uid-red"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,24 @@ async def test_what_a_pod_lost_is_known_until_it_has_it_again(tmp_path: Path) ->
     for _ in range(2):
         async with open_journal(path, "another boot") as journal:
             assert journal.lost == {}
+
+
+async def test_what_a_pod_lost_and_nobody_can_read_is_dropped(tmp_path: Path) -> None:
+    """The driver starts nevertheless, with the rows that it can read."""
+    path, lease = tmp_path / "journal.db", lease_of("red", "s1")
+    had = {lease.attachment.key: Interface("net1", "02:00:00:00:00:01", ("192.0.2.5/24",))}
+    async with open_journal(path, BOOT) as journal:
+        await journal.put_booking(booking_of(claim_of()))
+        await journal.put_lost(had)
+    with closing(sqlite3.connect(path)) as file, file:
+        file.executemany(
+            "INSERT INTO meta VALUES (?, ?)", [("lost/of a later version", "{}"), ("lost/x", "[")]
+        )
+    async with open_journal(path, BOOT) as journal:
+        assert journal.lost == had
+    with closing(sqlite3.connect(path)) as file:
+        rows = file.execute("SELECT count(*) FROM meta WHERE key GLOB 'lost/*'").fetchone()
+    assert rows == (1,)
 
 
 async def test_report_needs_its_claim(tmp_path: Path) -> None:
