@@ -56,6 +56,7 @@ class Conversion:
     workloads: int = 0
     pools: int = 0  # of addresses that were whereabouts'
     claims: int = 0  # and classes and templates, that were for dranet
+    unmatched: tuple[IpNetwork, ...] = ()  # taken from whereabouts, but in no pool
 
 
 def convert_objects(
@@ -77,6 +78,7 @@ def convert_objects(
         _definitions((one for one in objects if one in here or _key(one) in used), pools, remarks)
     )
     networks = _networks(definitions, others or wanted)
+    unmatched = pools.unmatched(taken)
     remarks += pools.leave_to_pods(
         read_reserved(objects, remarks),
         list(networks_of(objects)),
@@ -102,7 +104,7 @@ def convert_objects(
         remarks += said
         replacements[claim] = Replacement(changed)
     counts = len(networks), converted, len(made), len(of_dranet)
-    return Conversion(replacements, tuple(remarks), *counts)
+    return Conversion(replacements, tuple(remarks), *counts, unmatched)
 
 
 def _first_time(name: str, unwritten: dict[str, JsonObject]) -> tuple[JsonObject, ...]:

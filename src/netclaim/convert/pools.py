@@ -6,7 +6,7 @@ network that would bring one stays with Multus. No I/O.
 """
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_network
 from typing import Final
@@ -17,7 +17,7 @@ from netclaim.convert.definition import Definition, NetworkKey, UnconvertedError
 from netclaim.convert.remarks import Remark, within
 from netclaim.convert.reservations import Limited, Reserved, by_namespace, limited
 from netclaim.convert.whereabouts import PoolDraft
-from netclaim.convert.whereabouts_ranges import in_network
+from netclaim.convert.whereabouts_ranges import parts_of
 from netclaim.model.address_space import IpNetwork, space_of
 from netclaim.model.api.address_pool import KIND, NAME_MAX
 from netclaim.model.api.pod_network import API_VERSION
@@ -68,6 +68,11 @@ class Pools:
         for name, (draft, _) in self._drafts.items():
             yield name, pool_object(name, draft)
 
+    def unmatched(self, taken: Iterable[IpNetwork]) -> tuple[IpNetwork, ...]:
+        """Return what is taken from whereabouts although no pool here would have it."""
+        ranges = [one for draft, _ in self._drafts.values() for one in draft.ranges]
+        return tuple(each for each in taken if not any(parts_of(one, [each]) for one in ranges))
+
     def leave_to_pods(
         self,
         reserved: Sequence[Reserved],
@@ -98,9 +103,7 @@ class Pools:
 
 def _not_excluded(draft: PoolDraft, taken: Sequence[IpNetwork]) -> Iterator[IpNetwork]:
     for one in draft.ranges:
-        yield from (
-            part for part in in_network(taken, ip_network(one.cidr)) if str(part) not in one.exclude
-        )
+        yield from (part for part in parts_of(one, taken) if str(part) not in one.exclude)
 
 
 def _said(
@@ -116,7 +119,7 @@ def _said(
         text = f"the pool {name} is without what pods have from whereabouts{between}"
         yield f"{text}: {by_namespace(one.pods)}; convert again when they have moved", False
     others = [each for each in one.pods if each.partition("/")[0] not in moving]
-    if others and not in_network(taken, network):
+    if others and not parts_of(one.range, taken):
         text = f"whereabouts may give to others what the pool {name} leases"
         yield f"{text}: {by_namespace(others)}; take a part of the range with --take", True
 

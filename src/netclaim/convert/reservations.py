@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from netclaim.convert.remarks import Remark, about
-from netclaim.convert.whereabouts_ranges import collapsed, in_network
+from netclaim.convert.whereabouts_ranges import collapsed, parts_of
 from netclaim.manifests.objects import Object, inside
 from netclaim.model.address_space import IpAddress, IpNetwork, Range, space_of
 from netclaim.model.api.address_pool import EXCLUDED_MAX
@@ -92,7 +92,7 @@ def limited(written: Range, taken: Sequence[IpNetwork], pods: dict[IpAddress, st
     """Return a range without what pods have of it, and without what is left to whereabouts."""
     network = ipaddress.ip_network(written.cidr)
     own = map(ipaddress.ip_network, written.exclude)
-    parts = in_network(taken, network)  # which whereabouts excludes, and the pool has
+    parts = parts_of(written, taken)  # which whereabouts excludes, and the pool has
     fixed = [*(each for each in own if each not in parts), *_left(network, parts)]
     whole = space_of([_excluding(written, collapsed(fixed))], network.version)
     held = [each for each in pods if each in whole]

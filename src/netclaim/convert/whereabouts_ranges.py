@@ -13,7 +13,7 @@ import msgspec
 
 from netclaim.cni.key_case import fold
 from netclaim.convert.definition import UnconvertedError
-from netclaim.model.address_space import IpAddress, IpNetwork, Range
+from netclaim.model.address_space import IpAddress, IpNetwork, Range, Space, space_of
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Path
 
@@ -140,13 +140,22 @@ def _excluded(network: IpNetwork, read: Keys) -> list[IpNetwork]:
     return sorted(set(found), key=str)
 
 
-def in_network(taken: Iterable[IpNetwork], network: IpNetwork) -> list[IpNetwork]:
-    """Return the parts of a network that are taken from whereabouts."""
+def parts_of(written: Range, taken: Iterable[IpNetwork]) -> list[IpNetwork]:
+    """Return what is taken from whereabouts of a range; nothing outside of its first and last."""
+    network = ipaddress.ip_network(written.cidr)
+    whole = msgspec.structs.replace(written, gateway="", exclude=())
     return [
         each if each.prefixlen >= network.prefixlen else network
         for each in taken
-        if each.version == network.version and each.overlaps(network)
+        if share_addresses(whole, each)
     ]
+
+
+def share_addresses(written: Range, network: IpNetwork) -> bool:
+    """Whether pods can have an address of a network from a range."""
+    ends = int(network.network_address), int(network.broadcast_address)
+    there = Space(network.version, (ends,))
+    return space_of([written], network.version).shared_with(there) is not None
 
 
 def collapsed(networks: Iterable[IpNetwork]) -> list[IpNetwork]:

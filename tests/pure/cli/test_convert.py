@@ -105,6 +105,20 @@ def test_a_loss_is_accepted(run: Run, files: Path) -> None:
     assert run.err.count("(not carried over)") == 2
 
 
+def test_a_part_of_no_range(run: Run, files: Path) -> None:
+    """What is taken of no range is refused, also with --lossy, after what there is to say."""
+    (files / "network.yaml").write_text(f"{MEDIA}{SRIOV}")
+    assert run("--lossy", "--take", "10.10.11.128/25", "-f", files) == 2
+    assert run.out == ""
+    first, last = run.err.splitlines()
+    assert first.endswith("(not carried over)")
+    assert last == (
+        "netclaim: --take: nothing written: no pool that is made here has addresses of"
+        " 10.10.11.128/25; take what is in a range that is converted, from its range_start to its"
+        " range_end"
+    )
+
+
 def test_the_namespace_of_objects_that_name_none(run: Run, files: Path) -> None:
     """-n says where the objects will be applied, as for kubectl."""
     assert run("-n", "team-a", "-f", files) == 0

@@ -102,10 +102,36 @@ def test_a_part_that_is_not_excluded_yet() -> None:
 
 
 def test_a_part_of_another_range() -> None:
-    """What is taken of one range changes nothing in another."""
-    own = {"ipRanges": [{"range": NET}, {"range": "fd00:1::/64"}]}
-    conversion = convert(network("net", own), take=["10.9.0.0/16"])
-    assert (excluded(conversion), conversion.remarks) == ([[], []], ())
+    """What is taken of one range changes nothing in another, also of the same network."""
+    own = {"ipRanges": [{"range": NET, "exclude": [UPPER]}, {"range": "fd00:1::/64"}]}
+    rest = {"range": "10.1.2.0/24", "range_end": "10.1.2.127"}
+    other = {"range": "10.1.2.0/24", "range_start": "10.1.2.128", "exclude": ["10.1.2.192/26"]}
+    conversion = convert(
+        network("net", own),
+        network("rest", rest),
+        network("other", other),
+        take=[UPPER, "10.1.2.192/26"],
+    )
+    assert excluded(conversion) == [["10.1.1.0/25"], [], [], ["10.1.2.0/25", "10.1.2.128/26"]]
+    assert (conversion.remarks, conversion.unmatched) == ((), ())
+
+
+# What is taken, of a range from 10.1.1.0 to 10.1.1.127, and what of it is in no pool.
+UNMATCHED: dict[str, tuple[list[str], list[str]]] = {
+    "misspelt": (["10.1.11.0/25"], ["10.1.11.0/25"]),
+    "behind the end of the range": ([UPPER], [UPPER]),
+    "one of two": (["10.1.1.0/25", "fd00::/64"], ["fd00::/64"]),
+    "more than the range": (["10.1.0.0/16"], []),
+}
+
+
+@pytest.mark.parametrize("case", UNMATCHED)
+def test_what_is_taken_of_no_range(case: str) -> None:
+    """A part without a range is found, because a pool would have what whereabouts gives, too."""
+    take, unmatched = UNMATCHED[case]
+    own = {"range": NET, "range_end": "10.1.1.127"}
+    conversion = convert(network("net", own), take=take)
+    assert list(map(str, conversion.unmatched)) == unmatched
 
 
 def test_everything_is_had() -> None:

@@ -133,9 +133,20 @@ def _network(text: str) -> "IpNetwork":
 
 
 def _report(conversion: "Conversion", *, lossy: bool) -> None:
-    """Say what to know; RequestError if something is not carried over and nobody accepted that."""
+    """Say what to know; RequestError if nothing can be written.
+
+    That is if something is not carried over and nobody accepted that, or for a part that is taken
+    of no range: a pool would have everything that whereabouts has.
+    """
     for remark in dict.fromkeys(map(str, conversion.remarks)):
         print(remark, file=sys.stderr)
+    if conversion.unmatched:
+        parts = " and ".join(map(str, conversion.unmatched))
+        raise RequestError(
+            f"nothing written: no pool that is made here has addresses of {parts}; take what is"
+            " in a range that is converted, from its range_start to its range_end",
+            path=("--take",),
+        )
     lost = sum(remark.lost for remark in conversion.remarks)
     if lost and not lossy:
         what = f"{counted(lost, 'item')} cannot be carried over; use --lossy to convert the rest"
