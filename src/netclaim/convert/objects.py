@@ -28,7 +28,7 @@ from netclaim.convert.dranet import converted as converted_claim
 from netclaim.convert.network import Network, network_spec
 from netclaim.convert.places import TextField
 from netclaim.convert.plugins import cleaned
-from netclaim.convert.pools import Pools
+from netclaim.convert.pools import Pools, pool_name
 from netclaim.convert.remarks import Remark, about, within
 from netclaim.convert.reservations import read_reserved
 from netclaim.convert.strangers import remarks_on
@@ -148,11 +148,12 @@ def _definitions(
             _check_name(found, names)
             found, draft, of_pool = with_pool(found)
             if draft is not None:
-                found = named(found, pools.add(found, draft))
+                found = named(found, pool_name(draft))
             found, said = cleaned(found)
             network_spec(found)
+            if draft is not None:  # last, so that a network that stays with Multus has no pool
+                pools.add(found, draft)
         except UnconvertedError as error:
-            pools.drop(_key(one))
             remarks.append(within(text, error.path, error.message, lost=True))
             continue
         remarks += [*of_pool, *said, *_device_plugin(one)]
@@ -165,6 +166,8 @@ def _check_name(found: Definition, names: dict[str, NetworkKey]) -> None:
         raise UnconvertedError("has no name; write metadata.name")
     if fault := name_fault(found.key):
         raise UnconvertedError(fault)
+    if names.get(name) == found.key:
+        raise UnconvertedError(f"{'/'.join(found.key)} is defined twice; remove one")
     if name in names:
         raise UnconvertedError(
             f'{"/".join(names[name])} has the name "{name}" as a PodNetwork too; rename one of them'

@@ -33,8 +33,8 @@ class Pools:
     _drafts: dict[str, tuple[PoolDraft, Definition]] = field(default_factory=dict)  # by name
     _names: dict[NetworkKey, str] = field(default_factory=dict)
 
-    def add(self, definition: Definition, draft: PoolDraft) -> str:
-        """Return the name of the pool of a network.
+    def add(self, definition: Definition, draft: PoolDraft) -> None:
+        """Give a network its pool.
 
         UnconvertedError if another network has some of its addresses, but not all the same.
         """
@@ -51,13 +51,6 @@ class Pools:
                 )
         self._drafts.setdefault(name, (draft, definition))
         self._names[definition.key] = name
-        return name
-
-    def drop(self, key: NetworkKey) -> None:
-        """Forget a network that stays with Multus."""
-        name = self._names.pop(key, None)
-        if name is not None and name not in self._names.values():
-            del self._drafts[name]
 
     def of(self, key: NetworkKey) -> str:
         """Return the name of a network's pool; empty if it has its addresses elsewhere."""

@@ -224,7 +224,7 @@ def test_one_namespace_of_several() -> None:
             [definition("a-net", MACVLAN, "team"), definition("net", MACVLAN, "team-a")],
             'team/a-net has the name "team-a-net" as a PodNetwork too; rename one of them',
         ),
-        ([MEDIA, MEDIA], 'default/media has the name "media" as a PodNetwork too'),
+        ([MEDIA, MEDIA], "default/media is defined twice; remove one"),
         ([definition("media.v2", MACVLAN)], "a DNS label of at most 63 characters; rename it"),
         ([definition("m" * 64, MACVLAN)], "a DNS label of at most 63 characters; rename it"),
     ],

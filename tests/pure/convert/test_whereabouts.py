@@ -247,6 +247,15 @@ def test_a_pool_of_no_network_is_not_made() -> None:
     assert (conversion.networks, conversion.pools) == (0, 0)
 
 
+def test_a_network_that_is_defined_twice() -> None:
+    """The first one is converted, and keeps its pool; the second one is said to be one too many."""
+    conversion = convert(network("net", PLAIN), network("net", PLAIN), pod("p", "net"))
+    (remark,) = conversion.remarks
+    assert remark.text == "default/net is defined twice; remove one"
+    assert remark.lost
+    assert (conversion.networks, conversion.pools) == (1, 1)
+
+
 def test_a_name_that_is_too_long() -> None:
     """A pool's name has at most 63 characters, and is another one for other addresses."""
     names = set()
