@@ -17,7 +17,7 @@ from netclaim.convert.definition import Definition, NetworkKey, UnconvertedError
 from netclaim.convert.remarks import Remark, within
 from netclaim.convert.reservations import Limited, Reserved, by_namespace, limited
 from netclaim.convert.whereabouts import PoolDraft
-from netclaim.convert.whereabouts_ranges import parts_of
+from netclaim.convert.whereabouts_ranges import parts_of, share_addresses
 from netclaim.model.address_space import IpNetwork, space_of
 from netclaim.model.api.address_pool import KIND, NAME_MAX
 from netclaim.model.api.pod_network import API_VERSION
@@ -96,7 +96,7 @@ class Pools:
 
 def _not_excluded(draft: PoolDraft, taken: Sequence[IpNetwork]) -> Iterator[IpNetwork]:
     for one in draft.ranges:
-        yield from (part for part in parts_of(one, taken) if str(part) not in one.exclude)
+        yield from (part for part in parts_of(one, taken) if share_addresses(one, part))
 
 
 def _said(

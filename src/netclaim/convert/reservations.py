@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from netclaim.convert.remarks import Remark, about
-from netclaim.convert.whereabouts_ranges import collapsed, parts_of
+from netclaim.convert.whereabouts_ranges import collapsed, parts_of, share_addresses
 from netclaim.manifests.objects import Object, inside
 from netclaim.model.address_space import IpAddress, IpNetwork, Range, space_of
 from netclaim.model.api.address_pool import EXCLUDED_MAX
@@ -91,9 +91,8 @@ def _prefix(name: str, written: str) -> str | None:
 def limited(written: Range, taken: Sequence[IpNetwork], pods: dict[IpAddress, str]) -> Limited:
     """Return a range without what pods have of it, and without what is left to whereabouts."""
     network = ipaddress.ip_network(written.cidr)
-    own = map(ipaddress.ip_network, written.exclude)
     parts = parts_of(written, taken)  # which whereabouts excludes, and the pool has
-    fixed = [*(each for each in own if each not in parts), *_left(network, parts)]
+    fixed = [*_kept(written, parts), *_left(network, parts)]
     whole = space_of([_excluding(written, collapsed(fixed))], network.version)
     held = [each for each in pods if each in whole]
     for length in range(network.max_prefixlen, network.prefixlen - 1, -1):
@@ -112,6 +111,23 @@ def by_namespace(pods: Iterable[str]) -> str:
     shown = [f"{name} ({count})" for name, count in sorted(counts.items())]
     more = len(shown) - SHOWN_MAX
     return ", ".join([*shown[:SHOWN_MAX], *([f"{more} more"] if more > 0 else [])])
+
+
+def _kept(written: Range, parts: Sequence[IpNetwork]) -> Iterator[IpNetwork]:
+    """Yield the exclusions of whereabouts that are the pool's, too.
+
+    Those by which whereabouts leaves a part to the pool are not: the outer ones, where they exclude
+    the whole part. One inside of another had a reason of its own.
+    """
+    own = [ipaddress.ip_network(text) for text in written.exclude]
+    whole = {part: not share_addresses(written, part) for part in parts}
+    outer: IpNetwork | None = None
+    for each in sorted(own, key=lambda one: (int(one.network_address), one.prefixlen)):
+        is_inner = outer is not None and each.overlaps(outer)
+        outer = outer if is_inner else each
+        around = [part for part in parts if part.prefixlen < each.prefixlen and part.overlaps(each)]
+        if not parts or any(is_inner or not whole[part] for part in around):
+            yield each
 
 
 def _left(network: IpNetwork, parts: Sequence[IpNetwork]) -> list[IpNetwork]:

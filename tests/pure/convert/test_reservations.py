@@ -101,6 +101,37 @@ def test_a_part_that_is_not_excluded_yet() -> None:
     assert conversion.networks == 1
 
 
+# What whereabouts excludes of NET, what is taken, and what is excluded from the pool.
+EXCLUDED: dict[str, tuple[list[str], list[str], list[str]]] = {
+    "in two networks": (["10.1.1.128/26", "10.1.1.192/26"], [UPPER], ["10.1.1.0/25"]),
+    "in a wider network": ([UPPER], ["10.1.1.192/26"], ["10.1.1.0/25", "10.1.1.128/26"]),
+    "the whole range": ([NET], ["10.1.1.0/25", UPPER], []),
+    "by turns": ([UPPER, "10.1.1.192/26"], ["10.1.1.128/26", "10.1.1.192/26"], ["10.1.1.0/25"]),
+    "with an exclusion inside": (
+        ["10.1.1.128/26", "10.1.1.192/26", "10.1.1.240/28"],
+        [UPPER],
+        ["10.1.1.0/25", "10.1.1.240/28"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", EXCLUDED)
+def test_a_part_that_is_excluded_otherwise(case: str) -> None:
+    """Addresses are compared, however the exclusions are written that keep whereabouts away."""
+    own, take, expected = EXCLUDED[case]
+    conversion = convert(network("net", {"range": NET, "exclude": own}), take=take)
+    assert (excluded(conversion), conversion.remarks) == ([expected], ())
+
+
+def test_a_part_of_which_some_is_excluded() -> None:
+    """What is excluded in a part that whereabouts goes on with stays so in the pool."""
+    own = {"range": NET, "exclude": ["10.1.1.240/28"]}
+    conversion = convert(network("net", own), take=[UPPER])
+    assert excluded(conversion) == [["10.1.1.0/25", "10.1.1.240/28"]]
+    (remark,) = conversion.remarks
+    assert remark.text == f"whereabouts may still give {UPPER} to pods; exclude it here first"
+
+
 def test_a_part_of_another_range() -> None:
     """What is taken of one range changes nothing in another, also of the same network."""
     own = {"ipRanges": [{"range": NET, "exclude": [UPPER]}, {"range": "fd00:1::/64"}]}
