@@ -79,11 +79,13 @@ def convert_objects(
     )
     networks = _networks(definitions, others or wanted)
     unmatched = pools.unmatched(taken)
+    results = [(one.one, _converted(one, networks, remarks)) for one in wanted]
+    workloads = {one: found for one, found in results if found is not None}
     remarks += pools.leave_to_pods(
         read_reserved(objects, remarks),
         list(networks_of(objects)),
         taken,
-        {one.one.namespace for one in wanted},
+        [one for one, (_, left) in workloads.items() if not left],
     )
     made = dict(pools.objects())
     unwritten = dict(made)
@@ -91,19 +93,14 @@ def convert_objects(
         definitions[key].one: Replacement(network.to_dict(), _first_time(pools.of(key), unwritten))
         for key, network in networks.items()
     }
-    converted = 0
-    for one in wanted:
-        replacement = _converted(one, networks, remarks)
-        if replacement is not None:
-            replacements[one.one] = replacement
-            converted += 1
+    replacements |= {one: replacement for one, (replacement, _) in workloads.items()}
     classes = dranets_classes(objects)
     of_dranet = [one for one in here if names_dranet(one) or asks_dranet(one, classes)]
     for claim in of_dranet:
         changed, said = converted_claim(claim, classes)
         remarks += said
         replacements[claim] = Replacement(changed)
-    counts = len(networks), converted, len(made), len(of_dranet)
+    counts = len(networks), len(workloads), len(made), len(of_dranet)
     return Conversion(replacements, tuple(remarks), *counts, unmatched)
 
 
@@ -230,8 +227,8 @@ def _networks(
 
 def _converted(
     wanted: Wanted, networks: Mapping[NetworkKey, Network], remarks: list[Remark]
-) -> Replacement | None:
-    """Return a workload with claims; None if all its networks are left to Multus."""
+) -> tuple[Replacement, list[int]] | None:
+    """Return a workload with claims, and what is left to Multus; None if all its networks are."""
     taken: dict[int, Network] = {}
     left: list[int] = []
     for index, selection in enumerate(wanted.selections):
@@ -250,4 +247,4 @@ def _converted(
     for choice in choices.values():
         remarks += choice.remarks
     entries, templates = claim_entries(wanted, taken, choices)
-    return Replacement(with_claims(wanted, entries, left), templates)
+    return Replacement(with_claims(wanted, entries, left), templates), left

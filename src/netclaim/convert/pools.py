@@ -6,7 +6,7 @@ network that would bring one stays with Multus. No I/O.
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_network
 from typing import Final
@@ -15,9 +15,10 @@ import msgspec
 
 from netclaim.convert.definition import Definition, NetworkKey, UnconvertedError
 from netclaim.convert.remarks import Remark, within
-from netclaim.convert.reservations import Limited, Reserved, by_namespace, limited
+from netclaim.convert.reservations import Limited, Reserved, by_namespace, limited, pods_of
 from netclaim.convert.whereabouts import PoolDraft
 from netclaim.convert.whereabouts_ranges import parts_of, share_addresses
+from netclaim.manifests.objects import Object
 from netclaim.model.address_space import IpNetwork, space_of
 from netclaim.model.api.address_pool import KIND, NAME_MAX
 from netclaim.model.api.pod_network import API_VERSION
@@ -71,13 +72,14 @@ class Pools:
         reserved: Sequence[Reserved],
         networks: Sequence[tuple[Definition, PoolDraft]],
         taken: Sequence[IpNetwork],
-        moving: Collection[str],
+        moving: Sequence[Object],
     ) -> Iterator[Remark]:
         """Leave out of the pools what pods have from whereabouts, and what is not `taken` from it.
 
         Yields what there is to say; `networks` are all that have addresses from whereabouts, and
-        `moving` the namespaces whose pods are converted.
+        `moving` the workloads that leave no network to Multus.
         """
+        moves = pods_of(moving)
         domains = {draft.domain for _, draft in networks}
         for name, (draft, definition) in self._drafts.items():
             mine = [one for one in reserved if one.counts_for(draft.domain, domains)]
@@ -86,7 +88,7 @@ class Pools:
             ranges = tuple(one.range for one in found)
             self._drafts[name] = replace(draft, ranges=ranges), definition
             for one in found:
-                for text, lost in _said(name, one, taken, moving):
+                for text, lost in _said(name, one, taken, moves):
                     yield within(definition.text, draft.at, text, lost=lost)
         for definition, draft in networks:
             for part in _not_excluded(draft, taken):
@@ -100,7 +102,7 @@ def _not_excluded(draft: PoolDraft, taken: Sequence[IpNetwork]) -> Iterator[IpNe
 
 
 def _said(
-    name: str, one: Limited, taken: Sequence[IpNetwork], moving: Collection[str]
+    name: str, one: Limited, taken: Sequence[IpNetwork], moves: Callable[[str], bool]
 ) -> Iterator[tuple[str, bool]]:
     """Yield what to say about a range that is limited, and whether it must not be used so."""
     network = ip_network(one.range.cidr)
@@ -111,7 +113,7 @@ def _said(
         between = f", and {one.lost} addresses between them" if one.lost else ""
         text = f"the pool {name} is without what pods have from whereabouts{between}"
         yield f"{text}: {by_namespace(one.pods)}; convert again when they have moved", False
-    others = [each for each in one.pods if each.partition("/")[0] not in moving]
+    others = [each for each in one.pods if not moves(each)]
     if others and not parts_of(one.range, taken):
         text = f"whereabouts may give to others what the pool {name} leases"
         yield f"{text}: {by_namespace(others)}; take a part of the range with --take", True

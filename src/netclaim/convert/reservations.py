@@ -13,7 +13,7 @@ An IPPool that could be of several networks counts for each of them. No I/O.
 
 import ipaddress
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -103,6 +103,19 @@ def limited(written: Range, taken: Sequence[IpNetwork], pods: dict[IpAddress, st
     found = _excluding(written, excluded)
     lost = whole.size - space_of([found], network.version).size - len(held)
     return Limited(found, tuple(sorted(pods[each] for each in held)), lost)
+
+
+def pods_of(workloads: Iterable[Object]) -> Callable[[str], bool]:
+    """Return whether a pod, given as namespace/name, is of one of the workloads, by its name."""
+    own = [(f"{one.namespace}/{one.name}", one.kind == "Pod") for one in workloads]
+    pods = {name for name, is_pod in own if is_pod}
+    beginnings = {f"{name}-" for name, is_pod in own if not is_pod}
+
+    def is_theirs(pod: str) -> bool:
+        dashes = (number for number, letter in enumerate(pod) if letter == "-")
+        return pod in pods or any(pod[: number + 1] in beginnings for number in dashes)
+
+    return is_theirs
 
 
 def by_namespace(pods: Iterable[str]) -> str:

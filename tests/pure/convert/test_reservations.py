@@ -33,6 +33,20 @@ def ip_pool(allocations: Mapping[str, str], name: str = "10.1.1.0-24", written: 
     )
 
 
+def replica_set(name: str, networks: str) -> str:
+    """Return a ReplicaSet whose pods have the annotation."""
+    template = yaml.safe_load(pod("x", networks))
+    meta = {"annotations": template["metadata"]["annotations"]}
+    return "---\n" + yaml.safe_dump(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {"name": name},
+            "spec": {"template": {"metadata": meta, "spec": template["spec"]}},
+        }
+    )
+
+
 def excluded(conversion: Conversion) -> list[list[str]]:
     """Return what is excluded from the ranges of the pools that were made."""
     made = [one for each in conversion.replacements.values() for one in each.before]
@@ -47,7 +61,9 @@ def excluded(conversion: Conversion) -> list[list[str]]:
 def test_what_pods_have_is_excluded() -> None:
     """Addresses of running pods are excluded, as few networks as there can be, with a note."""
     held = ip_pool({"5": "default/a", "8": "default/b", "9": "default/c", "300": "default/d"})
-    conversion = convert(network("net", {"range": NET}), pod("a", "net"), held)
+    conversion = convert(
+        network("net", {"range": NET}), *(pod(name, "net") for name in "abc"), held
+    )
     assert excluded(conversion) == [["10.1.1.5/32", "10.1.1.8/31"]]
     (remark,) = conversion.remarks
     assert not remark.lost
@@ -66,6 +82,34 @@ def test_pods_that_are_not_converted() -> None:
         "whereabouts may give to others what the pool range-10-1-1-0-24 leases: team-b (2);"
         " take a part of the range with --take (not carried over)"
     )
+
+
+# Who has an address, and whether that pod is converted below.
+MOVES = {
+    "default/a": True,
+    "default/a-2": False,
+    "default/web-7d9f-x2x9k": True,
+    "default/webapp-7d9f-x2x9k": False,
+    "default/half": False,
+    "default/other": False,
+    "team-b/a": False,
+    "": False,
+}
+
+
+@pytest.mark.parametrize("podref", MOVES)
+def test_which_pods_move(podref: str) -> None:
+    """Only pods of workloads that leave nothing to Multus move; a namespace has others as well."""
+    conversion = convert(
+        network("net", {"range": NET}),
+        pod("a", "net"),
+        replica_set("web", "net"),
+        pod("half", "net,missing"),
+        ip_pool({"5": podref}),
+    )
+    leases = [one for one in conversion.remarks if "may give to others" in one.text]
+    assert bool(leases) != MOVES[podref]
+    assert all(one.lost for one in leases)
 
 
 def test_a_part_is_taken() -> None:
