@@ -112,7 +112,8 @@ def _said(
     elif one.pods:
         between = f", and {one.lost} addresses between them" if one.lost else ""
         text = f"the pool {name} is without what pods have from whereabouts{between}"
-        yield f"{text}: {by_namespace(one.pods)}; convert again when they have moved", False
+        again = "when they have moved, convert the original again, or edit the pool's exclude"
+        yield f"{text}: {by_namespace(one.pods)}; {again}", False
     others = [each for each in one.pods if not moves(each)]
     if others and not parts_of(one.range, taken):
         text = f"whereabouts may give to others what the pool {name} leases"

@@ -128,7 +128,7 @@ def _draft(read: Keys) -> PoolDraft:
     domain = read.text("network_name")
     if domain and not is_dns_label(domain):
         text = (
-            "is the domain of a pool, which is a DNS label of at most 63 characters; choose another"
+            "becomes a pool's domain, which must be a DNS label of at most 63 characters; rename it"
         )
         raise UnconvertedError(text, path=read.path("network_name"))
     ranges: dict[int, Range] = {}
@@ -137,7 +137,7 @@ def _draft(read: Keys) -> PoolDraft:
         found = read_range(one)
         version = ipaddress.ip_network(found.cidr).version
         if version in ranges:
-            text = f"a pod gets one IPv{version} address of a pool, and has one of the range before"
+            text = f"a pod gets only one IPv{version} address from a pool; the first range is used"
             one.say("range", text, lost=True)
             continue
         ranges[version] = found

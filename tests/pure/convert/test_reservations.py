@@ -69,7 +69,7 @@ def test_what_pods_have_is_excluded() -> None:
     assert not remark.lost
     assert str(remark).endswith(
         "ipam.range: the pool range-10-1-1-0-24 is without what pods have from whereabouts:"
-        " default (3); convert again when they have moved"
+        " default (3); when they have moved, convert the original again, or edit the pool's exclude"
     )
 
 

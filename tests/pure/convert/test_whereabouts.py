@@ -181,7 +181,7 @@ SAID: dict[str, tuple[dict[str, Any], str, bool]] = {
     "an unknown key": (PLAIN | {"subnet": "x"}, "whereabouts has no such key", False),
     "two ranges of a family": (
         PLAIN | {"ipRanges": [{"range": "10.2.0.0/16"}]},
-        "ipam.ipRanges[0].range: a pod gets one IPv4 address of a pool",
+        "ipam.ipRanges[0].range: a pod gets only one IPv4 address from a pool",
         True,
     ),
     "addresses of every pod": (
@@ -215,7 +215,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a gateway that is none": (PLAIN | {"gateway": "x"}, "ipam.gateway: is not an address"),
     "a name for no domain": (
         PLAIN | {"network_name": "Red Net"},
-        "ipam.network_name: is the domain of a pool, which is a DNS label",
+        "ipam.network_name: becomes a pool's domain, which must be a DNS label",
     ),
 }
 
