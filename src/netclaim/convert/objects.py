@@ -82,7 +82,7 @@ def convert_objects(
     results = [(one.one, _converted(one, networks, remarks)) for one in wanted]
     workloads = {one: found for one, found in results if found is not None}
     remarks += pools.leave_to_pods(
-        read_reserved(objects, remarks),
+        [] if pools.is_empty else read_reserved(objects, remarks),
         list(networks_of(objects)),
         taken,
         [one for one, (_, left) in workloads.items() if not left],

@@ -34,6 +34,10 @@ class Pools:
     _drafts: dict[str, tuple[PoolDraft, Definition]] = field(default_factory=dict)  # by name
     _names: dict[NetworkKey, str] = field(default_factory=dict)
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._drafts
+
     def add(self, definition: Definition, draft: PoolDraft) -> None:
         """Give a network its pool.
 

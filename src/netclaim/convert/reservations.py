@@ -65,10 +65,15 @@ def read_reserved(objects: Iterable[Object], remarks: list[Remark]) -> list[Rese
             continue
         spec = inside(one.object, ("spec",))
         try:
-            first = ipaddress.ip_interface(str(spec.get("range")))
-            pods = dict(_allocated(first.ip, inside(spec, ("allocations",))))
-        except ValueError as error:
-            remarks.append(about(one, ("spec",), f"cannot be read: {error}", lost=True))
+            first = ipaddress.ip_interface(str(spec.get("range"))).ip
+        except ValueError:
+            remarks.append(about(one, ("spec", "range"), "is not a network", lost=True))
+            continue
+        try:
+            pods = dict(_allocated(first, inside(spec, ("allocations",))))
+        except ValueError:
+            text = "has a key that is not the number of an address of the range"
+            remarks.append(about(one, ("spec", "allocations"), text, lost=True))
             continue
         found.append(Reserved(_prefix(one.name, str(spec.get("range"))), pods))
     return found

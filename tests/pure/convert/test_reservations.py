@@ -13,7 +13,7 @@ from netclaim.convert.objects import Conversion
 from netclaim.convert.reservations import limited
 from netclaim.model.address_space import Range, address_of, space_of
 from netclaim.model.api.address_pool import EXCLUDED_MAX
-from tests.pure.convert.converting import convert, pod, said
+from tests.pure.convert.converting import convert, definition, pod, said
 from tests.pure.convert.test_whereabouts import network
 
 NET = "10.1.1.0/24"
@@ -251,13 +251,29 @@ def test_addresses_of_ipv6() -> None:
     assert excluded(conversion) == [["fd00:1::ffff:ffff:ffff:ffff/128"]]
 
 
-@pytest.mark.parametrize("spec", [{"range": "x"}, {"range": NET, "allocations": {"x": {}}}, {}])
-def test_an_ip_pool_that_cannot_be_read(spec: dict[str, Any]) -> None:
-    """What pods have is not known then, so that nothing is written."""
+UNREADABLE: list[tuple[dict[str, Any], str]] = [
+    ({"range": "x"}, "spec.range: is not a network"),
+    ({}, "spec.range: is not a network"),
+    (
+        {"range": NET, "allocations": {"x": {}}},
+        "spec.allocations: has a key that is not the number of an address of the range",
+    ),
+    (
+        {"range": NET, "allocations": {"-9999999999": {}}},
+        "spec.allocations: has a key that is not the number of an address of the range",
+    ),
+]
+
+
+@pytest.mark.parametrize(("spec", "words"), UNREADABLE)
+def test_an_ip_pool_that_cannot_be_read(spec: dict[str, Any], words: str) -> None:
+    """What pods have is not known then, so that no pool is written; nothing else needs it."""
     text = ip_pool({}).split("spec:")[0] + yaml.safe_dump({"spec": spec})
     (remark,) = convert(network("net", {"range": NET}), text).remarks
     assert remark.lost
-    assert "spec: cannot be read" in str(remark)
+    assert words in str(remark)
+    elsewhere = definition("net", {"type": "macvlan", "master": "eth1"})
+    assert convert(elsewhere, text).remarks == ()
 
 
 def test_an_ip_pool_of_somebody_else() -> None:
