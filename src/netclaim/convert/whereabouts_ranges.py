@@ -17,6 +17,7 @@ from netclaim.model.address_space import IpAddress, IpNetwork, Range, Space, spa
 from netclaim.model.claim import JsonObject
 from netclaim.paths import Path
 
+ZONED: Final = 'must have no "%"; a pool has addresses without a link'  # which Python would read
 SMALLEST: Final = 2  # addresses: a network of two has neither of its own
 
 
@@ -48,6 +49,8 @@ class Keys:
         value = self.found.get(key) or ""
         if not isinstance(value, str):
             raise UnconvertedError("must be a string", path=self.path(key))
+        if "%" in value:
+            raise UnconvertedError(ZONED, path=self.path(key))
         return value
 
     def items(self, key: str) -> list[Any]:
@@ -129,8 +132,10 @@ def _excluded(network: IpNetwork, read: Keys) -> list[IpNetwork]:
     found: list[IpNetwork] = []
     for number, text in enumerate(read.items("exclude")):
         at = (*read.path("exclude"), number)
+        if "%" in str(text):
+            raise UnconvertedError(ZONED, path=at)
         try:
-            one = ipaddress.ip_network(text, strict=False)
+            one = ipaddress.ip_network(str(text), strict=False)
         except ValueError as error:
             raise UnconvertedError("is not a network or an address", path=at) from error
         if one.version != network.version or not one.overlaps(network):

@@ -207,6 +207,10 @@ def test_what_is_said(case: str) -> None:
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no range": ({}, "ipam: has no range, so whereabouts reads it from a file on each node"),
     "no network": ({"range": "10.1.1"}, "ipam.range: is not a network; for example 10.10.1.0/24"),
+    "a range on a link": ({"range": "fe80::%eth0/64"}, 'ipam.range: must have no "%"; a pool has'),
+    "a gateway on a link": (PLAIN | {"gateway": "fe80::1%eth0"}, 'gateway: must have no "%"'),
+    "excluded on a link": (PLAIN | {"exclude": ["fe80::1%eth0"]}, 'exclude[0]: must have no "%"'),
+    "an excluded number": (PLAIN | {"exclude": [7]}, "exclude[0]: is not a network or an address"),
     "no text": ({"range": 7}, "ipam.range: must be a string"),
     "no list": (PLAIN | {"exclude": "10.1.1.7"}, "ipam.exclude: must be a list"),
     "no object in the list": ({"ipRanges": ["10.1.1.0/24"]}, "ipRanges[0]: must be an object"),
