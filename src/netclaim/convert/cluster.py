@@ -14,7 +14,16 @@ from typing import Any, Final
 from netclaim.convert.annotation import NETWORK
 from netclaim.convert.reservations import GROUP, KIND
 from netclaim.errors import RequestError
-from netclaim.kube import PODS, Client, Cluster, NotFoundError, Resource, Selection, connect
+from netclaim.kube import (
+    PODS,
+    Client,
+    Cluster,
+    ForbiddenError,
+    NotFoundError,
+    Resource,
+    Selection,
+    connect,
+)
 from netclaim.manifests.objects import Object
 
 DEFINITIONS: Final = Resource(
@@ -32,13 +41,24 @@ WORKLOADS: Final = (
 )
 
 
-async def read_cluster(cluster: Cluster) -> tuple[Object, ...]:
-    """List all networks, what pods have from whereabouts, and all workloads."""
+async def read_cluster(cluster: Cluster) -> tuple[tuple[Object, ...], str]:
+    """List all networks, what pods have from whereabouts, and all workloads.
+
+    Who may not read what pods have from whereabouts gets the rest, and the server's reason.
+    """
     async with connect(cluster) as client, asyncio.TaskGroup() as group:
-        tasks = [
-            group.create_task(_list(client, one)) for one in (DEFINITIONS, RESERVED, *WORKLOADS)
-        ]
-    return tuple(found for task in tasks for found in task.result())
+        reserved = group.create_task(_reserved(client))
+        tasks = [group.create_task(_list(client, one)) for one in (DEFINITIONS, *WORKLOADS)]
+    networks, *workloads = (task.result() for task in tasks)
+    pools, unread = reserved.result()
+    return (*networks, *pools, *(found for each in workloads for found in each)), unread
+
+
+async def _reserved(client: Client) -> tuple[list[Object], str]:
+    try:
+        return await _list(client, RESERVED), ""
+    except ForbiddenError as error:
+        return [], str(error)
 
 
 async def _list(client: Client, resource: Resource) -> list[Object]:

@@ -60,13 +60,17 @@ class Conversion:
 
 
 def convert_objects(
-    objects: Sequence[Object], namespace: str = "", taken: Sequence[IpNetwork] = ()
+    objects: Sequence[Object],
+    namespace: str = "",
+    taken: Sequence[IpNetwork] = (),
+    unread: str = "",
 ) -> Conversion:
     """Convert everything that Multus reads.
 
     With a namespace, only what is in it or used from it is converted. The others still count as
     users of a network, so that it stays theirs too. With addresses that are `taken` from
-    whereabouts, pools have these, and whereabouts goes on with the rest.
+    whereabouts, pools have these, and whereabouts goes on with the rest. `unread` says why it is
+    not known what pods have from it.
     """
     here = dict.fromkeys(one for one in objects if namespace in ("", one.namespace))
     remarks: list[Remark] = []
@@ -82,7 +86,7 @@ def convert_objects(
     results = [(one.one, _converted(one, networks, remarks)) for one in wanted]
     workloads = {one: found for one, found in results if found is not None}
     remarks += pools.leave_to_pods(
-        [] if pools.is_empty else read_reserved(objects, remarks),
+        [] if pools.is_empty else read_reserved(objects, remarks, unread),
         list(networks_of(objects)),
         taken,
         [one for one, (_, left) in workloads.items() if not left],

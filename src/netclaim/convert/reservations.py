@@ -56,9 +56,14 @@ class Limited:
     lost: int  # addresses that nobody has, excluded because they are between others
 
 
-def read_reserved(objects: Iterable[Object], remarks: list[Remark]) -> list[Reserved]:
-    """Return what all IPPools of whereabouts have."""
+def read_reserved(
+    objects: Iterable[Object], remarks: list[Remark], unread: str = ""
+) -> list[Reserved]:
+    """Return what all IPPools of whereabouts have, unless they could not be listed."""
     found = []
+    if unread:
+        text = f"cannot be listed, so a pool may lease what pods have from whereabouts: {unread}"
+        remarks.append(Remark(f"{KIND}s", "", text, lost=True))
     for one in objects:
         group = str(one.object.get("apiVersion")).partition("/")[0]
         if (one.kind, group) != (KIND, GROUP):

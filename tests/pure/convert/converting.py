@@ -43,11 +43,13 @@ def pod(name: str, networks: Any, namespace: str = "", **spec: Any) -> str:
     )
 
 
-def convert(*documents: str, namespace: str = "", take: Sequence[str] = ()) -> Conversion:
+def convert(
+    *documents: str, namespace: str = "", take: Sequence[str] = (), unread: str = ""
+) -> Conversion:
     """Convert documents of one file, called m.yaml."""
     objects, faults = read_objects([parse_file("".join(documents).encode(), "m.yaml")])
     assert not faults
-    return convert_objects(objects, namespace, [ip_network(each) for each in take])
+    return convert_objects(objects, namespace, [ip_network(each) for each in take], unread)
 
 
 def converted(*documents: str) -> list[dict[str, Any]]:

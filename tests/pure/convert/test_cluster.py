@@ -27,14 +27,28 @@ async def test_what_is_read() -> None:
         for resource in WORKLOADS:
             own = {"metadata": {"name": resource.plural, "namespace": "a"}}
             _serve(stub, resource, own, {"metadata": made})
-        found = await read_cluster(_cluster(stub))
+        found, unread = await read_cluster(_cluster(stub))
         assert {seen.method for seen in stub.seen} == {"GET"}
+    assert not unread
     assert [(one.kind, one.namespace, one.name) for one in found] == [
         ("NetworkAttachmentDefinition", "infra", "media"),
         ("IPPool", "kube-system", "10.1.1.0-24"),
         *((one.kind, "a", one.plural) for one in WORKLOADS),
     ]
     assert all(one.is_known for one in found[2:])
+
+
+async def test_who_may_not_read_ip_pools() -> None:
+    """Everything else is read then, and why something is missing is known."""
+    refusal = Reply(status(403, "Forbidden", "ippools is forbidden: ann cannot list it"), 403)
+    async with serve_stub() as stub:
+        _serve(stub, DEFINITIONS, {"metadata": {"name": "media", "namespace": "infra"}})
+        stub.on("GET", RESERVED.path(), refusal)
+        for resource in WORKLOADS:
+            _serve(stub, resource)
+        found, unread = await read_cluster(_cluster(stub))
+    assert [one.kind for one in found] == ["NetworkAttachmentDefinition"]
+    assert unread == "ippools is forbidden: ann cannot list it"
 
 
 async def test_a_cluster_without_multus() -> None:

@@ -276,6 +276,15 @@ def test_an_ip_pool_that_cannot_be_read(spec: dict[str, Any], words: str) -> Non
     assert convert(elsewhere, text).remarks == ()
 
 
+def test_ip_pools_that_may_not_be_listed() -> None:
+    """A pool could lease what pods have, so that none is written; without a pool it is nothing."""
+    (lost,) = convert(network("net", {"range": NET}), unread="forbidden").remarks
+    assert lost.lost
+    assert str(lost).startswith("IPPools: cannot be listed, so a pool may lease what pods have")
+    other = definition("net", {"type": "macvlan", "master": "eth1"})
+    assert convert(other, unread="forbidden").remarks == ()
+
+
 def test_an_ip_pool_of_somebody_else() -> None:
     """Other projects have the kind too."""
     text = ip_pool({"5": "default/p"}).replace("whereabouts.cni.cncf.io", "crd.projectcalico.org")

@@ -91,7 +91,8 @@ def command(
             raise RequestError("a cluster is converted to stdout; leave out files and --output")
         cluster = cluster_of(kubeconfig, context, local=local, pid=pid)
         space = "" if all_namespaces else namespace or cluster.namespace
-        conversion = convert_objects(asyncio.run(read_cluster(cluster)), space, taken)
+        there, unread = asyncio.run(read_cluster(cluster))
+        conversion = convert_objects(there, space, taken, unread)
         _report(conversion, lossy=lossy)
         sys.stdout.write(_yaml(conversion))
         print(_total(conversion), file=sys.stderr)
