@@ -22,7 +22,16 @@ import msgspec
 from netclaim.convert.remarks import Remark, about
 from netclaim.convert.whereabouts_ranges import collapsed, parts_of, share_addresses
 from netclaim.manifests.objects import Object, inside
-from netclaim.model.address_space import IpAddress, IpNetwork, Range, space_of
+from netclaim.model.address_space import (
+    Block,
+    IpAddress,
+    IpNetwork,
+    Range,
+    address_of,
+    block_of,
+    merged,
+    space_of,
+)
 from netclaim.model.api.address_pool import EXCLUDED_MAX
 
 GROUP: Final = "whereabouts.cni.cncf.io"
@@ -103,13 +112,16 @@ def limited(written: Range, taken: Sequence[IpNetwork], pods: dict[IpAddress, st
     network = ipaddress.ip_network(written.cidr)
     parts = parts_of(written, taken)  # which whereabouts excludes, and the pool has
     fixed = [*_kept(written, parts), *_left(network, parts)]
-    whole = space_of([_excluding(written, collapsed(fixed))], network.version)
+    excluded = collapsed(fixed)
+    whole = space_of([_excluding(written, excluded)], network.version)
     held = [each for each in pods if each in whole]
-    for length in range(network.max_prefixlen, network.prefixlen - 1, -1):
-        blocks = {ipaddress.ip_network((each, length), strict=False) for each in held}
-        excluded = collapsed([*fixed, *blocks])
-        if len(excluded) <= EXCLUDED_MAX:
-            break
+    for size in range(network.max_prefixlen - network.prefixlen + 1):  # of a network, in bits
+        starts = {int(each) >> size << size for each in held}
+        blocks = merged([*map(block_of, fixed), *((one, one + (1 << size) - 1) for one in starts)])
+        if len(blocks) <= EXCLUDED_MAX:  # each is one network or more
+            excluded = [each for block in blocks for each in _networks(network.version, block)]
+            if len(excluded) <= EXCLUDED_MAX:
+                break
     found = _excluding(written, excluded)
     lost = whole.size - space_of([found], network.version).size - len(held)
     return Limited(found, tuple(sorted(pods[each] for each in held)), lost)
@@ -166,6 +178,11 @@ def _without(network: IpNetwork, part: IpNetwork) -> Iterator[IpNetwork]:
         yield network
     elif part.prefixlen > network.prefixlen:
         yield from network.address_exclude(part)  # type: ignore[arg-type]  # of one family
+
+
+def _networks(version: int, block: Block) -> Iterator[IpNetwork]:
+    first, last = (address_of(version, number) for number in block)
+    yield from ipaddress.summarize_address_range(first, last)
 
 
 def _excluding(written: Range, networks: Iterable[IpNetwork]) -> Range:

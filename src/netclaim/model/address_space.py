@@ -97,8 +97,8 @@ def space_of(ranges: Iterable[Range], version: int) -> Space:
             continue
         wanted.append(_ends(each, network))
         kept = [each.gateway] if each.gateway else []
-        unwanted += [_block(_network(text)) for text in (*each.exclude, *kept)]
-    return Space(version, _minus(_merged(wanted), unwanted))
+        unwanted += [block_of(_network(text)) for text in (*each.exclude, *kept)]
+    return Space(version, _minus(merged(wanted), unwanted))
 
 
 def range_of(ranges: Iterable[Range], address: IpAddress) -> Range:
@@ -170,7 +170,7 @@ def _is_inside(text: str, network: IpNetwork, *, whole: bool) -> bool:
         return False
     if inner.version != network.version or ("/" in text and not whole):
         return False
-    (first, last), (lowest, highest) = _block(inner), _block(network)
+    (first, last), (lowest, highest) = block_of(inner), block_of(network)
     return lowest <= first and last <= highest
 
 
@@ -185,7 +185,7 @@ def _first(block: Block) -> int:
 
 def _ends(written: Range, network: IpNetwork) -> Block:
     """The first and the last address of a range: not those that mean the network itself."""
-    first, last = _block(network)
+    first, last = block_of(network)
     if network.num_addresses > SMALLEST:
         first += 1
         last -= network.version == 4  # IPv6 has no broadcast address
@@ -196,24 +196,26 @@ def _ends(written: Range, network: IpNetwork) -> Block:
     return first, last
 
 
-def _block(network: IpNetwork) -> Block:
+def block_of(network: IpNetwork) -> Block:
+    """The addresses of a network."""
     return int(network.network_address), int(network.broadcast_address)
 
 
-def _merged(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    merged: list[Block] = []
+def merged(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """The addresses of blocks, in order and as few blocks as there can be."""
+    found: list[Block] = []
     for first, last in sorted(block for block in blocks if block[0] <= block[1]):
-        if merged and first <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], last))
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(found[-1][1], last))
         else:
-            merged.append((first, last))
-    return tuple(merged)
+            found.append((first, last))
+    return tuple(found)
 
 
 def _minus(blocks: Iterable[Block], unwanted: Iterable[Block]) -> tuple[Block, ...]:
     """What is left of blocks, which are in order and apart."""
     left: list[Block] = []
-    gone = list(reversed(_merged(unwanted)))  # the lowest is the last, to be taken off
+    gone = list(reversed(merged(unwanted)))  # the lowest is the last, to be taken off
     for first, last in blocks:
         while gone and gone[-1][1] < first:
             gone.pop()

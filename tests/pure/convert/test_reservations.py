@@ -292,6 +292,28 @@ def test_an_ip_pool_of_somebody_else() -> None:
     assert (excluded(conversion), conversion.remarks) == ([[]], ())
 
 
+def test_more_exclusions_than_a_range_may_have() -> None:
+    """What is excluded by hand stays so; the API server says that it is too much."""
+    own = [f"10.1.{number}.0/24" for number in range(0, 256, 2)] + ["10.1.1.0/32"]
+    conversion = convert(network("net", {"range": "10.1.0.0/16", "exclude": own}))
+    assert sorted(excluded(conversion)[0]) == sorted(own)
+
+
+def test_very_many_pods() -> None:
+    """Twenty thousand addresses, far apart, are excluded, and what is behind them is left."""
+    wide = ip_network("10.0.0.0/8")
+    first = int(wide.network_address)
+    pods = {
+        address_of(4, first + number * 400 + 1): f"default/p{number}" for number in range(20000)
+    }
+    found = limited(Range(str(wide)), [], pods)
+    space = space_of([found.range], 4)
+    assert not any(address in space for address in pods)
+    ((begin, end),) = space.blocks
+    assert int(max(pods)) < begin <= int(max(pods)) + 512
+    assert end == first + 2**24 - 2
+
+
 @given(st.sets(st.integers(1, 4094), max_size=600))
 def test_as_many_exclusions_as_a_range_may_have(numbers: Iterable[int]) -> None:
     """What is left is nobody's, whoever many pods there are; no range has too many exclusions."""
