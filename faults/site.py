@@ -195,9 +195,17 @@ class Site:
         """Kubectl, in the bursts' namespace."""
         return self.lab.kubectl(NAMESPACE)
 
-    def failed_prepares(self) -> set[str]:
-        """Return kubelet's events about claims that the driver did not prepare; it pauses then."""
-        events = [each for each in self.api.items("events") if each["reason"] == FAILED_PREPARE]
+    def failed_prepares(self, burst: str) -> set[str]:
+        """Return kubelet's events about a burst's claims that the driver did not prepare.
+
+        Kubelet pauses then.
+        """
+        events = [
+            each
+            for each in self.api.items("events")
+            if each["reason"] == FAILED_PREPARE
+            and each["involvedObject"]["name"].startswith(f"{burst}-")
+        ]
         return {each["message"] for each in events if NOT_YET_ALLOWED not in each["message"]}
 
     def path(self, inside: str) -> Path:

@@ -30,7 +30,7 @@ def test_crash_costs_no_prepare(charted: Site, name: str) -> None:
     result = run_burst(charted, fault, burst, mode="", moment=0.3, claimed=5, plain=2)
     assert result.violations == []
     assert charted.driver_process() != before
-    assert charted.failed_prepares() == set()
+    assert charted.failed_prepares(burst) == set()
 
 
 @pytest.mark.parametrize("name", ["driver-pod-restarted", "driver-stopped"])

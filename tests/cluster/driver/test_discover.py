@@ -10,30 +10,16 @@ from lab.kubectl import Kubectl
 from tests.cluster.site.claims import pod, simple_claim
 from tests.cluster.site.drivers import (
     addresses,
+    devices,
     eventually,
     in_node,
     reserved_addresses,
     scraped,
+    slices,
     wait_claim,
     wait_event,
     wait_true_report,
 )
-
-
-def slices(kubectl: Kubectl, driver: str, node: str) -> list[dict[str, Any]]:
-    """A node's slices of a driver."""
-    selector = f"--field-selector=spec.driver={driver},spec.nodeName={node}"
-    return kubectl.items("resourceslices", selector)
-
-
-def devices(kubectl: Kubectl, driver: str, node: str) -> dict[str, dict[str, Any]]:
-    """A node's devices by name, with their attributes as plain values."""
-    found = {}
-    for part in slices(kubectl, driver, node):
-        for device in part["spec"].get("devices", []):
-            attributes = device.get("attributes", {})
-            found[device["name"]] = {n: next(iter(v.values())) for n, v in attributes.items()}
-    return found
 
 
 @pytest.fixture

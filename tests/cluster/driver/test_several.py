@@ -13,6 +13,7 @@ from tests.cluster.site.claims import claim, macvlan, parameters, pod
 from tests.cluster.site.drivers import (
     EXAMPLES,
     addresses,
+    devices,
     eventually,
     in_node,
     journal_rows,
@@ -58,11 +59,19 @@ def wait_shown(kubectl: Kubectl, claim: str, pod: str) -> None:
 
 
 @pytest.fixture
-def data_links(lab: Lab, driver: str) -> Iterator[None]:
-    """Three links more on a node, on the same network as eth1 of another, with large packets."""
+def data_links(lab: Lab, admin: Kubectl, driver: str) -> Iterator[None]:
+    """Three links more on a node, on the same network as eth1 of another, with large packets.
+
+    A pod that wants all of them gets those that are in the slice when it is scheduled.
+    """
     for link in LINKS:
         lab.plug(NODE, link)
         in_node(lab, NODE, "ip", "link", "set", link, "mtu", "9000")
+    eventually(
+        lambda: devices(admin, driver, NODE),
+        lambda found: all(found.get(link, {}).get("mtu") == 9000 for link in LINKS),
+        "the links in the slice",
+    )
     yield
     for link in LINKS:
         lab.unplug(NODE, link)

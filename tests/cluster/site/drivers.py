@@ -39,6 +39,22 @@ def eventually(look: Callable[[], T], holds: Callable[[T], bool], what: str) -> 
         time.sleep(POLL_S)
 
 
+def slices(kubectl: Kubectl, driver: str, node: str) -> list[dict[str, Any]]:
+    """A node's slices of a driver."""
+    selector = f"--field-selector=spec.driver={driver},spec.nodeName={node}"
+    return kubectl.items("resourceslices", selector)
+
+
+def devices(kubectl: Kubectl, driver: str, node: str) -> dict[str, dict[str, Any]]:
+    """A node's devices by name, with their attributes as plain values."""
+    found = {}
+    for part in slices(kubectl, driver, node):
+        for device in part["spec"].get("devices", []):
+            attributes = device.get("attributes", {})
+            found[device["name"]] = {n: next(iter(v.values())) for n, v in attributes.items()}
+    return found
+
+
 def in_node(lab: Lab, node: str, *command: str) -> str:
     """What a command prints inside a node."""
     done = subprocess.run(

@@ -137,7 +137,7 @@ def test_every_kind_of_workload_runs(tmp_path: Path) -> None:
         topology=FAMILIES,
     )
     assert found["summary"] == {
-        "pods": 6, "ready": 6, "starting": 0, "stopped": 0, "interfaces": 6,
+        "pods": 6, "ready": 6, "starting": 0, "stopped": 0, "interfaces": 6, "devices": 0,
     }  # fmt: skip
     assert [one["name"] for one in found["pods"] if one["owner"] == "StatefulSet db"] == [
         "db-0", "db-1", "db-2",

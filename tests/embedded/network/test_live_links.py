@@ -34,6 +34,23 @@ def links_of(*pods: Netns) -> NodeLinks:
     return NodeLinks(paths, tuple, MadeBridges(Path("/nonexistent")))
 
 
+async def ipv6_settled(node: Netns) -> None:
+    """Wait until the kernel has given each link of the node its IPv6 address and routes."""
+    limit = time.monotonic() + SETTLE_S
+    while True:
+        up = {link.get("ifname", "lo") for link in ip_json(node, "link", "show", "up")} - {"lo"}
+        there = {
+            link["ifname"]
+            for link in ip_json(node, "-6", "address", "show", "scope", "link")
+            if link.get("addr_info") and not any("tentative" in each for each in link["addr_info"])
+        }
+        routes = ip_json(node, "-6", "route", "show", "table", "local", "type", "multicast")
+        if up <= there & {route["dev"] for route in routes}:
+            return
+        assert time.monotonic() < limit, (up, there, routes)
+        await asyncio.sleep(0.05)
+
+
 def add_link_into(node: Netns, pod: Netns, name: str = "veth7") -> None:
     """Make a link of the node that leads into a pod, with an address and a route."""
     peer = ("peer", "name", f"p-{name}", "netns", name_of(pod))
@@ -83,6 +100,7 @@ def test_pods_change_nothing_of_the_nodes_own(node: Netns, pod: Netns) -> None:
     """What comes and goes with pods is seen, but nothing is worked out anew for it."""
 
     async def scenario() -> None:
+        await ipv6_settled(node)
         with LiveLinks(PodNamespaces([pod.path])) as live:
             before = await live.look()
             for _ in range(5):
