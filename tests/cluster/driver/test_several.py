@@ -75,6 +75,11 @@ def data_links(lab: Lab, admin: Kubectl, driver: str) -> Iterator[None]:
     yield
     for link in LINKS:
         lab.unplug(NODE, link)
+    eventually(
+        lambda: devices(admin, driver, NODE).keys() & {*LINKS},
+        lambda left: not left,
+        "the links gone from the slice",
+    )
 
 
 def test_an_interface_on_every_link_of_a_node(
