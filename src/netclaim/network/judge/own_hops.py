@@ -5,7 +5,6 @@ without a gateway does. Promise: refused whichever keys bring the two, also diff
 an address that is only chosen at ADD may be any of its range; plugins look again then.
 """
 
-import itertools
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -44,10 +43,11 @@ def own_hop_faults(
     """
     if standing.level is Level.PRIVILEGED or not standing.node_networks:
         return
+    written_at = dict(enumerate(paths))  # a class's network has no places in the claim
     by_network = [
         each
-        for plugin, where in itertools.zip_longest(network.plugins, paths, fillvalue=())
-        for each in _of_plugin(getattr(plugin, "config", {}), where, chosen=bool(wishes.ips))
+        for number, plugin in enumerate(network.plugins)
+        for each in _of_plugin(plugin.config, written_at.get(number, ()), chosen=bool(wishes.ips))
     ]
     chosen = [wished(ip, ()) for ip in wishes.ips]
     assigned = [each for each in (*by_network, *chosen) if each.use is Use.ASSIGNED]
