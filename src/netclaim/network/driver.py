@@ -51,7 +51,7 @@ from netclaim.network.errors import (
     UnfitNodeError,
     about,
 )
-from netclaim.network.links.node_links import NOTHING_SEEN, Snapshot
+from netclaim.network.links.node.node_links import NOTHING_SEEN, Snapshot
 from netclaim.network.links.offered import OfferedLinks
 from netclaim.network.networks.claims import with_networks
 from netclaim.network.plan.guard import Guard

@@ -15,9 +15,9 @@ from netclaim.model.node import NodeFacts
 from netclaim.network.devices.device import device_name
 from netclaim.network.devices.expression import link_expression
 from netclaim.network.driver import LinkDriver
-from netclaim.network.links.made_bridges import MadeBridges
-from netclaim.network.links.node_links import NodeLinks
-from netclaim.network.links.pod_namespaces import PodNamespaces
+from netclaim.network.links.node.node_links import NodeLinks
+from netclaim.network.links.node.pod_namespaces import PodNamespaces
+from netclaim.network.links.remembered.made_bridges import MadeBridges
 from netclaim.network.settings import LinkSettings
 from tests.support.kernel_support import fresh_netns, ip
 from tests.support.network_support import (

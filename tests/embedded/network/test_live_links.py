@@ -14,11 +14,11 @@ import pytest
 from msgspec import structs
 
 from netclaim.kernel import Link, Netns
-from netclaim.network.links import live_links
-from netclaim.network.links.live_links import PAUSE_S, LiveLinks
-from netclaim.network.links.made_bridges import MadeBridges
-from netclaim.network.links.node_links import NodeLinks, Snapshot
-from netclaim.network.links.pod_namespaces import PodNamespaces
+from netclaim.network.links.node import live_links
+from netclaim.network.links.node.live_links import PAUSE_S, LiveLinks
+from netclaim.network.links.node.node_links import NodeLinks, Snapshot
+from netclaim.network.links.node.pod_namespaces import PodNamespaces
+from netclaim.network.links.remembered.made_bridges import MadeBridges
 from tests.support.kernel_support import fresh_netns, ip, ip_json, name_of
 from tests.support.network_support import run_on
 

@@ -15,7 +15,7 @@ from netclaim.model import Attachment, Living, Plan
 from netclaim.network.cleanup.gate import NetworkGate
 from netclaim.network.cleanup.leftovers import Leftovers
 from netclaim.network.cleanup.plugin_gc import PluginGc
-from netclaim.network.links.lent import LentDevices
+from netclaim.network.links.remembered.lent import LentDevices
 from netclaim.network.metrics.addresses import AddressCollector
 from netclaim.network.plan.interface_plan import InterfacePlan
 from netclaim.network.plugin_files import UNUSED_MAX, PluginFiles

@@ -28,8 +28,8 @@ from netclaim.cni import AttachmentKey, Chain, NetworkList, decode_network
 from netclaim.cni.cache import CachedAttachment
 from netclaim.errors import HostError, NetclaimError
 from netclaim.model import Leftover, Living
-from netclaim.network.links.lent import LentDevices
-from netclaim.network.links.node_links import NodeLinks
+from netclaim.network.links.node.node_links import NodeLinks
+from netclaim.network.links.remembered.lent import LentDevices
 from netclaim.network.plugin_files import PluginFiles
 from netclaim.network.request.link_keys import linked_names, moves_link
 from netclaim.plugins.host_device.homecoming import bring_home

@@ -18,7 +18,7 @@ import structlog
 from netclaim.errors import HostError
 from netclaim.kernel.host.sriov import CardFunctions, Function, read_functions, set_number
 from netclaim.kernel.host.sysfs import SYS
-from netclaim.network.links.node_links import Snapshot
+from netclaim.network.links.node.node_links import Snapshot
 from netclaim.network.settings import LiveSettings
 
 log = structlog.get_logger(__name__)

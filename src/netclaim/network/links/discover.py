@@ -19,10 +19,10 @@ from netclaim.kernel import Link, SysfsFacts
 from netclaim.model import Device
 from netclaim.model.link_name import GENERIC
 from netclaim.network.devices.device import device_of
-from netclaim.network.links.choice import LinkChoice
-from netclaim.network.links.node_links import Snapshot
-from netclaim.network.links.offer import LinkOffer
-from netclaim.network.links.places import Places
+from netclaim.network.links.node.node_links import Snapshot
+from netclaim.network.links.offering.choice import LinkChoice
+from netclaim.network.links.offering.offer import LinkOffer
+from netclaim.network.links.offering.places import Places
 
 QUIET_S: Final = 0.05  # making a link and setting it up takes several announcements, 1 ms apart
 # Between two lists. Each looks at all links, and each pod that takes one away, or gives it back,

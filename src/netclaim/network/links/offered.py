@@ -16,15 +16,15 @@ from netclaim.model import Device, JsonObject
 from netclaim.model.node import NodeFacts
 from netclaim.network.devices.preflight import with_conditions
 from netclaim.network.links.card_functions import FunctionNumbers
-from netclaim.network.links.choice import LinkChoice
+from netclaim.network.links.carrier.health import LinkHealth
 from netclaim.network.links.discover import follow, list_devices
-from netclaim.network.links.health import LinkHealth
-from netclaim.network.links.lent import LentDevices
-from netclaim.network.links.made_bridges import MadeBridges
-from netclaim.network.links.networks import OfferedNetworks
-from netclaim.network.links.node_links import NodeLinks
-from netclaim.network.links.offer import LinkOffer
-from netclaim.network.links.places import Places
+from netclaim.network.links.node.node_links import NodeLinks
+from netclaim.network.links.offering.choice import LinkChoice
+from netclaim.network.links.offering.networks import OfferedNetworks
+from netclaim.network.links.offering.offer import LinkOffer
+from netclaim.network.links.offering.places import Places
+from netclaim.network.links.remembered.lent import LentDevices
+from netclaim.network.links.remembered.made_bridges import MadeBridges
 from netclaim.network.settings import LiveSettings
 
 

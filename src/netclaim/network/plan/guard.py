@@ -22,7 +22,7 @@ from netclaim.network.judge.carried import Use, carried_by, wished
 from netclaim.network.judge.network import judge
 from netclaim.network.judge.own_hops import own_hop_faults
 from netclaim.network.judge.request import permit, wish_faults
-from netclaim.network.links.node_links import Snapshot
+from netclaim.network.links.node.node_links import Snapshot
 from netclaim.network.plan.interface_plan import (
     InterfacePlan,
     pooled_at,

@@ -19,9 +19,9 @@ from netclaim.network.devices.shares import Share, share_of
 from netclaim.network.errors import LinkGoneError
 from netclaim.network.judge.mistakes import config_faults
 from netclaim.network.judge.network import size_fault
-from netclaim.network.links.choice import LinkChoice
-from netclaim.network.links.node_links import Snapshot
-from netclaim.network.links.offer import LinkOffer
+from netclaim.network.links.node.node_links import Snapshot
+from netclaim.network.links.offering.choice import LinkChoice
+from netclaim.network.links.offering.offer import LinkOffer
 from netclaim.network.networks.known import KnownNetworks
 from netclaim.network.plan.container_edits import edits_with
 from netclaim.network.plan.guard import Guard

@@ -5,7 +5,7 @@ from pathlib import Path
 from netclaim.cni import Endpoint, Interface, Result, ResultCache, parse_network
 from netclaim.model import Device
 from netclaim.network.attach.claimed_links import claimed_links
-from netclaim.network.links.lent import LentDevices
+from netclaim.network.links.remembered.lent import LentDevices
 
 FUNCTION = Device("eth5", {"name": "eth5", "pciAddress": "0000:3b:10.0"})
 VIRTUAL = Device("dummy-0", {"name": "Dummy_0"})

@@ -12,10 +12,10 @@ from netclaim.cni import CniError
 from netclaim.model import Living
 from netclaim.network.cleanup.gate import NetworkGate
 from netclaim.network.cleanup.leftovers import GIVE_UP_S, Leftovers
-from netclaim.network.links.lent import LentDevices
-from netclaim.network.links.made_bridges import MadeBridges
-from netclaim.network.links.node_links import NodeLinks
-from netclaim.network.links.pod_namespaces import PodNamespaces
+from netclaim.network.links.node.node_links import NodeLinks
+from netclaim.network.links.node.pod_namespaces import PodNamespaces
+from netclaim.network.links.remembered.lent import LentDevices
+from netclaim.network.links.remembered.made_bridges import MadeBridges
 from netclaim.network.plugin_files import PluginFiles
 from netclaim.plugins.host_device.lent_links import LentLinks
 from tests.support.cni_machine import ENDPOINT, Machine, network

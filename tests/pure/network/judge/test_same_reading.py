@@ -25,7 +25,7 @@ from netclaim.model import ClaimRef, Plan
 from netclaim.network.errors import ParametersError
 from netclaim.network.judge.mistakes import config_faults
 from netclaim.network.judge.request import permit
-from netclaim.network.links.node_links import Snapshot
+from netclaim.network.links.node.node_links import Snapshot
 from netclaim.network.plan.guard import Guard
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
 from netclaim.network.policy.levels import Level

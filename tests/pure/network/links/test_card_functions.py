@@ -10,7 +10,7 @@ from structlog.typing import EventDict
 
 from netclaim.errors import RequestError
 from netclaim.network.links.card_functions import FunctionNumbers
-from netclaim.network.links.node_links import Snapshot
+from netclaim.network.links.node.node_links import Snapshot
 from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.network.settings.per_link import PerLink, read_functions
 from tests.support.fake_cards import FakeCards

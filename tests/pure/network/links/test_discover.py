@@ -12,11 +12,11 @@ import pytest
 from netclaim.kernel import Link
 from netclaim.model import Device, Quantity
 from netclaim.network.devices.device import device_name, find_by_device
-from netclaim.network.links.choice import LinkChoice
 from netclaim.network.links.discover import follow, generic_device, list_devices
-from netclaim.network.links.node_links import Snapshot
-from netclaim.network.links.offer import SHARES, LinkOffer
-from netclaim.network.links.places import Places
+from netclaim.network.links.node.node_links import Snapshot
+from netclaim.network.links.offering.choice import LinkChoice
+from netclaim.network.links.offering.offer import SHARES, LinkOffer
+from netclaim.network.links.offering.places import Places
 from netclaim.network.links.withhold import INTO_POD, NOWHERE
 from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.network.settings.per_link import PerLink

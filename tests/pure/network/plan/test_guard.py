@@ -14,8 +14,8 @@ from netclaim.kernel.netlink import uapi
 from netclaim.model import Plan
 from netclaim.model.node import NodeFacts
 from netclaim.network.errors import LinkGoneError, PlanRefusedError, PolicyError
+from netclaim.network.links.node.node_links import Snapshot
 from netclaim.network.links.node_dependencies import carriers, node_networks, node_peers, used
-from netclaim.network.links.node_links import Snapshot
 from netclaim.network.plan.guard import Guard
 from netclaim.network.plan.interface_plan import Addresses, InterfacePlan, Leased
 from netclaim.network.request.parameters import read_claim

@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 from netclaim.kernel import Link, SysfsFacts
 from netclaim.model import Device, Taint
 from netclaim.network.devices.device import device_of
-from netclaim.network.links.health import LinkHealth
-from netclaim.network.links.last_speeds import LastSpeeds
+from netclaim.network.links.carrier.health import LinkHealth
+from netclaim.network.links.carrier.last_speeds import LastSpeeds
 from netclaim.network.settings import LinkSettings, LiveSettings
 from tests.support.network_parts import DRIVER, link_of
 

@@ -14,9 +14,9 @@ from netclaim.framework.settings.sources import Sources
 from netclaim.model import Device
 from netclaim.model.node import NodeFacts
 from netclaim.network.devices.expression import link_expression
-from netclaim.network.links.choice import HIDDEN, LinkChoice
-from netclaim.network.links.node_links import Snapshot
-from netclaim.network.links.offer import LinkOffer
+from netclaim.network.links.node.node_links import Snapshot
+from netclaim.network.links.offering.choice import HIDDEN, LinkChoice
+from netclaim.network.links.offering.offer import LinkOffer
 from netclaim.network.settings import LinkSettings, LiveSettings, check_together, declared
 from netclaim.network.settings.per_link import read_counts
 from tests.support.doc_pages import code, table

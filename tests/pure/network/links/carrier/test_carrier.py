@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netclaim.network.links.carrier import (
+from netclaim.network.links.carrier.carrier import (
     FLAPPING_S,
     HOLD_MAX_S,
     Carrier,

@@ -42,7 +42,7 @@ from netclaim.kernel.state.monitor import (
     Resync,
 )
 from netclaim.kernel.state.route_changes import RouteChanges
-from netclaim.network.links.pod_namespaces import PodNamespaces
+from netclaim.network.links.node.pod_namespaces import PodNamespaces
 from netclaim.network.links.withhold import PAIRS, leads_away
 
 # After announcements about pods alone. A pod can change its link thousands of times a second; what

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from netclaim.kernel import Link, SysfsFacts
-from netclaim.network.links.carrier import lacks_carrier
+from netclaim.network.links.carrier.carrier import lacks_carrier
 
 KEPT: Final = 1024  # more than a node has links that lose their carrier; some come and go
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from netclaim.cni import NetworkList, parse_network
-from netclaim.network.links.made_bridges import MadeBridges
+from netclaim.network.links.remembered.made_bridges import MadeBridges
 from netclaim.network.links.withhold import NodeView, withheld
 from tests.support.network_parts import link_of
 

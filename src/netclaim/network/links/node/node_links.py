@@ -30,12 +30,12 @@ from netclaim.kernel.requests.ip import Network
 from netclaim.kernel.requests.links import set_link
 from netclaim.model import Device
 from netclaim.model.node import NodeFacts
-from netclaim.network.links.described import Described
-from netclaim.network.links.last_speeds import LastSpeeds
-from netclaim.network.links.live_links import LiveLinks, Own
-from netclaim.network.links.made_bridges import MadeBridges
+from netclaim.network.links.carrier.last_speeds import LastSpeeds
+from netclaim.network.links.node.described import Described
+from netclaim.network.links.node.live_links import LiveLinks, Own
+from netclaim.network.links.node.pod_namespaces import PodNamespaces
 from netclaim.network.links.node_dependencies import carriers, node_networks, node_peers, used
-from netclaim.network.links.pod_namespaces import PodNamespaces
+from netclaim.network.links.remembered.made_bridges import MadeBridges
 from netclaim.network.links.withhold import INTO_POD, NOWHERE, NodeView, withheld, withheld_by_name
 
 VFS_S: Final = 1.0  # between two counts of cards' functions, which nobody announces

@@ -19,7 +19,7 @@ from netclaim.model.api.slice import PublishedDevice
 from netclaim.model.node import NodeFacts
 from netclaim.model.quantity import NANO
 from netclaim.network.devices.network_device import network_device, network_device_name
-from netclaim.network.links.offer import LinkOffer
+from netclaim.network.links.offering.offer import LinkOffer
 from netclaim.network.networks.known import KnownNetworks
 from netclaim.network.pod_network import takes_link
 from netclaim.network.settings import LiveSettings

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from netclaim.kernel import Address, Link, read_facts
 from netclaim.model import Device
 from netclaim.network.devices.device import device_of
-from netclaim.network.links.last_speeds import LastSpeeds
+from netclaim.network.links.carrier.last_speeds import LastSpeeds
 
 
 class Described:

@@ -17,8 +17,8 @@ from netclaim.errors import RequestError
 from netclaim.kernel import Link
 from netclaim.model import Device
 from netclaim.model.node import NodeFacts
-from netclaim.network.links.node_links import Snapshot
-from netclaim.network.links.offer import LinkOffer
+from netclaim.network.links.node.node_links import Snapshot
+from netclaim.network.links.offering.offer import LinkOffer
 from netclaim.network.settings import LiveSettings
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from netclaim.model import Capacity, Device, Quantity, Version
-from netclaim.network.links.lent import LentDevices
+from netclaim.network.links.remembered.lent import LentDevices
 
 ETH1 = Device("eth1", {"name": "eth1", "mtu": 9000, "virtual": False, "firmware": Version("1.2.3")})
 ETH2 = Device("eth2", capacity={"bandwidth": Capacity(Quantity.parse("10G"))})

@@ -11,8 +11,8 @@ from netclaim.model.api.pod_network import PodNetwork
 from netclaim.model.device import Taint
 from netclaim.model.node import NodeFacts
 from netclaim.network.links.discover import generic_device
-from netclaim.network.links.networks import OfferedNetworks
-from netclaim.network.links.offer import SHARES, LinkOffer
+from netclaim.network.links.offering.networks import OfferedNetworks
+from netclaim.network.links.offering.offer import SHARES, LinkOffer
 from netclaim.network.settings import LinkSettings, LiveSettings
 from tests.support.networks import class_for, known, network
 
