@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from netclaim.kernel import Rtnl, find_link, open_netns
-from netclaim.kernel.host.sysctl import write_sysctl
-from netclaim.kernel.state.card_settings import CardSettings, read_card, write_card
+from netclaim.kernel.host.sysctls.sysctl import write_sysctl
+from netclaim.kernel.state.card.card_settings import CardSettings, read_card, write_card
 from netclaim.kernel.state.xdp import GENERIC, set_program
 from netclaim.plugins.registry import in_process_plugins
 from tests.reference.site.cni_site import ip, run

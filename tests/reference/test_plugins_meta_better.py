@@ -12,7 +12,7 @@ import pytest
 
 from netclaim.cni import CniError
 from netclaim.kernel import call_in, open_netns
-from netclaim.kernel.host.sysctl import read_sysctl
+from netclaim.kernel.host.sysctls.sysctl import read_sysctl
 from tests.reference.site.chain_state import link_state, traffic_state
 from tests.reference.site.cni_site import ip, run
 from tests.reference.site.plugin_cases import MAC, POOL, link

@@ -14,7 +14,7 @@ from typing import Any
 
 from netclaim.kernel import Netns, Rtnl, call_in
 from netclaim.kernel.host.netns import socket_in
-from netclaim.kernel.state.card_settings import read_card
+from netclaim.kernel.state.card.card_settings import read_card
 from netclaim.model import Claim
 from tests.support.kernel_support import ip_json, name_of
 from tests.support.network_parts import TYPED, claim_of, config_of, device_of

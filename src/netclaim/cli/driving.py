@@ -11,7 +11,7 @@ from netclaim.cli.uninstalling import leave
 from netclaim.framework import serve
 from netclaim.framework.settings.flags import settings_of
 from netclaim.framework.settings.sources import Followed, Resolved
-from netclaim.kernel.host.proc_sys import make_sysctls_writable
+from netclaim.kernel.host.sysctls.proc_sys import make_sysctls_writable
 from netclaim.network.build import link_driver
 from netclaim.network.settings import link_settings
 

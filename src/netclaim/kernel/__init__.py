@@ -6,6 +6,7 @@ requests  what is asked of rtnetlink, as bytes
 state     links, addresses and routes as values
 """
 
+from netclaim.kernel.host.hardware.sysfs import SysfsFacts, read_facts
 from netclaim.kernel.host.netns import (
     NamespaceGoneError,
     Netns,
@@ -17,14 +18,11 @@ from netclaim.kernel.host.netns import (
     open_netns,
     socket_in,
 )
-from netclaim.kernel.host.sysfs import SysfsFacts, read_facts
 from netclaim.kernel.netlink.client import Rtnl
 from netclaim.kernel.netlink.codec import KernelError, MalformedMessageError, Request
 from netclaim.kernel.state.addresses import Address, list_addresses
+from netclaim.kernel.state.changes.monitor import Monitor
 from netclaim.kernel.state.links import Link, find_link, find_link_at, list_links, netns_number
-from netclaim.kernel.state.monitor import (
-    Monitor,
-)
 from netclaim.kernel.state.routes import Route, list_routes
 
 __all__ = [

@@ -18,17 +18,17 @@ from netclaim.kernel import (
     list_addresses,
 )
 from netclaim.kernel.host import nftables
-from netclaim.kernel.host.sysctl import SysctlError, read_sysctl, try_sysctl, write_sysctl
+from netclaim.kernel.host.sysctls.sysctl import SysctlError, read_sysctl, try_sysctl, write_sysctl
 from netclaim.kernel.host.threads import to_the_end
 from netclaim.kernel.host.tun import IFF_MULTI_QUEUE, IFF_NO_PI, make_tap
 from netclaim.kernel.requests.bridge import set_port
 from netclaim.kernel.requests.ip import add_address
 from netclaim.kernel.requests.links import bridge, create_link, macvlan, set_link, veth
-from netclaim.kernel.state.address_copies import give_back, take_addresses
+from netclaim.kernel.state.changes.waiting import wait_addresses_settled, wait_link
+from netclaim.kernel.state.copies.address_copies import give_back, take_addresses
 from netclaim.kernel.state.link_identity import LinkIdentity, identify_link, link_index
 from netclaim.kernel.state.link_settings import link_settings
 from netclaim.kernel.state.removal import remove_link
-from netclaim.kernel.state.waiting import wait_addresses_settled, wait_link
 from tests.support.kernel_support import fresh_netns, ip, ip_json
 
 pytestmark = pytest.mark.embedded

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from netclaim.kernel.host.netns import Netns, call_in
-from netclaim.kernel.host.sysctl import write_sysctl
+from netclaim.kernel.host.sysctls.sysctl import write_sysctl
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.netlink.client import Rtnl
 from netclaim.kernel.netlink.codec import KernelError

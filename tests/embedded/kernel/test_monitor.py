@@ -14,8 +14,7 @@ from netclaim.kernel.netlink.client import Rtnl
 from netclaim.kernel.requests.ip import add_address, delete_address
 from netclaim.kernel.requests.links import bridge, create_link, delete_link, set_link, veth
 from netclaim.kernel.state.addresses import list_addresses
-from netclaim.kernel.state.links import Link, find_link, list_links
-from netclaim.kernel.state.monitor import (
+from netclaim.kernel.state.changes.monitor import (
     AddressChanged,
     AddressGone,
     Event,
@@ -24,6 +23,7 @@ from netclaim.kernel.state.monitor import (
     Monitor,
     Resync,
 )
+from netclaim.kernel.state.links import Link, find_link, list_links
 from tests.support.kernel_support import fresh_netns
 
 pytestmark = pytest.mark.embedded
@@ -172,7 +172,7 @@ async def test_a_monitor_works_in_a_user_namespace() -> None:
         import asyncio
         from netclaim.kernel import Monitor, Rtnl, list_links, open_netns
         from netclaim.kernel.requests.links import bridge, create_link
-        from netclaim.kernel.state.monitor import LinkChanged
+        from netclaim.kernel.state.changes.monitor import LinkChanged
 
         async def main():
             with open_netns("/proc/self/ns/net") as own, Rtnl.open(own) as rtnl:

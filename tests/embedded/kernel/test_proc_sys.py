@@ -11,7 +11,7 @@ pytestmark = pytest.mark.embedded
 # as it was: only whether that is possible counts.
 CONTAINER = """
 import ctypes, pathlib, sys
-from netclaim.kernel.host.proc_sys import make_sysctls_writable
+from netclaim.kernel.host.sysctls.proc_sys import make_sysctls_writable
 libc = ctypes.CDLL(None, use_errno=True)
 path = pathlib.Path("/proc/sys/net/ipv4/ip_forward")
 assert not make_sysctls_writable(), "nothing to do where it is writable"

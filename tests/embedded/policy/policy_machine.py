@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from netclaim.kernel import Netns, call_in, socket_in
-from netclaim.kernel.host.sysctl import write_sysctl
+from netclaim.kernel.host.sysctls.sysctl import write_sysctl
 from netclaim.model.node import NodeFacts
 from tests.support.kernel_support import fresh_netns, name_of
 

@@ -16,7 +16,7 @@ import pytest
 from netclaim.errors import RequestError
 from netclaim.framework.contract import NotBegunError
 from netclaim.kernel import Netns, call_in
-from netclaim.kernel.host.sysctl import read_sysctl, write_sysctl
+from netclaim.kernel.host.sysctls.sysctl import read_sysctl, write_sysctl
 from netclaim.model import Plan
 from netclaim.model.node import NodeFacts
 from netclaim.network.driver import LinkDriver

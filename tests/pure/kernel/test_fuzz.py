@@ -26,16 +26,16 @@ from netclaim.kernel.requests.ip import IFADDRMSG, NHMSG, RTMSG, add_address, ad
 from netclaim.kernel.requests.links import IFINFOMSG
 from netclaim.kernel.requests.rules import read_rule
 from netclaim.kernel.requests.traffic import read_redirection, read_token_bucket, redirect_all
-from netclaim.kernel.state.address_copies import read_taken_address
 from netclaim.kernel.state.addresses import read_address
-from netclaim.kernel.state.link_copies import read_settings
+from netclaim.kernel.state.card.vf_settings import read_vfs
+from netclaim.kernel.state.changes.monitor import read_events
+from netclaim.kernel.state.copies.address_copies import read_taken_address
+from netclaim.kernel.state.copies.link_copies import read_settings
+from netclaim.kernel.state.copies.route_copies import read_taken_route
 from netclaim.kernel.state.links import read_link
-from netclaim.kernel.state.monitor import read_events
-from netclaim.kernel.state.route_copies import read_taken_route
 from netclaim.kernel.state.routes import GROUP_MEMBER, RTNEXTHOP, read_next_hops, read_routes
-from netclaim.kernel.state.vf_settings import read_vfs
+from tests.pure.kernel.state.card.test_vf_settings import PAYLOAD as FUNCTIONS
 from tests.pure.kernel.test_netlink import encoded, verdict
-from tests.pure.kernel.test_vf_settings import PAYLOAD as FUNCTIONS
 from tests.support.fuzzing import try_all
 
 V4: Final = ipaddress.ip_interface("192.0.2.7/24")

@@ -30,8 +30,8 @@ from netclaim.kernel.netlink.codec import (
 )
 from netclaim.kernel.requests.links import bridge, create_link, veth, vlan
 from netclaim.kernel.state.addresses import read_address
+from netclaim.kernel.state.changes.monitor import read_events
 from netclaim.kernel.state.links import read_link
-from netclaim.kernel.state.monitor import read_events
 from netclaim.kernel.state.routes import read_routes
 
 HEADER = struct.Struct("=IHHII")

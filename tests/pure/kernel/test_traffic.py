@@ -28,8 +28,8 @@ from netclaim.kernel.requests.traffic import (
     redirect_all,
     token_bucket,
 )
+from netclaim.kernel.state.copies.route_copies import read_taken_route
 from netclaim.kernel.state.link_limit import LATENCY_US, bucket_of
-from netclaim.kernel.state.route_copies import read_taken_route
 
 U32_MAX = 2**32 - 1
 ROUTE_FIXED = 12

@@ -10,7 +10,7 @@ import subprocess
 from typing import Any
 
 from netclaim.kernel import call_in, open_netns
-from netclaim.kernel.host.sysctl import SysctlError, read_sysctl
+from netclaim.kernel.host.sysctls.sysctl import SysctlError, read_sysctl
 from tests.reference.site.cni_site import run
 from tests.reference.site.plugin_state import RANDOM_NAME, State
 

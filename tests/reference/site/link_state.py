@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from netclaim.kernel import Rtnl, call_in, open_netns
-from netclaim.kernel.host.link_sysctls import read_link_sysctls
-from netclaim.kernel.state.card_settings import CardSettings, read_card
+from netclaim.kernel.host.sysctls.link_sysctls import read_link_sysctls
+from netclaim.kernel.state.card.card_settings import CardSettings, read_card
 from tests.reference.site.cni_site import run
 
 T = TypeVar("T")

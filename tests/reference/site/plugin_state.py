@@ -12,7 +12,7 @@ from typing import Any
 
 from netclaim.kernel import call_in, open_netns
 from netclaim.kernel.host import nftables
-from netclaim.kernel.host.sysctl import SysctlError, read_sysctl
+from netclaim.kernel.host.sysctls.sysctl import SysctlError, read_sysctl
 from tests.reference.site.cni_site import run
 
 SYSCTLS = {

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from netclaim.kernel import read_facts
-from netclaim.kernel.host.rdma import follows_namespaces, rdma_files
+from netclaim.kernel.host.hardware.rdma import follows_namespaces, rdma_files
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.netlink.codec import KernelError, Request, u8, u32
 from netclaim.kernel.requests.rdma import list_rdma, make_rdma, open_rdma

@@ -4,7 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from netclaim.kernel.state.card_settings import CardSettings, write_card
+from netclaim.kernel.state.card.card_settings import CardSettings, write_card
 from tests.reference.site import vf_parameter_cases
 from tests.reference.site.cni_site import ip
 from tests.reference.site.link_state import opened

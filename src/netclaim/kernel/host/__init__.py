@@ -1,11 +1,8 @@
 """What is not netlink.
 
 netns               network namespaces
-sysfs, rdma         a link's hardware, and the files of its RDMA devices
-port_names          which links stand for a function in their card's switch
-sriov               a card's virtual functions, and their number
-sysctl, proc_sys    the kernel's settings, and making them writable
-link_sysctls        all settings of one link
+hardware            a link's hardware according to sysfs, virtual functions, RDMA devices
+sysctls             the kernel's settings
 nftables            packet rules
 tun                 tap links
 bpf                 programs that see a link's packets

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
+from netclaim.kernel.host.hardware.port_names import stands_for_function
 from netclaim.kernel.host.netns import Netns
-from netclaim.kernel.host.port_names import stands_for_function
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.netlink.client import Rtnl
 from netclaim.kernel.netlink.codec import (

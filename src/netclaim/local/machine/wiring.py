@@ -10,7 +10,7 @@ from typing import Final
 
 from netclaim.errors import HostError
 from netclaim.kernel import Netns, Rtnl, call_in, find_link
-from netclaim.kernel.host.sysctl import try_sysctl
+from netclaim.kernel.host.sysctls.sysctl import try_sysctl
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.netlink.codec import Request
 from netclaim.kernel.requests.ip import IpAddress, add_address, add_route

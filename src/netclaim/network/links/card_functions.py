@@ -16,8 +16,8 @@ from typing import Final
 import structlog
 
 from netclaim.errors import HostError
-from netclaim.kernel.host.sriov import CardFunctions, Function, read_functions, set_number
-from netclaim.kernel.host.sysfs import SYS
+from netclaim.kernel.host.hardware.sriov import CardFunctions, Function, read_functions, set_number
+from netclaim.kernel.host.hardware.sysfs import SYS
 from netclaim.network.links.node.node_links import Snapshot
 from netclaim.network.settings import LiveSettings
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from netclaim.cni import NetworkList
 from netclaim.kernel import Link, read_facts
-from netclaim.kernel.host.rdma import is_software, rdma_files, uses_only
-from netclaim.kernel.host.sysfs import SYS
+from netclaim.kernel.host.hardware.rdma import is_software, rdma_files, uses_only
+from netclaim.kernel.host.hardware.sysfs import SYS
 from netclaim.model import ContainerEdits, DeviceNode
 from netclaim.network.request.link_keys import moves_link
 

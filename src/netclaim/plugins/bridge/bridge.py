@@ -16,7 +16,7 @@ from netclaim.cni import AttachmentKey, Interface, Result
 from netclaim.errors import NetclaimError
 from netclaim.kernel import Link, Rtnl, find_link_at
 from netclaim.kernel.requests.links import set_link
-from netclaim.kernel.state.waiting import wait_link
+from netclaim.kernel.state.changes.waiting import wait_link
 from netclaim.plugins.bridge.check import check_bridge, check_port
 from netclaim.plugins.bridge.conf import BridgeConf, RulesConf, read_bridge
 from netclaim.plugins.bridge.gateway import gateway_addresses, with_gateways

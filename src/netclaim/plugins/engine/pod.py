@@ -24,7 +24,7 @@ from netclaim.kernel import (
     open_netns,
 )
 from netclaim.kernel.host.closing import Closing
-from netclaim.kernel.host.sysctl import try_sysctl
+from netclaim.kernel.host.sysctls.sysctl import try_sysctl
 from netclaim.kernel.requests.links import LinkKind, create_link, set_link
 from netclaim.kernel.state.link_identity import LinkIdentity, identify_link
 from netclaim.kernel.state.removal import remove_link

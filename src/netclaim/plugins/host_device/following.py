@@ -3,8 +3,8 @@
 The node uses a link with its own configuration, and a program in the pod shall use it instead, with
 the same addresses. Promise: what follows is a copy; the link's return does not depend on it. What
 the kernel refuses in there is an error.
-Limit: that of `kernel.state.belongings`; of rules, those that lead to a table with routes over the
-link, other than the main one.
+Limit: that of `kernel.state.copies.belongings`; of rules, those that lead to a table with routes
+over the link, other than the main one.
 """
 
 import ipaddress
@@ -13,8 +13,8 @@ from collections.abc import Collection
 from netclaim.cni import IPConfig
 from netclaim.kernel import KernelError, Link
 from netclaim.kernel.netlink import uapi
-from netclaim.kernel.state.address_copies import TakenAddress, give_back, still_there
-from netclaim.kernel.state.belongings import Belongings, give_belongings_back
+from netclaim.kernel.state.copies.address_copies import TakenAddress, give_back, still_there
+from netclaim.kernel.state.copies.belongings import Belongings, give_belongings_back
 from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.engine.pod import Pod
 from netclaim.plugins.host_device.lent_links import LentLink

@@ -8,8 +8,8 @@ outlast the loan. A link that is not the lent one is left alone. As long as the 
 DEL fails and is to be asked again. One that is not hardware ends with its namespace, and the link
 of hardware with its kernel driver: what a driver makes later is a new one. What its card was asked
 for is put back in any case.
-Limit: that of `kernel.state.belongings`. A link that another program lent has only its name, in its
-alias; it is returned if it is hardware, since a container can make any other itself.
+Limit: that of `kernel.state.copies.belongings`. A link that another program lent has only its name,
+in its alias; it is returned if it is hardware, since a container can make any other itself.
 """
 
 import asyncio
@@ -37,9 +37,9 @@ from netclaim.kernel import (
 )
 from netclaim.kernel.host.netns import OWN_NETNS
 from netclaim.kernel.requests.links import set_link
-from netclaim.kernel.state.address_copies import give_back, still_there
-from netclaim.kernel.state.belongings import give_belongings_back, settle_card
-from netclaim.kernel.state.link_copies import (
+from netclaim.kernel.state.copies.address_copies import give_back, still_there
+from netclaim.kernel.state.copies.belongings import give_belongings_back, settle_card
+from netclaim.kernel.state.copies.link_copies import (
     TakenSettings,
     give_altnames_back,
     give_settings_back,

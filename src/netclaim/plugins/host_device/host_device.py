@@ -16,11 +16,11 @@ from netclaim.cni import DNS, Interface, Result
 from netclaim.errors import NetclaimError
 from netclaim.kernel import Link, Rtnl, find_link
 from netclaim.kernel.requests.links import set_link
-from netclaim.kernel.state.address_copies import take_addresses
-from netclaim.kernel.state.belongings import take_belongings
-from netclaim.kernel.state.link_copies import take_settings
-from netclaim.kernel.state.rule_copies import take_rules
-from netclaim.kernel.state.vf_settings import VfSettings
+from netclaim.kernel.state.card.vf_settings import VfSettings
+from netclaim.kernel.state.copies.address_copies import take_addresses
+from netclaim.kernel.state.copies.belongings import take_belongings
+from netclaim.kernel.state.copies.link_copies import take_settings
+from netclaim.kernel.state.copies.rule_copies import take_rules
 from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.engine.plugin import Invocation
 from netclaim.plugins.engine.pod import Pod, open_pod

@@ -14,9 +14,9 @@ from typing import Final
 import msgspec
 
 from netclaim.kernel import KernelError, Link, Rtnl, find_link_at, list_links
-from netclaim.kernel.host.sysfs import vf_place
+from netclaim.kernel.host.hardware.sysfs import vf_place
 from netclaim.kernel.requests.links import set_link
-from netclaim.kernel.state.vf_settings import VfSettings, read_vf, set_vf
+from netclaim.kernel.state.card.vf_settings import VfSettings, read_vf, set_vf
 from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.host_device.vf_keys import VfKeys
 

@@ -26,10 +26,10 @@ from netclaim.cni.plain_files import (
 )
 from netclaim.errors import HostError
 from netclaim.kernel.host.boot import boot_id
-from netclaim.kernel.state.address_copies import TakenAddress
-from netclaim.kernel.state.belongings import Belongings
-from netclaim.kernel.state.link_copies import TakenSettings
-from netclaim.kernel.state.rule_copies import TakenRule
+from netclaim.kernel.state.copies.address_copies import TakenAddress
+from netclaim.kernel.state.copies.belongings import Belongings
+from netclaim.kernel.state.copies.link_copies import TakenSettings
+from netclaim.kernel.state.copies.rule_copies import TakenRule
 from netclaim.plugins.host_device.lent_function import LentFunction
 
 SUFFIX: Final = ".json"

@@ -15,7 +15,7 @@ from pathlib import Path
 import structlog
 
 from netclaim.kernel import KernelError, Link, Netns, read_facts
-from netclaim.kernel.host.rdma import follows_namespaces, is_software, uses_only
+from netclaim.kernel.host.hardware.rdma import follows_namespaces, is_software, uses_only
 from netclaim.kernel.requests.rdma import list_rdma, make_rdma, move_rdma, open_rdma
 from netclaim.plugins.engine.errors import PluginError
 

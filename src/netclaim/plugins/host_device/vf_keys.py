@@ -7,7 +7,7 @@ No I/O. Whether the card can do it, it says when it is asked.
 
 from typing import Annotated, Final
 
-from netclaim.kernel.state.vf_settings import (
+from netclaim.kernel.state.card.vf_settings import (
     LINK_STATES,
     PROTOCOLS,
     VfRates,

@@ -14,9 +14,13 @@ from netclaim.kernel.host.bpf import detach_tcx, detach_xdp_links
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.netlink.codec import number, u32
 from netclaim.kernel.requests.links import set_link_parts
-from netclaim.kernel.state.card_settings import CardSettings, read_card, write_card
-from netclaim.kernel.state.card_switches import switch_features, switch_flags
-from netclaim.kernel.state.link_copies import TakenSettings, give_settings_back, take_settings
+from netclaim.kernel.state.card.card_settings import CardSettings, read_card, write_card
+from netclaim.kernel.state.card.card_switches import switch_features, switch_flags
+from netclaim.kernel.state.copies.link_copies import (
+    TakenSettings,
+    give_settings_back,
+    take_settings,
+)
 from netclaim.kernel.state.xdp import read_programs, remove_programs
 from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.engine.pod import Pod

@@ -13,12 +13,12 @@ from typing import Final
 
 from netclaim.cni import IPConfig, Result, Route
 from netclaim.kernel import Link, Request, find_link_at
-from netclaim.kernel.host.sysctl import SysctlError, read_sysctl, try_sysctl, write_sysctl
+from netclaim.kernel.host.sysctls.sysctl import SysctlError, read_sysctl, try_sysctl, write_sysctl
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.requests.ip import Interface, IpAddress, add_address, add_route
 from netclaim.kernel.requests.links import set_link
+from netclaim.kernel.state.changes.waiting import wait_addresses_settled
 from netclaim.kernel.state.link_identity import LinkIdentity
-from netclaim.kernel.state.waiting import wait_addresses_settled
 from netclaim.plugins.engine.conf import read_cidr, read_ip
 from netclaim.plugins.engine.errors import ConfError, PluginError
 from netclaim.plugins.engine.pod import Pod

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 from netclaim.cni import AttachmentKey
 from netclaim.kernel.host import nftables
-from netclaim.kernel.host.sysctl import read_sysctl, write_sysctl
+from netclaim.kernel.host.sysctls.sysctl import read_sysctl, write_sysctl
 from netclaim.kernel.host.threads import to_the_end
 from netclaim.kernel.requests.ip import Interface
 from netclaim.plugins.engine.conf import NetConf

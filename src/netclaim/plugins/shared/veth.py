@@ -13,7 +13,7 @@ from typing import Final
 
 from netclaim.kernel import KernelError, Link, Rtnl, find_link, find_link_at, open_netns
 from netclaim.kernel.host.netns import OWN_NETNS
-from netclaim.kernel.host.sysctl import try_sysctl
+from netclaim.kernel.host.sysctls.sysctl import try_sysctl
 from netclaim.kernel.requests.links import LinkKind, create_link, veth
 from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.engine.pod import Pod, random_name

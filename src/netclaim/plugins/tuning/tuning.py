@@ -16,7 +16,7 @@ import structlog
 from netclaim.cni import Endpoint, Result
 from netclaim.errors import NetclaimError
 from netclaim.kernel import Link, NamespaceGoneError, find_link
-from netclaim.kernel.host.sysctl import read_sysctl, write_sysctl
+from netclaim.kernel.host.sysctls.sysctl import read_sysctl, write_sysctl
 from netclaim.kernel.state.link_settings import link_settings
 from netclaim.paths import Key
 from netclaim.plugins.engine.conf import MTU_MAX, U32, Conf

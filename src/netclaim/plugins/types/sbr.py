@@ -23,7 +23,7 @@ from netclaim.kernel import (
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.requests.ip import Interface, IpAddress, Network, add_route
 from netclaim.kernel.requests.rules import add_rule, delete_rule, list_rules
-from netclaim.kernel.state.route_copies import TakenRoute, take_routes
+from netclaim.kernel.state.copies.route_copies import TakenRoute, take_routes
 from netclaim.plugins.engine.conf import Conf
 from netclaim.plugins.engine.errors import ConfError, PluginError
 from netclaim.plugins.engine.key_rules import KeyRule

@@ -26,10 +26,10 @@ from netclaim.kernel import (
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.requests.ip import add_address
 from netclaim.kernel.requests.links import create_link, set_link, vrf
+from netclaim.kernel.state.changes.waiting import wait_addresses_settled
+from netclaim.kernel.state.copies.route_copies import take_routes
 from netclaim.kernel.state.link_settings import link_settings
 from netclaim.kernel.state.removal import remove_link
-from netclaim.kernel.state.route_copies import take_routes
-from netclaim.kernel.state.waiting import wait_addresses_settled
 from netclaim.plugins.engine.conf import U32, Conf, read_conf
 from netclaim.plugins.engine.errors import ConfError, PluginError
 from netclaim.plugins.engine.key_rules import KeyRule

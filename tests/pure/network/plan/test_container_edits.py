@@ -9,7 +9,7 @@ from netclaim.cni import parse_network
 from netclaim.model import ContainerEdits, DeviceNode
 from netclaim.network.plan.container_edits import edits_with
 from netclaim.plugins.host_device.rdma import rdma_with
-from tests.pure.kernel.test_rdma import sysfs_at
+from tests.pure.kernel.host.hardware.test_rdma import sysfs_at
 from tests.support.network_parts import link_of
 
 HOST_DEVICE = {"type": "host-device"}

@@ -32,7 +32,7 @@ from netclaim.kernel import (
 )
 from netclaim.kernel.host.closing import Closing
 from netclaim.kernel.netlink import uapi
-from netclaim.kernel.state.monitor import (
+from netclaim.kernel.state.changes.monitor import (
     AddressChanged,
     AddressGone,
     Event,
@@ -41,7 +41,7 @@ from netclaim.kernel.state.monitor import (
     NamespaceGone,
     Resync,
 )
-from netclaim.kernel.state.route_changes import RouteChanges
+from netclaim.kernel.state.changes.route_changes import RouteChanges
 from netclaim.network.links.node.pod_namespaces import PodNamespaces
 from netclaim.network.links.withhold import PAIRS, leads_away
 

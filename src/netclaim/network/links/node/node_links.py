@@ -24,7 +24,7 @@ from netclaim.kernel import (
     list_routes,
     open_netns,
 )
-from netclaim.kernel.host.sysfs import vf_count
+from netclaim.kernel.host.hardware.sysfs import vf_count
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.requests.ip import Network
 from netclaim.kernel.requests.links import set_link

@@ -10,8 +10,15 @@ from typing import Final
 
 import msgspec
 
-from netclaim.kernel.host.port_names import stands_for_function
-from netclaim.kernel.host.sysfs import SYS, VIRTFN, children_of, number_at, resolved, text_at
+from netclaim.kernel.host.hardware.port_names import stands_for_function
+from netclaim.kernel.host.hardware.sysfs import (
+    SYS,
+    VIRTFN,
+    children_of,
+    number_at,
+    resolved,
+    text_at,
+)
 
 NUMBER: Final = "sriov_numvfs"
 

@@ -14,7 +14,7 @@ from netclaim.kernel.netlink.codec import (
     nested,
 )
 from netclaim.kernel.requests.links import IFINFOMSG
-from netclaim.kernel.state.vf_settings import (
+from netclaim.kernel.state.card.vf_settings import (
     ETH_P_8021AD,
     VfRates,
     VfSettings,

@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from netclaim.kernel.host.sysctl import ROOT, SysctlError, read_sysctl, write_sysctl
+from netclaim.kernel.host.sysctls.sysctl import ROOT, SysctlError, read_sysctl, write_sysctl
 
 PLACES: Final = ("net/ipv4/conf", "net/ipv6/conf", "net/ipv4/neigh", "net/ipv6/neigh")
 # The first decides whether there is IPv6 to be set at all, the second resets others.

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netclaim.kernel.host.port_names import stands_for_function
-from netclaim.kernel.host.sysfs import SysfsFacts, read_facts, vf_place
+from netclaim.kernel.host.hardware.port_names import stands_for_function
+from netclaim.kernel.host.hardware.sysfs import SysfsFacts, read_facts, vf_place
 
 
 class Sysfs:

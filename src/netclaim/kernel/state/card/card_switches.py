@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from netclaim.errors import HostError
-from netclaim.kernel.state.card_settings import (
+from netclaim.kernel.state.card.card_settings import (
     BLOCK_WORDS,
     FEATURES_SET,
     GET_FEATURES,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from netclaim.kernel.host.sriov import CardFunctions, Function, read_functions, set_number
+from netclaim.kernel.host.hardware.sriov import CardFunctions, Function, read_functions, set_number
 from tests.support.fake_cards import FakeCards
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from netclaim.kernel.host.port_names import stands_for_function
+from netclaim.kernel.host.hardware.port_names import stands_for_function
 
 SYS: Final = Path("/sys")
 PCI_ADDRESS: Final = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")

@@ -11,8 +11,7 @@ from netclaim.kernel.host.netns import Netns
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.netlink.client import Rtnl
 from netclaim.kernel.state.addresses import Address, list_addresses
-from netclaim.kernel.state.links import Link, find_link_at
-from netclaim.kernel.state.monitor import (
+from netclaim.kernel.state.changes.monitor import (
     AddressChanged,
     AddressGone,
     LinkChanged,
@@ -20,6 +19,7 @@ from netclaim.kernel.state.monitor import (
     Monitor,
     Resync,
 )
+from netclaim.kernel.state.links import Link, find_link_at
 
 
 async def wait_addresses_settled(netns: Netns, rtnl: Rtnl, index: int) -> Address | None:

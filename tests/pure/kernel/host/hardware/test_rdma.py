@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from netclaim.kernel import Netns, Rtnl, open_netns
-from netclaim.kernel.host.rdma import follows_namespaces, rdma_files
+from netclaim.kernel.host.hardware.rdma import follows_namespaces, rdma_files
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.netlink.codec import KernelError, attributes, number, text, text_of, u32
 from netclaim.kernel.requests.rdma import RdmaStaysError, list_rdma, make_rdma, move_rdma

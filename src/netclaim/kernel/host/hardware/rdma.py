@@ -12,7 +12,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from netclaim.kernel.host.sysfs import SYS, children_of, rdma_ports, text_at
+from netclaim.kernel.host.hardware.sysfs import SYS, children_of, rdma_ports, text_at
 
 DIRECTORY: Final = "/dev/infiniband"
 CONNECTIONS: Final = "rdma_cm"  # how connections are made, by the addresses of links

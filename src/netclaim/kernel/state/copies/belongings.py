@@ -13,16 +13,16 @@ from typing import Final
 
 import msgspec
 
-from netclaim.kernel.host.link_sysctls import read_link_sysctls, write_link_sysctls
+from netclaim.kernel.host.sysctls.link_sysctls import read_link_sysctls, write_link_sysctls
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.netlink.client import Rtnl
 from netclaim.kernel.netlink.codec import KernelError, Message, Request, attribute, attributes
 from netclaim.kernel.requests.neighbours import FAMILIES, NDMSG, dump_neighbours
 from netclaim.kernel.requests.traffic import TCMSG, dump_qdiscs
-from netclaim.kernel.state.card_settings import CardSettings, read_card, write_card
+from netclaim.kernel.state.card.card_settings import CardSettings, read_card, write_card
+from netclaim.kernel.state.copies.path_copies import KeptPaths, paths_over
+from netclaim.kernel.state.copies.route_copies import KeptRoute, take_routes
 from netclaim.kernel.state.links import Link
-from netclaim.kernel.state.path_copies import KeptPaths, paths_over
-from netclaim.kernel.state.route_copies import KeptRoute, take_routes
 from netclaim.kernel.state.routes import route_messages
 from netclaim.kernel.state.xdp import read_programs, remove_programs
 

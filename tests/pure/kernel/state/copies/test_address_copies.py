@@ -5,7 +5,7 @@ import time
 
 from netclaim.kernel.netlink.codec import attributes
 from netclaim.kernel.requests.ip import IFADDRMSG
-from netclaim.kernel.state.address_copies import (
+from netclaim.kernel.state.copies.address_copies import (
     CACHEINFO,
     FOREVER,
     IFA_CACHEINFO,
