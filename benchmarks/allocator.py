@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 from netclaim.allocator import Allocator, Claim, Holders, Node, Slice
-from netclaim.model.api.device_class import DeviceClass
+from netclaim.model.api.dra.device_class import DeviceClass
 
 DRIVER = "cni.dra.networking.x-k8s.io"
 SELECTOR = (

@@ -16,7 +16,7 @@ from benchmarks.table import Row, percentile, print_table
 from lab.parts.binaries import CNI_PLUGINS, Binaries
 from lab.progress import Progress
 from netclaim.model import AllocatedDevice, Plan, PodSandbox
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.on_node.prepared import ClaimRef
 from netclaim.network.build import link_driver
 from netclaim.network.plan.interface_plan import InterfacePlan
 from netclaim.network.policy.levels import Level

@@ -23,7 +23,7 @@ from benchmarks.table import Row, percentile, print_table
 from lab.traffic import answer_times, loaded, rate
 from netclaim.kernel import Netns, open_netns
 from netclaim.model import AllocatedDevice, Attachment, Plan, PodSandbox
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.on_node.prepared import ClaimRef
 from netclaim.network.build import link_driver
 from netclaim.network.driver import LinkDriver
 from netclaim.network.plan.interface_plan import InterfacePlan

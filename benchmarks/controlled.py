@@ -18,7 +18,7 @@ import structlog
 from netclaim.controller.run import Controller
 from netclaim.controller.settings import ControllerSettings
 from netclaim.kube import Answered, Cluster, StoredSecrets, connect
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.tasks import race
 
 __all__ = ["main"]

@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.table import Row, percentile, print_table
 from netclaim.local.api import Store, Verbs, serve_api
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.schema.kinds import (
     CLAIM,

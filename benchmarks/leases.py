@@ -20,8 +20,8 @@ from netclaim.framework.kube_api import KubeObjects
 from netclaim.kube import Answered, Client, Cluster, StoredSecrets, connect, load_cluster
 from netclaim.local.api import Store, Verbs, serve_api
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig, Plan, Prepared
-from netclaim.model.api.pod_network import API_VERSION
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import API_VERSION
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.network.plan.interface_plan import InterfacePlan
 from netclaim.network.policy.levels import Level

@@ -31,9 +31,9 @@ from lab.progress import Progress
 from netclaim.allocator import Allocator, Claim, Holders, Node, Slice
 from netclaim.local.api import Store, Verbs
 from netclaim.local.control.schedule import schedule
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.api.device_json import device_json
-from netclaim.model.counted_pool import slice_pool_of
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.api.dra.device_json import device_json
+from netclaim.model.pools.counted_pool import slice_pool_of
 from netclaim.network.devices.pool_device import address_request, pool_class, pool_device
 from netclaim.schema.kinds import CLAIM, CLASS, NAMESPACE, NODE, POD, SLICE
 

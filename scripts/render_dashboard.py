@@ -32,7 +32,7 @@ from netclaim.kernel.host.netns import socket_in
 from netclaim.local.cluster import ClusterNode, EmbeddedCluster, embedded_cluster
 from netclaim.local.input.topology_file import load_topology
 from netclaim.local.machine import contained
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import CLASS, POD, TEMPLATE
 from scripts import dashboard
 from scripts.dashboard_image import Series, draw

@@ -9,7 +9,7 @@ from typing import Any
 from netclaim.controller.run import Controller
 from netclaim.controller.settings import ControllerSettings
 from netclaim.local.api import Store, Verbs
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import (
     CLAIM,
     CLASS,

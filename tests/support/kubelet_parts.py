@@ -22,7 +22,7 @@ from netclaim.kubelet import (
     register,
     serve_plugin,
 )
-from netclaim.model.prepared import ClaimRef, PrepareAnswer, PreparedDevice
+from netclaim.model.on_node.prepared import ClaimRef, PrepareAnswer, PreparedDevice
 
 DRIVER = "cni.dra.networking.x-k8s.io"
 RED = ClaimRef(uid="uid-red", namespace="default", name="red")

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from netclaim.model.api.pod_network import PodNetwork
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.networks.known import KnownNetworks
 from netclaim.network.pod_network import class_of
 from tests.support.network_parts import DRIVER

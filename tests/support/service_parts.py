@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, ENDPOINT_SLICE, POD, SERVICE
 from netclaim.schema.network_service import NETWORK, SELECTOR
 from tests.support.controller_parts import DRIVER, World

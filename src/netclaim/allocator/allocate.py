@@ -29,8 +29,8 @@ from netclaim.allocator.search.match import (
 )
 from netclaim.allocator.search.need import Needs
 from netclaim.allocator.search.pool import Pool, Pools
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.api.ids import PoolId
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.api.dra.ids import PoolId
 from netclaim.model.api.limits import RESULTS_MAX
 
 QUESTIONS_MAX: Final = 256  # far more than the templates in use at a time; then begin anew

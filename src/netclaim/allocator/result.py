@@ -16,9 +16,9 @@ from netclaim.allocator.objects.device import Device
 from netclaim.allocator.objects.node import NAME_FIELD, Node
 from netclaim.allocator.search.backtrack import Found, Pick
 from netclaim.model.api.base import JsonObject
-from netclaim.model.api.claim import AllocatedDevices, AllocationResult, DeviceResult
-from netclaim.model.api.config import DeviceConfig
-from netclaim.model.api.device_class import DeviceClass
+from netclaim.model.api.dra.claim import AllocatedDevices, AllocationResult, DeviceResult
+from netclaim.model.api.dra.config import DeviceConfig
+from netclaim.model.api.dra.device_class import DeviceClass
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from netclaim.check.wanted import Wanted, expressions
 from netclaim.errors import RequestError
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.objects import Object
-from netclaim.model.claim import JsonObject
-from netclaim.model.link_name import GENERIC
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.devices.link_name import GENERIC
 from netclaim.model.quantity import Quantity
 from netclaim.network.devices.shares import ALONE_REQUEST, ATTACHMENTS, WHOLE_LINK
 from netclaim.network.policy.standing import Standing

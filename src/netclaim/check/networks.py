@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.objects import DEFAULT, Object, ObjectKey, inside
-from netclaim.model.api.address_pool import KIND as POOL_KIND
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.pod_network import KIND, TYPES, PodNetwork
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.address_pool import KIND as POOL_KIND
+from netclaim.model.api.own_kinds.pod_network import KIND, TYPES, PodNetwork
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.network.devices.pool_device import pool_class
 from netclaim.network.judge.pod_network import network_faults

@@ -21,7 +21,7 @@ from netclaim.manifests.reading import FAULTS_MAX
 from netclaim.manifests.versions.legacy import DEAD_VERSIONS
 from netclaim.manifests.versions.migration import APART
 from netclaim.manifests.versions.remark import Remark
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 from netclaim.schema.defaults import with_defaults
 from netclaim.schema.kinds import kind_of

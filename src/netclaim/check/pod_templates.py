@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from netclaim.manifests.objects import Object, inside
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 
 CLAIM_KEYS: Final = ("resourceClaimName", "resourceClaimTemplateName")

@@ -14,7 +14,7 @@ from netclaim.check.wanted import Wanted
 from netclaim.errors import RequestError
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.objects import Index, Object, inside
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.devices.shares import ALONE_REQUEST
 from netclaim.network.errors import ParametersError
 from netclaim.network.judge.request import permit

@@ -12,9 +12,9 @@ from netclaim.check.policy import namespace_labels
 from netclaim.check.references import absent
 from netclaim.manifests.finding import Finding, Severity
 from netclaim.manifests.objects import Index, Object, inside
-from netclaim.model.address_space import range_faults, space_of
-from netclaim.model.api.address_pool import KIND, AddressPool
 from netclaim.model.api.base import ObjectError
+from netclaim.model.api.own_kinds.address_pool import KIND, AddressPool
+from netclaim.model.pools.address_space import range_faults, space_of
 from netclaim.network.plan.interface_plan import pooled_at
 from netclaim.network.policy.levels import Level
 from netclaim.network.policy.standing import Standing

@@ -13,7 +13,7 @@ from netclaim.manifests.finding import Finding
 from netclaim.manifests.kinds import CLAIM_SPECS, CLUSTER_WIDE, POD_SPECS
 from netclaim.manifests.near import near
 from netclaim.manifests.objects import Index, Object, inside
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 from netclaim.schema.rules.claims import ADMIN_LABEL
 

@@ -19,8 +19,8 @@ from netclaim.manifests.kinds import API_VERSIONS, CLAIM_SPECS, POD_SPECS
 from netclaim.manifests.objects import Index, Object
 from netclaim.manifests.reading import read_objects
 from netclaim.manifests.text.files import ManifestFile
-from netclaim.model.api.address_pool import KIND as POOL_KIND
-from netclaim.model.api.pod_network import KIND as NETWORK_KIND
+from netclaim.model.api.own_kinds.address_pool import KIND as POOL_KIND
+from netclaim.model.api.own_kinds.pod_network import KIND as NETWORK_KIND
 
 STANDARD: Final = Policy()  # of drivers that run without options
 

@@ -19,7 +19,7 @@ from netclaim.allocator.cel import (
     conditions,
     device_view,
 )
-from netclaim.model.api.slice import DeviceAttribute, PublishedDevice
+from netclaim.model.api.dra.slice import DeviceAttribute, PublishedDevice
 from netclaim.network.devices.device import VF_INDEX
 
 KEPT: Final = 128  # selectors; the claims of a cluster have few that differ

@@ -10,7 +10,7 @@ from netclaim.check.references import not_in_files
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.objects import Index, Object
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.pod_network import KIND as NETWORK_KIND
+from netclaim.model.api.own_kinds.pod_network import KIND as NETWORK_KIND
 from netclaim.model.api.service import Service
 from netclaim.paths import Path
 from netclaim.schema.network_service import (

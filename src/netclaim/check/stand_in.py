@@ -17,9 +17,9 @@ from netclaim.manifests.kinds import CONFIGS
 from netclaim.manifests.objects import Index, Object, inside
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
 from netclaim.model.api.limits import RESULTS_MAX
-from netclaim.model.claim import JsonObject
-from netclaim.model.counted_pool import pool_of_class
-from netclaim.model.named_drivers import named_drivers
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.claims.named_drivers import named_drivers
+from netclaim.model.pools.counted_pool import pool_of_class
 from netclaim.network.request.keys import BY_NAME
 from netclaim.paths import Path
 

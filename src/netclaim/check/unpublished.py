@@ -13,7 +13,7 @@ from netclaim.check.wanted import Wanted
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.near import did_you_mean
 from netclaim.manifests.objects import Object
-from netclaim.model.counted_pool import pool_of_class
+from netclaim.model.pools.counted_pool import pool_of_class
 from netclaim.network.devices.device import ATTRIBUTES
 from netclaim.network.devices.pool_device import ADDRESSES
 from netclaim.network.devices.shares import ATTACHMENTS, BANDWIDTH, SLOT, WHOLE_LINK

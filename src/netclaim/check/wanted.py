@@ -6,7 +6,7 @@ from itertools import chain
 
 from netclaim.manifests.kinds import CLAIM_SPECS
 from netclaim.manifests.objects import Index, Object, inside
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 
 

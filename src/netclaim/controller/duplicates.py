@@ -11,9 +11,9 @@ from typing import Any, Final, Protocol
 
 from netclaim.kube.watch import Key
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.claims.claim import JsonObject
 from netclaim.survey.claim_networks import networks_of
 from netclaim.survey.duplicates import AddressUsers, Duplicate
 

@@ -17,7 +17,7 @@ from netclaim.controller.budget import Budget
 from netclaim.errors import NetclaimError
 from netclaim.kube import EVENTS, Client
 from netclaim.model.api.limits import NOTE_MAX
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.model.text import cut
 
 log = structlog.get_logger(__name__)

@@ -6,8 +6,8 @@ A key is the name of a network, or one of these. No I/O.
 from collections.abc import Iterable
 from typing import Final
 
-from netclaim.model.claim import JsonObject
-from netclaim.model.link_name import ON
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.devices.link_name import ON
 from netclaim.network.devices.network_device import is_device_of
 
 POOL: Final = "pool/"  # in the queue, before a pool's name: a network's name has no slash

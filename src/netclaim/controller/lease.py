@@ -18,7 +18,7 @@ from netclaim.controller.objects import MANAGER
 from netclaim.errors import PeerError
 from netclaim.kube import AlreadyExistsError, Client, ConflictError, NotFoundError
 from netclaim.kube.resource import LEASES
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 log = structlog.get_logger(__name__)
 

@@ -29,8 +29,8 @@ from netclaim.errors import NetclaimError
 from netclaim.kube import PODS, UnreachableError
 from netclaim.kube.watch import Key
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.claim import Consumer, DeviceResult, ResourceClaim
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.dra.claim import Consumer, DeviceResult, ResourceClaim
+from netclaim.model.claims.claim import JsonObject
 
 log = structlog.get_logger(__name__)
 

@@ -12,9 +12,9 @@ from typing import Any, Final, TypeAlias
 from netclaim.errors import NetclaimError
 from netclaim.kube import Client, Resource, dra_resource, negotiate
 from netclaim.manifests.versions.conversion import Version, from_v1, to_v1
-from netclaim.model.api import address_pool
-from netclaim.model.api.pod_network import GROUP, KIND, PLURAL, VERSION
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds import address_pool
+from netclaim.model.api.own_kinds.pod_network import GROUP, KIND, PLURAL, VERSION
+from netclaim.model.claims.claim import JsonObject
 
 POD_NETWORKS: Final = Resource(GROUP, VERSION, PLURAL, KIND, namespaced=False)
 ADDRESS_POOLS: Final = Resource(

@@ -27,9 +27,9 @@ from netclaim.controller.rounds import Rounds
 from netclaim.errors import NetclaimError
 from netclaim.kube import PODS, Client, ForbiddenError, NotFoundError
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.claim import Consumer, ResourceClaim
-from netclaim.model.claim import JsonObject
-from netclaim.model.counted_pool import pool_of
+from netclaim.model.api.dra.claim import Consumer, ResourceClaim
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.counted_pool import pool_of
 
 log = structlog.get_logger(__name__)
 

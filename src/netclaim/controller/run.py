@@ -43,9 +43,9 @@ from netclaim.controller.stamp import Stamp
 from netclaim.controller.watches import DEFINITION, POOL_CLASS, Watches
 from netclaim.framework.telemetry.logs import explain
 from netclaim.kube import Client
-from netclaim.model.api.address_pool import AddressPoolStatus
-from netclaim.model.claim import JsonObject
-from netclaim.model.counted_pool import pool_of
+from netclaim.model.api.own_kinds.address_pool import AddressPoolStatus
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.counted_pool import pool_of
 from netclaim.network.devices.pool_device import LABEL as POOL_LABEL
 
 log = structlog.get_logger(__name__)

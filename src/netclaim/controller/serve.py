@@ -26,7 +26,7 @@ from netclaim.framework.process.http import Place, http_serving
 from netclaim.framework.process.http_access import HttpAccess, Reviews
 from netclaim.framework.tools.clock import Clock, SystemClock
 from netclaim.kube import Client, Cluster, NotServedError, connect
-from netclaim.model.api.address_pool import AddressPoolStatus
+from netclaim.model.api.own_kinds.address_pool import AddressPoolStatus
 from netclaim.tasks import race
 
 log = structlog.get_logger(__name__)

@@ -22,7 +22,7 @@ from netclaim.controller.slim import COPY_OF, COPY_TO
 from netclaim.controller.watches import Watches
 from netclaim.kube import AlreadyExistsError, ConflictError, NotFoundError
 from netclaim.kube.watch import Key
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import TEMPLATE
 from netclaim.schema.refusal import RefusedError
 from netclaim.schema.selector import parse_selector

@@ -41,7 +41,7 @@ from netclaim.kube import (
 )
 from netclaim.kube.resource import ENDPOINT_SLICES, SERVICES
 from netclaim.kube.watch import Deleted, Key, Synced
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.devices.pool_device import LABEL as POOL_LABEL
 from netclaim.network.pod_network import LABEL
 

@@ -14,8 +14,8 @@ from netclaim.convert.remarks import Remark, within
 from netclaim.convert.workloads import Wanted
 from netclaim.errors import RequestError
 from netclaim.manifests.reading import FAULTS_MAX
-from netclaim.model.claim import JsonObject
-from netclaim.model.named_pools import pools_named
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.named_pools import pools_named
 from netclaim.network.request.ifnames import read_ifname
 from netclaim.network.request.wishes import WISHES, Wish, Wishes, with_wishes
 from netclaim.paths import Path

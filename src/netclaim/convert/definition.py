@@ -14,7 +14,7 @@ from netclaim.convert.annotation import NETWORK
 from netclaim.convert.places import TextField
 from netclaim.errors import RequestError
 from netclaim.manifests.objects import Object, inside
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.request.canonical import canonical
 from netclaim.paths import Path
 

@@ -13,7 +13,7 @@ from netclaim.manifests.objects import Object
 from netclaim.manifests.text.documents import Document
 from netclaim.manifests.text.in_front import with_objects_in_front
 from netclaim.manifests.text.rewrite import rewrite
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 
 

@@ -17,7 +17,7 @@ from netclaim.convert.dranet_selectors import DRANET, constraint, expression, na
 from netclaim.convert.remarks import Remark, about
 from netclaim.manifests.kinds import CLAIM_SPECS, CONFIGS
 from netclaim.manifests.objects import Object, inside
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.network.devices.shares import WHOLE_LINK
 from netclaim.network.request.dranet import INTERFACE, is_dranets, translate

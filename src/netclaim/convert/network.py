@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from netclaim.convert.definition import Definition, UnconvertedError
 from netclaim.convert.workloads import without_written
-from netclaim.model.api.pod_network import API_VERSION, KIND, PodNetwork
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import API_VERSION, KIND, PodNetwork
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.network.request.wishes import MAC
 from netclaim.plugins.registry import IPAM_CLASSES

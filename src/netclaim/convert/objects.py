@@ -38,9 +38,9 @@ from netclaim.convert.workloads import Wanted, annotations_of, read_wanted, with
 from netclaim.errors import RequestError
 from netclaim.manifests.kinds import POD_SPECS
 from netclaim.manifests.objects import DEFAULT, Object, inside
-from netclaim.model.address_space import IpNetwork
-from netclaim.model.api.pod_network import ALLOWABLE, NAME_MAX
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import ALLOWABLE, NAME_MAX
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.address_space import IpNetwork
 from netclaim.paths import Key
 
 FIRST_IFNAME: Final = "net1"  # as Multus calls a pod's first

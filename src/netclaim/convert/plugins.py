@@ -16,7 +16,7 @@ from netclaim.convert.definition import Definition, UnconvertedError
 from netclaim.convert.remarks import Remark, within
 from netclaim.errors import RequestError
 from netclaim.manifests.reading import FAULTS_MAX
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 from netclaim.plugins.engine.key_rules import declared, known_keys
 from netclaim.plugins.engine.plugin import Asked

@@ -19,10 +19,10 @@ from netclaim.convert.reservations import Limited, Reserved, by_namespace, limit
 from netclaim.convert.whereabouts import PoolDraft
 from netclaim.convert.whereabouts_ranges import parts_of, share_addresses
 from netclaim.manifests.objects import Object
-from netclaim.model.address_space import IpNetwork, space_of
-from netclaim.model.api.address_pool import KIND, NAME_MAX
-from netclaim.model.api.pod_network import API_VERSION
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.address_pool import KIND, NAME_MAX
+from netclaim.model.api.own_kinds.pod_network import API_VERSION
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.address_space import IpNetwork, space_of
 
 DIGITS: Final = 8  # of a hash, at the end of a name that is too long
 

@@ -22,7 +22,8 @@ import msgspec
 from netclaim.convert.remarks import Remark, about
 from netclaim.convert.whereabouts_ranges import collapsed, parts_of, share_addresses
 from netclaim.manifests.objects import Object, inside
-from netclaim.model.address_space import (
+from netclaim.model.api.own_kinds.address_pool import EXCLUDED_MAX
+from netclaim.model.pools.address_space import (
     Block,
     IpAddress,
     IpNetwork,
@@ -32,7 +33,6 @@ from netclaim.model.address_space import (
     merged,
     space_of,
 )
-from netclaim.model.api.address_pool import EXCLUDED_MAX
 
 GROUP: Final = "whereabouts.cni.cncf.io"
 KIND: Final = "IPPool"  # other projects have this kind too, in groups of their own

@@ -12,7 +12,7 @@ from netclaim.convert.network import Network
 from netclaim.convert.workloads import Wanted
 from netclaim.manifests.kinds import GROUP
 from netclaim.manifests.objects import inside
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.network.devices.shares import BANDWIDTH
 from netclaim.network.pod_network import template_of

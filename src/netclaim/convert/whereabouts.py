@@ -21,10 +21,10 @@ from netclaim.convert.definition import (
 from netclaim.convert.remarks import Remark, within
 from netclaim.convert.whereabouts_ranges import Keys, range_keys, read_range, with_gateway
 from netclaim.manifests.objects import Object
-from netclaim.model.address_space import Range
-from netclaim.model.claim import JsonObject
-from netclaim.model.device_name import is_dns_label
-from netclaim.model.named_pools import POOLED
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.devices.device_name import is_dns_label
+from netclaim.model.pools.address_space import Range
+from netclaim.model.pools.named_pools import POOLED
 from netclaim.paths import Path
 
 WHEREABOUTS: Final = "whereabouts"

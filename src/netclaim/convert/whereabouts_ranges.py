@@ -13,8 +13,8 @@ import msgspec
 
 from netclaim.cni.key_case import fold
 from netclaim.convert.definition import UnconvertedError
-from netclaim.model.address_space import IpAddress, IpNetwork, Range, Space, space_of
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.address_space import IpAddress, IpNetwork, Range, Space, space_of
 from netclaim.paths import Path
 
 ZONED: Final = 'must have no "%"; a pool has addresses without a link'  # which Python would read

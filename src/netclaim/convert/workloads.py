@@ -21,7 +21,7 @@ from netclaim.convert.places import TextField
 from netclaim.errors import RequestError
 from netclaim.manifests.kinds import POD_SPECS
 from netclaim.manifests.objects import Object, inside
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Key, Path
 
 DEFAULT_NETWORK: Final = "v1.multus-cni.io/default-network"

@@ -29,7 +29,7 @@ from netclaim.explain.subject import Subject
 from netclaim.explain.why import Wording, known_values
 from netclaim.explain.world import HOSTNAME, World
 from netclaim.manifests.objects import ObjectKey
-from netclaim.model.api.claim import DeviceResult
+from netclaim.model.api.dra.claim import DeviceResult
 from netclaim.model.quantity import Quantity
 
 Outcome: TypeAlias = Literal["fits", "allocated", "cannot be allocated", "does not run"]

@@ -26,9 +26,9 @@ from netclaim.explain.subject import Subject
 from netclaim.explain.why import place
 from netclaim.explain.world import World
 from netclaim.manifests.near import near
-from netclaim.model.api.ids import DeviceId
-from netclaim.model.counted_pool import pool_of
-from netclaim.model.named_drivers import named_drivers
+from netclaim.model.api.dra.ids import DeviceId
+from netclaim.model.claims.named_drivers import named_drivers
+from netclaim.model.pools.counted_pool import pool_of
 from netclaim.screen.words import counted
 
 # How a selector names the driver of the devices that it is for.

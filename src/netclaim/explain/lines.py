@@ -13,8 +13,8 @@ from typing import Final
 
 from netclaim.allocator import Allocator, Node, NodeReport, Request, RequestReport, Room
 from netclaim.explain.why import Missed, Wording, distance
-from netclaim.model.api.ids import DeviceId
-from netclaim.model.counted_pool import pool_of, pool_of_class
+from netclaim.model.api.dra.ids import DeviceId
+from netclaim.model.pools.counted_pool import pool_of, pool_of_class
 from netclaim.model.quantity import NANO, Quantity
 
 NO_DEVICE: Final = float("inf")  # a node as a whole comes after every device

@@ -16,10 +16,10 @@ from netclaim.explain.subject import Subject
 from netclaim.manifests.kinds import CLAIM_SPECS
 from netclaim.manifests.near import existing
 from netclaim.manifests.objects import Object, ObjectKey, inside
-from netclaim.model.api.address_pool import KIND, LEASE_KIND, AddressLease, AddressPool
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.named_pools import pools_named
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.api.own_kinds.address_pool import KIND, LEASE_KIND, AddressLease, AddressPool
+from netclaim.model.pools.named_pools import pools_named
 from netclaim.screen.words import listed
 
 HOLDERS_SHOWN: Final = 5  # in one line; `netclaim status pool/NAME` has all

@@ -24,10 +24,10 @@ from netclaim.errors import RequestError
 from netclaim.manifests.kinds import POD_SPECS, SCALED
 from netclaim.manifests.objects import Object, ObjectKey
 from netclaim.model.api.base import JsonObject
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.api.taint import KEEPS_AWAY, DeviceTaintRule, Taint, Toleration
-from netclaim.model.pod import ENDED
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.api.dra.taint import KEEPS_AWAY, DeviceTaintRule, Taint, Toleration
+from netclaim.model.on_node.pod import ENDED
 
 T = TypeVar("T")
 

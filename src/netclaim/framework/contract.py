@@ -37,14 +37,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from netclaim.errors import NetclaimError, PeerError
-from netclaim.model.attachment import Attachment, Interface
-from netclaim.model.claim import AllocatedDevice, Claim, JsonObject
-from netclaim.model.counter import CounterSet
-from netclaim.model.device import Device
-from netclaim.model.leftover import Leftover, Living
-from netclaim.model.node import NodeFacts
-from netclaim.model.plan import Plan, Prepared
-from netclaim.model.pod import PodSandbox
+from netclaim.model.claims.claim import AllocatedDevice, Claim, JsonObject
+from netclaim.model.devices.counter import CounterSet
+from netclaim.model.devices.device import Device
+from netclaim.model.on_node.attachment import Attachment, Interface
+from netclaim.model.on_node.leftover import Leftover, Living
+from netclaim.model.on_node.node import NodeFacts
+from netclaim.model.on_node.plan import Plan, Prepared
+from netclaim.model.on_node.pod import PodSandbox
 
 if TYPE_CHECKING:
     from prometheus_client.registry import Collector

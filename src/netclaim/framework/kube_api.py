@@ -31,9 +31,9 @@ from netclaim.kube import (
 )
 from netclaim.kube.resource import ACCESS_REVIEWS, TOKEN_REVIEWS
 from netclaim.model.api.limits import FIELD_MANAGER_MAX
-from netclaim.model.claim import Claim, JsonObject
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.claims.claim import Claim, JsonObject
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef
 
 log = structlog.get_logger()
 

@@ -11,13 +11,13 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from netclaim.framework.contract import Driver, NetworkDriver
-from netclaim.model.attachment import Attachment
-from netclaim.model.claim import Claim
-from netclaim.model.counter import CounterSet, counters_fault
-from netclaim.model.device import Device
-from netclaim.model.leftover import Living
-from netclaim.model.plan import Plan, Prepared
-from netclaim.model.pod import PodSandbox
+from netclaim.model.claims.claim import Claim
+from netclaim.model.devices.counter import CounterSet, counters_fault
+from netclaim.model.devices.device import Device
+from netclaim.model.on_node.attachment import Attachment
+from netclaim.model.on_node.leftover import Living
+from netclaim.model.on_node.plan import Plan, Prepared
+from netclaim.model.on_node.pod import PodSandbox
 
 __all__ = ["FakeClock", "check_driver"]
 

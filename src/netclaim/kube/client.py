@@ -22,7 +22,7 @@ from netclaim.kube.errors import GoneError
 from netclaim.kube.observe import Observe, unobserved
 from netclaim.kube.resource import PODS, Listing, Resource, Selection
 from netclaim.kube.transport import LineStream, Transport
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.plain_text import plain_json
 
 PAGE = 500  # objects per page, as for kubectl; a page takes far less than the call's deadline

@@ -2,9 +2,9 @@
 
 Anybody may write a claim, and the server passes its parameters on unread (see `json_text`).
 Promise: what can be decoded whole is, and costs nothing more. Otherwise, off the event loop, a
-driver's own JSON that cannot be read is replaced (`model.unreadable`), and the object is as good as
-any other; one that cannot be read even so is left out of a page, and in an event it comes with its
-metadata alone.
+driver's own JSON that cannot be read is replaced (`model.claims.unreadable`), and the object is as
+good as any other; one that cannot be read even so is left out of a page, and in an event it comes
+with its metadata alone.
 What is no object of the API at all is a MalformedReplyError.
 """
 
@@ -17,8 +17,8 @@ import msgspec
 from netclaim.json_text import UNREADABLE, elements, fault_of, members, read_around
 from netclaim.kube.errors import MalformedReplyError, Status, error_of_status
 from netclaim.model.api.base import FREE
-from netclaim.model.claim import JsonObject
-from netclaim.model.unreadable import LEVELS_ABOVE, stand_in
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.claims.unreadable import LEVELS_ABOVE, stand_in
 from netclaim.plain_text import sentence
 
 NAME_SHOWN: Final = 320  # characters: a namespace has at most 63, a name 253

@@ -21,8 +21,8 @@ from netclaim.kube.versions import dra_resource, negotiate
 from netclaim.kube.watch import Pace, Reflector
 from netclaim.manifests.versions.conversion import Version, from_v1, to_v1
 from netclaim.model.api.limits import NOTE_MAX, SHORT_MAX
-from netclaim.model.claim import Claim, JsonObject
-from netclaim.model.claim_text import claim_from_text
+from netclaim.model.claims.claim import Claim, JsonObject
+from netclaim.model.claims.claim_text import claim_from_text
 from netclaim.model.text import cut
 
 # Bytes of a claim that are read on the event loop. A claim for one interface takes some 10 us, less

@@ -7,7 +7,7 @@ fields, of which we read a dozen and must return the rest unharmed.
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

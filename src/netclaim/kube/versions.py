@@ -9,7 +9,7 @@ from netclaim.kube.errors import NotFoundError, NotServedError
 from netclaim.kube.resource import Resource
 from netclaim.manifests.kinds import GROUP
 from netclaim.manifests.versions.conversion import Version
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 USABLE: Final[tuple[Version, ...]] = ("v1", "v1beta2", "v1beta1")  # best first
 PLURALS: Final = {

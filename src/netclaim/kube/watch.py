@@ -30,7 +30,7 @@ from netclaim.kube.errors import (
     UnreachableError,
 )
 from netclaim.kube.resource import Listing, Selection
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.pauses import pause_after_s
 from netclaim.plain_text import sentence
 

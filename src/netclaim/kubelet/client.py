@@ -22,7 +22,7 @@ from netclaim.kubelet.dra_api import DRA_APIS, DraApi
 from netclaim.kubelet.health import HEALTH_APIS, DeviceHealth, HealthApi
 from netclaim.kubelet.proto import registration_pb2
 from netclaim.kubelet.registration import GET_INFO, NOTIFY_STATUS, PLUGIN_TYPE
-from netclaim.model.prepared import ClaimRef, PrepareAnswer
+from netclaim.model.on_node.prepared import ClaimRef, PrepareAnswer
 
 # Kubelet's own deadlines.
 DIAL_S: Final = 10.0

@@ -15,7 +15,7 @@ from grpclib.server import Stream
 from netclaim.errors import NetclaimError
 from netclaim.kubelet.dra_api import DraApi
 from netclaim.kubelet.server import receive
-from netclaim.model.prepared import ClaimRef, PrepareAnswer
+from netclaim.model.on_node.prepared import ClaimRef, PrepareAnswer
 
 log = structlog.get_logger()
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from netclaim.kubelet.proto import dra_v1_pb2, dra_v1beta1_pb2
-from netclaim.model.prepared import ClaimRef, PrepareAnswer, PreparedDevice
+from netclaim.model.on_node.prepared import ClaimRef, PrepareAnswer, PreparedDevice
 
 NO_REASON: Final = "no reason given"
 

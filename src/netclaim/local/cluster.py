@@ -40,7 +40,7 @@ from netclaim.local.node.kubelet import Kubelet, Pace
 from netclaim.local.node.sandboxes import Sandboxes
 from netclaim.local.not_ready import not_ready
 from netclaim.local.topology import Link, Topology
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.network.policy.levels import Level
 from netclaim.nri import Runtime, RuntimeSettings, listening

@@ -31,7 +31,7 @@ from netclaim.local.trial import (
     start_pods,
 )
 from netclaim.manifests.text.yaml_dialect import dump
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.policy.levels import Level
 from netclaim.schema.kinds import CLAIM, CLASS, DEPLOYMENT, NODE, POD_NETWORK, SLICE, TEMPLATE
 from netclaim.screen import Screen

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from netclaim.local.api.verbs import STAMPS, Verbs
 from netclaim.model.api.limits import NOTE_MAX
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import EVENT
 
 

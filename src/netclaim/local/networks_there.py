@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from netclaim.allocator.cel import CelError, compile_selector, device_view
 from netclaim.local.api.store import Store
-from netclaim.model.api.pod_network import Parent, PodNetwork
-from netclaim.model.api.slice import ResourceSlice
-from netclaim.model.counted_pool import pool_of, pool_of_class
+from netclaim.model.api.dra.slice import ResourceSlice
+from netclaim.model.api.own_kinds.pod_network import Parent, PodNetwork
+from netclaim.model.pools.counted_pool import pool_of, pool_of_class
 from netclaim.network.devices.network_device import is_device_of
 from netclaim.network.pod_network import link_expression, network_of
 from netclaim.schema.kinds import ADDRESS_POOL, CLASS, NODE, POD_NETWORK, SLICE, TEMPLATE

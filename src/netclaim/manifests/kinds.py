@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from netclaim.manifests.near import near
-from netclaim.model.api.pod_network import API_VERSION as NETWORK_API_VERSION
-from netclaim.model.api.pod_network import KIND as NETWORK_KIND
-from netclaim.model.api.pod_network import SEEDS_API_VERSION
+from netclaim.model.api.own_kinds.pod_network import API_VERSION as NETWORK_API_VERSION
+from netclaim.model.api.own_kinds.pod_network import KIND as NETWORK_KIND
+from netclaim.model.api.own_kinds.pod_network import SEEDS_API_VERSION
 from netclaim.paths import Path
 
 GROUP: Final = "resource.k8s.io"

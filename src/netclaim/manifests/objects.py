@@ -16,7 +16,7 @@ from netclaim.manifests.text.documents import Document
 from netclaim.manifests.versions.conversion import FLAT_VERSIONS
 from netclaim.manifests.versions.legacy import DEAD_KINDS, DEAD_VERSIONS, written_path
 from netclaim.manifests.versions.remark import Remark
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path, show
 
 DEFAULT: Final = "default"  # the namespace of an object that names none

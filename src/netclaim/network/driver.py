@@ -35,8 +35,8 @@ from netclaim.model import (
     PodSandbox,
     Prepared,
 )
-from netclaim.model.link_name import link_of
-from netclaim.model.node import NodeFacts
+from netclaim.model.devices.link_name import link_of
+from netclaim.model.on_node.node import NodeFacts
 from netclaim.network.attach.bandwidth import BandwidthLimits, shown
 from netclaim.network.attach.dad import DadHold
 from netclaim.network.attach.wish import wished_args

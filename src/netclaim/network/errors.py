@@ -27,7 +27,7 @@ from netclaim.errors import (
     worst_reason,
 )
 from netclaim.framework import LaterError, NotBegunError, UnfitError
-from netclaim.model.claim import DeviceKey
+from netclaim.model.claims.claim import DeviceKey
 
 
 class ParametersError(RequestError):

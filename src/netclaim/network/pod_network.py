@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from netclaim.model.api.base import JsonObject, ObjectError
-from netclaim.model.api.pod_network import (
+from netclaim.model.api.own_kinds.pod_network import (
     ALLOWABLE,
     API_VERSION,
     KIND,
@@ -26,7 +26,7 @@ from netclaim.model.api.pod_network import (
     PodNetwork,
     PodNetworkSpec,
 )
-from netclaim.model.named_pools import pools_named
+from netclaim.model.pools.named_pools import pools_named
 from netclaim.network.devices.device import POD_NETWORK
 from netclaim.network.devices.pool_device import address_request
 from netclaim.network.devices.shares import BANDWIDTH, WHOLE_LINK

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from netclaim.errors import RequestError
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.pod import PodSandbox
 from netclaim.nri.errors import ProtocolError
 from netclaim.nri.proto import api_pb2 as pb
 from netclaim.nri.values import Container, container_to_proto, pod_to_proto

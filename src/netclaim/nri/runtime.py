@@ -20,7 +20,7 @@ import structlog
 from google.protobuf.message import Message as Proto
 
 from netclaim.errors import PeerError
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.pod import PodSandbox
 from netclaim.nri.admission import (
     RegisteredPlugin,
     Registration,

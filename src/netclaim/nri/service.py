@@ -12,7 +12,7 @@ from typing import Protocol
 
 import structlog
 
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.pod import PodSandbox
 from netclaim.nri.deadlines import HookRunner
 from netclaim.nri.proto import api_pb2 as pb
 from netclaim.nri.values import (

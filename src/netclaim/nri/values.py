@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.pod import PodSandbox
 from netclaim.nri.proto import api_pb2 as pb
 
 REQUEST_TIMEOUT_S = 2.0  # containerd's default; for a runtime that does not report its own

@@ -12,7 +12,7 @@ from typing import Final
 
 from netclaim.cni import Plugins
 from netclaim.errors import RequestError
-from netclaim.model.named_pools import POOLED
+from netclaim.model.pools.named_pools import POOLED
 from netclaim.plugins.bridge.bridge import Bridge
 from netclaim.plugins.engine.engine import InProcess
 from netclaim.plugins.engine.plugin import Plugin

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from netclaim.manifests.fields import edit
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import RULE, Kind
 from netclaim.schema.rules.claim_status import allocated_ids, device_id
 

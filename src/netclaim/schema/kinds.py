@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from netclaim.manifests.kinds import CLUSTER_WIDE, GROUP
-from netclaim.model.api import address_pool, kept_address
-from netclaim.model.api.pod_network import GROUP as NETWORK_GROUP
-from netclaim.model.api.pod_network import KIND, PLURAL, VERSION
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds import address_pool, kept_address
+from netclaim.model.api.own_kinds.pod_network import GROUP as NETWORK_GROUP
+from netclaim.model.api.own_kinds.pod_network import KIND, PLURAL, VERSION
+from netclaim.model.claims.claim import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from netclaim.model.api.pod_network import GROUP as NETWORK_GROUP
-from netclaim.model.api.pod_network import KIND
+from netclaim.model.api.own_kinds.pod_network import GROUP as NETWORK_GROUP
+from netclaim.model.api.own_kinds.pod_network import KIND
 from netclaim.model.api.service import Service
 from netclaim.paths import Path
 from netclaim.schema.kinds import POD

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netclaim.errors import RequestError
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path, show
 from netclaim.schema.kinds import Kind
 

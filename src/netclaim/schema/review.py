@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import (
     ADDRESS_LEASE,
     ADDRESS_POOL,

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.api.ids import DeviceId
-from netclaim.model.counted_pool import pool_of
-from netclaim.model.named_drivers import named_drivers
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.api.dra.ids import DeviceId
+from netclaim.model.claims.named_drivers import named_drivers
+from netclaim.model.pools.counted_pool import pool_of
 from netclaim.screen.words import counted, listed
 from netclaim.status.objects import Objects, Pod, read_objects
 from netclaim.status.parts.claims import claim_statuses

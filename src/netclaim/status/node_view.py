@@ -13,7 +13,7 @@ import msgspec
 
 from netclaim.framework.journal.read_only import Glimpse
 from netclaim.kubelet.pod_resources import HeldDevice, KubeletPod
-from netclaim.model.pod import ENDED
+from netclaim.model.on_node.pod import ENDED
 from netclaim.status.objects import Objects, Pod
 from netclaim.status.parts.pods import claim_names
 from netclaim.status.showing.fit import Column

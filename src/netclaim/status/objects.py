@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from netclaim.model.api.address_pool import AddressLease, AddressPool
 from netclaim.model.api.base import Base, Condition, Meta, ObjectError
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.api.pod_network import PodNetwork
-from netclaim.model.api.slice import ResourceSlice
-from netclaim.model.api.taint import DeviceTaintRule
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.api.dra.slice import ResourceSlice
+from netclaim.model.api.dra.taint import DeviceTaintRule
+from netclaim.model.api.own_kinds.address_pool import AddressLease, AddressPool
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
 
 T = TypeVar("T", bound=Base)
 

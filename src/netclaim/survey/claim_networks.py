@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from netclaim.json_text import read_json
 from netclaim.model.api.base import JsonObject
-from netclaim.model.api.claim import DeviceResult, ResourceClaim
-from netclaim.model.api.device_class import DeviceClass
+from netclaim.model.api.dra.claim import DeviceResult, ResourceClaim
+from netclaim.model.api.dra.device_class import DeviceClass
 
 TEXT_MAX: Final = 256  # of a text that is kept: more than any driver, network or link is called
 KEPT: Final = 1024  # entries: as many networks and requests as a large cluster has

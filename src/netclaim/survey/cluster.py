@@ -27,7 +27,7 @@ from netclaim.kube import (
 from netclaim.manifests.kinds import GROUP
 from netclaim.manifests.objects import Object
 from netclaim.manifests.versions.conversion import Version, to_v1
-from netclaim.model.api import address_pool, pod_network
+from netclaim.model.api.own_kinds import address_pool, pod_network
 
 RULE: Final = "DeviceTaintRule"
 NETWORK: Final = pod_network.KIND

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from ipaddress import ip_interface
 from typing import Any, Final, NamedTuple
 
-from netclaim.model.api.claim import DeviceResult, DeviceStatus, ResourceClaim
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.link_name import GENERIC, link_of
+from netclaim.model.api.dra.claim import DeviceResult, DeviceStatus, ResourceClaim
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.devices.link_name import GENERIC, link_of
 from netclaim.survey.claim_networks import config_of, first_plugin, networks_of
 
 ON_SEGMENT: Final = ("macvlan", "ipvlan", "vlan", "host-device")

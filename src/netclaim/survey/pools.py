@@ -6,8 +6,8 @@ Promise: only the slices of a pool's newest generation count, as for the schedul
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from netclaim.model.api.ids import PoolId
-from netclaim.model.api.slice import ResourceSlice
+from netclaim.model.api.dra.ids import PoolId
+from netclaim.model.api.dra.slice import ResourceSlice
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from netclaim.model.api.base import QuantityText
-from netclaim.model.api.claim import DeviceResult, ResourceClaim
-from netclaim.model.api.ids import DeviceId
+from netclaim.model.api.dra.claim import DeviceResult, ResourceClaim
+from netclaim.model.api.dra.ids import DeviceId
 from netclaim.model.quantity import Quantity, QuantityError
 from netclaim.survey.pools import Pool
 

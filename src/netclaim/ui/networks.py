@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.api.pod_network import KIND, PodNetwork
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.api.own_kinds.pod_network import KIND, PodNetwork
 from netclaim.plain_text import one_line, sentence
 from netclaim.survey.claim_networks import config_of, first_plugin
 from netclaim.ui.values import Network

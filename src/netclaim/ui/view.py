@@ -14,7 +14,7 @@ import msgspec
 
 from netclaim.explain.world import World, read_world
 from netclaim.manifests.objects import Object, ObjectKey
-from netclaim.model.api.claim import ResourceClaim
+from netclaim.model.api.dra.claim import ResourceClaim
 from netclaim.status.compose import compose
 from netclaim.status.objects import read_objects
 from netclaim.survey.follow import Moment

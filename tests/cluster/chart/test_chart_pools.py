@@ -8,8 +8,8 @@ import pytest
 from lab.cluster import Lab
 from lab.helm import CHART_NAMESPACE
 from lab.kubectl import Kubectl, KubectlError
-from netclaim.model.api.address_pool import CLAIM_LABEL, NAMESPACE_LABEL, POOL_LABEL
-from netclaim.model.api.kept_address import KEPT_LABEL
+from netclaim.model.api.own_kinds.address_pool import CLAIM_LABEL, NAMESPACE_LABEL, POOL_LABEL
+from netclaim.model.api.own_kinds.kept_address import KEPT_LABEL
 from netclaim.network.devices.pool_device import TAINT
 from tests.cluster.site.drivers import addresses, eventually
 from tests.cluster.site.node_token import TokenApi

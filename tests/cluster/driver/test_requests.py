@@ -15,8 +15,8 @@ from lab.cluster import Lab
 from lab.drivers.driver_set import FIRST_PORT
 from lab.kubectl import Kubectl
 from netclaim.framework.kube_api import LABELS_S
-from netclaim.model.api.address_pool import KIND, PLURAL
-from netclaim.model.api.pod_network import API_VERSION as API
+from netclaim.model.api.own_kinds.address_pool import KIND, PLURAL
+from netclaim.model.api.own_kinds.pod_network import API_VERSION as API
 from netclaim.network.pools.cluster import POOL_AGE_S
 from tests.cluster.site.claims import macvlan, parameters, pod, simple_claim
 from tests.cluster.site.drivers import FETCH, eventually, in_node, ready_condition

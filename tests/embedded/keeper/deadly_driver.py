@@ -21,7 +21,7 @@ from pathlib import Path
 from netclaim.chained import OK, Answer, AttachServer, Request
 from netclaim.keeper import Keeper
 from netclaim.kubelet import HealthBoard, PluginSockets, serve_plugin
-from netclaim.model.prepared import ClaimRef, PrepareAnswer
+from netclaim.model.on_node.prepared import ClaimRef, PrepareAnswer
 from tests.support.kubelet_parts import DRIVER, device_for
 
 POLL_S = 0.01

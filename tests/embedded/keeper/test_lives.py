@@ -17,7 +17,7 @@ from netclaim.kubelet import DraApi, DraClient, PluginSockets, register
 from netclaim.kubelet.client import DriverCallError
 from netclaim.kubelet.proto import registration_pb2 as pb
 from netclaim.kubelet.registration import GET_INFO
-from netclaim.model.prepared import ClaimRef, PrepareAnswer
+from netclaim.model.on_node.prepared import ClaimRef, PrepareAnswer
 from tests.support.kubelet_parts import DRIVER, device_for, files_below, kubelet_directory
 
 CHECKOUT = Path(__file__).parents[3]

@@ -15,7 +15,7 @@ from netclaim.local.node.kubelet import Pace
 from netclaim.local.ping import ping
 from netclaim.local.result.outcome import outcomes, settled
 from netclaim.local.topology import DEFAULT_TOPOLOGY
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, CLASS, EVENT, POD, SLICE, TEMPLATE
 
 pytestmark = pytest.mark.embedded

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from netclaim.local.cluster import EmbeddedCluster
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, CLASS, EVENT, SLICE
 from tests.embedded.local.test_cluster import (
     add_pod,

@@ -3,7 +3,7 @@
 import pytest
 
 from netclaim.local.cluster import EmbeddedCluster
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import (
     ADDRESS_LEASE,
     ADDRESS_POOL,

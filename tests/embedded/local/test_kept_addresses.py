@@ -6,7 +6,7 @@ import pytest
 
 from netclaim.kernel import Rtnl, list_addresses, list_links, open_netns
 from netclaim.local.cluster import EmbeddedCluster
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import (
     ADDRESS_LEASE,
     ADDRESS_POOL,

@@ -3,7 +3,7 @@
 import pytest
 
 from netclaim.local.cluster import EmbeddedCluster
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.devices.pool_device import TAINT
 from netclaim.schema.kinds import ADDRESS_LEASE, ADDRESS_POOL, CLAIM, POD, POD_NETWORK, TEMPLATE
 from tests.embedded.local.test_cluster import all_settled, in_cluster

@@ -12,7 +12,7 @@ from netclaim.cni import CniError, PluginMissingError
 from netclaim.errors import RequestError
 from netclaim.kernel import Netns
 from netclaim.model import Attachment, Interface, Plan
-from netclaim.model.claim import ReportedDevice
+from netclaim.model.claims.claim import ReportedDevice
 from netclaim.network.driver import LinkDriver
 from netclaim.network.errors import LinkGoneError, NameTakenError
 from netclaim.network.policy.levels import LABEL

@@ -11,7 +11,7 @@ from netclaim.errors import RequestError
 from netclaim.kernel import Netns, Rtnl, find_link
 from netclaim.kernel.requests.links import bridge, create_link, delete_link, set_link, veth
 from netclaim.model import Device, Prepared
-from netclaim.model.node import NodeFacts
+from netclaim.model.on_node.node import NodeFacts
 from netclaim.network.devices.device import device_name
 from netclaim.network.devices.expression import link_expression
 from netclaim.network.driver import LinkDriver

@@ -23,7 +23,7 @@ from netclaim.model import (
     PodSandbox,
     Prepared,
 )
-from netclaim.model.claim import Consumer
+from netclaim.model.claims.claim import Consumer
 from netclaim.network.driver import LinkDriver
 from tests.support.framework.parts import ScriptedDriver, Stage, moved, stage_in
 from tests.support.kernel_support import fresh_netns, ip, ip_json

@@ -27,7 +27,7 @@ from typing import Final, TypeVar
 
 from netclaim.kernel import Netns, call_in, socket_in
 from netclaim.kernel.host.sysctls.sysctl import write_sysctl
-from netclaim.model.node import NodeFacts
+from netclaim.model.on_node.node import NodeFacts
 from tests.support.kernel_support import fresh_netns, name_of
 
 __all__ = [

@@ -18,7 +18,7 @@ from netclaim.framework.contract import NotBegunError
 from netclaim.kernel import Netns, call_in
 from netclaim.kernel.host.sysctls.sysctl import read_sysctl, write_sysctl
 from netclaim.model import Plan
-from netclaim.model.node import NodeFacts
+from netclaim.model.on_node.node import NodeFacts
 from netclaim.network.driver import LinkDriver
 from netclaim.network.errors import PolicyError
 from netclaim.network.plugin_files import UNUSED_MAX

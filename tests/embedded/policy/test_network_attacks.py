@@ -19,8 +19,8 @@ from netclaim.controller.annotated.names import ANNOTATION
 from netclaim.controller.annotated.wanted import CLASS_NAME, Known, claim_of
 from netclaim.errors import RequestError
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
-from netclaim.model.api.pod_network import ALLOWABLE
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import ALLOWABLE
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.driver import LinkDriver
 from netclaim.network.pod_network import class_of, parameters_of
 from netclaim.network.request.keys import PARAMETERS

@@ -22,8 +22,8 @@ from netclaim.allocator import (
     Request,
     Slice,
 )
-from netclaim.model.api.claim import AllocationResult
-from netclaim.model.api.ids import DeviceId
+from netclaim.model.api.dra.claim import AllocationResult
+from netclaim.model.api.dra.ids import DeviceId
 from tests.support.allocator.cases import RANDOMS, random_case
 from tests.support.allocator.counted import counted_case
 from tests.support.allocator.objects import Case, Names, device, exact, in_zone, results

@@ -21,7 +21,7 @@ from netclaim.allocator.cel import (
     device_view,
 )
 from netclaim.errors import RequestError
-from netclaim.model.api.slice import PublishedDevice
+from netclaim.model.api.dra.slice import PublishedDevice
 
 GOLDEN = json.loads(Path(__file__).with_name("allocator_cel_golden.json").read_text("utf-8"))
 DEVICES = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from netclaim.allocator import NodeReport, RequestReport, explain
-from netclaim.model.api.claim import AllocationResult
+from netclaim.model.api.dra.claim import AllocationResult
 from tests.support.allocator.cases import RANDOMS, random_case
 from tests.support.allocator.counted import counted_case
 from tests.support.allocator.objects import Case, Names, device, exact, in_zone

@@ -13,9 +13,9 @@ from netclaim.allocator import (
 from netclaim.allocator.objects.node import NodeChoice
 from netclaim.manifests.versions.conversion import to_v1
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.api.taint import Toleration
-from netclaim.model.device import Taint
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.api.dra.taint import Toleration
+from netclaim.model.devices.device import Taint
 
 NODE = Node("node-a", {"zone": "one", "rack": "7"})
 

@@ -4,7 +4,7 @@ import pytest
 
 from netclaim.allocator.cel import compile_selector, device_view
 from netclaim.allocator.cel.trace import Clause, Reading, Tracer
-from netclaim.model.api.slice import PublishedDevice
+from netclaim.model.api.dra.slice import PublishedDevice
 
 VIEW = device_view(
     "dra.example",

@@ -4,7 +4,7 @@ from typing import Any
 
 from netclaim.controller.duplicates import DuplicateAddresses
 from netclaim.controller.slim import slim_claim
-from netclaim.model.api.pod_network import PodNetwork
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.network.pod_network import class_of
 from tests.support.controller_parts import DRIVER
 

@@ -8,8 +8,8 @@ import pytest
 from netclaim.controller.networks.objects import FINALIZER
 from netclaim.controller.networks.wanted import Uses
 from netclaim.local.api import Verbs
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.pod_network import LABEL
 from netclaim.schema.kinds import CLAIM, CLASS, NAMESPACE, POD_NETWORK, TEMPLATE, Kind
 from netclaim.schema.refusal import RefusedError

@@ -4,7 +4,7 @@ import asyncio
 
 from netclaim.controller.nudge import ANNOTATION, Nudge
 from netclaim.kube import UnreachableError
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import POD, SLICE
 from netclaim.tasks import TaskScope
 from tests.support.controller_parts import DRIVER, World, controlled

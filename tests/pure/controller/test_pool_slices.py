@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from netclaim.local.api import Verbs
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import (
     ADDRESS_LEASE,
     ADDRESS_POOL,

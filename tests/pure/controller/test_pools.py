@@ -12,8 +12,8 @@ from netclaim.controller.pools.judge import Pools
 from netclaim.controller.pools.sweep import GRACE_S, SPARE, LeaseSweep
 from netclaim.controller.serve import Process
 from netclaim.local.api import Verbs
-from netclaim.model.api.address_pool import AddressPoolStatus
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.address_pool import AddressPoolStatus
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import ADDRESS_LEASE, ADDRESS_POOL, CLAIM, Kind
 from netclaim.schema.refusal import RefusedError
 from tests.support.controller_parts import DRIVER, World, controlled

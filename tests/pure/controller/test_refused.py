@@ -14,7 +14,7 @@ from netclaim.controller.rounds import FORGOTTEN_S, LONGEST_S, Rounds
 from netclaim.errors import PeerError
 from netclaim.kube import NotFoundError
 from netclaim.kube.errors import Status
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from tests.support.growth import assert_flat
 
 DRIVER = "cni.dra.networking.x-k8s.io"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from netclaim.controller.pools.room import Rooms
 from netclaim.controller.pools.spec import PoolSpec
-from netclaim.model.api.address_pool import AddressLease, AddressPool
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.address_pool import AddressLease, AddressPool
+from netclaim.model.claims.claim import JsonObject
 from tests.support.growth import assert_flat
 
 DRIVER: Final = "d"

@@ -26,7 +26,7 @@ from netclaim.controller.slim import (
     slim_definition,
     slim_template,
 )
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.pod_network import LABEL as OF_NETWORK
 
 LONG = "x" * 200_000

@@ -9,7 +9,7 @@ from netclaim.controller.budget import Budget
 from netclaim.controller.events import Events
 from netclaim.controller.services.complaints import Complaints
 from netclaim.errors import PeerError
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 META = {"name": "camera", "namespace": "team-a", "uid": "uid-1"}
 EVERY_S = 5.0

@@ -5,7 +5,7 @@ import asyncio
 from netclaim.controller.objects import Objects
 from netclaim.controller.settings import ControllerSettings
 from netclaim.controller.watches import Watches
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import NAMESPACE
 from netclaim.tasks import TaskScope
 from tests.support.controller_parts import DRIVER, World

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from netclaim.convert.objects import Conversion
 from netclaim.convert.reservations import limited
-from netclaim.model.address_space import Range, address_of, space_of
-from netclaim.model.api.address_pool import EXCLUDED_MAX
+from netclaim.model.api.own_kinds.address_pool import EXCLUDED_MAX
+from netclaim.model.pools.address_space import Range, address_of, space_of
 from tests.pure.convert.converting import convert, definition, pod, said
 from tests.pure.convert.test_whereabouts import network
 

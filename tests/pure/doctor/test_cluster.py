@@ -13,7 +13,7 @@ from netclaim.doctor.finding import Outcome, Result
 from netclaim.errors import HostError
 from netclaim.kube import Cluster, Selection, StoredSecrets, connect, dra_resource
 from netclaim.model import device_json
-from netclaim.model.api.pod_network import PodNetwork
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.network.devices.pool_device import pool_device
 from netclaim.network.pod_network import class_of
 from netclaim.network.policy.levels import LABEL

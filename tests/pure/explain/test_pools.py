@@ -13,7 +13,7 @@ from netclaim.explain.subject import choose
 from netclaim.explain.world import read_world
 from netclaim.manifests.objects import Object
 from netclaim.model import device_json
-from netclaim.model.named_pools import pools_named
+from netclaim.model.pools.named_pools import pools_named
 from netclaim.network.devices.pool_device import address_request, pool_class, pool_device
 from netclaim.screen import PlainScreen
 from tests.support.address_pool_cases import OWNER

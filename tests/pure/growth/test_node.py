@@ -25,7 +25,7 @@ from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.testing import FakeClock
 from netclaim.framework.tools.fair_slots import Places
 from netclaim.model import AllocatedDevice, Claim, ClaimRef, PodSandbox, Prepared
-from netclaim.model.claim_text import claim_from_text
+from netclaim.model.claims.claim_text import claim_from_text
 from netclaim.network.driver import LinkDriver
 from tests.support.framework.parts import (
     ScriptedDriver,

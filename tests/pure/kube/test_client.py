@@ -35,7 +35,7 @@ from netclaim.kube import (
     dra_resource,
 )
 from netclaim.kube.transport import ERROR_MAX
-from netclaim.model.unreadable import stand_in
+from netclaim.model.claims.unreadable import stand_in
 from tests.support.kube.stub import (
     Changing,
     Reply,

@@ -11,8 +11,8 @@ import pytest_asyncio
 from netclaim.kube import Added, DraApi, Event, InvalidError, NotFoundError, Synced, dra
 from netclaim.kube.dra import READ_AT_ONCE
 from netclaim.kube.errors import MalformedReplyError
-from netclaim.model.claim import Claim, ClaimError
-from netclaim.model.claim_text import claim_from_text
+from netclaim.model.claims.claim import Claim, ClaimError
+from netclaim.model.claims.claim_text import claim_from_text
 from tests.support.kube.stub import Reply, Stream, StubServer, client_of, event, serve_stub, status
 
 BETA = "/apis/resource.k8s.io/v1beta1"

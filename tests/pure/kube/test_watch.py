@@ -25,7 +25,7 @@ from netclaim.kube import (
     TooManyRequestsError,
     dra_resource,
 )
-from netclaim.model.unreadable import why_unreadable
+from netclaim.model.claims.unreadable import why_unreadable
 from tests.support.kube.stub import (
     Reply,
     Stream,

@@ -22,7 +22,7 @@ from netclaim.kubelet.dra_api import DraApi
 from netclaim.kubelet.proto import registration_pb2 as pb
 from netclaim.kubelet.registration import GET_INFO, NOTIFY_STATUS
 from netclaim.kubelet.server import receive, serving
-from netclaim.model.prepared import PrepareAnswer
+from netclaim.model.on_node.prepared import PrepareAnswer
 from tests.support.kubelet_parts import BLUE, RED, kubelet_directory
 
 

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from netclaim.errors import HostError, NetclaimError, PeerError, RequestError
 from netclaim.kubelet import DRA_APIS, V1, DraApi, DraClient, DriverCallError
-from netclaim.model.prepared import ClaimRef, PrepareAnswer
+from netclaim.model.on_node.prepared import ClaimRef, PrepareAnswer
 from tests.support.kubelet_parts import BLUE, RED, Answering, Waiting, device_for, served
 
 pytestmark = [

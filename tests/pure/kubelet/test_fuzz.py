@@ -20,7 +20,7 @@ from netclaim.kubelet.health import HEALTH_APIS, HealthService
 from netclaim.kubelet.proto import dra_health_v1_pb2 as health_pb
 from netclaim.kubelet.proto import registration_pb2 as registration_pb
 from netclaim.kubelet.server import CallGate, GrpcService
-from netclaim.model.prepared import ClaimRef, PrepareAnswer
+from netclaim.model.on_node.prepared import ClaimRef, PrepareAnswer
 from tests.support.fuzzing import Trial, try_all
 from tests.support.kubelet_parts import BLUE, DRIVER, RED, Answering, device_for, served
 

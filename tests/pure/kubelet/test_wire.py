@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from netclaim.kubelet import DRA_APIS, HEALTH_APIS, V1, V1BETA1, DraApi, HealthApi
 from netclaim.kubelet.proto import registration_pb2 as registration_pb
-from netclaim.model.prepared import ClaimRef, PrepareAnswer, PreparedDevice
+from netclaim.model.on_node.prepared import ClaimRef, PrepareAnswer, PreparedDevice
 
 # Made by kubelet 1.36.4's Go types, with fields in order and maps sorted by key.
 PLUGIN_INFO = (

@@ -9,8 +9,8 @@ from netclaim.local.result.duplicates import per_node_doubts, with_duplicates
 from netclaim.local.result.interfaces import Interface
 from netclaim.local.result.outcome import PodOutcome
 from netclaim.local.topology import Link, Network, Topology
-from netclaim.model.api.pod_network import PodNetwork
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.pod_network import class_of
 from netclaim.schema.kinds import CLAIM, CLASS, POD_NETWORK
 from tests.support.local.parts import new_verbs

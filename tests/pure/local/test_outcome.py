@@ -9,7 +9,7 @@ from netclaim.local.events import record
 from netclaim.local.result.expected import expected_pods, held_back
 from netclaim.local.result.interfaces import Interface
 from netclaim.local.result.outcome import PodOutcome, outcomes, settled
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, DAEMON_SET, DEPLOYMENT, JOB, NODE, POD, STATEFUL_SET
 from tests.pure.local.control.test_control import deployment_spec, make, pod_spec, settle
 from tests.pure.local.node.test_kubelet import DRIVER, add_claim, add_pod

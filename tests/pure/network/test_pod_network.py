@@ -7,8 +7,8 @@ import pytest
 from netclaim.allocator.cel import compile_selector, device_view
 from netclaim.errors import RequestError
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
-from netclaim.model.api.pod_network import PodNetwork
-from netclaim.model.api.slice import PublishedDevice
+from netclaim.model.api.dra.slice import PublishedDevice
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.network.judge.pod_network import network_faults
 from netclaim.network.pod_network import class_of, parameters_of, template_of
 from netclaim.network.request.parameters import read_claim

@@ -5,7 +5,7 @@ from typing import Final
 
 from google.protobuf.message import DecodeError, Message
 
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.pod import PodSandbox
 from netclaim.nri import Container, ContainerState, RuntimeInfo
 from netclaim.nri.deadlines import HookRunner
 from netclaim.nri.errors import ProtocolError

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.pod import PodSandbox
 from netclaim.nri import Container, ContainerState
 from netclaim.nri.proto import api_pb2 as pb
 from netclaim.nri.values import (

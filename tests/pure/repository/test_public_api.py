@@ -76,7 +76,7 @@ def test_the_contract_can_be_met_with_public_names() -> None:
     for driver in (framework.Driver, framework.NetworkDriver):
         for _, method in inspect.getmembers(driver, inspect.isfunction):
             for hint in inspect.get_annotations(method, eval_str=True).values():
-                for word in re.findall(r"netclaim\.model\.\w+\.(\w+)", str(hint)):
+                for word in re.findall(r"netclaim\.model\.[\w.]+\.(\w+)", str(hint)):
                     assert word in model.__all__, f"add {word} to __all__ of netclaim.model"
 
 

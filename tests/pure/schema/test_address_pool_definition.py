@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from netclaim.manifests.text.yaml_dialect import load_value
-from netclaim.model.api import address_pool
-from netclaim.model.api.address_pool import (
+from netclaim.model.api.base import Base
+from netclaim.model.api.own_kinds import address_pool
+from netclaim.model.api.own_kinds.address_pool import (
     DOMAIN_MAX,
     EXCLUDED_MAX,
     NAME_MAX,
@@ -16,9 +17,8 @@ from netclaim.model.api.address_pool import (
     AddressPoolSpec,
     AddressPoolStatus,
 )
-from netclaim.model.api.base import Base
-from netclaim.model.api.kept_address import KEPT_KINDS, WHEN_SCALED
-from netclaim.model.api.pod_network import API_VERSION
+from netclaim.model.api.own_kinds.kept_address import KEPT_KINDS, WHEN_SCALED
+from netclaim.model.api.own_kinds.pod_network import API_VERSION
 from netclaim.schema.rules.address_pools import (
     DOMAIN_CEL,
     DOMAIN_MESSAGE,

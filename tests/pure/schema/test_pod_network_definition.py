@@ -7,7 +7,7 @@ import pytest
 
 from netclaim.manifests.text.yaml_dialect import load_value
 from netclaim.model.api.base import Base
-from netclaim.model.api.pod_network import (
+from netclaim.model.api.own_kinds.pod_network import (
     ALLOWABLE,
     API_VERSION,
     IFNAME_MAX,

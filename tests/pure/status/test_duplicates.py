@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.api.pod_network import PodNetwork
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.network.pod_network import class_of
 from netclaim.survey.duplicates import AddressUsers, duplicate_addresses
 

@@ -28,11 +28,11 @@ from netclaim.kubelet.pod_resources import (
     socket_below,
 )
 from netclaim.kubelet.proto import pod_resources_pb2 as pb
-from netclaim.model.attachment import Attachment, Interface
-from netclaim.model.claim import AllocatedDevice
-from netclaim.model.plan import Plan, Prepared
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.claims.claim import AllocatedDevice
+from netclaim.model.on_node.attachment import Attachment, Interface
+from netclaim.model.on_node.plan import Plan, Prepared
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef
 from netclaim.status.node_view import NodeView, Said, known_claims, node_view
 from netclaim.status.objects import read_objects
 from tests.support.kube.stub import Reply, serve_stub, status

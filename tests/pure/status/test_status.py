@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from netclaim.errors import RequestError
-from netclaim.model.api.pod_network import PodNetwork
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.network.pod_network import class_of
 from netclaim.status.compose import compose
 from netclaim.status.scope import VIEWS, Scope, narrow, scope_of

@@ -16,8 +16,8 @@ from netclaim.allocator import (
     Slice,
     with_rules,
 )
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.api.taint import DeviceTaintRule
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.api.dra.taint import DeviceTaintRule
 
 Object: TypeAlias = dict[str, Any]
 Answer: TypeAlias = list[list[str]] | str | None  # results by claim; "error"; or it cannot be

@@ -1,7 +1,7 @@
 """The API server as those who ask about tokens see it."""
 
 from netclaim.errors import PeerError
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 
 class Accounts:

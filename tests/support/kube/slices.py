@@ -3,7 +3,7 @@
 from contextlib import aclosing
 
 from netclaim.kube import DraApi, Synced
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 __all__ = ["slices_of"]
 

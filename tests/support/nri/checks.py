@@ -13,7 +13,7 @@ from typing import Protocol
 import pytest
 
 from netclaim.errors import RequestError
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.pod import PodSandbox
 from netclaim.nri import Container, Plugin, RuntimeInfo
 from tests.support.nri.parts import Recorder, a_container, a_pod, connected, never, raising
 

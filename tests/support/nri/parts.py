@@ -16,7 +16,7 @@ from typing import ParamSpec
 
 from hypothesis import strategies as st
 
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.pod import PodSandbox
 from netclaim.nri import Container, ContainerState, Plugin, Runtime, RuntimeInfo, listening
 from netclaim.nri.wire.connection import Connection, Methods
 from netclaim.nri.wire.endpoint import PLUGIN_SIDE, RUNTIME_SIDE, Side

@@ -11,7 +11,7 @@ from netclaim.allocator.cel.errors import EvaluationError
 from netclaim.allocator.cel.values.amount import Amount
 from netclaim.allocator.cel.values.semver import Semver
 from netclaim.allocator.cel.values.value import DomainMap, Value
-from netclaim.model.api.slice import DeviceAttribute, PublishedDevice
+from netclaim.model.api.dra.slice import DeviceAttribute, PublishedDevice
 
 DeviceView: TypeAlias = Mapping[str, Value]
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from netclaim.allocator.errors import AllocationError
 from netclaim.model.api.base import QuantityText
-from netclaim.model.api.slice import CapacityPolicy, DeviceCapacity
+from netclaim.model.api.dra.slice import CapacityPolicy, DeviceCapacity
 from netclaim.model.quantity import INT64_MAX, NANO, Quantity
 
 MILLI: Final = NANO // 1000

@@ -14,16 +14,16 @@ from netclaim.allocator.errors import AllocationError
 from netclaim.allocator.objects.capacity import Asked
 from netclaim.allocator.objects.node import Node, selector_matches
 from netclaim.model.api.base import QuantityText
-from netclaim.model.api.claim import (
+from netclaim.model.api.dra.claim import (
     AllocationResult,
     DeviceConstraint,
     DeviceRequest,
     ExactRequest,
     ResourceClaim,
 )
-from netclaim.model.api.config import DeviceConfig
-from netclaim.model.api.device_class import Selector
-from netclaim.model.api.taint import KEEPS_AWAY, Taint, Toleration
+from netclaim.model.api.dra.config import DeviceConfig
+from netclaim.model.api.dra.device_class import Selector
+from netclaim.model.api.dra.taint import KEEPS_AWAY, Taint, Toleration
 from netclaim.model.quantity import Quantity, QuantityError
 
 MODES: Final = ("ExactCount", "All")

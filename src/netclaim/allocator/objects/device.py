@@ -12,9 +12,9 @@ from netclaim.allocator.cel import DeviceView, EvaluationError, device_view
 from netclaim.allocator.objects.capacity import Capacity
 from netclaim.allocator.objects.node import NodeChoice
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.ids import DeviceId, PoolId
-from netclaim.model.api.slice import Counter, PublishedDevice, ResourceSlice
-from netclaim.model.api.taint import Taint
+from netclaim.model.api.dra.ids import DeviceId, PoolId
+from netclaim.model.api.dra.slice import Counter, PublishedDevice, ResourceSlice
+from netclaim.model.api.dra.taint import Taint
 from netclaim.model.quantity import Quantity, QuantityError
 
 # Its kind and its value: ("int", 1). Python holds 1 and True for equal, but their kinds differ.

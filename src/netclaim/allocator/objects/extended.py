@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from netclaim.model.api.base import JsonObject
-from netclaim.model.api.device_class import DeviceClass
+from netclaim.model.api.dra.device_class import DeviceClass
 from netclaim.model.quantity import Quantity, QuantityError
 
 IMPLICIT: Final = "deviceclass.resource.kubernetes.io/"  # before a class's name: every class has it

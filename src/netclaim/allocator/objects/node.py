@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from netclaim.allocator.errors import AllocationError
 from netclaim.model.api.base import JsonObject, ObjectError
-from netclaim.model.api.slice import NodeScope
+from netclaim.model.api.dra.slice import NodeScope
 
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"  # beside preferences
 NAME_FIELD: Final = "metadata.name"  # the only field of a node that can be selected by

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from netclaim.allocator.objects.device import Device, Slice
-from netclaim.model.api.taint import DeviceTaintRule, Taint
+from netclaim.model.api.dra.taint import DeviceTaintRule, Taint
 
 
 class RuleTaint(Taint, frozen=True, kw_only=True):

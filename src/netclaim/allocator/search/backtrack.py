@@ -17,7 +17,7 @@ from netclaim.allocator.search.counters import Tab
 from netclaim.allocator.search.holders import Holders
 from netclaim.allocator.search.match import Candidates
 from netclaim.allocator.search.need import Need, Needs
-from netclaim.model.api.ids import DeviceId, PoolId
+from netclaim.model.api.dra.ids import DeviceId, PoolId
 from netclaim.model.api.limits import RESULTS_MAX
 from netclaim.model.quantity import Quantity
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from netclaim.allocator.objects.claim import Claim
-from netclaim.model.api.claim import AllocationResult, DeviceResult
-from netclaim.model.api.ids import DeviceId, PoolId
+from netclaim.model.api.dra.claim import AllocationResult, DeviceResult
+from netclaim.model.api.dra.ids import DeviceId, PoolId
 from netclaim.model.quantity import Quantity
 
 NOTHING: Mapping[str, int] = {}

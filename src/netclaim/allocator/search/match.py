@@ -15,7 +15,7 @@ from netclaim.allocator.objects.claim import Request, expressions_of
 from netclaim.allocator.objects.device import Device
 from netclaim.allocator.objects.node import Node
 from netclaim.allocator.search.pool import Pool, Pools
-from netclaim.model.api.device_class import DeviceClass
+from netclaim.model.api.dra.device_class import DeviceClass
 
 Verdict: TypeAlias = bool | CelError
 

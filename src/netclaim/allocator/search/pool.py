@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from netclaim.allocator.objects.device import CounterId, Device, Slice
 from netclaim.allocator.objects.node import Node
 from netclaim.allocator.search.counters import fault_of, first_twice
-from netclaim.model.api.ids import PoolId
+from netclaim.model.api.dra.ids import PoolId
 from netclaim.model.quantity import Quantity
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from netclaim.allocator.why.reason import DeviceReport, RequestReport, Tainted
 from netclaim.allocator.why.shortage import Shortage
-from netclaim.model.counted_pool import pool_of, pool_of_class
+from netclaim.model.pools.counted_pool import pool_of, pool_of_class
 
 
 def addresses_short(found: Iterable[RequestReport]) -> str:

@@ -32,7 +32,7 @@ from netclaim.allocator.why.reason import (
     Tainted,
 )
 from netclaim.allocator.why.shortage import counters_short, rooms_of
-from netclaim.model.api.ids import DeviceId
+from netclaim.model.api.dra.ids import DeviceId
 
 
 def explain(allocator: Allocator, claims: Sequence[Claim], node: Node) -> NodeReport:

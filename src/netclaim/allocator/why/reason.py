@@ -20,8 +20,8 @@ from netclaim.allocator.objects.claim import Claim, Constraint, Request
 from netclaim.allocator.objects.taint_rule import RuleTaint
 from netclaim.allocator.search.match import OwnedSelector
 from netclaim.allocator.why.shortage import Room, Shortage
-from netclaim.model.api.ids import DeviceId, PoolId
-from netclaim.model.api.taint import Taint
+from netclaim.model.api.dra.ids import DeviceId, PoolId
+from netclaim.model.api.dra.taint import Taint
 
 
 @dataclass(frozen=True, slots=True)

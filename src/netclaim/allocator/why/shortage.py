@@ -13,7 +13,7 @@ from netclaim.allocator.objects.device import CounterId, Device
 from netclaim.allocator.search.holders import Holders
 from netclaim.allocator.search.need import Need
 from netclaim.allocator.search.pool import Pool
-from netclaim.model.api.ids import DeviceId
+from netclaim.model.api.dra.ids import DeviceId
 from netclaim.model.quantity import Quantity
 
 

@@ -20,7 +20,7 @@ from netclaim.screen.words import counted
 
 if TYPE_CHECKING:
     from netclaim.convert.objects import Conversion
-    from netclaim.model.address_space import IpNetwork
+    from netclaim.model.pools.address_space import IpNetwork
 
 
 def command(

@@ -15,9 +15,9 @@ from typing import Any, Final
 from netclaim.controller.annotated.names import CLAIM_NETWORKS, STATUS_ANNOTATION
 from netclaim.controller.annotated.wanted import request_name
 from netclaim.json_text import read_json
-from netclaim.model.api.claim import DeviceRequest, DeviceStatus, ResourceClaim
-from netclaim.model.claim import JsonObject
-from netclaim.model.counted_pool import pool_of_class
+from netclaim.model.api.dra.claim import DeviceRequest, DeviceStatus, ResourceClaim
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.counted_pool import pool_of_class
 
 THERE_MAX: Final = 8 * 1024  # of what is there: Multus' own entry has a few hundred bytes
 TEXT_MAX: Final = 128 * 1024  # of the result; an object's annotations may have 256 KiB

@@ -26,7 +26,7 @@ from netclaim.convert.definition import API_VERSION, NetworkKey
 from netclaim.convert.objects import name_fault, network_name
 from netclaim.errors import RequestError
 from netclaim.kube import AlreadyExistsError, ApiError, ForbiddenError, InvalidError
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 log = structlog.get_logger(__name__)
 

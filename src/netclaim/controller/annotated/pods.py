@@ -39,7 +39,7 @@ from netclaim.framework.telemetry.logs import explain
 from netclaim.kube import PODS, AlreadyExistsError, ForbiddenError, InvalidError, NotFoundError
 from netclaim.kube.watch import Key
 from netclaim.model.api.base import ObjectError
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 log = structlog.get_logger(__name__)
 

@@ -18,8 +18,8 @@ from netclaim.convert.objects import network_name
 from netclaim.convert.plugins import cleaned
 from netclaim.errors import RequestError
 from netclaim.manifests.objects import Object, inside
-from netclaim.model.api.pod_network import ALLOWABLE, PodNetwork
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import ALLOWABLE, PodNetwork
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.judge.pod_network import network_faults
 
 # More than a claim's parameters may have, which is 10 KiB, with the layout that people give it.

@@ -7,7 +7,7 @@ is forgotten, so that the next look says it.
 from typing import Final
 
 from netclaim.controller.events import Events
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.plain_text import sentence
 
 KNOWN_MAX: Final = 10_000  # objects whose last event is remembered

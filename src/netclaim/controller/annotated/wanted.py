@@ -33,8 +33,8 @@ from netclaim.convert.places import TextField
 from netclaim.convert.workloads import Wanted
 from netclaim.errors import RequestError
 from netclaim.manifests.objects import Object, inside
-from netclaim.model.api.pod_network import API_VERSION
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import API_VERSION
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.devices.pool_device import address_request
 from netclaim.network.devices.shares import BANDWIDTH
 from netclaim.network.pod_network import (

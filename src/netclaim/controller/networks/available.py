@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from netclaim.controller.networks.wanted import availability
 from netclaim.controller.slim import unpacked_slice
-from netclaim.model.api.pod_network import NodeAvailability, PodNetwork, PodNetworkSpec
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import NodeAvailability, PodNetwork, PodNetworkSpec
+from netclaim.model.claims.claim import JsonObject
 
 Versions: TypeAlias = tuple[str, ...]
 """The versions of a node's slices."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from netclaim.controller.keys import classes_of
 from netclaim.kube.watch import Key
-from netclaim.model.claim import JsonObject
-from netclaim.model.link_name import ON, slotted
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.devices.link_name import ON, slotted
 from netclaim.network.devices.network_device import HASH_DIGITS
 
 

@@ -37,8 +37,8 @@ from netclaim.controller.networks.write import Writes
 from netclaim.controller.objects import Failures, Objects, some_at_a_time
 from netclaim.controller.watches import Watches
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.pod_network import PodNetwork
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.pod_network import class_of, pool_of_network, template_of
 
 log = structlog.get_logger(__name__)

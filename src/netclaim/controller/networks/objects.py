@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
-from netclaim.model.api.pod_network import PodNetwork
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.pod_network import LABEL, SPEC, owner_of
 
 FINALIZER: Final = "cni.networking.x-k8s.io/in-use"

@@ -30,9 +30,9 @@ from netclaim.controller.objects import MANAGER, POD_NETWORKS, Objects
 from netclaim.controller.watches import Watches
 from netclaim.errors import NetclaimError
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.api.pod_network import PodNetwork, PodNetworkStatus
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.api.own_kinds.pod_network import PodNetwork, PodNetworkStatus
+from netclaim.model.claims.claim import JsonObject
 
 log = structlog.get_logger(__name__)
 

@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 
 from netclaim.allocator.cel import CelError, DeviceView, Selector, compile_selector, device_view
 from netclaim.model.api.base import Condition, ObjectError
-from netclaim.model.api.claim import DeviceResult, ResourceClaim
-from netclaim.model.api.pod_network import NodeAvailability, PodNetwork, PodNetworkStatus
-from netclaim.model.api.slice import ResourceSlice
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.dra.claim import DeviceResult, ResourceClaim
+from netclaim.model.api.dra.slice import ResourceSlice
+from netclaim.model.api.own_kinds.pod_network import NodeAvailability, PodNetwork, PodNetworkStatus
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.devices.network_device import is_device_of
 from netclaim.network.judge.pod_network import network_faults
 from netclaim.network.pod_network import class_of

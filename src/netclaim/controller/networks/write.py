@@ -5,8 +5,8 @@ import structlog
 from netclaim.controller.networks.objects import TEMPLATE_KIND, is_of
 from netclaim.controller.objects import Objects
 from netclaim.kube import AlreadyExistsError, ConflictError, NotFoundError
-from netclaim.model.api.pod_network import PodNetwork
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
+from netclaim.model.claims.claim import JsonObject
 
 log = structlog.get_logger(__name__)
 

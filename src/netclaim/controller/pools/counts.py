@@ -9,8 +9,8 @@ overlap. No I/O. Limit: a change that is noted twice counts once.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from netclaim.model.address_space import Space, address_from, address_of, lease_name
-from netclaim.model.api.address_pool import AddressLease
+from netclaim.model.api.own_kinds.address_pool import AddressLease
+from netclaim.model.pools.address_space import Space, address_from, address_of, lease_name
 
 
 @dataclass(slots=True)

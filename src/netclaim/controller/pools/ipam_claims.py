@@ -18,11 +18,11 @@ from netclaim.controller.objects import MANAGER, Objects
 from netclaim.controller.watches import Watches
 from netclaim.errors import NetclaimError
 from netclaim.kube import NotFoundError
-from netclaim.model.address_space import address_from, range_of
-from netclaim.model.api.address_pool import AddressLease, AddressPool
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.kept_address import IPAM_CLAIM, LeaseOwner
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.address_pool import AddressLease, AddressPool
+from netclaim.model.api.own_kinds.kept_address import IPAM_CLAIM, LeaseOwner
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.address_space import address_from, range_of
 from netclaim.network.pools.kept import IPAM_CLAIMS
 
 log = structlog.get_logger(__name__)

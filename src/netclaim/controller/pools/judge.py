@@ -17,14 +17,14 @@ from netclaim.controller.objects import ADDRESS_POOLS, MANAGER, Objects
 from netclaim.controller.pools.counts import LeaseCounts
 from netclaim.controller.pools.spec import PoolSpec
 from netclaim.controller.watches import Watches
-from netclaim.model.address_space import address_from
-from netclaim.model.api.address_pool import (
+from netclaim.model.api.base import Condition, ObjectError
+from netclaim.model.api.own_kinds.address_pool import (
     AddressLease,
     AddressPool,
     AddressPoolStatus,
 )
-from netclaim.model.api.base import Condition, ObjectError
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.address_space import address_from
 
 COUNT_MAX: Final = 10**9  # what statuses and slices show of an IPv6 range, which nobody fills
 

@@ -15,11 +15,17 @@ import structlog
 from netclaim.controller.objects import ADDRESS_LEASES, MANAGER, Objects
 from netclaim.controller.watches import Watches
 from netclaim.kube import ApiError, ConflictError, NotFoundError, Resource
-from netclaim.model.address_space import address_from
-from netclaim.model.api.address_pool import AddressLease, AddressPool
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.kept_address import IPAM_CLAIM, RETAIN, STATEFUL_SET, Keep, LeaseOwner
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.address_pool import AddressLease, AddressPool
+from netclaim.model.api.own_kinds.kept_address import (
+    IPAM_CLAIM,
+    RETAIN,
+    STATEFUL_SET,
+    Keep,
+    LeaseOwner,
+)
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.address_space import address_from
 from netclaim.network.pools.kept import IPAM_CLAIMS
 
 log = structlog.get_logger(__name__)

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 
 from netclaim.controller.pools.spec import PoolSpec
 from netclaim.kube.watch import Key
-from netclaim.model.address_space import IpAddress, address_from
-from netclaim.model.api.address_pool import AddressLease, AddressLeaseSpec
-from netclaim.model.claim import JsonObject
-from netclaim.model.counted_pool import pool_of
+from netclaim.model.api.own_kinds.address_pool import AddressLease, AddressLeaseSpec
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.address_space import IpAddress, address_from
+from netclaim.model.pools.counted_pool import pool_of
 
 
 @dataclass(frozen=True, slots=True)

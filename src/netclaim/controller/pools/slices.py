@@ -24,12 +24,12 @@ from netclaim.controller.watches import POOL_CLASS, Watches
 from netclaim.errors import RequestError
 from netclaim.framework.publish.server_fields import dropped_fields, without_server_fields
 from netclaim.kube import AlreadyExistsError, ConflictError, NotFoundError
-from netclaim.model.api.address_pool import KIND, AddressLease, AddressPool
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.device_json import device_json
-from netclaim.model.api.pod_network import API_VERSION
-from netclaim.model.claim import JsonObject
-from netclaim.model.counted_pool import class_name_of, pool_of, slice_pool_of
+from netclaim.model.api.dra.device_json import device_json
+from netclaim.model.api.own_kinds.address_pool import KIND, AddressLease, AddressPool
+from netclaim.model.api.own_kinds.pod_network import API_VERSION
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.counted_pool import class_name_of, pool_of, slice_pool_of
 from netclaim.network.devices.pool_device import LABEL, pool_class, pool_device
 
 log = structlog.get_logger(__name__)

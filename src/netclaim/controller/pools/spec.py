@@ -7,14 +7,14 @@ ranges. No I/O.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from netclaim.model.address_space import (
+from netclaim.model.api.own_kinds.address_pool import AddressPool
+from netclaim.model.pools.address_space import (
     IpAddress,
     Range,
     Space,
     range_faults,
     space_of,
 )
-from netclaim.model.api.address_pool import AddressPool
 
 
 @dataclass(slots=True)

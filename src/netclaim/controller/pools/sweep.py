@@ -25,11 +25,11 @@ from netclaim.controller.watches import Watches
 from netclaim.errors import NetclaimError
 from netclaim.framework.telemetry.logs import explain
 from netclaim.kube import ConflictError, NotFoundError
-from netclaim.model.address_space import IpAddress, address_from
-from netclaim.model.api.address_pool import AddressLease, held_device
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.api.own_kinds.address_pool import AddressLease, held_device
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.address_space import IpAddress, address_from
 
 log = structlog.get_logger(__name__)
 

@@ -11,7 +11,7 @@ import structlog
 from netclaim.controller.events import Events
 from netclaim.controller.services.write import Key
 from netclaim.kube.resource import SERVICES
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 log = structlog.get_logger(__name__)
 

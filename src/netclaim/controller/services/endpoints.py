@@ -15,10 +15,10 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, TypeAlias
 
 from netclaim.controller.services.interfaces import Interface
-from netclaim.model.api.pod_network import PodNetwork, PodNetworkSpec
+from netclaim.model.api.own_kinds.pod_network import PodNetwork, PodNetworkSpec
 from netclaim.model.api.service import Service, ServicePort
-from netclaim.model.claim import JsonObject
-from netclaim.model.named_pools import POOLED
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.named_pools import POOLED
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Ports: TypeAlias = tuple[tuple[tuple[str, str | int], ...], ...]

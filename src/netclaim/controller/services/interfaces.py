@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.claims.claim import JsonObject
 
 PodKey: TypeAlias = tuple[str, str]
 """A pod's namespace and UID."""

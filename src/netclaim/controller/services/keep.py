@@ -30,9 +30,9 @@ from netclaim.controller.watches import CHECKED_PAUSE_S, Watches
 from netclaim.framework.telemetry.logs import explain
 from netclaim.kube import Pace
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.pod_network import PodNetwork
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.model.api.service import Service
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import show
 from netclaim.pauses import pause_after_s
 from netclaim.schema.network_service import NetworkService, network_service

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from netclaim.kube import PODS, Client, Pace, Reflector, Selection
 from netclaim.kube.watch import Key, Synced
-from netclaim.model.claim import JsonObject
-from netclaim.model.pod import ENDED
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.on_node.pod import ENDED
 
 META: Final = ("name", "namespace", "uid", "resourceVersion", "labels", "deletionTimestamp")
 

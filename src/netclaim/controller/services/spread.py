@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from netclaim.controller.services.endpoints import Endpoint, Ports
 from netclaim.model.api.service import Service
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 ENDPOINTS_MAX: Final = 100  # as Kubernetes' own controller has it by default
 SERVICE_NAME: Final = "kubernetes.io/service-name"

@@ -16,7 +16,7 @@ from netclaim.controller.services.spread import MANAGED_BY, MANAGER, Writes
 from netclaim.errors import NetclaimError
 from netclaim.kube import AlreadyExistsError, Client, ConflictError, NotFoundError
 from netclaim.kube.resource import ENDPOINT_SLICES
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 log = structlog.get_logger(__name__)
 

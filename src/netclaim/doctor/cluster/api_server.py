@@ -10,7 +10,7 @@ from netclaim.kube import ForbiddenError, InvalidError, NotFoundError, dra_resou
 from netclaim.kube.versions import HOW_TO_SERVE
 from netclaim.manifests.kinds import GROUP
 from netclaim.manifests.versions.conversion import from_v1
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 CAPACITY: Final = "DRAConsumableCapacity"
 STATUS: Final = "DRAResourceClaimDeviceStatus"

@@ -7,9 +7,9 @@ from typing import Final
 from netclaim.doctor.cluster.sight import ClusterSight
 from netclaim.doctor.finding import Finding, check, error, ok, warning
 from netclaim.kube import PODS, Selection
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.claims.claim import JsonObject
 from netclaim.screen.words import listed
 from netclaim.survey.duplicates import UNIQUE, duplicate_addresses
 

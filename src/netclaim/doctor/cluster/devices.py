@@ -10,12 +10,12 @@ from netclaim.doctor.cluster.sight import ClusterSight
 from netclaim.doctor.finding import Finding, check, error, ok, skipped, warning
 from netclaim.kube import ForbiddenError, NotFoundError, Selection, dra_resource
 from netclaim.manifests.kinds import GROUP
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.api.ids import DeviceId
-from netclaim.model.api.slice import ResourceSlice
-from netclaim.model.api.taint import KEEPS_AWAY, DeviceTaintRule
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.api.dra.ids import DeviceId
+from netclaim.model.api.dra.slice import ResourceSlice
+from netclaim.model.api.dra.taint import KEEPS_AWAY, DeviceTaintRule
+from netclaim.model.claims.claim import JsonObject
 from netclaim.screen.words import counted, listed
 from netclaim.survey.cluster import RULE, RULE_VERSIONS
 from netclaim.survey.pools import Pool, pools_of

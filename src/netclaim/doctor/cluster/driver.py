@@ -15,7 +15,7 @@ from netclaim.doctor.finding import Finding, check, error, ok, skipped, warning
 from netclaim.errors import RequestError, faults_in
 from netclaim.framework.settings.sources import CONFIG_VARIABLE, Sources
 from netclaim.kube import ForbiddenError, NotFoundError, Resource
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.settings import check_together, declared
 from netclaim.screen.words import listed
 from netclaim.survey.driver_pods import DRIVER_PODS, DriverPod

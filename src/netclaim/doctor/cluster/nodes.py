@@ -8,7 +8,7 @@ from netclaim.doctor.cluster.sight import ClusterSight
 from netclaim.doctor.finding import Finding, check, error, ok, skipped, unknown, warning
 from netclaim.doctor.releases import OLDEST, Release, has_nri_off
 from netclaim.kube import LEASES, NotFoundError, Selection
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.screen.words import counted, listed
 
 NODE_LEASES: Final = Selection(LEASES, namespace="kube-node-lease")

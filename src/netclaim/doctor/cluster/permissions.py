@@ -14,7 +14,7 @@ from netclaim.doctor.finding import Finding, check, error, ok, skipped, unknown
 from netclaim.doctor.releases import GRANULAR_SINCE, Release
 from netclaim.kube import NAMESPACES, NODES, PODS, Client, NotFoundError, Resource, dra_resource
 from netclaim.kube.resource import ACCESS_REVIEWS, DAEMON_SETS
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.screen.words import listed
 

@@ -13,7 +13,7 @@ from netclaim.doctor.cluster.shipped import (
 from netclaim.doctor.cluster.sight import BINDINGS, POLICIES, ClusterSight
 from netclaim.doctor.finding import Finding, check, error, ok, skipped, warning
 from netclaim.kube import NotFoundError, Selection
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.policy.levels import LABEL, Level
 from netclaim.screen.words import listed
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from netclaim.errors import HostError
 from netclaim.manifests.text.documents import read_documents
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 RIGHTS: Final = "rbac.yaml"
 NODE_POLICIES: Final = "node-admission.yaml"

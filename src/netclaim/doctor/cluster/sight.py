@@ -30,8 +30,8 @@ from netclaim.kube import (
 from netclaim.kube.resource import DAEMON_SETS
 from netclaim.manifests.kinds import GROUP
 from netclaim.manifests.versions.conversion import Version, to_v1
-from netclaim.model.claim import JsonObject
-from netclaim.model.counted_pool import pool_of
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.counted_pool import pool_of
 from netclaim.survey.driver_pods import DRIVER_PODS, driver_in
 
 POLICIES: Final = Resource(

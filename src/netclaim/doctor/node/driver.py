@@ -10,7 +10,7 @@ from netclaim.doctor.node.sight import NO_CNI, NodeSight
 from netclaim.framework.journal.read_only import Glimpse, peek
 from netclaim.framework.journal.store import JournalError
 from netclaim.framework.settings.fields import local_address
-from netclaim.model.attachment import AttachmentKey
+from netclaim.model.on_node.attachment import AttachmentKey
 from netclaim.screen.words import counted
 
 START: Final = (

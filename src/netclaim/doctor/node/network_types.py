@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from netclaim.json_text import read_json
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 
 def types_in(network: Any) -> Iterator[str]:

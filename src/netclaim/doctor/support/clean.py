@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from netclaim.json_text import read_json
 from netclaim.model.api.base import FREE
-from netclaim.model.unreadable import bounded
+from netclaim.model.claims.unreadable import bounded
 
 REMOVED: Final = "(removed)"
 SENSITIVE: Final = (

@@ -11,7 +11,7 @@ from typing import Any, Final
 from netclaim.doctor.cluster.sight import BINDINGS, POLICIES, ClusterSight
 from netclaim.doctor.support.gathered import Gathered
 from netclaim.kube import EVENTS, PODS, Resource, Selection
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.survey.driver_pods import DriverPod
 
 LOG_LINES: Final = "2000"  # of each container: hours of a quiet driver, minutes of a busy one

@@ -28,12 +28,12 @@ from netclaim.framework.journal.pod_plans import PODS_KEPT, Claims, Pods, Releas
 from netclaim.framework.journal.records import Booking, DeviceReport, Report
 from netclaim.framework.telemetry.logs import explain
 from netclaim.framework.telemetry.subject import claim_fields, pod_fields
-from netclaim.model.api.interface_data import interface_in
-from netclaim.model.attachment import Attachment, Interface
-from netclaim.model.claim import Claim, DeviceKey, ReportedDevice
-from netclaim.model.plan import Plan
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.api.dra.interface_data import interface_in
+from netclaim.model.claims.claim import Claim, DeviceKey, ReportedDevice
+from netclaim.model.on_node.attachment import Attachment, Interface
+from netclaim.model.on_node.plan import Plan
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef
 
 log = structlog.get_logger()
 

@@ -35,9 +35,9 @@ from netclaim.framework.telemetry.subject import (
     pod_fields,
 )
 from netclaim.framework.tools.locks import KeyedLock
-from netclaim.model.attachment import Attachment, AttachmentKey, Interface
-from netclaim.model.plan import Plan
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.attachment import Attachment, AttachmentKey, Interface
+from netclaim.model.on_node.plan import Plan
+from netclaim.model.on_node.pod import PodSandbox
 
 log = structlog.get_logger()
 

@@ -35,7 +35,7 @@ from netclaim.framework.journal.journal import Journal
 from netclaim.framework.journal.records import pods_of
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.telemetry.subject import claims_fields, pod_fields
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.pod import PodSandbox
 
 log = structlog.get_logger()
 

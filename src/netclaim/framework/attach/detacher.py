@@ -24,7 +24,7 @@ from netclaim.framework.journal.store import JournalError
 from netclaim.framework.telemetry.logs import brief, explain
 from netclaim.framework.telemetry.subject import concerning, doing
 from netclaim.framework.tools.clock import Clock
-from netclaim.model.attachment import Attachment, AttachmentKey
+from netclaim.model.on_node.attachment import Attachment, AttachmentKey
 
 log = structlog.get_logger()
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 
 from netclaim.errors import PeerError, Reason, RequestError, worst_reason
 from netclaim.framework.telemetry.logs import brief
-from netclaim.model.attachment import AttachmentKey
-from netclaim.model.claim import DeviceKey
-from netclaim.model.plan import Plan
-from netclaim.model.pod import PodSandbox
+from netclaim.model.claims.claim import DeviceKey
+from netclaim.model.on_node.attachment import AttachmentKey
+from netclaim.model.on_node.plan import Plan
+from netclaim.model.on_node.pod import PodSandbox
 
 
 class AttachError(PeerError):

@@ -12,9 +12,9 @@ import structlog
 from netclaim.errors import HostError
 from netclaim.framework.journal.journal import Journal
 from netclaim.framework.telemetry.metrics import Metrics
-from netclaim.model.claim import Claim, DeviceKey
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.claims.claim import Claim, DeviceKey
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef
 
 log = structlog.get_logger()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.pod import PodSandbox
 from netclaim.nri import ContainerHook
 
 SPARE_S: Final = 5  # for the answer, after the driver has given an attach up

@@ -19,7 +19,7 @@ from typing import Final
 from netclaim.errors import PeerError, Reason
 from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.rates import Buckets, Rate
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.pod import PodSandbox
 from netclaim.model.text import cut
 
 SHARE: Final = 0.05  # of the hooks' time for one claim's failures, and for those of a namespace

@@ -16,7 +16,7 @@ from netclaim.errors import HostError
 from netclaim.framework.journal.journal import Journal
 from netclaim.framework.journal.pod_plans import ReleasedLately
 from netclaim.framework.journal.records import pods_of
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.pod import PodSandbox
 
 log = structlog.get_logger()
 

@@ -26,7 +26,7 @@ from netclaim.framework.attach.repair import Repairer
 from netclaim.framework.attach.sandbox import Request, Sandboxes
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.telemetry.subject import claims_fields, pod_fields
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.pod import PodSandbox
 from netclaim.nri import Container, ContainerHook, RuntimeInfo
 
 log = structlog.get_logger()

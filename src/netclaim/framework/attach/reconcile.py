@@ -28,7 +28,7 @@ from netclaim.framework.journal.pod_plans import PodGoneError, PodPlans
 from netclaim.framework.telemetry.subject import claims_fields, concerning, pod_fields
 from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.fair_slots import Places
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.pod import PodSandbox
 from netclaim.tasks import TaskScope
 
 log = structlog.get_logger()

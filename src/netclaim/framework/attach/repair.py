@@ -29,8 +29,8 @@ from netclaim.framework.telemetry.subject import pod_fields
 from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.fair_slots import Places
 from netclaim.framework.tools.supervise import Backoff
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef
 
 log = structlog.get_logger()
 

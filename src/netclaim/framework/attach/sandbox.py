@@ -17,9 +17,9 @@ from netclaim.framework.journal.journal import Journal
 from netclaim.framework.journal.records import pods_of
 from netclaim.framework.tools.clock import Clock
 from netclaim.kernel import is_live
-from netclaim.model.plan import Plan
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.on_node.plan import Plan
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef
 
 # What is tried in the background until it is so: nothing that was begun is left half done, the
 # sandbox has all that is planned for its pod, or it has nothing from the driver any more.

@@ -31,9 +31,9 @@ from netclaim.framework.journal.records import pods_of
 from netclaim.framework.telemetry.logs import explain
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.tools.clock import Clock
-from netclaim.model.leftover import Leftover, Living
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.on_node.leftover import Leftover, Living
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef
 
 log = structlog.get_logger()
 

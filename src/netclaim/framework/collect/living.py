@@ -18,9 +18,9 @@ from netclaim.framework.journal.journal import Journal
 from netclaim.framework.journal.pod_plans import Claims, Pods
 from netclaim.framework.journal.records import pods_of
 from netclaim.framework.tools.clock import Clock
-from netclaim.model.leftover import Living
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.on_node.leftover import Living
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef
 
 log = structlog.get_logger()
 

@@ -18,8 +18,8 @@ from netclaim.framework.journal.records import Booking
 from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.supervise import Backoff, Standing
 from netclaim.kubelet import DeviceHealth, Health
-from netclaim.model.counter import CounterSet, counters_fault
-from netclaim.model.device import Device, DeviceError
+from netclaim.model.devices.counter import CounterSet, counters_fault
+from netclaim.model.devices.device import Device, DeviceError
 
 log = structlog.get_logger()
 

@@ -37,7 +37,7 @@ from netclaim.framework.journal.states import (
 )
 from netclaim.framework.journal.store import JournalError, Statement, Store
 from netclaim.framework.journal.table import booking_table, lease_table
-from netclaim.model.attachment import AttachmentKey, Interface
+from netclaim.model.on_node.attachment import AttachmentKey, Interface
 
 INSERT_META: Final = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 INSERT_LEASE: Final = "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)"

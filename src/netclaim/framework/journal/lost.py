@@ -14,7 +14,7 @@ import msgspec
 import structlog
 
 from netclaim.framework.journal.store import Statement, Store
-from netclaim.model.attachment import AttachmentKey, Interface
+from netclaim.model.on_node.attachment import AttachmentKey, Interface
 
 log = structlog.get_logger(__name__)
 

@@ -19,10 +19,10 @@ from netclaim.errors import PeerError
 from netclaim.framework.journal.journal import Journal
 from netclaim.framework.journal.records import Booking
 from netclaim.framework.tools.clock import Clock
-from netclaim.model.claim import Claim
-from netclaim.model.plan import Plan
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.claims.claim import Claim
+from netclaim.model.on_node.plan import Plan
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef
 
 PODS_KEPT: Final = 2048  # several times what a node has; those beyond are asked for again
 LATELY_S: Final = 120.0  # a pod whose claims are prepared has its sandbox within seconds

@@ -18,12 +18,12 @@ from netclaim.framework.journal.states import (
     LeaseState,
     state_after,
 )
-from netclaim.model.attachment import Attachment, AttachmentKey, Interface
-from netclaim.model.claim import AllocatedDevice, Claim, JsonObject
-from netclaim.model.node import NodeFacts
-from netclaim.model.plan import Prepared
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.claims.claim import AllocatedDevice, Claim, JsonObject
+from netclaim.model.on_node.attachment import Attachment, AttachmentKey, Interface
+from netclaim.model.on_node.node import NodeFacts
+from netclaim.model.on_node.plan import Prepared
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef
 
 PLANNED: Final[Sequence[BookingState]] = ("ready", "ending")  # with plans that are valid
 

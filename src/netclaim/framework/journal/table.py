@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Generic, TypeAlias, TypeVar
 
 from netclaim.framework.journal.records import Booking, Lease
-from netclaim.model.attachment import AttachmentKey
+from netclaim.model.on_node.attachment import AttachmentKey
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

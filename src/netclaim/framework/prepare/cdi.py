@@ -16,8 +16,8 @@ from typing import Final, Protocol
 import msgspec
 
 from netclaim.errors import HostError
-from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
-from netclaim.model.plan import ContainerEdits, Mount, Prepared
+from netclaim.model.claims.claim import AllocatedDevice, DeviceKey, JsonObject
+from netclaim.model.on_node.plan import ContainerEdits, Mount, Prepared
 from netclaim.nri import ContainerHook
 
 WRITTEN_ANEW: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC

@@ -10,8 +10,8 @@ from netclaim.errors import RequestError
 from netclaim.framework.contract import Driver
 from netclaim.framework.journal.pod_plans import Claims
 from netclaim.framework.journal.records import Booking
-from netclaim.model.claim import Claim
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.claims.claim import Claim
+from netclaim.model.on_node.prepared import ClaimRef
 
 
 class Labels(Protocol):

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from netclaim.framework.contract import Hold
 from netclaim.framework.journal.records import Booking
-from netclaim.model.claim import AllocatedDevice, Claim
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.claims.claim import AllocatedDevice, Claim
+from netclaim.model.on_node.prepared import ClaimRef
 
 
 @dataclass(slots=True)

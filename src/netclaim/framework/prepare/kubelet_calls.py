@@ -18,8 +18,8 @@ from netclaim.framework.telemetry.subject import claim_fields, doing
 from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.fair_slots import Places
 from netclaim.framework.tools.supervise import TRANSIENT, Backoff, retry
-from netclaim.model.claim import DeviceKey
-from netclaim.model.prepared import ClaimRef, PrepareAnswer
+from netclaim.model.claims.claim import DeviceKey
+from netclaim.model.on_node.prepared import ClaimRef, PrepareAnswer
 
 T = TypeVar("T")
 _Verb: TypeAlias = Literal["prepare", "unprepare"]

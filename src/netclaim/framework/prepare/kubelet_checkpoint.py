@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.on_node.prepared import ClaimRef
 
 
 class _Checkpoint(msgspec.Struct):

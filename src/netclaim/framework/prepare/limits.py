@@ -10,8 +10,8 @@ from netclaim.errors import Reason, RequestError
 from netclaim.framework.journal.records import Booking
 from netclaim.framework.journal.table import Table
 from netclaim.model.api.limits import RESULTS_MAX
-from netclaim.model.claim import Claim
-from netclaim.model.pod import PodSandbox
+from netclaim.model.claims.claim import Claim
+from netclaim.model.on_node.pod import PodSandbox
 
 
 class PodFullError(RequestError):

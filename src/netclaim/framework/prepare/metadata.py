@@ -24,12 +24,12 @@ import structlog
 from netclaim.errors import HostError
 from netclaim.framework.journal.journal import Journal
 from netclaim.framework.prepare.cdi import replace_file
-from netclaim.model.api.device_json import device_json
-from netclaim.model.api.interface_data import network_data
-from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
-from netclaim.model.device import Device
-from netclaim.model.plan import Mount, Prepared
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.api.dra.device_json import device_json
+from netclaim.model.api.dra.interface_data import network_data
+from netclaim.model.claims.claim import AllocatedDevice, DeviceKey, JsonObject
+from netclaim.model.devices.device import Device
+from netclaim.model.on_node.plan import Mount, Prepared
+from netclaim.model.on_node.prepared import ClaimRef
 
 log = structlog.get_logger()
 

@@ -31,10 +31,10 @@ from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.telemetry.subject import claim_fields, concerning
 from netclaim.framework.tools.fair_slots import Places
 from netclaim.framework.tools.locks import KeyedLock
-from netclaim.model.claim import AllocatedDevice, Claim, DeviceKey
-from netclaim.model.plan import Plan, Prepared
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef, PrepareAnswer, PreparedDevice
+from netclaim.model.claims.claim import AllocatedDevice, Claim, DeviceKey
+from netclaim.model.on_node.plan import Plan, Prepared
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef, PrepareAnswer, PreparedDevice
 
 log = structlog.get_logger()
 

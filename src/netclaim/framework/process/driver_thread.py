@@ -22,9 +22,9 @@ import structlog
 
 from netclaim.framework.contract import Driver, NetworkDriver, Objects, Offer
 from netclaim.framework.tools.locks import KeyedLock
-from netclaim.model.attachment import Attachment, Interface
-from netclaim.model.plan import Plan
-from netclaim.model.pod import PodSandbox
+from netclaim.model.on_node.attachment import Attachment, Interface
+from netclaim.model.on_node.plan import Plan
+from netclaim.model.on_node.pod import PodSandbox
 
 log = structlog.get_logger()
 

@@ -17,7 +17,7 @@ import structlog
 from netclaim.errors import NetclaimError
 from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.rates import Buckets, Rate
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 log = structlog.get_logger()
 

@@ -21,8 +21,8 @@ from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.supervise import PASSING, STARTING, retry
 from netclaim.kube import ForbiddenError, NotFoundError
-from netclaim.model.claim import JsonObject
-from netclaim.model.node import NodeFacts
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.on_node.node import NodeFacts
 from netclaim.tasks import race
 
 log = structlog.get_logger()

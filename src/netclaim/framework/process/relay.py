@@ -21,8 +21,8 @@ from netclaim.errors import PeerError
 from netclaim.kubelet import ClaimService, DraClient
 from netclaim.kubelet.client import RegisteredDriver
 from netclaim.kubelet.dra_api import DRA_APIS
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef, PrepareAnswer
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef, PrepareAnswer
 from netclaim.nri import Container, ContainerHook, Handlers, RuntimeInfo
 from netclaim.tasks import race
 

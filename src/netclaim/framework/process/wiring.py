@@ -69,9 +69,9 @@ from netclaim.framework.settings.fields import Settings
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.tools.clock import Clock
 from netclaim.kubelet import HealthBoard
-from netclaim.model.device import Device
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.devices.device import Device
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef
 
 
 class ClaimFiles(ContainerFiles, Files, Protocol):

@@ -12,10 +12,10 @@ import msgspec
 
 from netclaim.errors import NetclaimError, reason_of
 from netclaim.framework.telemetry.logs import brief
-from netclaim.model.api.claim import ClaimStatus, DeviceResult
-from netclaim.model.api.device_status import api_time, condition, device_entry
-from netclaim.model.claim import Claim, JsonObject
-from netclaim.model.claim_text import claim_from_text, read_claim_text
+from netclaim.model.api.dra.claim import ClaimStatus, DeviceResult
+from netclaim.model.api.dra.device_status import api_time, condition, device_entry
+from netclaim.model.claims.claim import Claim, JsonObject
+from netclaim.model.claims.claim_text import claim_from_text, read_claim_text
 
 PASSED: Final = "the claim can be served on this node"
 

@@ -32,10 +32,10 @@ from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.supervise import Backoff, retry
 from netclaim.json_text import UNREADABLE
 from netclaim.model.api.base import ObjectError
-from netclaim.model.claim import Claim, JsonObject
-from netclaim.model.counter import CounterSet
-from netclaim.model.device import Device, Taint
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.claims.claim import Claim, JsonObject
+from netclaim.model.devices.counter import CounterSet
+from netclaim.model.devices.device import Device, Taint
+from netclaim.model.on_node.prepared import ClaimRef
 
 log = structlog.get_logger()
 

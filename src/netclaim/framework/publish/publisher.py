@@ -30,8 +30,8 @@ from netclaim.framework.publish.slices import (
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.supervise import Backoff, retry, supervise
-from netclaim.model.claim import JsonObject
-from netclaim.model.device import Device
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.devices.device import Device
 
 log = structlog.get_logger()
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from netclaim.model.api.device_json import device_json
-from netclaim.model.claim import JsonObject
-from netclaim.model.device import Capacity, Device, RequestPolicy, Taint
+from netclaim.model.api.dra.device_json import device_json
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.devices.device import Capacity, Device, RequestPolicy, Taint
 from netclaim.model.quantity import Quantity
 
 ONE, TWO = Quantity.parse("1"), Quantity.parse("2")

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from netclaim.framework.publish.server_fields import with_server_fields, without_server_fields
-from netclaim.model.api.device_json import counter_set_json, device_json
+from netclaim.model.api.dra.device_json import counter_set_json, device_json
 from netclaim.model.api.limits import COUNTER_SETS_MAX, SLICE_ADVANCED_DEVICES_MAX, SUBDOMAIN_MAX
-from netclaim.model.claim import JsonObject
-from netclaim.model.counter import CounterSet
-from netclaim.model.device import Device
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.devices.counter import CounterSet
+from netclaim.model.devices.device import Device
 
 # Devices in one slice. The API takes 128, but 64 as soon as one of them has a taint or a counter; a
 # taint that comes would move half of the devices, and every slice would be written anew.

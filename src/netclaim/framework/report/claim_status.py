@@ -3,7 +3,7 @@
 Promise: it is always within the API's limits, and a condition's transition time changes only when
 its status does. Limit: the API has one entry for a device of a claim. If several pods share the
 claim, `networkData` is that of one pod for as long as it has the device; `data` lists all pods by
-name (`model.api.interface_data`).
+name (`model.api.dra.interface_data`).
 """
 
 import re
@@ -15,11 +15,11 @@ import msgspec
 
 from netclaim.framework.journal.records import Booking, DeviceReport, HealthReport, Lease, Report
 from netclaim.framework.telemetry.logs import brief
-from netclaim.model.api.device_status import api_time, condition, device_entry
-from netclaim.model.api.interface_data import data_of, network_data
-from netclaim.model.attachment import Attachment
-from netclaim.model.claim import AllocatedDevice, DeviceKey, JsonObject
-from netclaim.model.device import Taint
+from netclaim.model.api.dra.device_status import api_time, condition, device_entry
+from netclaim.model.api.dra.interface_data import data_of, network_data
+from netclaim.model.claims.claim import AllocatedDevice, DeviceKey, JsonObject
+from netclaim.model.devices.device import Taint
+from netclaim.model.on_node.attachment import Attachment
 
 REFUSED: Final = "Refused"  # the end of the reason by which a controller knows such claims
 NO_WORD: Final = re.compile(r"[^A-Za-z0-9]+")  # between the words of a taint's key

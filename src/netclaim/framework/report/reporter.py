@@ -30,9 +30,9 @@ from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.locks import KeyedLock
 from netclaim.framework.tools.rates import Buckets, Rate
 from netclaim.framework.tools.supervise import TRANSIENT, Backoff, retry
-from netclaim.model.claim import Claim, DeviceKey, JsonObject
-from netclaim.model.device import Device, Taint
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.claims.claim import Claim, DeviceKey, JsonObject
+from netclaim.model.devices.device import Device, Taint
+from netclaim.model.on_node.prepared import ClaimRef
 
 log = structlog.get_logger()
 

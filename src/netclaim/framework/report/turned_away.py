@@ -25,8 +25,8 @@ from netclaim.framework.telemetry.subject import concerning, doing
 from netclaim.framework.tools.clock import Clock
 from netclaim.framework.tools.fair_slots import Places
 from netclaim.framework.tools.supervise import TRANSIENT
-from netclaim.model.claim import Claim, JsonObject
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.claims.claim import Claim, JsonObject
+from netclaim.model.on_node.prepared import ClaimRef
 
 log = structlog.get_logger()
 

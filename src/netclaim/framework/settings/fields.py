@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias
 from netclaim.errors import RequestError
 from netclaim.framework.settings.declare import REQUIRED, setting
 from netclaim.model.api.limits import SUBDOMAIN_MAX
-from netclaim.model.device_name import DNS_SUBDOMAIN
+from netclaim.model.devices.device_name import DNS_SUBDOMAIN
 
 RuntimeHook: TypeAlias = Literal["nri", "cni", "both"]
 

@@ -18,8 +18,8 @@ from typing import Any
 from structlog.typing import EventDict
 
 from netclaim.framework.telemetry.traces import current_tracer, trace_id_of
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef
 
 # The claim and the pod. Not structlog's own variables: binding six of them takes 20 us.
 _SUBJECT: ContextVar[tuple[ClaimRef | None, PodSandbox | None]] = ContextVar(

@@ -12,7 +12,7 @@ from netclaim.json_text import UNREADABLE, fault_of
 from netclaim.local.api.forms import served, stored
 from netclaim.local.api.target import Target
 from netclaim.manifests.text.yaml_dialect import load_value
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import show
 from netclaim.schema.kinds import Kind
 from netclaim.schema.refusal import RefusedError, bad_request

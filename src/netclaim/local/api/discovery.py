@@ -5,7 +5,7 @@ from typing import Final
 
 from netclaim import __version__
 from netclaim.local.api.openapi import openapi_documents
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import KINDS, Address
 
 VERBS: Final = ["create", "delete", "get", "list", "patch", "update", "watch"]

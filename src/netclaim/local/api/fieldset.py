@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 FieldPath: TypeAlias = tuple[str, ...]
 _Place: TypeAlias = tuple[str, ...]  # plain names, `*` for the entries of a list

@@ -8,7 +8,7 @@ from typing import Final
 
 from netclaim.manifests.kinds import GROUP
 from netclaim.manifests.versions.conversion import Version, from_v1, is_version, to_v1
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import EVENT, Address, Kind
 
 # events.k8s.io and the core group: the same fields under other names.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, EVENT, NAMESPACE, NODE, POD, TEMPLATE, Kind
 
 # Metadata that a write never changes.

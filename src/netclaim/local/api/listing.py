@@ -17,7 +17,7 @@ import msgspec
 from netclaim.local.api.bodies import as_served
 from netclaim.local.api.store import Change, Store
 from netclaim.local.api.target import Target
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.refusal import RefusedError, bad_request, expired
 from netclaim.schema.selector import Selector, parse_selector
 

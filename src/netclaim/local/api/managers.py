@@ -18,7 +18,7 @@ from netclaim.local.api.fieldset import (
     merged,
     without_fields,
 )
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Key, Path
 from netclaim.schema.refusal import Fault
 

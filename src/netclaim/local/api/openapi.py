@@ -7,7 +7,7 @@ that is all that they say; `kubectl explain` finds no schemas here.
 from collections.abc import Iterator
 from typing import Final
 
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import KINDS, Address
 
 ROOT: Final = "/openapi/v3"

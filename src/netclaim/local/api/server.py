@@ -17,7 +17,7 @@ from netclaim.local.api.listing import Query, list_objects, read_query, watch_li
 from netclaim.local.api.patches import json_patch, merge_patch
 from netclaim.local.api.target import Target, parse_target
 from netclaim.local.api.verbs import Verbs
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.refusal import RefusedError, bad_request, missing, no_such_path
 
 BODY_MAX: Final = 3 << 20  # bytes, as for the real server

@@ -21,7 +21,7 @@ from netclaim.local.api.lifecycle import (
 )
 from netclaim.local.api.managers import Writer, applied, conflicts, written
 from netclaim.local.api.store import Store
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.defaults import (
     Stamps,
     restamped,

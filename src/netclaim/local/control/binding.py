@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from netclaim.model.api.base import JsonObject
-from netclaim.model.api.claim import DeviceResult, ResourceClaim
+from netclaim.model.api.dra.claim import DeviceResult, ResourceClaim
 
 FAILED: Final = "SchedulerError"  # the reason in the pod's condition
 TIMEOUT: Final = timedelta(minutes=10)  # the scheduler's bindingTimeout

@@ -11,8 +11,8 @@ from netclaim.local.api.verbs import Verbs
 from netclaim.local.control.owned_pods import MANAGER, owner_reference
 from netclaim.local.events import record
 from netclaim.manifests.near import near
-from netclaim.model.claim import POD_CLAIM_NAME, JsonObject
-from netclaim.model.pod import ENDED
+from netclaim.model.claims.claim import POD_CLAIM_NAME, JsonObject
+from netclaim.model.on_node.pod import ENDED
 from netclaim.schema.kinds import CLAIM, POD, TEMPLATE
 from netclaim.schema.refusal import RefusedError
 

@@ -19,10 +19,10 @@ from netclaim.local.control.rule_status import MANAGER, Progress, write_progress
 from netclaim.local.events import record
 from netclaim.local.node.claims import ClaimNotReadyError, claim_names
 from netclaim.model.api.base import JsonObject
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.api.ids import DeviceId, PoolId
-from netclaim.model.api.slice import ResourceSlice
-from netclaim.model.api.taint import DeviceTaint, DeviceTaintRule, Toleration
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.api.dra.ids import DeviceId, PoolId
+from netclaim.model.api.dra.slice import ResourceSlice
+from netclaim.model.api.dra.taint import DeviceTaint, DeviceTaintRule, Toleration
 from netclaim.schema.kinds import CLAIM, POD, RULE, SLICE
 
 NO_EXECUTE: Final = "NoExecute"

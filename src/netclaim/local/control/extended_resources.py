@@ -11,8 +11,8 @@ from netclaim.allocator.objects.extended import Wish, as_requests, extended_reso
 from netclaim.local.api.verbs import Verbs
 from netclaim.local.control.claims import refuse_pod
 from netclaim.local.control.owned_pods import owner_reference
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, CLASS, POD
 from netclaim.schema.refusal import RefusedError
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from netclaim.allocator import AllocationError, Node
 from netclaim.allocator.objects.node import required_affinity, selector_matches
-from netclaim.model.api.taint import KEEPS_AWAY, Taint, Toleration
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.dra.taint import KEEPS_AWAY, Taint, Toleration
+from netclaim.model.claims.claim import JsonObject
 
 
 def node_takes(spec: JsonObject, node: JsonObject) -> bool:

@@ -10,7 +10,7 @@ import structlog
 
 from netclaim.local.api.verbs import Verbs
 from netclaim.local.node.pod_status import is_running
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import DAEMON_SET, DEPLOYMENT, JOB, POD, Kind
 from netclaim.schema.refusal import RefusedError
 

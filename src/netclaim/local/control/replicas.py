@@ -19,7 +19,7 @@ from netclaim.local.control.owned_pods import (
     owned_by,
     owner_reference,
 )
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import DEPLOYMENT, POD, REPLICA_SET
 
 HASH_LABEL: Final = "pod-template-hash"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from netclaim.local.api.verbs import STAMPS, Verbs
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import RULE
 
 MANAGER: Final = "device-taint-eviction"

@@ -37,9 +37,9 @@ from netclaim.local.control.node_fit import node_takes, why_no_node
 from netclaim.local.control.why_not import why_not
 from netclaim.local.events import record
 from netclaim.local.node.claims import ClaimNotMadeError, ClaimNotReadyError, claim_names
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.api.taint import DeviceTaintRule
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.api.dra.taint import DeviceTaintRule
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, CLASS, NODE, POD, RULE, SLICE
 
 UNSCHEDULABLE: Final = "Unschedulable"

@@ -20,7 +20,7 @@ from netclaim.allocator import (
     addresses_short,
 )
 from netclaim.allocator.cel.trace import Reading
-from netclaim.model.counted_pool import pool_of
+from netclaim.model.pools.counted_pool import pool_of
 from netclaim.screen.words import counted
 
 OBSTACLES_MAX: Final = 3  # in a line; `netclaim explain` shows all of them

@@ -12,7 +12,7 @@ from netclaim.local.api.verbs import Verbs
 from netclaim.local.control.node_fit import node_takes
 from netclaim.local.control.owned_pods import add_pod, count_pods, delete_pods, living_pods
 from netclaim.local.node.pod_status import is_running
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import DAEMON_SET, JOB, NODE, STATEFUL_SET
 
 INDEX: Final = "batch.kubernetes.io/job-completion-index"

@@ -22,7 +22,7 @@ from netclaim.manifests.kinds import CLAIM_SPECS, POD_SPECS
 from netclaim.manifests.objects import Object, inside
 from netclaim.manifests.reading import read_objects
 from netclaim.manifests.text.files import raise_faults, read_files
-from netclaim.model.api.device_class import DeviceClass
+from netclaim.model.api.dra.device_class import DeviceClass
 from netclaim.paths import show
 from netclaim.schema.kinds import CLASS, DEFINITION, KINDS, NAMESPACE, RULE, kind_of
 from netclaim.schema.refusal import RefusedError

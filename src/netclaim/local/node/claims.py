@@ -13,9 +13,9 @@ from typing import Final, Protocol
 from netclaim.errors import PeerError
 from netclaim.kubelet import ClaimService
 from netclaim.local.api.store import Store
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.claim import JsonObject
-from netclaim.model.prepared import ClaimRef, PreparedDevice
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.on_node.prepared import ClaimRef, PreparedDevice
 from netclaim.schema.kinds import CLAIM
 
 EXTENDED: Final = "extended resources"  # with a blank, which the name of a claim cannot have

@@ -21,8 +21,8 @@ from netclaim.local.api.verbs import Verbs
 from netclaim.local.events import record
 from netclaim.local.node.claims import ClaimNote, NodeClaims, RegisteredDrivers
 from netclaim.local.node.pod_status import running, waiting
-from netclaim.model.claim import JsonObject
-from netclaim.model.pod import PodSandbox
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.on_node.pod import PodSandbox
 from netclaim.nri import Container
 from netclaim.schema.kinds import POD, SLICE
 from netclaim.schema.refusal import RefusedError

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from netclaim.model.claim import JsonObject
-from netclaim.model.pod import PodSandbox
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.on_node.pod import PodSandbox
 
 
 def running(pod: JsonObject, sandbox: PodSandbox, now: datetime) -> JsonObject:

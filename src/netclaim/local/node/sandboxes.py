@@ -25,8 +25,8 @@ from netclaim.local.machine.wiring import (
     find_index,
     give_address,
 )
-from netclaim.model.claim import JsonObject
-from netclaim.model.pod import PodSandbox
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.on_node.pod import PodSandbox
 from netclaim.nri import Container, ContainerHook, ContainerState, Runtime, StatusError
 
 POD_LINK: Final = "eth0"

@@ -17,8 +17,8 @@ from netclaim.local.node.claims import EXTENDED, ClaimNotReadyError, claim_names
 from netclaim.local.result.given import GivenDevice
 from netclaim.local.result.outcome import PodOutcome
 from netclaim.model.api.base import JsonObject
-from netclaim.model.api.claim import DeviceResult, ResourceClaim
-from netclaim.model.prepared import PreparedDevice
+from netclaim.model.api.dra.claim import DeviceResult, ResourceClaim
+from netclaim.model.on_node.prepared import PreparedDevice
 from netclaim.schema.kinds import CLAIM, POD
 
 CONTAINERS: Final = ("initContainers", "containers")

@@ -15,10 +15,10 @@ from netclaim.local.api.store import Store
 from netclaim.local.result.interfaces import Interface
 from netclaim.local.result.outcome import PodOutcome
 from netclaim.local.topology import Topology
-from netclaim.model.api.claim import ResourceClaim
-from netclaim.model.api.pod_network import PodNetwork
-from netclaim.model.claim import parse_claim
-from netclaim.model.link_name import GENERIC, link_of
+from netclaim.model.api.dra.claim import ResourceClaim
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
+from netclaim.model.claims.claim import parse_claim
+from netclaim.model.devices.link_name import GENERIC, link_of
 from netclaim.network.devices.device import device_name
 from netclaim.network.devices.network_device import is_device_of
 from netclaim.network.networks.claims import with_networks

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from netclaim.local.api.store import Store
 from netclaim.local.control.workloads import daemon_nodes, in_order, job_pods, ordinal_names
 from netclaim.local.result.outcome import PodOutcome
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import (
     DAEMON_SET,
     DEPLOYMENT,

@@ -7,7 +7,7 @@ from netclaim.local.api.store import Store
 from netclaim.local.node.claims import ClaimNotReadyError, claim_names
 from netclaim.local.node.pod_status import is_running
 from netclaim.model.api.base import JsonObject
-from netclaim.model.api.claim import DeviceStatus, NetworkData, ResourceClaim
+from netclaim.model.api.dra.claim import DeviceStatus, NetworkData, ResourceClaim
 from netclaim.schema.kinds import CLAIM, POD
 
 

@@ -6,7 +6,7 @@ Promise: whatever the annotation contains, its networks are named as far as they
 from typing import Any, Final
 
 from netclaim.json_text import read_json
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 ANNOTATION: Final = "k8s.v1.cni.cncf.io/networks"
 NETWORK: Final = "NetworkAttachmentDefinition"

@@ -14,7 +14,7 @@ from netclaim.local.node.pod_status import is_running
 from netclaim.local.result.given import GivenDevice
 from netclaim.local.result.interfaces import Interface, interfaces_of
 from netclaim.local.result.multus import missing_networks
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import EVENT, NODE, POD, REPLICA_SET
 
 State: TypeAlias = Literal["ready", "starting", "stopped"]

@@ -12,9 +12,9 @@ from netclaim.controller.services.pods import slim_pod
 from netclaim.controller.services.spread import MANAGED_BY, MANAGER, SERVICE_NAME
 from netclaim.local.api.store import Store
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.pod_network import PodNetwork
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.model.api.service import Service
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import show
 from netclaim.schema.kinds import CLAIM, ENDPOINT_SLICE, POD, POD_NETWORK, SERVICE
 from netclaim.schema.network_service import NetworkService, network_service

@@ -13,7 +13,7 @@ import yaml
 
 from netclaim.manifests.text.documents import Document
 from netclaim.manifests.text.yaml_dialect import dump
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 MARKER: Final = re.compile(r"^---(\s|$)", re.MULTILINE)
 INDENT: Final = 2

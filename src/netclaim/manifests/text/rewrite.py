@@ -17,7 +17,7 @@ import yaml
 from netclaim.manifests.text.comments import lost_comments
 from netclaim.manifests.text.documents import Document
 from netclaim.manifests.text.yaml_dialect import KubeLoader, dump
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 INDENT: Final = 2
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeGuard, get_args
 
 from netclaim.manifests.fields import ShapeError, edit
 from netclaim.manifests.kinds import CLAIM_SPECS, GROUP
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 
 Version: TypeAlias = Literal["v1", "v1beta2", "v1beta1", "v1alpha3"]

@@ -17,7 +17,7 @@ from typing import Any, Final
 from netclaim.manifests.fields import ShapeError, edit, find
 from netclaim.manifests.kinds import CLAIM_SPECS, GROUP
 from netclaim.manifests.versions.remark import Migrated, Remark
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 
 INSTEAD_OF_SUITABLE_NODES: Final = (

@@ -21,10 +21,10 @@ from netclaim.manifests.versions.legacy import (
     revive,
 )
 from netclaim.manifests.versions.remark import Migrated, Remark
-from netclaim.model.api.pod_network import API_VERSION as NETWORK_API_VERSION
-from netclaim.model.api.pod_network import KIND as NETWORK_KIND
-from netclaim.model.api.pod_network import SEEDS_API_VERSION
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import API_VERSION as NETWORK_API_VERSION
+from netclaim.model.api.own_kinds.pod_network import KIND as NETWORK_KIND
+from netclaim.model.api.own_kinds.pod_network import SEEDS_API_VERSION
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 
 # Kinds of their own: they have no v1 and are not part of any claim.

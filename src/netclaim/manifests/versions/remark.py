@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 
 

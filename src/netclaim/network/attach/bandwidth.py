@@ -48,8 +48,8 @@ from netclaim.kernel.state.link_limit import (
     unlimit_link,
 )
 from netclaim.model import Attachment, JsonObject, Quantity
-from netclaim.model.api.pod_network import KIND as POD_NETWORK
-from netclaim.model.attachment import AttachmentKey
+from netclaim.model.api.own_kinds.pod_network import KIND as POD_NETWORK
+from netclaim.model.on_node.attachment import AttachmentKey
 from netclaim.model.quantity import NANO
 from netclaim.network.attach.reserved import ReservedBandwidth
 from netclaim.network.metrics.table import LIMITS_RESTORED, LINK_ATTACHMENTS, LINK_BANDWIDTH

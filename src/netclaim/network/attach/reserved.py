@@ -24,7 +24,7 @@ from netclaim.kernel import Rtnl, find_link
 from netclaim.kernel.requests.classes import Source, from_address, from_mac
 from netclaim.kernel.state.link_classes import Kept, keep, keep_nothing, roots
 from netclaim.model import Attachment, Interface
-from netclaim.model.attachment import AttachmentKey
+from netclaim.model.on_node.attachment import AttachmentKey
 from netclaim.network.plan.interface_plan import InterfacePlan
 
 log = structlog.get_logger(__name__)

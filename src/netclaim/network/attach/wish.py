@@ -10,7 +10,7 @@ No I/O.
 from typing import Final
 
 from netclaim.cni import CniArgs, NetworkList
-from netclaim.model.attachment import Interface
+from netclaim.model.on_node.attachment import Interface
 
 HOST_LOCAL: Final = "host-local"
 

@@ -15,8 +15,8 @@ from typing import Final
 from netclaim.kernel import Address, Link, SysfsFacts
 from netclaim.kernel.netlink import uapi
 from netclaim.model.api.limits import STRING_MAX
-from netclaim.model.device import AttributeValue, Device, is_dns_label
-from netclaim.model.link_name import ON, link_of, slotted
+from netclaim.model.devices.device import AttributeValue, Device, is_dns_label
+from netclaim.model.devices.link_name import ON, link_of, slotted
 
 # The standard ones, which GPUs have too: what devices of several drivers are aligned by.
 PCIE_ROOT: Final = "resource.kubernetes.io/pcieRoot"

@@ -16,8 +16,8 @@ from netclaim.allocator.cel import (
 )
 from netclaim.manifests.near import near
 from netclaim.model import Device, device_json
-from netclaim.model.api.slice import PublishedDevice
-from netclaim.model.node import NodeFacts
+from netclaim.model.api.dra.slice import PublishedDevice
+from netclaim.model.on_node.node import NodeFacts
 from netclaim.network.devices.device import ATTRIBUTES
 
 

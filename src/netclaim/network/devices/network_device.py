@@ -17,7 +17,7 @@ import msgspec
 
 from netclaim.kernel import Link, SysfsFacts
 from netclaim.model import Device
-from netclaim.model.link_name import ON, slotted
+from netclaim.model.devices.link_name import ON, slotted
 from netclaim.network.devices.device import NUMA_NODE, PCIE_ROOT, POD_NETWORK, device_of
 
 KIND: Final = "network"

@@ -17,7 +17,7 @@ import msgspec
 
 from netclaim.kernel import Link, SysfsFacts
 from netclaim.model import Capacity, Device, JsonObject, Quantity, RequestPolicy, Taint
-from netclaim.model.counted_pool import class_name_of, slice_pool_of
+from netclaim.model.pools.counted_pool import class_name_of, slice_pool_of
 from netclaim.model.quantity import NANO
 from netclaim.network.devices.device import device_of
 

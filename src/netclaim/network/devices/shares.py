@@ -18,7 +18,7 @@ import msgspec
 
 from netclaim.model import AllocatedDevice, Capacity, Device, Quantity, RequestPolicy, ValidRange
 from netclaim.model.api.limits import ATTRIBUTES_AND_CAPACITIES_MAX
-from netclaim.model.link_name import ON, slotted
+from netclaim.model.devices.link_name import ON, slotted
 from netclaim.model.quantity import NANO
 
 ATTACHMENTS: Final = "attachments"

@@ -14,7 +14,7 @@ from typing import Any
 from netclaim.cni import Route
 from netclaim.errors import RequestError
 from netclaim.kernel.requests.ip import IpAddress, Network
-from netclaim.model.named_pools import POOLED
+from netclaim.model.pools.named_pools import POOLED
 from netclaim.paths import Path
 from netclaim.plugins.engine.conf import lowered, read_cidr, read_conf, read_ip
 from netclaim.plugins.engine.errors import ConfError

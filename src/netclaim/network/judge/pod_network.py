@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from netclaim.errors import RequestError
 from netclaim.manifests.near import did_you_mean
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
-from netclaim.model.api.pod_network import PodNetwork
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.network.errors import ParametersError
 from netclaim.network.judge.mistakes import config_faults
 from netclaim.network.pod_network import SETTINGS_KEYS, parameters_of

@@ -17,7 +17,7 @@ import msgspec
 
 from netclaim.kernel import Link, SysfsFacts
 from netclaim.model import Device
-from netclaim.model.link_name import GENERIC
+from netclaim.model.devices.link_name import GENERIC
 from netclaim.network.devices.device import device_of
 from netclaim.network.links.node.node_links import Snapshot
 from netclaim.network.links.offering.choice import LinkChoice

@@ -19,7 +19,7 @@ from typing import Final
 from netclaim.kernel import Address, Link, Route
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.requests.ip import IpAddress, Network, family_of
-from netclaim.model.node import NodeFacts
+from netclaim.model.on_node.node import NodeFacts
 
 # Where clouds answer what a machine asks about itself, credentials among it; AWS and Google by
 # IPv6, too.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from netclaim.model import Device, JsonObject
-from netclaim.model.node import NodeFacts
+from netclaim.model.on_node.node import NodeFacts
 from netclaim.network.devices.preflight import with_conditions
 from netclaim.network.links.card_functions import FunctionNumbers
 from netclaim.network.links.carrier.health import LinkHealth

@@ -13,8 +13,8 @@ import msgspec
 
 from netclaim.errors import PeerError, RequestError
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
-from netclaim.model.api.pod_network import PodNetwork
-from netclaim.model.link_name import ON
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
+from netclaim.model.devices.link_name import ON
 from netclaim.network.devices.network_device import is_device_of
 from netclaim.network.pod_network import parameters_of
 

@@ -19,8 +19,8 @@ import msgspec
 import structlog
 
 from netclaim.model.api.base import ObjectError
-from netclaim.model.api.pod_network import PodNetwork
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.devices.network_device import is_device_of
 from netclaim.network.pod_network import network_of
 

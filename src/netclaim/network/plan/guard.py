@@ -13,8 +13,8 @@ from netclaim.cni import NetworkList
 from netclaim.errors import RequestError
 from netclaim.kernel import Link
 from netclaim.model import AllocatedDevice, Claim, Plan
-from netclaim.model.address_space import IpAddress
-from netclaim.model.link_name import GENERIC, link_of
+from netclaim.model.devices.link_name import GENERIC, link_of
+from netclaim.model.pools.address_space import IpAddress
 from netclaim.network.devices.shares import how_alone
 from netclaim.network.errors import LinkGoneError, PlanRefusedError, PolicyError
 from netclaim.network.judge.addresses import METADATA_SERVERS, address_fault

@@ -13,8 +13,8 @@ import msgspec
 from netclaim.cni import NetworkList, parse_network
 from netclaim.errors import HostError, RequestError
 from netclaim.model import JsonObject, Plan
-from netclaim.model.api.address_pool import AddressLeaseSpec
-from netclaim.model.named_pools import POOLED
+from netclaim.model.api.own_kinds.address_pool import AddressLeaseSpec
+from netclaim.model.pools.named_pools import POOLED
 from netclaim.network.request.canonical import canonical
 from netclaim.network.request.runtime import with_runtime
 from netclaim.network.request.wishes import Wishes, with_wishes

@@ -6,8 +6,8 @@ lists it. No I/O. Limit: the network as it is now counts, not as it was at the a
 driver does not know networks (`--network-devices`), it cannot say.
 """
 
-from netclaim.model.api.pod_network import PodNetwork
-from netclaim.model.link_name import slotted
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
+from netclaim.model.devices.link_name import slotted
 from netclaim.model.quantity import NANO
 from netclaim.network.devices.shares import MEGABIT, Share
 from netclaim.network.errors import PolicyError

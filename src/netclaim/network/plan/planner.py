@@ -13,7 +13,7 @@ from netclaim.cni import NetworkList
 from netclaim.errors import RequestError
 from netclaim.kernel import Link
 from netclaim.model import Claim, Plan
-from netclaim.model.link_name import GENERIC, link_of, slotted
+from netclaim.model.devices.link_name import GENERIC, link_of, slotted
 from netclaim.network.devices.device import device_name, find_by_device
 from netclaim.network.devices.shares import Share, share_of
 from netclaim.network.errors import LinkGoneError

@@ -13,8 +13,7 @@ from typing import Final
 from netclaim.errors import RequestError
 from netclaim.framework import Objects
 from netclaim.kube import Resource
-from netclaim.model.address_space import IpAddress, lease_name, leased_address
-from netclaim.model.api.address_pool import (
+from netclaim.model.api.own_kinds.address_pool import (
     CLAIM_LABEL,
     KIND,
     LEASE_KIND,
@@ -29,9 +28,10 @@ from netclaim.model.api.address_pool import (
     lease_object,
     node_label,
 )
-from netclaim.model.api.kept_address import KEPT_LABEL, LeaseOwner
-from netclaim.model.api.pod_network import GROUP, VERSION
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.kept_address import KEPT_LABEL, LeaseOwner
+from netclaim.model.api.own_kinds.pod_network import GROUP, VERSION
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.address_space import IpAddress, lease_name, leased_address
 from netclaim.network.pools.errors import PoolNotReadyError
 from netclaim.plugins.engine.conf import read_ip
 

@@ -20,8 +20,8 @@ from netclaim.cni import NetworkList
 from netclaim.errors import PeerError, RequestError
 from netclaim.kube import PODS, Resource
 from netclaim.model import Claim, JsonObject
-from netclaim.model.api.address_pool import AddressLease, AddressLeaseSpec, AddressPool
-from netclaim.model.api.kept_address import (
+from netclaim.model.api.own_kinds.address_pool import AddressLease, AddressLeaseSpec, AddressPool
+from netclaim.model.api.own_kinds.kept_address import (
     APPS,
     IPAM_CLAIM,
     IPAM_CLAIM_GROUP,
@@ -30,7 +30,7 @@ from netclaim.model.api.kept_address import (
     LeaseOwner,
     ordinal_of,
 )
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.on_node.prepared import ClaimRef
 from netclaim.network.plan.interface_plan import InterfacePlan, Leased
 from netclaim.network.pools.cluster import ClusterPools
 from netclaim.network.pools.errors import AddressTakenError, OwnerMissingError

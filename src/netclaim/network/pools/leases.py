@@ -26,18 +26,18 @@ from netclaim.errors import NetclaimError, RequestError
 from netclaim.framework import LaterError
 from netclaim.framework.telemetry import claim_fields
 from netclaim.model import Claim, Plan, Prepared
-from netclaim.model.address_space import (
+from netclaim.model.api.own_kinds.address_pool import (
+    AddressLease,
+    AddressLeaseSpec,
+    AddressPool,
+)
+from netclaim.model.on_node.prepared import ClaimRef
+from netclaim.model.pools.address_space import (
     IpAddress,
     Space,
     candidates,
     free_candidate,
 )
-from netclaim.model.api.address_pool import (
-    AddressLease,
-    AddressLeaseSpec,
-    AddressPool,
-)
-from netclaim.model.prepared import ClaimRef
 from netclaim.network.plan.interface_plan import (
     Addresses,
     Leased,

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import msgspec
 
 from netclaim.model import AllocatedDevice, Claim
-from netclaim.model.address_space import IpAddress, Range, Space, range_of
-from netclaim.model.api.address_pool import (
+from netclaim.model.api.own_kinds.address_pool import (
     AddressLease,
     AddressLeaseSpec,
     AddressPool,
     LeaseHolder,
     held_device,
 )
+from netclaim.model.pools.address_space import IpAddress, Range, Space, range_of
 from netclaim.network.plan.interface_plan import Addresses, Leased
 from netclaim.network.pools.errors import AddressTakenError, PoolFullError
 from netclaim.network.pools.kept import kept_words

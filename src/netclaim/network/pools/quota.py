@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from netclaim.model.api.address_pool import AddressLease, AddressPool
+from netclaim.model.api.own_kinds.address_pool import AddressLease, AddressPool
 from netclaim.network.pools.cluster import TAKEN_AGE_S, ClusterPools
 from netclaim.network.pools.errors import NamespaceFullError
 from netclaim.plugins.engine.conf import read_ip

@@ -18,7 +18,7 @@ import structlog
 from prometheus_client import Counter
 
 from netclaim.model import Living
-from netclaim.model.api.address_pool import AddressLease, AddressLeaseSpec
+from netclaim.model.api.own_kinds.address_pool import AddressLease, AddressLeaseSpec
 from netclaim.network.metrics.table import LEASES_RESTORED
 from netclaim.network.plan.interface_plan import read_plan
 from netclaim.network.pools.leases import Leases

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import structlog
 
 from netclaim.model import AllocatedDevice, Claim
-from netclaim.model.address_space import IpAddress
-from netclaim.model.api.address_pool import AddressLeaseSpec, LeaseHolder
+from netclaim.model.api.own_kinds.address_pool import AddressLeaseSpec, LeaseHolder
+from netclaim.model.pools.address_space import IpAddress
 from netclaim.plugins.engine.conf import read_cidr
 
 IpInterface: TypeAlias = IPv4Interface | IPv6Interface

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 from netclaim.errors import RequestError
 from netclaim.model import Claim
-from netclaim.model.address_space import IpAddress
-from netclaim.model.api.address_pool import AddressPool
-from netclaim.model.counted_pool import class_name_of, pool_of
+from netclaim.model.api.own_kinds.address_pool import AddressPool
+from netclaim.model.pools.address_space import IpAddress
+from netclaim.model.pools.counted_pool import class_name_of, pool_of
 from netclaim.network.errors import PolicyError
 from netclaim.network.plan.interface_plan import pooled_at
 from netclaim.network.policy.levels import Level

@@ -16,7 +16,7 @@ from netclaim.cni import NetworkList, parse_network
 from netclaim.errors import RequestError
 from netclaim.manifests.near import did_you_mean
 from netclaim.model.api.label_selector import LabelSelector
-from netclaim.model.device_name import is_dns_label, is_subdomain
+from netclaim.model.devices.device_name import is_dns_label, is_subdomain
 from netclaim.network.policy.levels import Level
 from netclaim.network.policy.table import NETWORK_KEYS, KeyPolicy
 from netclaim.network.request.canonical import canonical

@@ -16,7 +16,7 @@ from typing import Any, Final
 from netclaim.errors import RequestError
 from netclaim.manifests.near import did_you_mean
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
-from netclaim.model.link_name import link_of
+from netclaim.model.devices.link_name import link_of
 from netclaim.network.request.dranet import is_dranets, translate, usual_ifname
 from netclaim.network.request.entries import Entry, Requested
 from netclaim.network.request.keys import API_VERSIONS, KEYS, KINDS, Parameter, SetBy

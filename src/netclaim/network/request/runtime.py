@@ -11,7 +11,7 @@ that a program which ignores its bandwidth changes nothing. No I/O.
 from typing import Final
 
 from netclaim.cni import NetworkList, PluginConf
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.plugins.registry import PLUGIN_CLASSES
 
 DEVICE_ID, BANDWIDTH = "deviceID", "bandwidth"

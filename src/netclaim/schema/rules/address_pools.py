@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Final
 
-from netclaim.model.address_space import Range, lease_name, range_faults
-from netclaim.model.api.address_pool import (
+from netclaim.model.api.base import ObjectError
+from netclaim.model.api.own_kinds.address_pool import (
     DOMAIN_MAX,
     EXCLUDED_MAX,
     NAME_MAX,
     RANGES_MAX,
     AddressLeaseSpec,
 )
-from netclaim.model.api.base import ObjectError
-from netclaim.model.api.kept_address import KEPT_KINDS, RETAIN, WHEN_SCALED
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.kept_address import KEPT_KINDS, RETAIN, WHEN_SCALED
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.address_space import Range, lease_name, range_faults
 from netclaim.paths import Path
 from netclaim.schema.refusal import Fault, duplicate, invalid, missing, unsupported
 from netclaim.schema.rules.names import IS_LABEL, LABEL

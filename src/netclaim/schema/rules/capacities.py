@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from netclaim.model.api.limits import VALID_VALUES_MAX
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.model.quantity import Quantity
 from netclaim.paths import Path
 from netclaim.schema.refusal import Fault, forbidden, invalid, missing

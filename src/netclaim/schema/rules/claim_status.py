@@ -16,7 +16,7 @@ from netclaim.model.api.limits import (
     RESERVED_MAX,
     RESULTS_MAX,
 )
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 from netclaim.schema.refusal import (
     Fault,

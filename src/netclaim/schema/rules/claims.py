@@ -16,7 +16,7 @@ from netclaim.model.api.limits import (
     SELECTORS_MAX,
     TOLERATIONS_MAX,
 )
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 from netclaim.schema.refusal import Fault, forbidden, invalid, missing, too_long, unsupported
 from netclaim.schema.rules.lists import check_each, check_set

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from netclaim.model.api.limits import NOTE_MAX, SHORT_MAX
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.refusal import Fault, invalid, missing
 from netclaim.schema.rules.names import check_label_key
 

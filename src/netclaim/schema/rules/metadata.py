@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from netclaim.model.api.limits import ANNOTATIONS_MAX
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 from netclaim.schema.kinds import EVENT, NAMESPACE, Kind
 from netclaim.schema.refusal import Fault, forbidden, invalid, missing, too_long

@@ -17,7 +17,7 @@ from netclaim.model.api.limits import (
     STRING_MAX,
     SUBDOMAIN_MAX,
 )
-from netclaim.model.device_name import IDENTIFIER, LABEL_NAME
+from netclaim.model.devices.device_name import IDENTIFIER, LABEL_NAME
 from netclaim.paths import Path
 from netclaim.schema.refusal import Fault, invalid, missing, too_long
 

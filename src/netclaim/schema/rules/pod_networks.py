@@ -9,8 +9,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from netclaim.model.api.pod_network import ALLOWABLE, IFNAME_MAX, NAME_MAX, PROVIDER, TYPES
-from netclaim.model.claim import JsonObject
+from netclaim.model.api.own_kinds.pod_network import (
+    ALLOWABLE,
+    IFNAME_MAX,
+    NAME_MAX,
+    PROVIDER,
+    TYPES,
+)
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 from netclaim.schema.refusal import Fault, invalid, missing, unsupported
 from netclaim.schema.rules.claims import check_expression

@@ -8,7 +8,7 @@ are not looked at, since nothing here runs them, and neither is affinity between
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.model.quantity import Quantity
 from netclaim.paths import Key, Path
 from netclaim.schema.refusal import Fault, duplicate, forbidden, invalid, missing, unsupported

@@ -14,7 +14,7 @@ from netclaim.model.api.limits import (
     STRING_MAX,
     TAINTS_MAX,
 )
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Key, Path
 from netclaim.schema.refusal import Fault, duplicate, invalid, missing, too_long, too_many
 from netclaim.schema.rules.capacities import check_capacity

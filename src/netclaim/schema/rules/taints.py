@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 from netclaim.schema.refusal import Fault, invalid, missing, unsupported
 from netclaim.schema.rules.names import (

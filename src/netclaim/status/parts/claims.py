@@ -6,8 +6,8 @@ is not. Devices of a driver that has reported nothing leave a claim Reserved. No
 
 from collections.abc import Iterable, Mapping
 
-from netclaim.model.api.claim import DeviceResult, DeviceStatus, ResourceClaim, SharedData
-from netclaim.model.api.ids import DeviceId
+from netclaim.model.api.dra.claim import DeviceResult, DeviceStatus, ResourceClaim, SharedData
+from netclaim.model.api.dra.ids import DeviceId
 from netclaim.status.values import ClaimDevice, ClaimState, ClaimStatus, PodInterface
 
 

@@ -7,10 +7,10 @@ and name. No I/O. Limit: counters that devices share are not counted.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from netclaim.model.api.base import QuantityText
-from netclaim.model.api.claim import DeviceResult, ResourceClaim
-from netclaim.model.api.ids import DeviceId
-from netclaim.model.api.slice import DeviceAttribute, DeviceCapacity, PublishedDevice
-from netclaim.model.api.taint import KEEPS_AWAY, DeviceTaintRule
+from netclaim.model.api.dra.claim import DeviceResult, ResourceClaim
+from netclaim.model.api.dra.ids import DeviceId
+from netclaim.model.api.dra.slice import DeviceAttribute, DeviceCapacity, PublishedDevice
+from netclaim.model.api.dra.taint import KEEPS_AWAY, DeviceTaintRule
 from netclaim.model.quantity import Quantity, QuantityError
 from netclaim.status.values import Capacity, ClaimUse, Device, DeviceState, Taint
 from netclaim.survey.pools import Pool

@@ -6,7 +6,7 @@ A network that was switched off or deleted is as somebody wants it. No I/O.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from netclaim.model.api.pod_network import PodNetwork
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.status.values import MissingNode, Network, Problem
 
 MEANT: Final = ("Disabled", "Deleted")  # reasons of an admin

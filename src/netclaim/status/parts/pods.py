@@ -8,8 +8,8 @@ nothing leaves its pods Ready as soon as they run, since there is nothing else t
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
-from netclaim.model.api.claim import DeviceStatus, NetworkData, ResourceClaim
-from netclaim.model.pod import ENDED
+from netclaim.model.api.dra.claim import DeviceStatus, NetworkData, ResourceClaim
+from netclaim.model.on_node.pod import ENDED
 from netclaim.status.objects import Pod
 from netclaim.status.values import ClaimStatus, Interface, PodClaim, PodState
 from netclaim.status.values import Pod as PodView

@@ -8,7 +8,7 @@ import ipaddress
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from netclaim.model.api import address_pool
+from netclaim.model.api.own_kinds import address_pool
 from netclaim.status.parts.networks import NO_REPORT
 from netclaim.status.values import AddressPool, ClaimStatus, PoolAddress, Problem
 

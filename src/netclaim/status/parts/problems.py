@@ -7,8 +7,8 @@ shows is judged; `netclaim doctor` looks at the nodes themselves.
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from netclaim.model.api.ids import DeviceId
-from netclaim.model.api.taint import KEEPS_AWAY
+from netclaim.model.api.dra.ids import DeviceId
+from netclaim.model.api.dra.taint import KEEPS_AWAY
 from netclaim.screen.words import counted, listed
 from netclaim.status.parts.networks import network_problems
 from netclaim.status.parts.pools import pool_problems

@@ -7,7 +7,7 @@ import pytest
 
 from netclaim.controller.annotated.mirror import TEXT_MAX, THERE_MAX, mirrored
 from netclaim.controller.annotated.names import CLAIM_NETWORKS, STATUS_ANNOTATION
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 DEVICE = {"driver": "d", "pool": "node-a", "device": "eth1"}
 

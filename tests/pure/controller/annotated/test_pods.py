@@ -14,7 +14,7 @@ from netclaim.controller.annotated.names import (
 )
 from netclaim.controller.nudge import ANNOTATION as NUDGED
 from netclaim.local.api import Verbs
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, DEFINITION, EVENT, POD, POD_NETWORK, Kind
 from netclaim.schema.refusal import RefusedError
 from tests.support.controller_parts import DRIVER, World, controlled

@@ -11,7 +11,7 @@ from netclaim.controller.annotated.readings import OVERHEAD, Readings, ReadNetwo
 from netclaim.controller.annotated.wanted import Known, claim_of
 from netclaim.convert.definition import NetworkKey
 from netclaim.errors import RequestError
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from tests.support.growth import assert_flat
 
 DRIVER = "cni.dra.networking.x-k8s.io"

@@ -16,7 +16,7 @@ from netclaim.controller.annotated.names import (
 from netclaim.controller.annotated.readings import PLUGINS_MAX, TEXT_MAX
 from netclaim.controller.annotated.wanted import Known, claim_of
 from netclaim.errors import RequestError
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.pod_network import template_of
 
 DRIVER = "cni.dra.networking.x-k8s.io"

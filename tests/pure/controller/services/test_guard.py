@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from netclaim.controller.services.endpoints import Guard
-from netclaim.model.api.pod_network import PodNetwork
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
 
 IPS: dict[str, Any] = {"allow": ["ips"]}
 LOCAL = {"type": "host-local", "ranges": [[{"subnet": "10.1.0.0/24"}]]}

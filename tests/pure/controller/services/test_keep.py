@@ -3,7 +3,7 @@
 from typing import Any
 
 from netclaim.controller.services.spread import MANAGED_BY, MANAGER
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import ENDPOINT_SLICE, EVENT, NODE, POD, POD_NETWORK, SERVICE
 from netclaim.schema.network_service import DUMMY, NETWORK, SELECTOR, UPSTREAM_KIND, UPSTREAM_NAME
 from tests.support.controller_parts import World, controlled

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from netclaim.controller.services.endpoints import Endpoint
 from netclaim.controller.services.spread import ENDPOINTS_MAX, Writes, spread
 from netclaim.model.api.service import Service
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 
 SERVICE = Service.read(
     {"metadata": {"name": "web", "namespace": "default", "uid": "0123456789"}, "spec": {}}

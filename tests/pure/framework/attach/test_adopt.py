@@ -9,7 +9,7 @@ from netclaim.errors import PeerError, RequestError
 from netclaim.framework.contract import LaterError
 from netclaim.framework.journal.pod_plans import NotPreparedError
 from netclaim.model import Claim
-from netclaim.model.claim import ReportedDevice
+from netclaim.model.claims.claim import ReportedDevice
 from tests.support.framework.node import RED, node_in
 from tests.support.framework.parts import (
     DRIVER,

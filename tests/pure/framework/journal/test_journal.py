@@ -9,7 +9,7 @@ import pytest
 
 from netclaim.framework.journal.journal import open_journal
 from netclaim.framework.journal.store import JournalBusyError, JournalError, Statement, Store
-from netclaim.model.attachment import Interface
+from netclaim.model.on_node.attachment import Interface
 from tests.support.framework.parts import BOOT, booking_of, claim_of, lease_of, report_of
 
 

@@ -29,8 +29,8 @@ from netclaim.framework.journal.states import (
 )
 from netclaim.framework.journal.store import Store
 from netclaim.framework.prepare.limits import Limits
-from netclaim.model.attachment import AttachmentKey
-from netclaim.model.plan import Prepared
+from netclaim.model.on_node.attachment import AttachmentKey
+from netclaim.model.on_node.plan import Prepared
 from tests.support.framework.parts import (
     BOOT,
     Stage,

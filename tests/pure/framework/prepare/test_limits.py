@@ -7,7 +7,7 @@ import pytest
 from netclaim.errors import RequestError
 from netclaim.framework.journal.table import booking_table
 from netclaim.framework.prepare.limits import Limits, NamespaceFullError, PodFullError
-from netclaim.model.claim import ReportedDevice
+from netclaim.model.claims.claim import ReportedDevice
 from tests.support.framework.parts import DRIVER, claim_of, device_of, moved, pod_of, stage_in
 
 FEW = Limits(pod_devices=3, namespace_claims=2)

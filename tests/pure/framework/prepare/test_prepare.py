@@ -20,8 +20,8 @@ from netclaim.framework.prepare.preparer import (
     DriverError,
 )
 from netclaim.model import AllocatedDevice, Claim, Prepared, PreparedDevice
-from netclaim.model.claim import OpaqueConfig
-from netclaim.model.unreadable import stand_in
+from netclaim.model.claims.claim import OpaqueConfig
+from netclaim.model.claims.unreadable import stand_in
 from tests.support.framework.parts import (
     UNREACHABLE,
     ScriptedDriver,

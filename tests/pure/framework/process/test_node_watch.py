@@ -12,7 +12,7 @@ from netclaim.framework.kube_api import Api
 from netclaim.framework.process.node_watch import NodeWatch
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.testing import FakeClock
-from netclaim.model.node import NodeFacts
+from netclaim.model.on_node.node import NodeFacts
 from netclaim.tasks import TaskScope
 from tests.support.framework.parts import BOOT, DRIVER, ScriptedDriver
 from tests.support.kube.stub import Reply, StubServer, client_of, serve_stub, status

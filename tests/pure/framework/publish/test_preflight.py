@@ -16,7 +16,7 @@ from netclaim.framework.publish.slices import Pool
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.testing import FakeClock
 from netclaim.model import Claim, ClaimRef, Device, JsonObject, Prepared, Taint
-from netclaim.model.unreadable import stand_in
+from netclaim.model.claims.unreadable import stand_in
 from tests.support.framework.parts import DRIVER
 
 POOL = Pool(driver=DRIVER, node="node-1", node_uid="node-uid")

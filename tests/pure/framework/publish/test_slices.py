@@ -28,7 +28,7 @@ from netclaim.model import (
     ValidRange,
     Version,
 )
-from netclaim.model.api.device_json import counter_set_json, device_json
+from netclaim.model.api.dra.device_json import counter_set_json, device_json
 from tests.support.framework.slices import SliceServer
 
 POOL = Pool(driver="net.example.com", node="node-1", node_uid="node-uid")

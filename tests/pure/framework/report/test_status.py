@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from netclaim.framework.journal.records import Lease, Report
 from netclaim.framework.report.claim_status import compose, device_statuses
 from netclaim.model import Attachment, Interface, JsonObject, Plan, Prepared, Taint
-from netclaim.model.api.interface_data import interface_in
-from netclaim.model.claim import ReportedDevice
+from netclaim.model.api.dra.interface_data import interface_in
+from netclaim.model.claims.claim import ReportedDevice
 from tests.support.framework.parts import booking_of, claim_of, device_of, moved, plan_of, pod_of
 
 RED = claim_of("red")

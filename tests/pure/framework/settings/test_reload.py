@@ -18,7 +18,7 @@ from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.testing import FakeClock
 from netclaim.framework.tools.clock import SystemClock
 from netclaim.model import Device
-from netclaim.model.node import NodeFacts
+from netclaim.model.on_node.node import NodeFacts
 from tests.support.framework.cluster import api_server, runtime_at, settings_in
 from tests.support.framework.parts import ScriptedDriver
 

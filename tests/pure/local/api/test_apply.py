@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from netclaim.kube import Client, ConflictError, DraApi, NotFoundError, dra_resource
 from netclaim.local.api.fieldset import decode_fields, encode_fields, fields_of, merged
 from netclaim.local.api.managers import Writer, applied, written
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from tests.pure.local.api.test_objects import claim
 from tests.support.local.parts import new_verbs, serving
 

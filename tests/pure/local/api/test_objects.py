@@ -11,7 +11,7 @@ from netclaim.kube import (
     Selection,
     dra_resource,
 )
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import NAMESPACE, POD
 from netclaim.schema.refusal import RefusedError
 from tests.support.local.parts import new_verbs, serving

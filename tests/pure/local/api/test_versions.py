@@ -4,7 +4,7 @@ import pytest
 
 from netclaim.kube import EVENTS, DraApi, Event, Resource, Selection, dra_resource, negotiate
 from netclaim.manifests.versions.conversion import Version, from_v1, to_v1
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from tests.pure.local.api.test_objects import claim
 from tests.support.kube.slices import slices_of
 from tests.support.local.parts import new_verbs, serving

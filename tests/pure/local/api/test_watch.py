@@ -23,7 +23,7 @@ from netclaim.kube import (
 )
 from netclaim.kube.errors import Status, error_of_status
 from netclaim.local.api import Store, serve_api
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from tests.pure.local.api.test_objects import claim
 from tests.support.local.parts import new_verbs, serving
 

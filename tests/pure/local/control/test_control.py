@@ -6,7 +6,7 @@ import pytest
 
 from netclaim.local.api import Verbs
 from netclaim.local.control import PARTS
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import (
     CLAIM,
     CLASS,

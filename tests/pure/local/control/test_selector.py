@@ -2,7 +2,7 @@
 
 import pytest
 
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import POD
 from netclaim.schema.selector import matches_labels, parse_selector
 

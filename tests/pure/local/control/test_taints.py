@@ -7,7 +7,7 @@ import pytest
 
 from netclaim.local.api import Verbs
 from netclaim.local.control.evict import Evictions
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, CLASS, EVENT, NODE, POD, RULE, SLICE
 from netclaim.schema.refusal import RefusedError
 from tests.pure.local.control.test_control import DRIVER, condition, make, pod_spec, settle

@@ -6,7 +6,7 @@ import pytest
 
 from netclaim.local.api import Verbs
 from netclaim.local.control.node_fit import node_takes, why_no_node
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import DAEMON_SET, JOB, NODE, POD, STATEFUL_SET
 from tests.pure.local.control.test_control import deployment_spec, make, pod_spec, pods, settle
 from tests.support.local.parts import new_verbs

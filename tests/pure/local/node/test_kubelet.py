@@ -11,9 +11,9 @@ from netclaim.local.node.claims import ClaimNote
 from netclaim.local.node.drivers import NotRegisteredError
 from netclaim.local.node.kubelet import Kubelet, Pace
 from netclaim.local.node.sandboxes import SandboxError
-from netclaim.model.claim import JsonObject
-from netclaim.model.pod import PodSandbox
-from netclaim.model.prepared import ClaimRef, PrepareAnswer
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.on_node.pod import PodSandbox
+from netclaim.model.on_node.prepared import ClaimRef, PrepareAnswer
 from netclaim.nri import Container
 from netclaim.schema.kinds import CLAIM, EVENT, POD
 from tests.support.local.parts import new_verbs

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from netclaim.kernel import Address, Link, SysfsFacts
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.netlink.codec import text_of
-from netclaim.model.device import AttributeValue, Device, is_dns_label
+from netclaim.model.devices.device import AttributeValue, Device, is_dns_label
 from netclaim.network.devices import device as device_module
 from netclaim.network.devices.device import device_name, device_of
 from tests.support.doc_pages import same_names

@@ -6,10 +6,10 @@ from netclaim.allocator import Allocator, Claim, Holders, Node, Slice
 from netclaim.kernel import Link, SysfsFacts
 from netclaim.model import AllocatedDevice, Quantity
 from netclaim.model import Claim as Allocated
-from netclaim.model.api.device_class import DeviceClass
-from netclaim.model.api.device_json import device_json
-from netclaim.model.claim import JsonObject
-from netclaim.model.counted_pool import class_name_of, pool_of, pool_of_class, slice_pool_of
+from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.api.dra.device_json import device_json
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.counted_pool import class_name_of, pool_of, pool_of_class, slice_pool_of
 from netclaim.network.devices.device import device_of
 from netclaim.network.devices.pool_device import address_request, pool_class, pool_device
 

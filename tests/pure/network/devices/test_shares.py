@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from netclaim.errors import RequestError
 from netclaim.model import AllocatedDevice, Device, Quantity
-from netclaim.model.api.device_json import device_json
-from netclaim.model.link_name import link_of, slotted
+from netclaim.model.api.dra.device_json import device_json
+from netclaim.model.devices.link_name import link_of, slotted
 from netclaim.network.devices.shares import (
     Share,
     as_shared,

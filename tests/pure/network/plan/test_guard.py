@@ -12,7 +12,7 @@ from netclaim.framework import NotBegunError
 from netclaim.kernel import Address, Link, Route
 from netclaim.kernel.netlink import uapi
 from netclaim.model import Plan
-from netclaim.model.node import NodeFacts
+from netclaim.model.on_node.node import NodeFacts
 from netclaim.network.errors import LinkGoneError, PlanRefusedError, PolicyError
 from netclaim.network.links.node.node_links import Snapshot
 from netclaim.network.links.node_dependencies import carriers, node_networks, node_peers, used

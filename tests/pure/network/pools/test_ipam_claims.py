@@ -8,7 +8,7 @@ import pytest
 from netclaim.errors import RequestError
 from netclaim.framework import LaterError
 from netclaim.model import Prepared
-from netclaim.model.claim import Claim, JsonObject, ReportedDevice
+from netclaim.model.claims.claim import Claim, JsonObject, ReportedDevice
 from tests.pure.network.pools.test_kept import KEEP, lease_of, mac
 from tests.pure.network.pools.test_leases import Node, again, ips
 from tests.support.pool_objects import StoredObjects, pool

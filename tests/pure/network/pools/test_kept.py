@@ -8,9 +8,9 @@ import pytest
 from netclaim.errors import PeerError
 from netclaim.framework import LaterError
 from netclaim.model import Claim, Prepared
-from netclaim.model.api.address_pool import AddressLease
-from netclaim.model.api.claim import Consumer
-from netclaim.model.api.kept_address import LeaseOwner, ordinal_of
+from netclaim.model.api.dra.claim import Consumer
+from netclaim.model.api.own_kinds.address_pool import AddressLease
+from netclaim.model.api.own_kinds.kept_address import LeaseOwner, ordinal_of
 from netclaim.network.plan.interface_plan import read_plan
 from netclaim.network.pools.errors import NamespaceFullError, PoolFullError
 from netclaim.network.pools.kept import MAKERS

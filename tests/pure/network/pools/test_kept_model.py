@@ -17,7 +17,7 @@ from netclaim.controller.pools.sweep import GRACE_S, LeaseSweep
 from netclaim.kube import ConflictError, NotFoundError, Resource
 from netclaim.kube.errors import Status
 from netclaim.model import Prepared
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.pools.cluster import LEASES
 from netclaim.network.pools.errors import AddressTakenError, PoolFullError
 from tests.pure.network.pools.test_kept import KEEP, PODS, add_pod, claim_of, mac

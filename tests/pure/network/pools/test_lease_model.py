@@ -20,7 +20,7 @@ from netclaim.errors import NetclaimError, RequestError
 from netclaim.kube import NotFoundError
 from netclaim.kube.errors import Status
 from netclaim.model import Prepared
-from netclaim.model.claim import JsonObject
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.pools.errors import NamespaceFullError, PoolFullError
 from netclaim.network.pools.restore import Restorer
 from tests.pure.network.pools.test_leases import DRIVER, Node, again, ips, living

@@ -22,7 +22,7 @@ from netclaim.model import (
     PodSandbox,
     Prepared,
 )
-from netclaim.model.claim import JsonObject, ReportedDevice
+from netclaim.model.claims.claim import JsonObject, ReportedDevice
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
 from netclaim.network.policy.levels import Level
 from netclaim.network.pools.cluster import POOL_AGE_S, TAKEN_AGE_S, ClusterPools

@@ -7,7 +7,7 @@ import pytest
 
 from netclaim.errors import RequestError
 from netclaim.model import AllocatedDevice, Claim
-from netclaim.model.claim import ReportedDevice
+from netclaim.model.claims.claim import ReportedDevice
 from netclaim.network.pools.terms import check_shares
 from netclaim.network.request.parameters import read_claim
 from tests.pure.network.pools.test_leases import DRIVER, Node

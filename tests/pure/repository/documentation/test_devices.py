@@ -6,9 +6,9 @@ import pytest
 from netclaim.allocator.cel import compile_selector, device_view
 from netclaim.kernel import SysfsFacts
 from netclaim.kernel.netlink import uapi
-from netclaim.model.api.device_json import device_json
-from netclaim.model.api.slice import PublishedDevice
-from netclaim.model.device import AttributeValue, Device
+from netclaim.model.api.dra.device_json import device_json
+from netclaim.model.api.dra.slice import PublishedDevice
+from netclaim.model.devices.device import AttributeValue, Device
 from netclaim.network import DRIVER_NAME
 from netclaim.network.devices.device import ATTRIBUTES, LINK_TYPES
 from netclaim.network.links.discover import generic_device

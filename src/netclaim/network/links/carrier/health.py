@@ -15,7 +15,7 @@ import structlog
 from prometheus_client import Counter
 
 from netclaim.kernel import Link
-from netclaim.model.device import AttributeValue, Device, Taint
+from netclaim.model.devices.device import AttributeValue, Device, Taint
 from netclaim.network.links.carrier.carrier import Carrier, Patience, lacks_carrier, observed
 from netclaim.network.metrics.table import CARRIER_LOSSES
 from netclaim.network.settings import LinkSettings, LiveSettings

@@ -29,7 +29,7 @@ from netclaim.kernel.netlink import uapi
 from netclaim.kernel.requests.ip import Network
 from netclaim.kernel.requests.links import set_link
 from netclaim.model import Device
-from netclaim.model.node import NodeFacts
+from netclaim.model.on_node.node import NodeFacts
 from netclaim.network.links.carrier.last_speeds import LastSpeeds
 from netclaim.network.links.node.described import Described
 from netclaim.network.links.node.live_links import LiveLinks, Own

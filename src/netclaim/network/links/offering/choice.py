@@ -16,7 +16,7 @@ import structlog
 from netclaim.errors import RequestError
 from netclaim.kernel import Link
 from netclaim.model import Device
-from netclaim.model.node import NodeFacts
+from netclaim.model.on_node.node import NodeFacts
 from netclaim.network.links.node.node_links import Snapshot
 from netclaim.network.links.offering.offer import LinkOffer
 from netclaim.network.settings import LiveSettings

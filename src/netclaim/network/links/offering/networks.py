@@ -14,9 +14,9 @@ import structlog
 
 from netclaim.errors import RequestError
 from netclaim.model import Device, device_json
-from netclaim.model.api.pod_network import PodNetwork
-from netclaim.model.api.slice import PublishedDevice
-from netclaim.model.node import NodeFacts
+from netclaim.model.api.dra.slice import PublishedDevice
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
+from netclaim.model.on_node.node import NodeFacts
 from netclaim.model.quantity import NANO
 from netclaim.network.devices.network_device import network_device, network_device_name
 from netclaim.network.links.offering.offer import LinkOffer

@@ -12,7 +12,7 @@ from netclaim.allocator.cel import CompileError, compile_selector
 from netclaim.errors import RequestError
 from netclaim.framework.settings.sources import Sources
 from netclaim.model import Device
-from netclaim.model.node import NodeFacts
+from netclaim.model.on_node.node import NodeFacts
 from netclaim.network.devices.expression import link_expression
 from netclaim.network.links.node.node_links import Snapshot
 from netclaim.network.links.offering.choice import HIDDEN, LinkChoice

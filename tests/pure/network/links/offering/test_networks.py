@@ -7,9 +7,9 @@ import msgspec
 from structlog.testing import capture_logs
 
 from netclaim.model import Device, Quantity
-from netclaim.model.api.pod_network import PodNetwork
-from netclaim.model.device import Taint
-from netclaim.model.node import NodeFacts
+from netclaim.model.api.own_kinds.pod_network import PodNetwork
+from netclaim.model.devices.device import Taint
+from netclaim.model.on_node.node import NodeFacts
 from netclaim.network.links.discover import generic_device
 from netclaim.network.links.offering.networks import OfferedNetworks
 from netclaim.network.links.offering.offer import SHARES, LinkOffer

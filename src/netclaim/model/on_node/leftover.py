@@ -8,9 +8,9 @@ from functools import cached_property
 
 import msgspec
 
-from netclaim.model.attachment import Attachment
-from netclaim.model.claim import JsonObject
-from netclaim.model.plan import Plan
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.on_node.attachment import Attachment
+from netclaim.model.on_node.plan import Plan
 
 
 class Living(msgspec.Struct, frozen=True, dict=True):

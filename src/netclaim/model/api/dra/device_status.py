@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from netclaim.model.api.claim import DeviceReference
-from netclaim.model.claim import AllocatedDevice, JsonObject
+from netclaim.model.api.dra.claim import DeviceReference
+from netclaim.model.claims.claim import AllocatedDevice, JsonObject
 
 
 def device_entry(

@@ -4,7 +4,7 @@ It is the same in every version of the API.
 """
 
 from netclaim.model.api.base import Base, Meta
-from netclaim.model.api.config import DeviceConfig
+from netclaim.model.api.dra.config import DeviceConfig
 
 
 class CelSelector(Base, frozen=True):

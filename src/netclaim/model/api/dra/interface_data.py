@@ -11,10 +11,10 @@ from typing import Final
 
 import msgspec
 
-from netclaim.model.api.claim import SharedData
+from netclaim.model.api.dra.claim import SharedData
 from netclaim.model.api.limits import HARDWARE_ADDRESS_MAX, INTERFACE_NAME_MAX, IPS_MAX, RAW_MAX
-from netclaim.model.attachment import Attachment, Interface
-from netclaim.model.claim import JsonObject, ReportedDevice
+from netclaim.model.claims.claim import JsonObject, ReportedDevice
+from netclaim.model.on_node.attachment import Attachment, Interface
 from netclaim.model.text import cut
 
 COMMON_MAX: Final = 1024  # of data; a version, a bandwidth and the like, not a list

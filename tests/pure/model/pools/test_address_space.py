@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netclaim.model.address_space import (
+from netclaim.model.pools.address_space import (
     Range,
     Space,
     candidates,

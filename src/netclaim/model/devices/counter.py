@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from netclaim.model.api.limits import COUNTERS_MAX
-from netclaim.model.device_name import DeviceError, is_dns_label
+from netclaim.model.devices.device_name import DeviceError, is_dns_label
 from netclaim.model.quantity import Quantity
 
 

@@ -7,7 +7,7 @@ DeviceTaintRule is the same in every version of the API.
 from typing import Final
 
 from netclaim.model.api.base import Base, Meta
-from netclaim.model.api.ids import DeviceId
+from netclaim.model.api.dra.ids import DeviceId
 
 KEEPS_AWAY: Final = ("NoSchedule", "NoExecute")  # the scheduler ignores effects that it cannot know
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from netclaim.json_text import UNREADABLE
-from netclaim.model.claim import Claim, ClaimError, parse_claim
-from netclaim.model.claim_text import claim_from_text
+from netclaim.model.claims.claim import Claim, ClaimError, parse_claim
+from netclaim.model.claims.claim_text import claim_from_text
 
 OURS, OTHERS = "d.example.com", "e.example.com"
 

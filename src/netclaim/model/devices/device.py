@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from netclaim.model.api.dra.taint import Taint as ApiTaint
 from netclaim.model.api.limits import (
     ATTRIBUTES_AND_CAPACITIES_MAX,
     BINDING_CONDITIONS_MAX,
@@ -19,9 +20,8 @@ from netclaim.model.api.limits import (
     TAINTS_MAX,
     VALID_VALUES_MAX,
 )
-from netclaim.model.api.taint import Taint as ApiTaint
-from netclaim.model.counter import CounterUse
-from netclaim.model.device_name import (
+from netclaim.model.devices.counter import CounterUse
+from netclaim.model.devices.device_name import (
     DeviceError,
     is_dns_label,
     is_label_key,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from netclaim.errors import RequestError
 from netclaim.model import Claim, ClaimError, ClaimRef, Plan, Prepared, parse_claim
-from netclaim.model.claim import ReportedDevice
-from netclaim.model.unreadable import LEVELS_MAX, stand_in
+from netclaim.model.claims.claim import ReportedDevice
+from netclaim.model.claims.unreadable import LEVELS_MAX, stand_in
 
 SEED: dict[str, Any] = {
     "apiVersion": "resource.k8s.io/v1beta1",

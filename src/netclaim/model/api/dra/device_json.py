@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from netclaim.model.claim import JsonObject
-from netclaim.model.counter import CounterSet
-from netclaim.model.device import AttributeValue, Capacity, Device, RequestPolicy, Version
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.devices.counter import CounterSet
+from netclaim.model.devices.device import AttributeValue, Capacity, Device, RequestPolicy, Version
 from netclaim.model.quantity import Quantity
 
 

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from netclaim.model.claim import DeviceKey, JsonObject
-from netclaim.model.plan import Plan
-from netclaim.model.pod import PodSandbox
+from netclaim.model.claims.claim import DeviceKey, JsonObject
+from netclaim.model.on_node.plan import Plan
+from netclaim.model.on_node.pod import PodSandbox
 
 AttachmentKey: TypeAlias = tuple[str, str, DeviceKey]  # claim UID, sandbox id, device
 

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from netclaim.model.api.base import Base, Condition, JsonObject, Meta, QuantityText
-from netclaim.model.api.config import DeviceConfig
-from netclaim.model.api.device_class import Selector
-from netclaim.model.api.ids import DeviceId
-from netclaim.model.api.taint import Toleration
-from netclaim.model.counted_pool import pool_of
+from netclaim.model.api.dra.config import DeviceConfig
+from netclaim.model.api.dra.device_class import Selector
+from netclaim.model.api.dra.ids import DeviceId
+from netclaim.model.api.dra.taint import Toleration
+from netclaim.model.pools.counted_pool import pool_of
 
 
 class CapacityRequests(Base, frozen=True):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from netclaim.model.named_drivers import named_drivers
+from netclaim.model.claims.named_drivers import named_drivers
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,12 @@ from typing import Final
 
 import msgspec
 
-from netclaim.model.address_space import Range, Space, address_from, lease_name, space_of
 from netclaim.model.api.base import Base, Condition, JsonObject, Meta
-from netclaim.model.api.kept_address import KEPT_LABEL, Keep, LeaseOwner
 from netclaim.model.api.label_selector import LabelSelector
 from netclaim.model.api.limits import LABEL_MAX
-from netclaim.model.api.pod_network import API_VERSION, Dns, Route
+from netclaim.model.api.own_kinds.kept_address import KEPT_LABEL, Keep, LeaseOwner
+from netclaim.model.api.own_kinds.pod_network import API_VERSION, Dns, Route
+from netclaim.model.pools.address_space import Range, Space, address_from, lease_name, space_of
 
 KIND: Final = "AddressPool"
 PLURAL: Final = "addresspools"

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from netclaim.model.claim import AllocatedDevice, JsonObject
-from netclaim.model.prepared import ClaimRef
+from netclaim.model.claims.claim import AllocatedDevice, JsonObject
+from netclaim.model.on_node.prepared import ClaimRef
 
 
 class DeviceNode(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -16,7 +16,7 @@ from netclaim.model import (
     ValidRange,
     Version,
 )
-from netclaim.model.counter import counters_fault
+from netclaim.model.devices.counter import counters_fault
 
 
 def q(text: str) -> Quantity:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import msgspec
 
 from netclaim.model.api.base import Base, JsonObject, Meta, QuantityText
-from netclaim.model.api.ids import PoolId
-from netclaim.model.api.taint import DeviceTaint
+from netclaim.model.api.dra.ids import PoolId
+from netclaim.model.api.dra.taint import DeviceTaint
 
 
 class DeviceAttribute(Base, frozen=True):

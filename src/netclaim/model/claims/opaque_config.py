@@ -16,9 +16,9 @@ from typing import Literal
 import msgspec
 
 from netclaim.model.api.base import JsonObject, ObjectError
-from netclaim.model.api.claim import AllocatedDevices
-from netclaim.model.api.config import DeviceConfig, OpaqueParameters
-from netclaim.model.unreadable import bounded, why_unreadable
+from netclaim.model.api.dra.claim import AllocatedDevices
+from netclaim.model.api.dra.config import DeviceConfig, OpaqueParameters
+from netclaim.model.claims.unreadable import bounded, why_unreadable
 
 
 class OpaqueConfig(msgspec.Struct, frozen=True, omit_defaults=True):

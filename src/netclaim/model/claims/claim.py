@@ -14,17 +14,17 @@ import msgspec
 
 from netclaim.errors import RequestError
 from netclaim.model.api.base import JsonObject, Meta, ObjectError
-from netclaim.model.api.claim import (
+from netclaim.model.api.dra.claim import (
     AllocatedDevices,
     Consumer,
     DeviceResult,
     DeviceStatus,
     ResourceClaim,
 )
-from netclaim.model.device_name import is_dns_label
-from netclaim.model.opaque_config import OpaqueConfig, opaque_configs
-from netclaim.model.prepared import ClaimRef
-from netclaim.model.unreadable import LEVELS_MAX, bounded, why_unreadable
+from netclaim.model.claims.opaque_config import OpaqueConfig, opaque_configs
+from netclaim.model.claims.unreadable import LEVELS_MAX, bounded, why_unreadable
+from netclaim.model.devices.device_name import is_dns_label
+from netclaim.model.on_node.prepared import ClaimRef
 
 __all__ = [
     "AllocatedDevice",

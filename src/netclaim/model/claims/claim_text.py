@@ -17,7 +17,7 @@ import msgspec
 
 from netclaim.json_text import UNREADABLE, fault_of, read_around
 from netclaim.model.api.base import FREE, Base, Meta, ObjectError
-from netclaim.model.api.claim import (
+from netclaim.model.api.dra.claim import (
     AllocatedDevices,
     AllocationResult,
     ClaimSpec,
@@ -29,9 +29,9 @@ from netclaim.model.api.claim import (
     DeviceStatus,
     ResourceClaim,
 )
-from netclaim.model.api.config import DeviceConfig, OpaqueParameters
-from netclaim.model.claim import Claim, ClaimError, claim_of
-from netclaim.model.unreadable import LEVELS_ABOVE, stand_in
+from netclaim.model.api.dra.config import DeviceConfig, OpaqueParameters
+from netclaim.model.claims.claim import Claim, ClaimError, claim_of
+from netclaim.model.claims.unreadable import LEVELS_ABOVE, stand_in
 
 
 class _Opaque(Base, frozen=True):
