@@ -15,7 +15,7 @@ from pathlib import Path
 
 import structlog
 
-from netclaim.controller.run import Controller
+from netclaim.controller.process.run import Controller
 from netclaim.controller.settings import ControllerSettings
 from netclaim.kube import Answered, Cluster, StoredSecrets, connect
 from netclaim.model.claims.claim import JsonObject

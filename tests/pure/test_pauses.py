@@ -1,6 +1,6 @@
 """Pauses grow up to their limit, however long something fails."""
 
-from netclaim.controller.queue import LONGEST_PAUSE_S, WorkQueue
+from netclaim.controller.pacing.queue import LONGEST_PAUSE_S, WorkQueue
 from netclaim.kube import Pace
 from netclaim.pauses import pause_after_s
 

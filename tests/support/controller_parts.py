@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from netclaim.controller.run import Controller
+from netclaim.controller.process.run import Controller
 from netclaim.controller.settings import ControllerSettings
 from netclaim.local.api import Store, Verbs
 from netclaim.model.claims.claim import JsonObject

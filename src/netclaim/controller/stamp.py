@@ -16,10 +16,10 @@ from typing import Any, Final
 
 import structlog
 
+from netclaim.controller.cluster.objects import Objects, some_at_a_time
+from netclaim.controller.cluster.slim import COPY_OF, COPY_TO
+from netclaim.controller.cluster.watches import Watches
 from netclaim.controller.networks.objects import MADE_OF, digest_of, made_of
-from netclaim.controller.objects import Objects, some_at_a_time
-from netclaim.controller.slim import COPY_OF, COPY_TO
-from netclaim.controller.watches import Watches
 from netclaim.kube import AlreadyExistsError, ConflictError, NotFoundError
 from netclaim.kube.watch import Key
 from netclaim.model.claims.claim import JsonObject

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from netclaim.controller.run import Controller
+from netclaim.controller.process.run import Controller
 from netclaim.controller.settings import ControllerSettings
 from netclaim.errors import PeerError
 from netclaim.kernel import Netns

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from netclaim.controller.objects import POD_NETWORKS
+from netclaim.controller.cluster.objects import POD_NETWORKS
 from netclaim.kube import (
     EVENTS,
     Client,

@@ -11,10 +11,10 @@ import pytest
 from lab.cluster import Lab
 from lab.helm import CHART, CHART_NAMESPACE, Helm, HelmError
 from lab.kubectl import Kubectl, KubectlError
+from netclaim.controller.cluster.slim import COPY_TO
 from netclaim.controller.networks.objects import FINALIZER
-from netclaim.controller.nudge import ANNOTATION
 from netclaim.controller.services.spread import MANAGED_BY, MANAGER
-from netclaim.controller.slim import COPY_TO
+from netclaim.controller.waiting_pods.nudge import ANNOTATION
 from netclaim.schema.network_service import NETWORK, SELECTOR
 from netclaim.schema.rules.pod_networks import RULES
 from tests.cluster.site.drivers import addresses, eventually, in_node, ready_condition

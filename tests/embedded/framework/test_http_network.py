@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from netclaim.controller.serve import Process as Controller
-from netclaim.controller.serve import watched
+from netclaim.controller.process.serve import Process as Controller
+from netclaim.controller.process.serve import watched
 from netclaim.errors import HostError
 from netclaim.framework.process.http import Place
 from netclaim.framework.tools.clock import SystemClock

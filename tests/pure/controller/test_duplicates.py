@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from netclaim.controller.cluster.slim import slim_claim
 from netclaim.controller.duplicates import DuplicateAddresses
-from netclaim.controller.slim import slim_claim
 from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.network.pod_network import class_of
 from tests.support.controller_parts import DRIVER

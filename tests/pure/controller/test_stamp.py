@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from netclaim.controller.slim import COPY_OF, COPY_TO
+from netclaim.controller.cluster.slim import COPY_OF, COPY_TO
 from netclaim.schema.kinds import TEMPLATE
 from tests.support.controller_parts import Bounded, Closed, World, controlled
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from netclaim.controller.serve import METRICS, POOL_ADDRESSES
+from netclaim.controller.process.serve import METRICS, POOL_ADDRESSES
 from scripts import dashboard
 from tests.support.doc_pages import DOCS, ROOT, same_names
 from tests.support.telemetry import promql

@@ -102,7 +102,7 @@ def command(
     """
     import asyncio
 
-    from netclaim.controller.serve import serve_controller
+    from netclaim.controller.process.serve import serve_controller
     from netclaim.framework.process.http import Place
     from netclaim.framework.telemetry.logs import configure_logs
     from netclaim.kube import load_cluster

@@ -18,10 +18,10 @@ import structlog
 from netclaim.controller.annotated.names import LABEL, MADE_FROM, NAMESPACE_LABEL, NAMESPACE_VALUE
 from netclaim.controller.annotated.readings import Readings
 from netclaim.controller.annotated.told import Told
-from netclaim.controller.events import Events
-from netclaim.controller.objects import MANAGER, POD_NETWORKS, Objects, in_order
+from netclaim.controller.cluster.events import Events
+from netclaim.controller.cluster.objects import MANAGER, POD_NETWORKS, Objects, in_order
+from netclaim.controller.cluster.watches import DEFINITION, Watches
 from netclaim.controller.settings import ControllerSettings
-from netclaim.controller.watches import DEFINITION, Watches
 from netclaim.convert.definition import API_VERSION, NetworkKey
 from netclaim.convert.objects import name_fault, network_name
 from netclaim.errors import RequestError

@@ -27,13 +27,13 @@ from netclaim.controller.annotated.names import (
 from netclaim.controller.annotated.readings import Readings
 from netclaim.controller.annotated.told import Told
 from netclaim.controller.annotated.wanted import Known, claim_name, claim_of, is_claim_of
-from netclaim.controller.events import Events
-from netclaim.controller.nudge import ANNOTATION
-from netclaim.controller.objects import MANAGER, Objects
-from netclaim.controller.queue import WorkQueue
+from netclaim.controller.cluster.events import Events
+from netclaim.controller.cluster.objects import MANAGER, Objects
+from netclaim.controller.cluster.slim import brief_status
+from netclaim.controller.cluster.watches import ANNOTATED, DEFINITION, Watches
+from netclaim.controller.pacing.queue import WorkQueue
 from netclaim.controller.settings import ControllerSettings
-from netclaim.controller.slim import brief_status
-from netclaim.controller.watches import ANNOTATED, DEFINITION, Watches
+from netclaim.controller.waiting_pods.nudge import ANNOTATION
 from netclaim.errors import RequestError
 from netclaim.framework.telemetry.logs import explain
 from netclaim.kube import PODS, AlreadyExistsError, ForbiddenError, InvalidError, NotFoundError

@@ -6,7 +6,7 @@ is forgotten, so that the next look says it.
 
 from typing import Final
 
-from netclaim.controller.events import Events
+from netclaim.controller.cluster.events import Events
 from netclaim.model.claims.claim import JsonObject
 from netclaim.plain_text import sentence
 

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from netclaim.controller.cluster.slim import unpacked_slice
 from netclaim.controller.networks.wanted import availability
-from netclaim.controller.slim import unpacked_slice
 from netclaim.model.api.own_kinds.pod_network import NodeAvailability, PodNetwork, PodNetworkSpec
 from netclaim.model.claims.claim import JsonObject
 

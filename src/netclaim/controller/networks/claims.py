@@ -8,7 +8,7 @@ all: `results_of` decides. No I/O.
 import hashlib
 from collections.abc import Iterator
 
-from netclaim.controller.keys import classes_of
+from netclaim.controller.pacing.keys import classes_of
 from netclaim.kube.watch import Key
 from netclaim.model.claims.claim import JsonObject
 from netclaim.model.devices.link_name import ON, slotted

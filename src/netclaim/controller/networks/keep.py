@@ -17,6 +17,8 @@ from typing import Any
 
 import structlog
 
+from netclaim.controller.cluster.objects import Failures, Objects, some_at_a_time
+from netclaim.controller.cluster.watches import Watches
 from netclaim.controller.networks.claims import ClaimsByNetwork
 from netclaim.controller.networks.objects import (
     CLASS_KIND,
@@ -34,8 +36,6 @@ from netclaim.controller.networks.objects import (
 from netclaim.controller.networks.report import ITS_CLASS, Look, Reports
 from netclaim.controller.networks.wanted import allowed_namespaces, is_offered, mistake_in
 from netclaim.controller.networks.write import Writes
-from netclaim.controller.objects import Failures, Objects, some_at_a_time
-from netclaim.controller.watches import Watches
 from netclaim.model.api.base import ObjectError
 from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.model.claims.claim import JsonObject

@@ -16,6 +16,8 @@ from typing import Any, Final
 import msgspec
 import structlog
 
+from netclaim.controller.cluster.objects import MANAGER, POD_NETWORKS, Objects
+from netclaim.controller.cluster.watches import Watches
 from netclaim.controller.networks.available import Available
 from netclaim.controller.networks.claims import ClaimsByNetwork
 from netclaim.controller.networks.objects import FINALIZER
@@ -26,8 +28,6 @@ from netclaim.controller.networks.wanted import (
     status_of,
     with_times,
 )
-from netclaim.controller.objects import MANAGER, POD_NETWORKS, Objects
-from netclaim.controller.watches import Watches
 from netclaim.errors import NetclaimError
 from netclaim.model.api.base import ObjectError
 from netclaim.model.api.dra.claim import ResourceClaim

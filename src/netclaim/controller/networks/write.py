@@ -2,8 +2,8 @@
 
 import structlog
 
+from netclaim.controller.cluster.objects import Objects
 from netclaim.controller.networks.objects import TEMPLATE_KIND, is_of
-from netclaim.controller.objects import Objects
 from netclaim.kube import AlreadyExistsError, ConflictError, NotFoundError
 from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.model.claims.claim import JsonObject

@@ -14,8 +14,8 @@ from typing import Final
 
 import structlog
 
-from netclaim.controller.objects import MANAGER, Objects
-from netclaim.controller.watches import Watches
+from netclaim.controller.cluster.objects import MANAGER, Objects
+from netclaim.controller.cluster.watches import Watches
 from netclaim.errors import NetclaimError
 from netclaim.kube import NotFoundError
 from netclaim.model.api.base import ObjectError

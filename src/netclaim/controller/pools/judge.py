@@ -13,10 +13,10 @@ from typing import Final
 
 import msgspec
 
-from netclaim.controller.objects import ADDRESS_POOLS, MANAGER, Objects
+from netclaim.controller.cluster.objects import ADDRESS_POOLS, MANAGER, Objects
+from netclaim.controller.cluster.watches import Watches
 from netclaim.controller.pools.counts import LeaseCounts
 from netclaim.controller.pools.spec import PoolSpec
-from netclaim.controller.watches import Watches
 from netclaim.model.api.base import Condition, ObjectError
 from netclaim.model.api.own_kinds.address_pool import (
     AddressLease,

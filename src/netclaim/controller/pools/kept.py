@@ -12,8 +12,8 @@ from typing import Final
 
 import structlog
 
-from netclaim.controller.objects import ADDRESS_LEASES, MANAGER, Objects
-from netclaim.controller.watches import Watches
+from netclaim.controller.cluster.objects import ADDRESS_LEASES, MANAGER, Objects
+from netclaim.controller.cluster.watches import Watches
 from netclaim.kube import ApiError, ConflictError, NotFoundError, Resource
 from netclaim.model.api.base import ObjectError
 from netclaim.model.api.own_kinds.address_pool import AddressLease, AddressPool

@@ -16,11 +16,11 @@ from typing import Final
 
 import structlog
 
-from netclaim.controller.objects import Objects
+from netclaim.controller.cluster.objects import Objects
+from netclaim.controller.cluster.slim import unpacked_slice
+from netclaim.controller.cluster.watches import POOL_CLASS, Watches
 from netclaim.controller.pools.judge import COUNT_MAX, Pools
 from netclaim.controller.pools.room import Rooms
-from netclaim.controller.slim import unpacked_slice
-from netclaim.controller.watches import POOL_CLASS, Watches
 from netclaim.errors import RequestError
 from netclaim.framework.publish.server_fields import dropped_fields, without_server_fields
 from netclaim.kube import AlreadyExistsError, ConflictError, NotFoundError

@@ -18,10 +18,10 @@ from typing import Final
 import msgspec
 import structlog
 
-from netclaim.controller.objects import ADDRESS_LEASES, Objects
+from netclaim.controller.cluster.objects import ADDRESS_LEASES, Objects
+from netclaim.controller.cluster.watches import Watches
 from netclaim.controller.pools.ipam_claims import IpamClaims
 from netclaim.controller.pools.kept import KeptLeases
-from netclaim.controller.watches import Watches
 from netclaim.errors import NetclaimError
 from netclaim.framework.telemetry.logs import explain
 from netclaim.kube import ConflictError, NotFoundError

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import structlog
 
-from netclaim.controller.events import Events
+from netclaim.controller.cluster.events import Events
 from netclaim.controller.services.write import Key
 from netclaim.kube.resource import SERVICES
 from netclaim.model.claims.claim import JsonObject

@@ -12,9 +12,10 @@ from typing import Final
 
 import structlog
 
-from netclaim.controller.events import Events
-from netclaim.controller.objects import Objects
-from netclaim.controller.queue import FIRST_PAUSE_S, LONGEST_PAUSE_S, WorkQueue
+from netclaim.controller.cluster.events import Events
+from netclaim.controller.cluster.objects import Objects
+from netclaim.controller.cluster.watches import CHECKED_PAUSE_S, Watches
+from netclaim.controller.pacing.queue import FIRST_PAUSE_S, LONGEST_PAUSE_S, WorkQueue
 from netclaim.controller.services.complaints import Complaints
 from netclaim.controller.services.endpoints import (
     Endpoint,
@@ -26,7 +27,6 @@ from netclaim.controller.services.interfaces import Interface, Interfaces
 from netclaim.controller.services.pods import ServicePods
 from netclaim.controller.services.spread import SERVICE_NAME, Writes, spread
 from netclaim.controller.services.write import Key, SliceWriter
-from netclaim.controller.watches import CHECKED_PAUSE_S, Watches
 from netclaim.framework.telemetry.logs import explain
 from netclaim.kube import Pace
 from netclaim.model.api.base import ObjectError

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import structlog
 
-from netclaim.controller.objects import MANAGER as FIELD_MANAGER
+from netclaim.controller.cluster.objects import MANAGER as FIELD_MANAGER
 from netclaim.controller.services.spread import MANAGED_BY, MANAGER, Writes
 from netclaim.errors import NetclaimError
 from netclaim.kube import AlreadyExistsError, Client, ConflictError, NotFoundError

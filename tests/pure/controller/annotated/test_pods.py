@@ -12,7 +12,7 @@ from netclaim.controller.annotated.names import (
     STATUS_ANNOTATION,
     TEMPLATE,
 )
-from netclaim.controller.nudge import ANNOTATION as NUDGED
+from netclaim.controller.waiting_pods.nudge import ANNOTATION as NUDGED
 from netclaim.local.api import Verbs
 from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import CLAIM, DEFINITION, EVENT, POD, POD_NETWORK, Kind

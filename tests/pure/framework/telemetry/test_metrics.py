@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from netclaim.controller.serve import METRICS as OF_CONTROLLER
+from netclaim.controller.process.serve import METRICS as OF_CONTROLLER
 from netclaim.framework.telemetry.metrics import SECONDS, Metrics, Verb
 from netclaim.framework.testing import FakeClock
 from tests.support.telemetry.metric_list import ALL, METRICS, PROCESS

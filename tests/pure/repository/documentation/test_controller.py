@@ -3,7 +3,7 @@
 import re
 
 from netclaim.cli.app import load_command
-from netclaim.controller.serve import METRICS, Process
+from netclaim.controller.process.serve import METRICS, Process
 from tests.support.doc_pages import ROOT, code, same_names, section, table
 
 PAGE = "pod-networks.md"

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from netclaim.controller.serve import METRICS
+from netclaim.controller.process.serve import METRICS
 from tests.pure.repository.documentation.test_driver import events_logged, options
 from tests.support.doc_pages import DOCS, same_names, section
 from tests.support.telemetry.metric_list import ALL

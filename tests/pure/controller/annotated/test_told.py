@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from netclaim.controller.annotated.told import Told
-from netclaim.controller.budget import Budget
-from netclaim.controller.events import Events
+from netclaim.controller.cluster.events import Events
+from netclaim.controller.pacing.budget import Budget
 from netclaim.controller.services.complaints import Complaints
 from netclaim.errors import PeerError
 from netclaim.model.claims.claim import JsonObject

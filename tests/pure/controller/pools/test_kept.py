@@ -8,7 +8,7 @@ from netclaim.controller.pools.kept import OWNER_AGE_S
 from netclaim.controller.pools.sweep import GRACE_S
 from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import ADDRESS_LEASE, CLAIM, STATEFUL_SET
-from tests.pure.controller.test_pools import Collecting, add_pool, collecting, status
+from tests.pure.controller.pools.test_pools import Collecting, add_pool, collecting, status
 from tests.support.controller_parts import DRIVER, World, controlled
 
 KEEP: JsonObject = {"kinds": ["StatefulSet"]}

@@ -14,7 +14,7 @@ from typing import Final
 
 import structlog
 
-from netclaim.controller.objects import MANAGER
+from netclaim.controller.cluster.objects import MANAGER
 from netclaim.errors import PeerError
 from netclaim.kube import AlreadyExistsError, Client, ConflictError, NotFoundError
 from netclaim.kube.resource import LEASES

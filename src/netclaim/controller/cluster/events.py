@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import structlog
 
-from netclaim.controller.budget import Budget
+from netclaim.controller.pacing.budget import Budget
 from netclaim.errors import NetclaimError
 from netclaim.kube import EVENTS, Client
 from netclaim.model.api.limits import NOTE_MAX

@@ -21,9 +21,9 @@ from typing import Any, Final, NamedTuple
 
 import structlog
 
-from netclaim.controller.events import Events
-from netclaim.controller.queue import WorkQueue
-from netclaim.controller.rounds import Rounds
+from netclaim.controller.cluster.events import Events
+from netclaim.controller.pacing.queue import WorkQueue
+from netclaim.controller.pacing.rounds import Rounds
 from netclaim.errors import NetclaimError
 from netclaim.kube import PODS, Client, ForbiddenError, NotFoundError
 from netclaim.model.api.base import ObjectError

@@ -2,8 +2,8 @@
 
 import pytest
 
-from netclaim.controller import budget
-from netclaim.controller.budget import Budget
+from netclaim.controller.pacing import budget
+from netclaim.controller.pacing.budget import Budget
 
 
 def test_what_was_used_comes_back_bit_by_bit() -> None:

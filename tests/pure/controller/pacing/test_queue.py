@@ -1,7 +1,7 @@
 """What is looked at, and in which order."""
 
-from netclaim.controller.keys import DEFINITIONS, NAMESPACE, POOL, RANKS, REPORT, STAMP, rank
-from netclaim.controller.queue import WorkQueue
+from netclaim.controller.pacing.keys import DEFINITIONS, NAMESPACE, POOL, RANKS, REPORT, STAMP, rank
+from netclaim.controller.pacing.queue import WorkQueue
 
 
 async def test_a_namespace_comes_first_and_a_status_last() -> None:

@@ -17,8 +17,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from netclaim.controller.lease import Lease
-from netclaim.controller.run import Controller
+from netclaim.controller.process.lease import Lease
+from netclaim.controller.process.run import Controller
 from netclaim.controller.settings import LEASE_NAME, ControllerSettings
 from netclaim.errors import PeerError
 from netclaim.framework.kube_api import KubeReviews

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from netclaim.controller.nudge import ANNOTATION, Nudge
+from netclaim.controller.waiting_pods.nudge import ANNOTATION, Nudge
 from netclaim.kube import UnreachableError
 from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import POD, SLICE

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from netclaim.controller.lease import Lease
+from netclaim.controller.process.lease import Lease
 from netclaim.kube import Client, UnreachableError
 from netclaim.schema.kinds import LEASE
 from tests.support.local.parts import new_verbs, serving

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from netclaim.controller.cluster.slim import packed_slice, unpacked_slice
 from netclaim.controller.networks.available import Available
 from netclaim.controller.networks.wanted import availability
-from netclaim.controller.slim import packed_slice, unpacked_slice
 from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.model.claims.claim import JsonObject
 from tests.support.controller_parts import DRIVER, SPEC

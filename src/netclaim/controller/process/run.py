@@ -15,9 +15,13 @@ import structlog
 from netclaim.controller.annotated.networks import TrustedNetworks, is_made_of_definition
 from netclaim.controller.annotated.pods import AnnotatedPods
 from netclaim.controller.annotated.readings import Readings
+from netclaim.controller.cluster.events import Events
+from netclaim.controller.cluster.objects import Objects
+from netclaim.controller.cluster.watches import DEFINITION, POOL_CLASS, Watches
 from netclaim.controller.duplicates import DuplicateAddresses
-from netclaim.controller.events import Events
-from netclaim.controller.keys import (
+from netclaim.controller.networks.keep import Networks
+from netclaim.controller.networks.objects import differ_in_status, network_name
+from netclaim.controller.pacing.keys import (
     DEFINITIONS,
     LEARN,
     NAMESPACE,
@@ -28,19 +32,15 @@ from netclaim.controller.keys import (
     networks_of,
     rank,
 )
-from netclaim.controller.networks.keep import Networks
-from netclaim.controller.networks.objects import differ_in_status, network_name
-from netclaim.controller.nudge import Nudge
-from netclaim.controller.objects import Objects
+from netclaim.controller.pacing.queue import WorkQueue
 from netclaim.controller.pools.judge import Pools
 from netclaim.controller.pools.slices import PoolSlices
 from netclaim.controller.pools.sweep import LeaseSweep
-from netclaim.controller.queue import WorkQueue
-from netclaim.controller.refused import RefusedClaims
 from netclaim.controller.services.keep import Services
 from netclaim.controller.settings import ControllerSettings
 from netclaim.controller.stamp import Stamp
-from netclaim.controller.watches import DEFINITION, POOL_CLASS, Watches
+from netclaim.controller.waiting_pods.nudge import Nudge
+from netclaim.controller.waiting_pods.refused import RefusedClaims
 from netclaim.framework.telemetry.logs import explain
 from netclaim.kube import Client
 from netclaim.model.api.own_kinds.address_pool import AddressPoolStatus

@@ -5,7 +5,7 @@ from typing import Any
 from netclaim.controller.pools.kept import OWNER_AGE_S
 from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import ADDRESS_LEASE, CLAIM, IPAM_CLAIM
-from tests.pure.controller.test_pools import add_pool, collecting
+from tests.pure.controller.pools.test_pools import add_pool, collecting
 from tests.support.controller_parts import DRIVER, World
 
 KEEP: JsonObject = {"kinds": ["StatefulSet", "IPAMClaim"], "whenScaled": "Delete"}

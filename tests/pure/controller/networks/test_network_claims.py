@@ -9,7 +9,7 @@ import pytest
 
 from netclaim.controller.networks.claims import ClaimsByNetwork
 from netclaim.controller.networks.report import Reports
-from netclaim.controller.nudge import Nudge
+from netclaim.controller.waiting_pods.nudge import Nudge
 from netclaim.model.claims.claim import JsonObject
 from netclaim.network.devices.network_device import network_device_name
 from tests.support.controller_parts import DRIVER

@@ -13,10 +13,8 @@ from contextlib import aclosing
 from typing import Final, TypeAlias
 
 from netclaim.controller.annotated.names import LABEL as FROM_ANNOTATION
-from netclaim.controller.objects import ADDRESS_LEASES, ADDRESS_POOLS, POD_NETWORKS, Objects
-from netclaim.controller.services.spread import MANAGED_BY, MANAGER
-from netclaim.controller.settings import ControllerSettings
-from netclaim.controller.slim import (
+from netclaim.controller.cluster.objects import ADDRESS_LEASES, ADDRESS_POOLS, POD_NETWORKS, Objects
+from netclaim.controller.cluster.slim import (
     packed_slice,
     slim_annotated,
     slim_claim,
@@ -28,6 +26,8 @@ from netclaim.controller.slim import (
     whole,
     with_labels,
 )
+from netclaim.controller.services.spread import MANAGED_BY, MANAGER
+from netclaim.controller.settings import ControllerSettings
 from netclaim.convert.cluster import DEFINITIONS
 from netclaim.kube import (
     NAMESPACES,

@@ -23,8 +23,8 @@ from typing import Final
 
 import structlog
 
-from netclaim.controller.objects import MANAGER, Objects
-from netclaim.controller.watches import Watches
+from netclaim.controller.cluster.objects import MANAGER, Objects
+from netclaim.controller.cluster.watches import Watches
 from netclaim.errors import NetclaimError
 from netclaim.kube import PODS, UnreachableError
 from netclaim.kube.watch import Key

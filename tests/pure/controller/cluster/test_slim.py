@@ -16,8 +16,7 @@ from netclaim.controller.annotated.names import (
     STATUS_ANNOTATION,
 )
 from netclaim.controller.annotated.readings import TEXT_MAX, length_of
-from netclaim.controller.networks.objects import MADE_OF
-from netclaim.controller.slim import (
+from netclaim.controller.cluster.slim import (
     COPY_OF,
     COPY_TO,
     brief_status,
@@ -26,6 +25,7 @@ from netclaim.controller.slim import (
     slim_definition,
     slim_template,
 )
+from netclaim.controller.networks.objects import MADE_OF
 from netclaim.model.claims.claim import JsonObject
 from netclaim.network.pod_network import LABEL as OF_NETWORK
 

@@ -18,7 +18,7 @@ from netclaim.schema.kinds import (
     Kind,
 )
 from netclaim.schema.refusal import RefusedError
-from tests.pure.controller.test_pools import add_lease, add_pool, ready, status
+from tests.pure.controller.pools.test_pools import add_lease, add_pool, ready, status
 from tests.support.controller_parts import DRIVER, World, controlled
 
 NAME = f"addresses.media.{DRIVER}"

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from netclaim.controller.objects import Objects
+from netclaim.controller.cluster.objects import Objects
+from netclaim.controller.cluster.watches import Watches
 from netclaim.controller.settings import ControllerSettings
-from netclaim.controller.watches import Watches
 from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.kinds import NAMESPACE
 from netclaim.tasks import TaskScope

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from netclaim.controller.events import BURST, Events
-from netclaim.controller.refused import RefusedClaims
-from netclaim.controller.rounds import FORGOTTEN_S, LONGEST_S, Rounds
+from netclaim.controller.cluster.events import BURST, Events
+from netclaim.controller.pacing.rounds import FORGOTTEN_S, LONGEST_S, Rounds
+from netclaim.controller.waiting_pods.refused import RefusedClaims
 from netclaim.errors import PeerError
 from netclaim.kube import NotFoundError
 from netclaim.kube.errors import Status
@@ -231,7 +231,7 @@ async def test_another_pod_gives_a_refused_claim_no_more_time() -> None:
 
 async def test_an_eviction_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody else's claim does not wait for that."""
-    monkeypatch.setattr("netclaim.controller.refused.AGAIN_S", 0.01)
+    monkeypatch.setattr("netclaim.controller.waiting_pods.refused.AGAIN_S", 0.01)
     api = Api(pod_of(), pod_of("pod-2"))
     api.faults.append(PeerError("the server is away"))
     async with running(api) as refused:
@@ -243,11 +243,11 @@ async def test_an_eviction_that_fails_is_tried_again(monkeypatch: pytest.MonkeyP
 
 async def test_a_failed_eviction_uses_up_no_round(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pod is evicted at the next attempt, and not after its owner's next pause."""
-    monkeypatch.setattr("netclaim.controller.refused.AGAIN_S", 0.01)
+    monkeypatch.setattr("netclaim.controller.waiting_pods.refused.AGAIN_S", 0.01)
     api = Api(pod_of(owner="rs"))
     api.faults.append(PeerError("the server is away"))
     rounds = Rounds(0.0)
-    monkeypatch.setattr("netclaim.controller.rounds.pause_after_s", lambda *_, **__: 3600.0)
+    monkeypatch.setattr("netclaim.controller.pacing.rounds.pause_after_s", lambda *_, **__: 3600.0)
     async with running(api, rounds=rounds) as refused:
         refused.changed("ResourceClaim", None, claim_of())
         assert await asyncio.wait_for(api.evicted.get(), 60) == "pod-1"

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from netclaim.controller.objects import Objects
+from netclaim.controller.cluster.objects import Objects
 from netclaim.controller.pools.judge import Pools
 from netclaim.controller.pools.sweep import GRACE_S, SPARE, LeaseSweep
-from netclaim.controller.serve import Process
+from netclaim.controller.process.serve import Process
 from netclaim.local.api import Verbs
 from netclaim.model.api.own_kinds.address_pool import AddressPoolStatus
 from netclaim.model.claims.claim import JsonObject
