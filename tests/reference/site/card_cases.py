@@ -11,6 +11,7 @@ MODULES: Final = (
     *("9pnet_virtio", "9p", "igb", "igbvf", "pci_stub"),
     *("rdma_rxe", "rdma_ucm", "crc32_generic"),
     *("veth", "bridge"),
+    *("ipvlan", "8021q", "ifb", "sch_tbf", "sch_ingress", "cls_u32", "act_mirred"),
 )
 
 

@@ -1,6 +1,7 @@
 """The guest as a node: `netclaim try` lends its cards and functions to an embedded cluster.
 
-The driver, the kernel's drivers and the scheduler's allocation are real; the GPU is not.
+The driver, the kernel's drivers and the scheduler's allocation are real; the GPU is not. One
+cluster does all cases, since it takes the guest most of a minute to start one.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +27,7 @@ from netclaim.network import DRIVER_NAME
 from netclaim.schema.kinds import CLAIM, POD, SLICE
 from tests.reference.site.card_cases import ROOTS
 from tests.reference.site.cni_site import ip
+from tests.reference.site.heal_cases import HEALS, heal
 from tests.reference.site.plugin_state import differences
 from tests.reference.site.vf_site import NO_MAC, OWN, card_names, function_names
 
@@ -35,6 +38,7 @@ GPUS: Final = {
     "gpu.example.com": [str(EXAMPLES / "gpu.py"), "--gpus", "1", "--pcie-root", GPU_ROOT]
 }
 NODE: Final = "guest"
+LENT: Final = "a node with cards"
 ROOT: Final = "resource.kubernetes.io/pcieRoot"
 LINK_KEYS: Final = ("address", "mtu", "txqlen", "promiscuity", "ifalias", "altnames", "group")
 AMPLE_S: Final = 600.0  # emulated, and on a machine that is busy with other tests
@@ -53,7 +57,12 @@ def as_node() -> list[str]:
     """Pods get functions with what their card decides, a GPU's pod one of its root; all go home."""
     names = [name for card in card_names() for name in (card, *function_names(card))]
     before = _state(names)
-    return _tried(names) + differences(before, _state(names))
+    return _tried()[LENT] + differences(before, _state(names))
+
+
+def healed() -> list[str]:
+    """Interfaces of kinds that this machine may lack come back with the link below them."""
+    return _tried()[HEALS]
 
 
 def _state(names: list[str]) -> dict[str, Any]:
@@ -71,8 +80,10 @@ def _state(names: list[str]) -> dict[str, Any]:
     return state
 
 
-def _tried(names: list[str]) -> list[str]:
+@cache
+def _tried() -> dict[str, list[str]]:
     """Run the trial in namespaces of its own, as the command does; returns what is wrong."""
+    names = [name for card in card_names() for name in (card, *function_names(card))]
     with tempfile.TemporaryDirectory() as directory:
         result = Path(directory) / "found.json"
         with open_netns(OWN_NETNS) as machine:
@@ -82,11 +93,11 @@ def _tried(names: list[str]) -> list[str]:
                 return 0
 
             contained(run)
-        found: list[str] = json.loads(result.read_text())
+        found: dict[str, list[str]] = json.loads(result.read_text())
     return found
 
 
-async def _run(names: list[str], machine: Netns) -> list[str]:
+async def _run(names: list[str], machine: Netns) -> dict[str, list[str]]:
     links = tuple(Link(NODE, name, of_machine=True) for name in names)
     subnet = load_topology(DEFAULT_TOPOLOGY).primary_subnet
     primary = Network("primary", (Link(NODE, "node0"),), (subnet,))
@@ -104,12 +115,14 @@ async def _run(names: list[str], machine: Netns) -> list[str]:
         cluster = await start_cluster(trial, stack, until_s)
         outcome = await start_pods(cluster, trial, until_s)
         if outcome.is_well:
-            found = [each async for each in _faults(cluster)]
+            lent = [each async for each in _faults(cluster)]
         else:
-            found = [str(pod) for pod in outcome.pods]
+            lent = [str(pod) for pod in outcome.pods]
+        async with asyncio.timeout_at(until_s):
+            healed = await heal(cluster, NODE)
         await end_pods(cluster, AMPLE_S)
-        found += [f"{each['metadata']['name']} did not end" for each in cluster.store.list(POD)]
-    return found
+        lent += [f"{each['metadata']['name']} did not end" for each in cluster.store.list(POD)]
+    return {LENT: lent, HEALS: healed}
 
 
 async def _faults(cluster: EmbeddedCluster) -> AsyncIterator[str]:
@@ -162,4 +175,4 @@ def _vfs_of(card: str) -> list[dict[str, Any]]:
     return functions
 
 
-AS_NODE: Final = {"a node with cards": as_node}
+AS_NODE: Final = {LENT: as_node, HEALS: healed}

@@ -4,6 +4,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from netclaim.cni import CniError
+from netclaim.cni.errors import CniErrorKind
 from netclaim.kernel.state.card.card_settings import CardSettings, write_card
 from tests.reference.site import vf_parameter_cases
 from tests.reference.site.cni_site import ip
@@ -49,6 +51,24 @@ def reloaded() -> list[str]:
         return lent.faults("its kernel driver was loaded again")
 
 
+def swallowed() -> list[str]:
+    """A function in a namespace that outlives its pod comes home when that ends at last."""
+    found = []
+    with TemporaryDirectory() as directory, loan(_first_function(), Path(directory)) as lent:
+        lent.add()
+        with Path(f"/run/netns/{lent.site.pod}").open("rb"):  # as a process that hangs would
+            ip("netns", "del", lent.site.pod)
+            lent.forget()
+            try:
+                lent.delete(netns="")
+                found.append("DEL succeeded although the function was away")
+            except CniError as error:
+                if error.kind is not CniErrorKind.TRY_AGAIN:
+                    raise
+        lent.delete(netns="")
+        return found + lent.faults("its namespace ended late")
+
+
 def _first_function() -> str:
     return function_names(card_names()[0])[0]
 
@@ -66,5 +86,6 @@ BEFORE_FUNCTIONS: Final = {"a card without functions": whole_card}
 WITH_FUNCTIONS: Final = {
     "a function": function,
     "its kernel driver again": reloaded,
+    "a namespace that outlives its pod": swallowed,
     **vf_parameter_cases.CASES,
 }
