@@ -21,12 +21,12 @@ from netclaim.network.policy.table import (
     KeyPolicy,
     TypePolicy,
 )
-from netclaim.network.request.added import HOST_DEVICE, READERS
 from netclaim.network.request.dranet import BESIDE, INTERFACE, KNOWN
 from netclaim.network.request.ifnames import COLLECTIVE_IFNAMES, TAKEN_IFNAMES
+from netclaim.network.request.into_config.added import HOST_DEVICE, READERS
+from netclaim.network.request.into_config.wishes import WISHES
 from netclaim.network.request.keys import ALLOWABLE, KEYS, PARAMETERS, SetBy
 from netclaim.network.request.layers import MISPLACED
-from netclaim.network.request.wishes import WISHES
 from netclaim.plugins.engine.conf import Conf, read_cidr, read_ip
 from netclaim.plugins.engine.key_rules import DeclaredKey, declared, keys_within
 from netclaim.plugins.link_settings.conf import read_network, read_range

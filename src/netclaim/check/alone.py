@@ -23,7 +23,7 @@ from netclaim.model.devices.link_name import GENERIC
 from netclaim.model.quantity import Quantity
 from netclaim.network.devices.shares import ALONE_REQUEST, ATTACHMENTS, WHOLE_LINK
 from netclaim.network.policy.standing import Standing
-from netclaim.network.request.link_keys import linked_names, taking_link
+from netclaim.network.request.into_config.link_keys import linked_names, taking_link
 from netclaim.network.request.parameters import InterfaceRequest
 
 ONE: Final = Quantity.parse("1")

@@ -17,7 +17,7 @@ from netclaim.manifests.reading import FAULTS_MAX
 from netclaim.model.claims.claim import JsonObject
 from netclaim.model.pools.named_pools import pools_named
 from netclaim.network.request.ifnames import read_ifname
-from netclaim.network.request.wishes import WISHES, Wish, Wishes, with_wishes
+from netclaim.network.request.into_config.wishes import WISHES, Wish, Wishes, with_wishes
 from netclaim.paths import Path
 
 MEGABIT: Final = 1_000_000  # the step in which a claim asks for bandwidth

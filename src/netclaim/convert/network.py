@@ -15,7 +15,7 @@ from netclaim.convert.workloads import without_written
 from netclaim.model.api.own_kinds.pod_network import API_VERSION, KIND, PodNetwork
 from netclaim.model.claims.claim import JsonObject
 from netclaim.network import DRIVER_NAME
-from netclaim.network.request.wishes import MAC
+from netclaim.network.request.into_config.wishes import MAC
 from netclaim.plugins.registry import IPAM_CLASSES
 from netclaim.schema.defaults import NAME_LABEL
 

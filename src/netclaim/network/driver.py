@@ -64,7 +64,7 @@ from netclaim.network.pools.leases import Leases
 from netclaim.network.pools.quota import Quota
 from netclaim.network.pools.restore import Restorer
 from netclaim.network.pools.terms import check_shares
-from netclaim.network.request.link_keys import moves_link
+from netclaim.network.request.into_config.link_keys import moves_link
 from netclaim.network.request.parameters import InterfaceRequest, read_claim
 from netclaim.network.settings import LinkSettings, LiveSettings
 

@@ -34,7 +34,7 @@ from netclaim.model import Attachment, Claim, Plan, Prepared
 from netclaim.network.driver import LinkDriver
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
 from netclaim.network.policy.levels import Level
-from netclaim.network.request.link_keys import linked_names
+from netclaim.network.request.into_config.link_keys import linked_names
 from tests.embedded.policy.policy_grammar import BYTES, claim_from
 from tests.embedded.policy.policy_machine import (
     CANARY,

@@ -54,7 +54,7 @@ from netclaim.model.quantity import NANO
 from netclaim.network.attach.reserved import ReservedBandwidth
 from netclaim.network.metrics.table import LIMITS_RESTORED, LINK_ATTACHMENTS, LINK_BANDWIDTH
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
-from netclaim.network.request.link_keys import mtu_of
+from netclaim.network.request.into_config.link_keys import mtu_of
 
 log = structlog.get_logger(__name__)
 

@@ -11,7 +11,7 @@ from typing import Final
 from netclaim.cni import ResultCache, decode_network
 from netclaim.errors import NetclaimError
 from netclaim.network.links.remembered.lent import LentDevices
-from netclaim.network.request.link_keys import linked_names
+from netclaim.network.request.into_config.link_keys import linked_names
 
 PCI_ADDRESS: Final = "pciAddress"
 

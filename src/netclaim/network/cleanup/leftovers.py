@@ -31,7 +31,7 @@ from netclaim.model import Leftover, Living
 from netclaim.network.links.node.node_links import NodeLinks
 from netclaim.network.links.remembered.lent import LentDevices
 from netclaim.network.plugin_files import PluginFiles
-from netclaim.network.request.link_keys import linked_names, moves_link
+from netclaim.network.request.into_config.link_keys import linked_names, moves_link
 from netclaim.plugins.host_device.homecoming import bring_home
 from netclaim.plugins.host_device.lent_links import LentLinks
 from netclaim.plugins.host_local.lease_files import Leases

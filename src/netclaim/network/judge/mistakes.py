@@ -13,9 +13,9 @@ from typing import Final
 from netclaim.cni import NetworkList, PluginConf
 from netclaim.errors import RequestError
 from netclaim.manifests.near import did_you_mean
-from netclaim.network.request.added import VRF
+from netclaim.network.request.into_config.added import VRF
+from netclaim.network.request.into_config.wishes import with_wishes
 from netclaim.network.request.parameters import FAULTS_MAX, InterfaceRequest
-from netclaim.network.request.wishes import with_wishes
 from netclaim.paths import Path
 from netclaim.plugins import PLUGIN_TYPES
 from netclaim.plugins.engine.errors import ConfError

@@ -34,7 +34,7 @@ from netclaim.network.policy.table import (
     TYPES,
     KeyPolicy,
 )
-from netclaim.network.request.link_keys import takes_link
+from netclaim.network.request.into_config.link_keys import takes_link
 from netclaim.paths import Key, Path
 from netclaim.plugins.engine.unknown_keys import unknown_keys
 from netclaim.plugins.registry import ALIKE_TYPES, LINK_SETTINGS

@@ -21,7 +21,7 @@ from netclaim.network.judge.carried import (
 from netclaim.network.policy.levels import Level
 from netclaim.network.policy.standing import Standing
 from netclaim.network.policy.table import IPAM_TYPES, SETTINGS
-from netclaim.network.request.wishes import Wishes
+from netclaim.network.request.into_config.wishes import Wishes
 from netclaim.paths import Path
 from netclaim.plugins.engine.errors import ConfError
 from netclaim.plugins.registry import LINK_SETTINGS

@@ -16,9 +16,9 @@ from netclaim.network.judge.settings import settings_faults
 from netclaim.network.policy.levels import Level
 from netclaim.network.policy.standing import Standing, needs_level, needs_own
 from netclaim.network.policy.table import SETTINGS
+from netclaim.network.request.into_config.wishes import WISHES, Wishes
 from netclaim.network.request.keys import ALLOWABLE, PARAMETERS
 from netclaim.network.request.parameters import InterfaceRequest
-from netclaim.network.request.wishes import WISHES, Wishes
 from netclaim.paths import Path
 
 

@@ -14,7 +14,7 @@ from netclaim.kernel import Link, read_facts
 from netclaim.kernel.host.hardware.rdma import is_software, rdma_files, uses_only
 from netclaim.kernel.host.hardware.sysfs import SYS
 from netclaim.model import ContainerEdits, DeviceNode
-from netclaim.network.request.link_keys import moves_link
+from netclaim.network.request.into_config.link_keys import moves_link
 
 
 async def edits_with(network: NetworkList, link: Link, root: Path = SYS) -> ContainerEdits | None:

@@ -31,7 +31,7 @@ from netclaim.network.plan.interface_plan import (
 )
 from netclaim.network.policy.levels import LABEL, LEVELS, Level
 from netclaim.network.policy.standing import Standing
-from netclaim.network.request.link_keys import linked_names, takes_link
+from netclaim.network.request.into_config.link_keys import linked_names, takes_link
 from netclaim.network.request.parameters import InterfaceRequest
 from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.paths import Key, Path

@@ -16,8 +16,8 @@ from netclaim.model import JsonObject, Plan
 from netclaim.model.api.own_kinds.address_pool import AddressLeaseSpec
 from netclaim.model.pools.named_pools import POOLED
 from netclaim.network.request.canonical import canonical
-from netclaim.network.request.runtime import with_runtime
-from netclaim.network.request.wishes import Wishes, with_wishes
+from netclaim.network.request.into_config.runtime import with_runtime
+from netclaim.network.request.into_config.wishes import Wishes, with_wishes
 
 STATIC = "static"  # the IPAM plugin that hands out what was leased
 

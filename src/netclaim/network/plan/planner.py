@@ -30,10 +30,10 @@ from netclaim.network.plan.network_share import check_network_share
 from netclaim.network.plan.programs import ProgramChecks
 from netclaim.network.plugin_files import PluginFiles
 from netclaim.network.policy.levels import Level
-from netclaim.network.request.link_keys import moves_link, with_link, without_link
+from netclaim.network.request.into_config.link_keys import moves_link, with_link, without_link
+from netclaim.network.request.into_config.runtime import asks_for_device
+from netclaim.network.request.into_config.wishes import WISHES, with_wishes
 from netclaim.network.request.parameters import InterfaceRequest
-from netclaim.network.request.runtime import asks_for_device
-from netclaim.network.request.wishes import WISHES, with_wishes
 from netclaim.network.settings import LiveSettings
 
 

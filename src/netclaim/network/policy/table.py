@@ -9,8 +9,9 @@ held to the level of its namespace:
 
 Promise: what has no row here is not for claims below `privileged`: a plugin's new key is an admin's
 until a row says otherwise. Nothing that is for claims reaches the node or another tenant's link.
-Limit: values only. The keys beside `config` are in `request/wishes.py`. `judge` applies the table,
-`canonical` spells keys as it does, docs/security.md and deploy/claim-admission.yaml show it.
+Limit: values only. The keys beside `config` are in `request/into_config/wishes.py`. `judge` applies
+the table, `canonical` spells keys as it does, docs/security.md and deploy/claim-admission.yaml show
+it.
 """
 
 from collections.abc import Callable, Mapping

@@ -6,7 +6,5 @@ canonical, dialect     one spelling; whether parameters are ours at all
 dranet                 those written as dranet's are
 interface_request      what came of it, a value
 ifnames, several       names of interfaces; what cannot hold for several
-wishes, added          a row for each parameter beside `config`; those that become a plugin
-link_keys              its link put into it
-runtime                what programs get to know of their device
+into_config            what is put into the network's configuration: wishes, its link
 """

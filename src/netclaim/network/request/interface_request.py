@@ -7,7 +7,7 @@ from typing import Final
 from netclaim.cni import NetworkList
 from netclaim.model import AllocatedDevice
 from netclaim.model.api.label_selector import LabelSelector
-from netclaim.network.request.wishes import NO_WISHES, Wishes
+from netclaim.network.request.into_config.wishes import NO_WISHES, Wishes
 from netclaim.paths import Path
 
 ANYBODY: Final = LabelSelector()

@@ -21,7 +21,7 @@ from netclaim.network.policy.levels import Level
 from netclaim.network.policy.table import NETWORK_KEYS, KeyPolicy
 from netclaim.network.request.canonical import canonical
 from netclaim.network.request.ifnames import read_ifname
-from netclaim.network.request.wishes import WISHES, Wish
+from netclaim.network.request.into_config.wishes import WISHES, Wish
 from netclaim.paths import Path
 from netclaim.plugins.engine.unknown_keys import unknown_keys
 

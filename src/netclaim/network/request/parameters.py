@@ -16,10 +16,10 @@ from netclaim.model import AllocatedDevice, Claim
 from netclaim.network.errors import raise_all
 from netclaim.network.request.ifnames import numbered
 from netclaim.network.request.interface_request import ANYBODY, InterfaceRequest
+from netclaim.network.request.into_config.wishes import Wishes
 from netclaim.network.request.keys import KEYS, Parsed, SetBy
 from netclaim.network.request.layers import Layer, Reader, read_layers
 from netclaim.network.request.several import several_faults
-from netclaim.network.request.wishes import Wishes
 
 __all__ = ["InterfaceRequest", "read_claim"]
 

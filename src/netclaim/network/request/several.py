@@ -15,7 +15,7 @@ from netclaim.network.request.dialect import INTERFACE_KEYS
 from netclaim.network.request.entries import Entry
 from netclaim.network.request.ifnames import is_pattern, pattern_like
 from netclaim.network.request.interface_request import InterfaceRequest
-from netclaim.network.request.wishes import WISHES
+from netclaim.network.request.into_config.wishes import WISHES
 from netclaim.paths import Path
 
 STATIC: Final = "static"  # the IPAM plugin that gives everybody the same addresses

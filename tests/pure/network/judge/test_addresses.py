@@ -15,7 +15,7 @@ from netclaim.network.judge.carried import Use
 from netclaim.network.judge.request import permit
 from netclaim.network.policy.levels import Level
 from netclaim.network.policy.standing import Standing
-from netclaim.network.request.wishes import WISHES
+from netclaim.network.request.into_config.wishes import WISHES
 from netclaim.plugins.engine.conf import read_cidr, read_ip
 from netclaim.plugins.engine.key_rules import DeclaredKey, declared, item_of, keys_within
 from netclaim.plugins.engine.strict_values import CNI_KEYS

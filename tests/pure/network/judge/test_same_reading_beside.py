@@ -16,10 +16,10 @@ from netclaim.network.judge.request import permit
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
 from netclaim.network.policy.levels import Level
 from netclaim.network.policy.standing import Standing
-from netclaim.network.request.added import VRF, VrfKeys
 from netclaim.network.request.dranet import BESIDE, INTERFACE, SAME
+from netclaim.network.request.into_config.added import VRF, VrfKeys
+from netclaim.network.request.into_config.wishes import WISHES
 from netclaim.network.request.parameters import InterfaceRequest, read_claim
-from netclaim.network.request.wishes import WISHES
 from netclaim.plugins.engine.conf import lowered, read_conf
 from netclaim.plugins.engine.key_rules import declared, keys_within
 from netclaim.plugins.host_device.device_lookup import HostDeviceConf

@@ -14,8 +14,8 @@ from netclaim.network.policy.table import (
     TYPES,
     KeyPolicy,
 )
+from netclaim.network.request.into_config.wishes import WISHES, Wishes
 from netclaim.network.request.keys import KEYS, SetBy
-from netclaim.network.request.wishes import WISHES, Wishes
 from netclaim.plugins import PLUGIN_TYPES
 from netclaim.plugins.engine.key_rules import DeclaredKey, declared, keys_within
 from netclaim.plugins.registry import IPAM_CLASSES, PLUGIN_CLASSES

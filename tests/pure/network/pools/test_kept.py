@@ -14,7 +14,7 @@ from netclaim.model.api.own_kinds.kept_address import LeaseOwner, ordinal_of
 from netclaim.network.plan.interface_plan import read_plan
 from netclaim.network.pools.errors import NamespaceFullError, PoolFullError
 from netclaim.network.pools.kept import MAKERS
-from netclaim.network.request.wishes import MAC_TYPES
+from netclaim.network.request.into_config.wishes import MAC_TYPES
 from netclaim.plugins.registry import PLUGIN_CLASSES
 from tests.pure.network.pools.test_leases import Node, again, ips
 from tests.support.pool_objects import StoredObjects, pool

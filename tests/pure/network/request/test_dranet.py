@@ -6,8 +6,8 @@ import pytest
 
 from netclaim.errors import RequestError
 from netclaim.network.errors import ParametersError
+from netclaim.network.request.into_config.wishes import with_wishes
 from netclaim.network.request.parameters import InterfaceRequest, read_claim
-from netclaim.network.request.wishes import with_wishes
 from tests.support.network_parts import TYPED, claim_of, config_of, device_of
 
 WHERE = "spec.devices.config[net].opaque.parameters"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from netclaim.cni import parse_network
 from netclaim.errors import RequestError
 from netclaim.network.plan.interface_plan import InterfacePlan
-from netclaim.network.request.link_keys import (
+from netclaim.network.request.into_config.link_keys import (
     moves_link,
     mtu_of,
     takes_link,

@@ -20,7 +20,14 @@ from netclaim.errors import RequestError
 from netclaim.model.api.limits import IPS_MAX
 from netclaim.network.policy.levels import Level
 from netclaim.network.policy.table import IPAM_TYPES, SETTINGS, TYPES, KeyPolicy
-from netclaim.network.request.added import ADDED, HOST_DEVICE, VRF, keys_of, reader, with_added
+from netclaim.network.request.into_config.added import (
+    ADDED,
+    HOST_DEVICE,
+    VRF,
+    keys_of,
+    reader,
+    with_added,
+)
 from netclaim.paths import Path
 from netclaim.plugins.engine.conf import read_cidr, read_ip
 from netclaim.plugins.engine.errors import ConfError

@@ -3,7 +3,7 @@
 from typing import Any
 
 from netclaim.cni import NetworkList, parse_network
-from netclaim.network.request.runtime import asks_for_device, with_runtime
+from netclaim.network.request.into_config.runtime import asks_for_device, with_runtime
 
 PCI = "0000:3b:00.1"
 BOTH = {"deviceID": True, "bandwidth": True}

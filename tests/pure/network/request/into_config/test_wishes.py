@@ -8,8 +8,8 @@ import pytest
 
 from netclaim.cni import parse_network
 from netclaim.errors import RequestError
+from netclaim.network.request.into_config.wishes import WISHES, Wishes, with_wishes
 from netclaim.network.request.keys import BY_NAME
-from netclaim.network.request.wishes import WISHES, Wishes, with_wishes
 
 HOST_LOCAL = {"type": "host-local", "ranges": [[{"subnet": "10.10.1.0/24"}]]}
 SETTINGS: dict[str, Any] = {
@@ -189,7 +189,7 @@ def test_no_wish_is_passed_over(wish: str) -> None:
     """Each changes what a plugin that can fulfil it is asked."""
     plugin = {"type": "host-device" if wish == "vf" else "macvlan", "ipam": HOST_LOCAL}
     (asked,) = (each.of(ALL) for each in WISHES if each.name == wish)
-    assert asked is not None, f"add {wish} to Wishes in network/request/wishes.py"
+    assert asked is not None, f"add {wish} to Wishes in network/request/into_config/wishes.py"
     alone = Wishes.of({wish: asked})
     assert made(alone, plugin) != [plugin], f"with_wishes makes nothing of {wish}"
 

@@ -1,0 +1,1 @@
+"""Tests of `netclaim.network.request.into_config`."""
