@@ -10,12 +10,7 @@
     pod_templates   pods that objects of other groups describe
     annotated       pods whose networks are in Multus' annotation
     parameters      what the driver would refuse
-    stand_in        a made-up allocation, for the driver to read
-    wanted          what a claim asks for
-    alone           requests that take a link which others may share
-    selectable      which links the selectors of a request can select
-    unpublished     what a request asks of a link that no link has
-    policy          the driver's trust policy
+    claims          what claims ask for: policy, selectors, and a made-up allocation
 
 No cluster is needed, and none is asked.
 """

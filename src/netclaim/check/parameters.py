@@ -12,12 +12,18 @@ from typing import Any, Final
 
 import msgspec
 
-from netclaim.check.alone import alone_doubts, link_doubts
-from netclaim.check.policy import Policy, policy_faults, standing_in
+from netclaim.check.claims.alone import alone_doubts, link_doubts
+from netclaim.check.claims.policy import Policy, policy_faults, standing_in
+from netclaim.check.claims.stand_in import (
+    StandIn,
+    class_alone,
+    configs_of,
+    pinned_drivers,
+    stand_ins,
+)
+from netclaim.check.claims.unpublished import unpublished_doubts
+from netclaim.check.claims.wanted import class_of, wanted
 from netclaim.check.pools import PoolUse, pool_doubts, pools_wanted
-from netclaim.check.stand_in import StandIn, class_alone, configs_of, pinned_drivers, stand_ins
-from netclaim.check.unpublished import unpublished_doubts
-from netclaim.check.wanted import class_of, wanted
 from netclaim.errors import RequestError
 from netclaim.manifests.finding import Finding, Severity
 from netclaim.manifests.kinds import CLAIM_SPECS

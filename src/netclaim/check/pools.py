@@ -8,7 +8,7 @@ network may have its addresses. A pool that the files do not have may be in the 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from netclaim.check.policy import namespace_labels
+from netclaim.check.claims.policy import namespace_labels
 from netclaim.check.references import absent
 from netclaim.manifests.finding import Finding, Severity
 from netclaim.manifests.objects import Index, Object, inside

@@ -7,8 +7,8 @@ contradicts itself within the files is an error.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from netclaim.check.policy import namespace_labels
-from netclaim.check.wanted import class_of, wanted
+from netclaim.check.claims.policy import namespace_labels
+from netclaim.check.claims.wanted import class_of, wanted
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.kinds import CLAIM_SPECS, CLUSTER_WIDE, POD_SPECS
 from netclaim.manifests.near import near

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from netclaim.check.annotated import check_annotated
+from netclaim.check.claims.policy import Policy, check_namespace
 from netclaim.check.networks import check_network, made_of_networks, withheld
 from netclaim.check.objects import is_looked_at, judged
 from netclaim.check.parameters import check_claim, check_class, our_drivers
 from netclaim.check.pod_templates import as_pod, has_pods, pods_in
-from netclaim.check.policy import Policy, check_namespace
 from netclaim.check.pools import check_pool, check_pool_of_network
 from netclaim.check.references import check_pod, check_references
 from netclaim.check.services import check_service

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from netclaim.check.claims.stand_in import configs_of
 from netclaim.check.networks import made_of_networks
-from netclaim.check.stand_in import configs_of
 from netclaim.explain.subject import Subject
 from netclaim.manifests.kinds import CLAIM_SPECS
 from netclaim.manifests.near import existing

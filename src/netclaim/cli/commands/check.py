@@ -61,7 +61,7 @@ def command(
       netclaim check -f claim.yaml --policy restricted
       helm template chart | netclaim check -f -
     """
-    from netclaim.check.policy import Policy
+    from netclaim.check.claims.policy import Policy
     from netclaim.check.report import check_files
     from netclaim.manifests.text.files import read_files
     from netclaim.screen import screen_for

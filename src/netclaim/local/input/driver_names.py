@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from netclaim.check.wanted import wanted
+from netclaim.check.claims.wanted import wanted
 from netclaim.manifests.kinds import CLAIM_SPECS, CONFIGS
 from netclaim.manifests.near import near
 from netclaim.manifests.objects import Object, inside

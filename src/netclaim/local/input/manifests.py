@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from netclaim.allocator.objects.extended import extended_resources, offered
+from netclaim.check.claims.wanted import wanted
 from netclaim.check.objects import fitted
-from netclaim.check.wanted import wanted
 from netclaim.errors import RequestError
 from netclaim.local.api import Store, Verbs
 from netclaim.local.input.from_multus import with_claims

@@ -12,9 +12,9 @@ request whose selectors, with its class's, select none that claims share is pass
 from collections.abc import Iterator
 from typing import Final
 
-from netclaim.check.policy import faults_if_shared
-from netclaim.check.selectable import can_select, link_named, shared_link
-from netclaim.check.wanted import Wanted, expressions
+from netclaim.check.claims.policy import faults_if_shared
+from netclaim.check.claims.selectable import can_select, link_named, shared_link
+from netclaim.check.claims.wanted import Wanted, expressions
 from netclaim.errors import RequestError
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.objects import Object

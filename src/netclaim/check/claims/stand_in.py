@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from netclaim.check.wanted import Wanted, alternatives, class_of, expressions
+from netclaim.check.claims.wanted import Wanted, alternatives, class_of, expressions
 from netclaim.manifests.kinds import CONFIGS
 from netclaim.manifests.objects import Index, Object, inside
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from netclaim.check.wanted import Wanted
+from netclaim.check.claims.wanted import Wanted
 from netclaim.errors import RequestError
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.objects import Index, Object, inside

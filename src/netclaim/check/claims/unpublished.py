@@ -8,8 +8,8 @@ what it reads by constant names counts; capacities of pools of addresses are pas
 from collections.abc import Iterator
 from typing import Final
 
-from netclaim.check.selectable import conditions_of
-from netclaim.check.wanted import Wanted
+from netclaim.check.claims.selectable import conditions_of
+from netclaim.check.claims.wanted import Wanted
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.near import did_you_mean
 from netclaim.manifests.objects import Object

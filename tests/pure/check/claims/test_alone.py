@@ -6,7 +6,7 @@ import re
 import pytest
 import yaml
 
-from netclaim.check.policy import Policy
+from netclaim.check.claims.policy import Policy
 from netclaim.check.report import check_files
 from netclaim.manifests.text.files import parse_file
 from netclaim.network.policy.levels import Level
