@@ -2,7 +2,7 @@
 
 Promise: arithmetic and comparison are exact, and the text is the canonical one that the API server
 prints (no fraction, the largest suffix that keeps it whole). Limit: as in Kubernetes, a value finer
-than one billionth is rounded away from zero.
+than one billionth is rounded away from zero; unlike there, the text has a greatest length.
 """
 
 import re
@@ -35,6 +35,7 @@ PATTERN: Final = re.compile(
     r"(?:(?P<binary>[KMGTPE]i)|[eE](?P<exponent>[+-]?\d+)|(?P<decimal>[numkMGTPE]?))",
     re.ASCII,
 )
+TEXT_MAX: Final = 1000  # characters: Python reads numbers of up to 4300 digits, and no others
 EXPONENT_MAX: Final = 30  # above any value Kubernetes can hold (2^63), below a memory bomb
 
 
@@ -52,6 +53,8 @@ class Quantity:
     @classmethod
     def parse(cls, text: str | float) -> Self:
         """Read what a manifest holds: a string, or a plain number."""
+        if len(str(text)) > TEXT_MAX:
+            raise QuantityError(f"a quantity has at most {TEXT_MAX} characters")
         match = PATTERN.fullmatch(str(text))
         if match is None:
             raise QuantityError(f"{text!r} is not a quantity such as 100M, 1.5Gi or 250m")

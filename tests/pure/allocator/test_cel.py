@@ -152,6 +152,39 @@ TOKENS = st.sampled_from(
 )
 
 
+NINES = "9" * 5000  # more digits than Python reads
+SEVEN = "0" * 5000 + "7"
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (f"{NINES} == 1", "refused"),
+        (f"{NINES}u == 1u", "refused"),
+        (f'int("-{NINES}") == 1', "refused"),
+        (f'uint("{NINES}") == 1u', "refused"),
+        (f'int(device.driver.replace(device.driver, "{NINES}")) == 1', "error"),
+        (f'int(device.driver.replace(device.driver, "-{SEVEN}")) == -7', True),
+        (f'uint(device.driver.replace(device.driver, "{SEVEN}")) == 7u', True),
+        (f"{SEVEN} == 7", True),
+        (f'isSemver("{NINES}.0.0")', False),
+        (f'isSemver("1.0.0-{NINES}")', False),
+        (f'isQuantity("{NINES}")', False),
+        (f'isQuantity("1e{NINES}")', False),
+        (f'isQuantity("0.{NINES}")', False),
+        (f'cidr("10.0.0.0/{NINES}").prefixLength() == 8', "error"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_numbers_of_any_length_have_an_answer(expression: str, expected: bool | str) -> None:
+    """A number that is too large is refused as such, however many digits it has."""
+    found = answer(expression)
+    if expected == "refused":
+        assert "refused" in found
+    else:
+        assert found["results"] == [expected] * len(DEVICES)
+
+
 @given(st.lists(TOKENS, max_size=12).map("".join) | st.text(max_size=20))
 def test_any_text_is_a_selector_or_a_mistake(text: str) -> None:
     """Whatever the text, it compiles and answers, or the error is one of ours."""

@@ -35,7 +35,24 @@ def test_canonical(text: str | float, canonical: str) -> None:
     assert str(Quantity.parse(text)) == canonical
 
 
-@pytest.mark.parametrize("text", ["", "x", "1.2.3", "1 G", "1Kib", "Gi", "1e", "1e99", "\uff11"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "1.2.3",
+        "1 G",
+        "1Kib",
+        "Gi",
+        "1e",
+        "1e99",
+        "\uff11",
+        "9" * 5000,
+        "1e" + "9" * 5000,
+        "." + "9" * 5000,
+    ],
+    ids=lambda text: text[:8],
+)
 def test_refused(text: str) -> None:
     """What is not a quantity is refused."""
     with pytest.raises(QuantityError):

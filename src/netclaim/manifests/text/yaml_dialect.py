@@ -21,6 +21,8 @@ except ImportError:  # a PyYAML built without libyaml, which is a few dozen time
 
 # Ends of lines in YAML 1.1 but not in 1.2: only escapes mean the same to all readers.
 ODD_BREAKS: Final = frozenset("\r\x85\u2028\u2029")
+DIGITS_MAX: Final = 4300  # of a number; what Python reads
+TOO_LONG: Final = "a number with too many digits"
 Resolvers: TypeAlias = dict[str, list[tuple[str, re.Pattern[str]]]]
 
 
@@ -64,8 +66,9 @@ class KubeLoader(_Loader):
         try:
             return super().construct_object(node, deep=deep)
         except ValueError as error:
+            too_long = isinstance(node, yaml.ScalarNode) and len(node.value) > DIGITS_MAX
             raise yaml.constructor.ConstructorError(
-                problem=str(error), problem_mark=node.start_mark
+                problem=TOO_LONG if too_long else str(error), problem_mark=node.start_mark
             ) from error
         except (LookupError, AttributeError) as error:
             raise yaml.constructor.ConstructorError(

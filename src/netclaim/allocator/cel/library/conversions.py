@@ -8,6 +8,7 @@ from typing import Final
 
 from netclaim.allocator.cel.errors import EvaluationError
 from netclaim.allocator.cel.library.function import overload
+from netclaim.allocator.cel.values.digits import whole
 from netclaim.allocator.cel.values.types import Type
 from netclaim.allocator.cel.values.value import (
     INT64_MAX,
@@ -65,15 +66,15 @@ def _uint_of_double(number: float) -> Uint:
 
 
 def _int_of_text(text: str) -> int:
-    if not SIGNED.fullmatch(text) or not INT64_MIN <= int(text) <= INT64_MAX:
+    if not SIGNED.fullmatch(text) or not INT64_MIN <= whole(text) <= INT64_MAX:
         raise _failed(text, "int")
-    return int(text)
+    return whole(text)
 
 
 def _uint_of_text(text: str) -> Uint:
-    if not UNSIGNED.fullmatch(text) or int(text) > UINT64_MAX:
+    if not UNSIGNED.fullmatch(text) or whole(text) > UINT64_MAX:
         raise _failed(text, "uint")
-    return Uint(text)
+    return Uint(whole(text))
 
 
 def _double_of_text(text: str) -> float:

@@ -5,6 +5,7 @@ from typing import Final
 
 from netclaim.allocator.cel.errors import EvaluationError
 from netclaim.allocator.cel.syntax.lexer import Token
+from netclaim.allocator.cel.values.digits import whole
 from netclaim.allocator.cel.values.value import Value, int_value, uint_value
 
 SURROGATES: Final = range(0xD800, 0xE000)  # no characters of their own
@@ -39,7 +40,7 @@ def literal_value(token: Token, *, negative: bool = False) -> Value:
 
 
 def _number(digits: str) -> int:
-    return int(digits, 16 if digits.startswith("0x") else 10)
+    return int(digits, 16) if digits.startswith("0x") else whole(digits)
 
 
 def _unquote(text: str, *, of_bytes: bool) -> bytes:

@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Self, TypeAlias
 
+from netclaim.allocator.cel.values.digits import whole
+
 NUMBER: Final = r"(?:0|[1-9][0-9]*)"
 WORDS: Final = r"[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*"
 PATTERN: Final = re.compile(
@@ -38,12 +40,12 @@ class Semver:
         match = PATTERN.fullmatch(text)
         if match is None:
             return None
-        major, minor, patch = (int(match[part]) for part in ("major", "minor", "patch"))
+        major, minor, patch = (whole(match[part]) for part in ("major", "minor", "patch"))
         words = match["pre"].split(".") if match["pre"] else []
-        numeric = [int(word) for word in words if word.isdigit()]
+        numeric = [whole(word) for word in words if word.isdigit()]
         if max(major, minor, patch, *numeric) > UINT64_MAX:
             return None
-        if any(word.isdigit() and word != str(int(word)) for word in words):
+        if any(word.isdigit() and word != str(whole(word)) for word in words):
             return None  # a leading zero
         pre = (0, tuple(_rank(word) for word in words)) if words else RELEASE
         return cls(major, minor, patch, pre, text)
@@ -61,7 +63,7 @@ class Semver:
 
 
 def _rank(word: str) -> tuple[int, int, str]:
-    return (0, int(word), "") if word.isdigit() else (1, 0, word)
+    return (0, whole(word), "") if word.isdigit() else (1, 0, word)
 
 
 def _without_zeros(part: str) -> str:
