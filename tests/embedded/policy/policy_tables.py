@@ -128,6 +128,69 @@ UPLINKS: Final = {
         device="uplink",
         says=("169.254.169.254 is the address of a cloud's metadata service on the link 'uplink'",),
     ),
+    **{
+        f"a prefix that leads to a metadata service: {ip}": Attack(
+            of_class={
+                "config": network_of({**MACVLAN, "ipam": {"type": "static"}}),
+                "allow": ["ips"],
+            },
+            beside={"ips": [ip]},
+            device="uplink",
+            says=(f"parameters.ips: {ip} leads to {server}, a cloud's metadata service, over",),
+        )
+        for ip, server in {
+            "169.254.169.253/30": "169.254.169.254",
+            "169.254.1.1/16": "169.254.169.254",
+            "168.63.129.17/28": "168.63.129.16",
+            "fd00:ec2::255/127": "fd00:ec2::254",
+            "2001:db8:9::1/0": "fd00:ec2::254",
+        }.items()
+    },
+    **{
+        f"a route to a metadata service that a class lets claims write: {route}": Attack(
+            of_class={
+                "config": network_of({**MACVLAN, "ipam": {"type": "static"}}),
+                "allow": ["ips", "routes"],
+            },
+            beside={"ips": ["10.77.0.9/24"], "routes": [route]},
+            device="uplink",
+            says=(f"routes[0].destination: {route['destination']} leads to", "metadata service"),
+        )
+        for route in (
+            {"destination": "169.254.169.254/32"},
+            {"destination": "0.0.0.0/0"},
+            {"destination": "100.100.100.200/32", "gateway": "10.77.0.1"},
+        )
+    },
+    **{
+        f"the address of another cloud's metadata service: {ip}": Attack(
+            plugins=({**MACVLAN, "ipam": {"type": "static", "addresses": [{"address": ip}]}},),
+            device="uplink",
+            says=(f"{ip.partition('/')[0]} is the address of a cloud's metadata service on",),
+        )
+        for ip in ("168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fe80::a9fe:a9fe/64")
+    },
+    **{
+        f"a route to another cloud's metadata service: {dst}": Attack(
+            plugins=(
+                {
+                    **MACVLAN,
+                    "ipam": {
+                        "type": "static",
+                        "addresses": [{"address": "10.77.0.9/24"}],
+                        "routes": [{"dst": dst}],
+                    },
+                },
+            ),
+            device="uplink",
+            says=(f"routes[0].dst: {dst} leads to {server}, a cloud's metadata service",),
+        )
+        for dst, server in {
+            "168.63.129.16/32": "168.63.129.16",
+            "168.0.0.0/8": "168.63.129.16",
+            "100.64.0.0/10": "100.100.100.200",
+        }.items()
+    },
     "the address by which machines ask who they are": Attack(
         plugins=(
             {

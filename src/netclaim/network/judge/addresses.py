@@ -10,6 +10,7 @@ from netclaim.errors import RequestError
 from netclaim.kernel.requests.ip import Network
 from netclaim.network.errors import PolicyError
 from netclaim.network.judge.carried import Carried, Use
+from netclaim.network.policy.metadata import METADATA_SERVERS, SERVER_NETWORKS
 from netclaim.network.policy.standing import Standing, ask
 from netclaim.plugins.engine.conf import read_ip
 
@@ -20,9 +21,6 @@ NOBODYS: Final = tuple(
     )
 )
 """Unspecified, loopback, multicast and broadcast: no pod's interface has one of these."""
-
-METADATA_SERVERS: Final = frozenset({"169.254.169.254", "fd00:ec2::254", "fd20:ce::254"})
-"""Where clouds answer what a machine asks about itself: nobody answers in their place."""
 
 
 def address_fault(
@@ -35,13 +33,15 @@ def address_fault(
        an API server's or a metadata service's on a link that the node uses.
     3. On a link that carries the node, nobody gets an address of the node's own network, or sends
        packets into it past the pod's primary network. A class can vouch for addresses there.
+    4. Nor is anybody led to a metadata service there, by a route or the prefix of an address,
+       whatever a class vouches for.
     """
     ends_there = carried.use in {Use.ASSIGNED, Use.NEXT_HOP}
     if ends_there and any(map(carried.meets, NOBODYS)):
         message = f"{carried.written} is not an address that an interface can have"
         return PolicyError(f"{message}; choose another", path=carried.path)
     own = _others_address(carried, standing) if carried.use is Use.ASSIGNED else None
-    inside = None if vouched else _own_network(carried, standing)
+    inside = _own_network(carried, standing, vouched=vouched)
     return own or inside if carried.first == carried.last else inside or own
 
 
@@ -66,10 +66,18 @@ def _others_address(carried: Carried, standing: Standing) -> RequestError | None
     )
 
 
-def _own_network(carried: Carried, standing: Standing) -> RequestError | None:
-    own = next((each for each in standing.node_networks if _is_inside(carried, each)), None)
+def _own_network(carried: Carried, standing: Standing, *, vouched: bool) -> RequestError | None:
+    kept = (each for each in standing.node_networks if not vouched or each in SERVER_NETWORKS)
+    own = next((each for each in kept if _is_inside(carried, each)), None)
     if own is None:
         return None
+    if own in SERVER_NETWORKS:
+        return PolicyError(
+            f"{carried.written} leads to {own.network_address}, a cloud's metadata service, over "
+            f"the link {standing.link!r}, which carries the node; write a narrower network, or a "
+            "route by a gateway",
+            path=carried.path,
+        )
     return PolicyError(
         f"{carried.written} overlaps {own}, the node's own network on the link {standing.link!r}, "
         f"which carries the node; choose another network, {ask(standing)}",

@@ -20,10 +20,8 @@ from netclaim.kernel import Address, Link, Route
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.requests.ip import IpAddress, Network, family_of
 from netclaim.model.on_node.node import NodeFacts
+from netclaim.network.policy.metadata import METADATA_NETWORKS
 
-# Where clouds answer what a machine asks about itself, credentials among it; AWS and Google by
-# IPv6, too.
-METADATA: Final = ("169.254.0.0/16", "fd00:ec2::254/128", "fd20:ce::254/128")
 # Routes and addresses, read once: a node of a large cluster has thousands, and few change.
 KEPT: Final = 8192
 
@@ -68,7 +66,12 @@ def node_networks(
             on_links.append(route.gateway)
         elif route.index in carrying and route.destination and route.kind == uapi.RTN_UNICAST:
             on_links.append(f"{route.destination}/{route.prefix_length}")  # asked for on the link
-    written = (*on_links, *node.addresses, *node.api_addresses, *(METADATA if carrying else ()))
+    written = (
+        *on_links,
+        *node.addresses,
+        *node.api_addresses,
+        *(METADATA_NETWORKS if carrying else ()),
+    )
     found = (_network_of(each) for each in written if _read(each.partition("/")[0]))
     return tuple(dict.fromkeys(found))
 

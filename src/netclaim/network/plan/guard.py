@@ -17,7 +17,7 @@ from netclaim.model.devices.link_name import GENERIC, link_of
 from netclaim.model.pools.address_space import IpAddress
 from netclaim.network.devices.shares import how_alone
 from netclaim.network.errors import LinkGoneError, PlanRefusedError, PolicyError
-from netclaim.network.judge.addresses import METADATA_SERVERS, address_fault
+from netclaim.network.judge.addresses import address_fault
 from netclaim.network.judge.carried import Use, carried_by, wished
 from netclaim.network.judge.network import judge
 from netclaim.network.judge.own_hops import own_hop_faults
@@ -30,6 +30,7 @@ from netclaim.network.plan.interface_plan import (
     with_addresses,
 )
 from netclaim.network.policy.levels import LABEL, LEVELS, Level
+from netclaim.network.policy.metadata import METADATA_SERVERS
 from netclaim.network.policy.standing import Standing
 from netclaim.network.request.into_config.link_keys import linked_names, takes_link
 from netclaim.network.request.parameters import InterfaceRequest

@@ -9,6 +9,7 @@ from netclaim.kernel import Address, Link, Route
 from netclaim.kernel.netlink import uapi
 from netclaim.model import NodeFacts
 from netclaim.network.links.node_dependencies import carriers, node_networks, node_peers, used
+from netclaim.network.policy.metadata import METADATA_NETWORKS
 from tests.support.network_parts import link_of
 
 LO = link_of("lo", 1)
@@ -98,10 +99,9 @@ def test_the_node_lives_where_its_carriers_and_their_peers_are() -> None:
         "10.5.0.0/16",
         "198.51.100.7/32",
         "10.96.0.1/32",
-        "169.254.0.0/16",
-        "fd00:ec2::254/128",
-        "fd20:ce::254/128",
+        *METADATA_NETWORKS,
     ]
+    assert "169.254.0.0/16" in METADATA_NETWORKS
     assert node_peers({2}, [way], node) == {"192.0.2.1", "198.51.100.7", "10.96.0.1"}
 
 
