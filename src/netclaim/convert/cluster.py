@@ -11,8 +11,8 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any, Final
 
-from netclaim.convert.annotation import NETWORK
-from netclaim.convert.reservations import GROUP, KIND
+from netclaim.convert.multus.annotation import NETWORK
+from netclaim.convert.whereabouts.reservations import GROUP, KIND
 from netclaim.errors import RequestError
 from netclaim.kube import (
     PODS,

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from netclaim.convert.choices import choose, ifname_fault
-from netclaim.convert.definition import (
+from netclaim.convert.documents import Replacement
+from netclaim.convert.dranet.claims import asks_dranet, dranets_classes, names_dranet
+from netclaim.convert.dranet.claims import converted as converted_claim
+from netclaim.convert.multus.definition import (
     RESOURCE_NAME,
     Definition,
     NetworkKey,
@@ -22,19 +24,17 @@ from netclaim.convert.definition import (
     is_definition,
     read_definition,
 )
-from netclaim.convert.documents import Replacement
-from netclaim.convert.dranet import asks_dranet, dranets_classes, names_dranet
-from netclaim.convert.dranet import converted as converted_claim
-from netclaim.convert.network import Network, network_spec
+from netclaim.convert.multus.plugins import cleaned
+from netclaim.convert.multus.strangers import remarks_on
+from netclaim.convert.multus.workloads import Wanted, annotations_of, read_wanted, with_claims
 from netclaim.convert.places import TextField
-from netclaim.convert.plugins import cleaned
-from netclaim.convert.pools import Pools, pool_name
 from netclaim.convert.remarks import Remark, about, within
-from netclaim.convert.reservations import read_reserved
-from netclaim.convert.strangers import remarks_on
-from netclaim.convert.templates import claim_entries
-from netclaim.convert.whereabouts import named, networks_of, with_pool
-from netclaim.convert.workloads import Wanted, annotations_of, read_wanted, with_claims
+from netclaim.convert.whereabouts.ipam_keys import named, networks_of, with_pool
+from netclaim.convert.whereabouts.reservations import read_reserved
+from netclaim.convert.written.choices import choose, ifname_fault
+from netclaim.convert.written.network import Network, network_spec
+from netclaim.convert.written.pools import Pools, pool_name
+from netclaim.convert.written.templates import claim_entries
 from netclaim.errors import RequestError
 from netclaim.manifests.kinds import POD_SPECS
 from netclaim.manifests.objects import DEFAULT, Object, inside

@@ -22,7 +22,7 @@ from netclaim.controller.cluster.events import Events
 from netclaim.controller.cluster.objects import MANAGER, POD_NETWORKS, Objects, in_order
 from netclaim.controller.cluster.watches import DEFINITION, Watches
 from netclaim.controller.settings import ControllerSettings
-from netclaim.convert.definition import API_VERSION, NetworkKey
+from netclaim.convert.multus.definition import API_VERSION, NetworkKey
 from netclaim.convert.objects import name_fault, network_name
 from netclaim.errors import RequestError
 from netclaim.kube import AlreadyExistsError, ApiError, ForbiddenError, InvalidError

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from netclaim.convert.definition import SPELLINGS, NetworkKey, read_definition
-from netclaim.convert.network import Network
+from netclaim.convert.multus.definition import SPELLINGS, NetworkKey, read_definition
+from netclaim.convert.multus.plugins import cleaned
 from netclaim.convert.objects import network_name
-from netclaim.convert.plugins import cleaned
+from netclaim.convert.written.network import Network
 from netclaim.errors import RequestError
 from netclaim.manifests.objects import Object, inside
 from netclaim.model.api.own_kinds.pod_network import ALLOWABLE, PodNetwork

@@ -25,12 +25,12 @@ from netclaim.controller.annotated.names import (
     POD_CLAIM_ANNOTATION,
 )
 from netclaim.controller.annotated.readings import TEXT_MAX, Readings, ReadNetwork, length_of
-from netclaim.convert.annotation import default_ifnames, read_annotation
-from netclaim.convert.choices import Choice, choose, ifname_fault
-from netclaim.convert.definition import NetworkKey
-from netclaim.convert.network import Network
+from netclaim.convert.multus.annotation import default_ifnames, read_annotation
+from netclaim.convert.multus.definition import NetworkKey
+from netclaim.convert.multus.workloads import Wanted
 from netclaim.convert.places import TextField
-from netclaim.convert.workloads import Wanted
+from netclaim.convert.written.choices import Choice, choose, ifname_fault
+from netclaim.convert.written.network import Network
 from netclaim.errors import RequestError
 from netclaim.manifests.objects import Object, inside
 from netclaim.model.api.own_kinds.pod_network import API_VERSION

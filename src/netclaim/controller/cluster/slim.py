@@ -22,7 +22,7 @@ from netclaim.controller.annotated.names import (
 from netclaim.controller.annotated.names import LABEL as FROM_ANNOTATION
 from netclaim.controller.annotated.readings import TEXT_MAX
 from netclaim.controller.networks.objects import MADE_OF
-from netclaim.convert.definition import SPELLINGS
+from netclaim.convert.multus.definition import SPELLINGS
 from netclaim.model.claims.claim import JsonObject
 from netclaim.network.pod_network import LABEL
 from netclaim.schema.network_service import NETWORK, UPSTREAM_NAME

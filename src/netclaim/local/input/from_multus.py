@@ -7,8 +7,8 @@ why.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from netclaim.convert.definition import is_definition
 from netclaim.convert.documents import Replacement
+from netclaim.convert.multus.definition import is_definition
 from netclaim.convert.objects import convert_objects
 from netclaim.manifests.objects import Object
 from netclaim.screen.words import counted

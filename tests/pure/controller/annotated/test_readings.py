@@ -9,7 +9,7 @@ import pytest
 from netclaim.controller.annotated.names import ANNOTATION
 from netclaim.controller.annotated.readings import OVERHEAD, Readings, ReadNetwork, read_network
 from netclaim.controller.annotated.wanted import Known, claim_of
-from netclaim.convert.definition import NetworkKey
+from netclaim.convert.multus.definition import NetworkKey
 from netclaim.errors import RequestError
 from netclaim.model.claims.claim import JsonObject
 from tests.support.growth import assert_flat

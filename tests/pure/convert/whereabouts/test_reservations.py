@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netclaim.convert.objects import Conversion
-from netclaim.convert.reservations import limited
+from netclaim.convert.whereabouts.reservations import limited
 from netclaim.model.api.own_kinds.address_pool import EXCLUDED_MAX
 from netclaim.model.pools.address_space import Range, address_of, space_of
 from tests.pure.convert.converting import convert, definition, pod, said
-from tests.pure.convert.test_whereabouts import network
+from tests.pure.convert.whereabouts.test_whereabouts import network
 
 NET = "10.1.1.0/24"
 UPPER = "10.1.1.128/25"

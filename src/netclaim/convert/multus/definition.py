@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from netclaim.convert.annotation import NETWORK
+from netclaim.convert.multus.annotation import NETWORK
 from netclaim.convert.places import TextField
 from netclaim.errors import RequestError
 from netclaim.manifests.objects import Object, inside

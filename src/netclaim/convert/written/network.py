@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from netclaim.convert.definition import Definition, UnconvertedError
-from netclaim.convert.workloads import without_written
+from netclaim.convert.multus.definition import Definition, UnconvertedError
+from netclaim.convert.multus.workloads import without_written
 from netclaim.model.api.own_kinds.pod_network import API_VERSION, KIND, PodNetwork
 from netclaim.model.claims.claim import JsonObject
 from netclaim.network import DRIVER_NAME

@@ -9,7 +9,7 @@ import yaml
 from tests.pure.convert.converting import convert, converted, converted_file, said
 
 OURS = "cni.dra.networking.x-k8s.io"
-EXAMPLE = Path(__file__).resolve().parents[3] / "examples/dranet/claim.yaml"
+EXAMPLE = Path(__file__).resolve().parents[4] / "examples/dranet/claim.yaml"
 ALONE = {"requests": {"wholeLink": "1"}}
 
 

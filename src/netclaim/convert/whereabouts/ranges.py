@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from netclaim.cni.key_case import fold
-from netclaim.convert.definition import UnconvertedError
+from netclaim.convert.multus.definition import UnconvertedError
 from netclaim.model.claims.claim import JsonObject
 from netclaim.model.pools.address_space import IpAddress, IpNetwork, Range, Space, space_of
 from netclaim.paths import Path

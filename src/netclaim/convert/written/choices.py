@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from netclaim.cni import parse_network
-from netclaim.convert.network import Network
+from netclaim.convert.multus.workloads import Wanted
 from netclaim.convert.remarks import Remark, within
-from netclaim.convert.workloads import Wanted
+from netclaim.convert.written.network import Network
 from netclaim.errors import RequestError
 from netclaim.manifests.reading import FAULTS_MAX
 from netclaim.model.claims.claim import JsonObject

@@ -6,9 +6,9 @@ No I/O. Limit: of kinds that are not known, an annotation is found only in a pod
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from netclaim.convert.annotation import ANNOTATION
+from netclaim.convert.multus.annotation import ANNOTATION
+from netclaim.convert.multus.workloads import DEFAULT_NETWORK, annotations_of
 from netclaim.convert.remarks import Remark, about
-from netclaim.convert.workloads import DEFAULT_NETWORK, annotations_of
 from netclaim.manifests.kinds import POD_SPECS
 from netclaim.manifests.objects import Object, inside
 from netclaim.paths import Key, Path

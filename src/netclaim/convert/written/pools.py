@@ -13,11 +13,17 @@ from typing import Final
 
 import msgspec
 
-from netclaim.convert.definition import Definition, NetworkKey, UnconvertedError
+from netclaim.convert.multus.definition import Definition, NetworkKey, UnconvertedError
 from netclaim.convert.remarks import Remark, within
-from netclaim.convert.reservations import Limited, Reserved, by_namespace, limited, pods_of
-from netclaim.convert.whereabouts import PoolDraft
-from netclaim.convert.whereabouts_ranges import parts_of, share_addresses
+from netclaim.convert.whereabouts.ipam_keys import PoolDraft
+from netclaim.convert.whereabouts.ranges import parts_of, share_addresses
+from netclaim.convert.whereabouts.reservations import (
+    Limited,
+    Reserved,
+    by_namespace,
+    limited,
+    pods_of,
+)
 from netclaim.manifests.objects import Object
 from netclaim.model.api.own_kinds.address_pool import KIND, NAME_MAX
 from netclaim.model.api.own_kinds.pod_network import API_VERSION

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from netclaim.convert.annotation import (
+from netclaim.convert.multus.annotation import (
     ANNOTATION,
     EARLY_ANNOTATION,
     Selection,

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from netclaim.convert.definition import (
+from netclaim.convert.multus.definition import (
     Definition,
     UnconvertedError,
     is_definition,
     read_definition,
 )
 from netclaim.convert.remarks import Remark, within
-from netclaim.convert.whereabouts_ranges import Keys, range_keys, read_range, with_gateway
+from netclaim.convert.whereabouts.ranges import Keys, range_keys, read_range, with_gateway
 from netclaim.manifests.objects import Object
 from netclaim.model.claims.claim import JsonObject
 from netclaim.model.devices.device_name import is_dns_label

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from netclaim.convert.dranet_selectors import DRANET, constraint, expression, names_driver
+from netclaim.convert.dranet.selectors import DRANET, constraint, expression, names_driver
 from netclaim.convert.remarks import Remark, about
 from netclaim.manifests.kinds import CLAIM_SPECS, CONFIGS
 from netclaim.manifests.objects import Object, inside

@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from netclaim.convert.remarks import Remark, about
-from netclaim.convert.whereabouts_ranges import collapsed, parts_of, share_addresses
+from netclaim.convert.whereabouts.ranges import collapsed, parts_of, share_addresses
 from netclaim.manifests.objects import Object, inside
 from netclaim.model.api.own_kinds.address_pool import EXCLUDED_MAX
 from netclaim.model.pools.address_space import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from netclaim.convert.annotation import (
+from netclaim.convert.multus.annotation import (
     NETWORKS_MAX,
     Selection,
     default_ifnames,

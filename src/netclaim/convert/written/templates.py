@@ -7,9 +7,9 @@ it gets a template of its own, with the keys that the network allows. No I/O.
 from collections.abc import Mapping
 from typing import Final
 
-from netclaim.convert.choices import Choice
-from netclaim.convert.network import Network
-from netclaim.convert.workloads import Wanted
+from netclaim.convert.multus.workloads import Wanted
+from netclaim.convert.written.choices import Choice
+from netclaim.convert.written.network import Network
 from netclaim.manifests.kinds import GROUP
 from netclaim.manifests.objects import inside
 from netclaim.model.claims.claim import JsonObject

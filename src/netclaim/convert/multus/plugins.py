@@ -12,7 +12,7 @@ from typing import Final
 
 from netclaim.cni import parse_network
 from netclaim.cni.key_case import fold
-from netclaim.convert.definition import Definition, UnconvertedError
+from netclaim.convert.multus.definition import Definition, UnconvertedError
 from netclaim.convert.remarks import Remark, within
 from netclaim.errors import RequestError
 from netclaim.manifests.reading import FAULTS_MAX
