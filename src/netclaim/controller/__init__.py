@@ -10,7 +10,7 @@
     stamp         an admin's template, copied into the namespaces that it names
     services      Services that name a network: their EndpointSlices
     annotated     pods that name networks in Multus' annotation: their claims, and what is reported
-    waiting_pods  pods that wait for their claims: kubelet asks again, or they are evicted
+    waiting_pods  pods without what they claim: kubelet asks again, or they are evicted
 
 Every part is level-triggered: it compares what there is with what there should be, and a second
 look changes nothing. What was not made by the controller is never changed or deleted.

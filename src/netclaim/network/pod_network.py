@@ -21,6 +21,7 @@ from netclaim.model.api.base import JsonObject, ObjectError
 from netclaim.model.api.own_kinds.pod_network import (
     ALLOWABLE,
     API_VERSION,
+    EVICT_AFTER,
     KIND,
     Parent,
     PodNetwork,
@@ -36,7 +37,7 @@ CNI_VERSION: Final = "1.0.0"
 PARAMETERS_KIND: Final = "CNI"
 LABEL: Final = "cni.networking.x-k8s.io/pod-network"  # at what belongs to a network
 SPEC: Final = "cni.networking.x-k8s.io/pod-network-spec"  # at its class: all that the drivers need
-OF_NO_DRIVER: Final = ("provider", "enabled")  # fields of the spec that change nothing on a node
+OF_NO_DRIVER: Final = ("provider", "enabled", EVICT_AFTER)  # of the spec: nothing on a node
 PLUGINS: Final = {
     "macvlan": "macvlan",
     "ipvlan": "ipvlan",
@@ -66,6 +67,8 @@ def parameters_of(network: PodNetwork) -> JsonObject:
     }
     if namespaces := msgspec.to_builtins(spec.namespaces):
         parameters["namespaces"] = namespaces
+    if spec.evict_after_seconds:
+        parameters[EVICT_AFTER] = spec.evict_after_seconds
     return parameters
 
 

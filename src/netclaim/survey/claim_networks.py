@@ -12,6 +12,7 @@ from netclaim.json_text import read_json
 from netclaim.model.api.base import JsonObject
 from netclaim.model.api.dra.claim import DeviceResult, ResourceClaim
 from netclaim.model.api.dra.device_class import DeviceClass
+from netclaim.model.api.own_kinds.pod_network import EVICT_AFTER
 
 TEXT_MAX: Final = 256  # of a text that is kept: more than any driver, network or link is called
 KEPT: Final = 1024  # entries: as many networks and requests as a large cluster has
@@ -70,17 +71,27 @@ def brief(entry: JsonObject) -> JsonObject:
     config = _read(parameters.get("config")) if isinstance(parameters, Mapping) else {}
     plugin = first_plugin(config)
     texts = (opaque.get("driver"), config.get("name"), plugin.get("type"), plugin.get("master"))
-    tag = plugin.get("vlanId")
+    numbers = (
+        plugin.get("vlanId"),
+        parameters.get(EVICT_AFTER) if isinstance(parameters, Mapping) else 0,
+    )
     return _brief(
+        str(entry.get("source") or "")[:TEXT_MAX],
         tuple(entry.get("requests") or ()),
         tuple(text[:TEXT_MAX] if isinstance(text, str) else "" for text in texts),
-        tag if isinstance(tag, int) else 0,
+        tuple(number if isinstance(number, int) else 0 for number in numbers),
     )
 
 
 @lru_cache(maxsize=KEPT)
-def _brief(requests: tuple[str, ...], texts: tuple[str, ...], vlan: int) -> JsonObject:
+def _brief(
+    source: str, requests: tuple[str, ...], texts: tuple[str, ...], numbers: tuple[int, ...]
+) -> JsonObject:
     driver, name, kind, master = texts
+    vlan, evict_after_s = numbers
     plugin = {"type": kind, "master": master, "vlanId": vlan}
-    config = {"name": name, "plugins": [plugin]} if kind else {}
-    return {"requests": requests, "opaque": {"driver": driver, "parameters": {"config": config}}}
+    parameters: JsonObject = {"config": {"name": name, "plugins": [plugin]} if kind else {}}
+    if evict_after_s:
+        parameters[EVICT_AFTER] = evict_after_s
+    opaque = {"driver": driver, "parameters": parameters}
+    return {"source": source, "requests": requests, "opaque": opaque}

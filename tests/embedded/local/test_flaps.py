@@ -20,7 +20,7 @@ import pytest
 
 from netclaim.local.cluster import EmbeddedCluster
 from netclaim.model.claims.claim import JsonObject
-from netclaim.schema.kinds import CLAIM, CLASS, EVENT, SLICE
+from netclaim.schema.kinds import CLAIM, CLASS, EVENT, POD, SLICE
 from tests.embedded.local.test_cluster import (
     add_pod,
     all_gone,
@@ -248,5 +248,37 @@ def test_interfaces_come_back_with_a_link_that_was_away() -> None:
         await cluster.store.wait_for(lambda: not lacking(cluster))
         await standing.wait_said()
         await standing.end()
+
+    in_cluster(scenario)
+
+
+def test_a_pod_goes_if_its_class_says_so() -> None:
+    """Of two pods whose link stays away, the one whose class sets a limit is evicted."""
+
+    async def scenario(cluster: EmbeddedCluster) -> None:
+        (node,) = (each.place.name for each in cluster.nodes[:1])
+        make_again(cluster, node)
+        await cluster.store.wait_for(lambda: published(cluster) == 1)
+        for name, limit in (("stays", {}), ("goes", {"evictAfterSeconds": 1})):
+            config = opaque_of(claim_spec("", master="data0"))
+            old = config["opaque"]["parameters"]
+            kind = {"apiVersion": "cni.networking.x-k8s.io/v1alpha1", "kind": "CNI"}
+            config["opaque"]["parameters"] = {
+                **kind,
+                "ifName": old["interface"],
+                "config": old["config"],
+                **limit,
+            }
+            make(cluster, CLASS, name, {"config": [config]})
+            make(cluster, CLAIM, name, of_class(claim_spec("data0"), name))
+            add_pod(cluster, name, resourceClaimName=name)
+        await all_settled(cluster, 2)
+        ip_batch(cluster, node, "link del data0")
+        await cluster.store.wait_for(lambda: cluster.store.get(POD, "goes", "default") is None)
+        await cluster.store.wait_for(lambda: "stays" in lacking(cluster))
+        assert cluster.store.get(POD, "stays", "default") is not None
+        told = [each for each in cluster.store.list(EVENT) if each["reason"] == "InterfaceLost"]
+        assert [each["regarding"]["name"] for each in told] == ["goes"]
+        await all_gone(cluster)
 
     in_cluster(scenario)

@@ -33,14 +33,17 @@ from netclaim.controller.pacing.keys import (
     rank,
 )
 from netclaim.controller.pacing.queue import WorkQueue
+from netclaim.controller.pacing.rounds import Rounds
 from netclaim.controller.pools.judge import Pools
 from netclaim.controller.pools.slices import PoolSlices
 from netclaim.controller.pools.sweep import LeaseSweep
 from netclaim.controller.services.keep import Services
 from netclaim.controller.settings import ControllerSettings
 from netclaim.controller.stamp import Stamp
+from netclaim.controller.waiting_pods.evictions import Evictions
+from netclaim.controller.waiting_pods.lost import LostInterfaces
 from netclaim.controller.waiting_pods.nudge import Nudge
-from netclaim.controller.waiting_pods.refused import RefusedClaims
+from netclaim.controller.waiting_pods.refused import GRACE_S, RefusedClaims
 from netclaim.framework.telemetry.logs import explain
 from netclaim.kube import Client
 from netclaim.model.api.own_kinds.address_pool import AddressPoolStatus
@@ -69,7 +72,10 @@ class Controller:
         self._sweep = LeaseSweep(objects, self._watches)
         self._nudge = Nudge(objects, self._watches, settings.driver_name)
         events = Events(objects.client, settings.identity)
-        self._refused = RefusedClaims(objects.client, settings.driver_name, events)
+        client = objects.client
+        self._refused = Evictions(client, RefusedClaims(driver), events, rounds=Rounds(GRACE_S))
+        lost = LostInterfaces(driver, lambda: self._watches.store("PodNetwork"))
+        self._lost = Evictions(client, lost, events)
         self._services = Services(objects, self._watches, settings.driver_name, events)
         readings = Readings()
         self._annotated = AnnotatedPods(
@@ -156,11 +162,13 @@ class Controller:
                 self._queue.add(DEFINITIONS)
                 for claim in self._watches.store("ResourceClaim").values():
                     self._refused.changed("ResourceClaim", None, claim)
+                    self._lost.changed("ResourceClaim", None, claim)
                 self._duplicates.begin()
                 self._services.begin()
                 group.create_task(self._nudge.run())
                 group.create_task(self._services.run())
                 group.create_task(self._refused.run())
+                group.create_task(self._lost.run())
                 group.create_task(self._annotated.run())
                 group.create_task(self._sweep.run())
                 group.create_task(self._work())
@@ -235,6 +243,7 @@ class Controller:
         for part in (
             self._nudge.changed,
             self._refused.changed,
+            self._lost.changed,
             self._services.changed,
             self._annotated.changed,
             self._duplicates.changed,

@@ -6,9 +6,18 @@ from typing import Final
 from netclaim import __version__
 from netclaim.local.api.openapi import openapi_documents
 from netclaim.model.claims.claim import JsonObject
-from netclaim.schema.kinds import KINDS, Address
+from netclaim.schema.kinds import KINDS, POD, Address
 
 VERBS: Final = ["create", "delete", "get", "list", "patch", "update", "watch"]
+EVICTIONS: Final = {
+    "name": "pods/eviction",
+    "singularName": "",
+    "namespaced": True,
+    "group": "policy",
+    "version": "v1",
+    "kind": "Eviction",
+    "verbs": ["create"],
+}
 _ADDRESSES: Final = tuple(dict.fromkeys(a for kind in KINDS for a in kind.addresses))
 
 
@@ -50,6 +59,8 @@ def _entries(address: Address) -> Iterable[JsonObject]:
         if kind.has_status:
             verbs = ["get", "patch", "update"]
             yield {"name": f"{kind.plural}/status", "singularName": "", **common, "verbs": verbs}
+        if kind is POD:
+            yield dict(EVICTIONS)
 
 
 def _documents() -> dict[str, JsonObject]:

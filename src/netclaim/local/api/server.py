@@ -15,7 +15,7 @@ from netclaim.local.api.bodies import as_served, parse, read_object
 from netclaim.local.api.discovery import discover
 from netclaim.local.api.listing import Query, list_objects, read_query, watch_lines
 from netclaim.local.api.patches import json_patch, merge_patch
-from netclaim.local.api.target import Target, parse_target
+from netclaim.local.api.target import EVICTION, Target, parse_target
 from netclaim.local.api.verbs import Verbs
 from netclaim.model.claims.claim import JsonObject
 from netclaim.schema.refusal import RefusedError, bad_request, missing, no_such_path
@@ -24,6 +24,7 @@ BODY_MAX: Final = 3 << 20  # bytes, as for the real server
 APPLY: Final = ("application/apply-patch+yaml", "application/apply-patch+cbor")
 MERGE: Final = "application/merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
+EVICTION_KIND: Final = "Eviction"  # of the group policy
 NO_METHOD: Final = "the server does not allow this method on the requested resource"
 
 
@@ -57,6 +58,8 @@ class _Handler:
         if request.method == "GET" and (document := discover(request.path)) is not None:
             return _reply(document)
         target = parse_target(request.path)
+        if target.subresource == EVICTION:
+            return await self._evict(request, target)
         if request.method == "GET":
             query = read_query(request.query, target)
             if query.watch:
@@ -165,6 +168,18 @@ class _Handler:
             resource_version=wanted.get("resourceVersion", ""),
             asked_grace_s=options.get("gracePeriodSeconds"),
         )
+
+    async def _evict(self, request: web.Request, target: Target) -> web.Response:
+        """Delete a pod; this server knows no budgets that could forbid it."""
+        if request.method != "POST":
+            raise RefusedError(405, "MethodNotAllowed", NO_METHOD)
+        eviction = parse(await request.read(), request.content_type)
+        if not isinstance(eviction, dict) or eviction.get("kind") != EVICTION_KIND:
+            raise bad_request(f"the body of an eviction is an object of the kind {EVICTION_KIND}")
+        options = eviction.get("deleteOptions") or {}
+        self._delete(msgspec.json.encode(options), target)
+        success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+        return _reply(success, 201)
 
     async def _watch(
         self, request: web.Request, target: Target, query: Query

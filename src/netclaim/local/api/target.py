@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-from netclaim.schema.kinds import KINDS, NAMESPACE, Address, Kind
+from netclaim.schema.kinds import KINDS, NAMESPACE, POD, Address, Kind
 from netclaim.schema.refusal import no_such_path
 
+EVICTION: Final = "eviction"  # a pod's, which can be created and nothing else
 _SERVED: Final = {
     (address.group, address.version, kind.plural): (kind, address)
     for kind in KINDS
@@ -63,4 +64,6 @@ def _object(of: Target, tail: list[str]) -> Target:
             return Target(of.kind, of.address, of.namespace, name)
         case [name, "status"] if of.kind.has_status or of.kind is NAMESPACE:
             return Target(of.kind, of.address, of.namespace, name, "status")
+        case [name, "eviction"] if of.kind is POD:
+            return Target(of.kind, of.address, of.namespace, name, EVICTION)
     raise no_such_path()

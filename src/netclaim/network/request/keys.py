@@ -16,6 +16,7 @@ from netclaim.cni import NetworkList, parse_network
 from netclaim.errors import RequestError
 from netclaim.manifests.near import did_you_mean
 from netclaim.model.api.label_selector import LabelSelector
+from netclaim.model.api.own_kinds.pod_network import EVICT_AFTER, EVICT_AFTER_MAX
 from netclaim.model.devices.device_name import is_dns_label, is_subdomain
 from netclaim.network.policy.levels import Level
 from netclaim.network.policy.table import NETWORK_KEYS, KeyPolicy
@@ -99,6 +100,13 @@ def _read_allow(value: object, path: Path) -> frozenset[str]:
 def _read_pod_network(value: object, path: Path) -> str:
     if not isinstance(value, str) or not is_dns_label(value):
         raise RequestError("must be the name of a PodNetwork", path=path)
+    return value
+
+
+def _read_evict_after(value: object, path: Path) -> int:
+    most = EVICT_AFTER_MAX
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise RequestError(f"must be a number of seconds, from 1 to {most}", path=path)
     return value
 
 
@@ -188,6 +196,15 @@ KEYS: Final = (
         "label selector",
         "The namespaces whose claims may use the class, by their labels; all, if it is left out",
         _read_namespaces,
+        set_by=SetBy.CLASS,
+    ),
+    Parameter(
+        EVICT_AFTER,
+        "number",
+        "After how many seconds without its interface a pod that had it is evicted, if the "
+        "interface was lost and cannot be made again; see "
+        "[health.md](health.md#interfaces-that-do-not-come-back). Never, if it is left out",
+        _read_evict_after,
         set_by=SetBy.CLASS,
     ),
     Parameter(

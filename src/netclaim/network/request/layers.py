@@ -16,6 +16,7 @@ from typing import Any, Final
 from netclaim.errors import RequestError
 from netclaim.manifests.near import did_you_mean
 from netclaim.model import AllocatedDevice, Claim, OpaqueConfig
+from netclaim.model.api.own_kinds.pod_network import EVICT_AFTER
 from netclaim.model.devices.link_name import link_of
 from netclaim.network.request.dranet import is_dranets, translate, usual_ifname
 from netclaim.network.request.entries import Entry, Requested
@@ -29,6 +30,7 @@ MISPLACED: Final = {
     "allow": "only a DeviceClass can say what claims may set",
     "namespaces": "only a DeviceClass can say whose claims may use it",
     "podNetwork": "only a DeviceClass can be a network's",
+    EVICT_AFTER: "only a DeviceClass can say when pods are evicted",
     "ifName": f"it needs apiVersion: {API_VERSIONS[0]} and kind: {KINDS[0]} beside it",
 }
 

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from netclaim.model.api.own_kinds.pod_network import (
     ALLOWABLE,
+    EVICT_AFTER,
+    EVICT_AFTER_MAX,
     IFNAME_MAX,
     NAME_MAX,
     PROVIDER,
@@ -175,6 +177,8 @@ def _check_values(spec: JsonObject, at: Path) -> Iterator[Fault]:
         yield invalid((*at, "vlan"), spec["vlan"], f"must be from 1 to {VLAN_MAX}")
     if not MTU_MIN <= spec.get("mtu", MTU_MIN) <= MTU_MAX:
         yield invalid((*at, "mtu"), spec["mtu"], f"must be from {MTU_MIN} to {MTU_MAX}")
+    if not 1 <= (seconds := spec.get(EVICT_AFTER, 1)) <= EVICT_AFTER_MAX:
+        yield invalid((*at, EVICT_AFTER), seconds, f"must be from 1 to {EVICT_AFTER_MAX}")
     if not 1 <= len(spec.get("ifName", "-")) <= IFNAME_MAX:
         yield invalid((*at, "ifName"), spec["ifName"], f"must have 1 to {IFNAME_MAX} characters")
     yield from _check_objects(spec, at)

@@ -10,6 +10,7 @@ import pytest
 
 from netclaim.controller.cluster.events import BURST, Events
 from netclaim.controller.pacing.rounds import FORGOTTEN_S, LONGEST_S, Rounds
+from netclaim.controller.waiting_pods.evictions import Evictions
 from netclaim.controller.waiting_pods.refused import RefusedClaims
 from netclaim.errors import PeerError
 from netclaim.kube import NotFoundError
@@ -99,9 +100,10 @@ class Api:
 @asynccontextmanager
 async def running(
     api: Any, *, grace_s: float = 0.0, rounds: Rounds | None = None
-) -> AsyncIterator[RefusedClaims]:
+) -> AsyncIterator[Evictions]:
     """The loop."""
-    refused = RefusedClaims(api, DRIVER, Events(api), grace_s=grace_s, rounds=rounds)
+    rule = RefusedClaims(DRIVER, grace_s=grace_s)
+    refused = Evictions(api, rule, Events(api), rounds=rounds or Rounds(grace_s))
     task = asyncio.ensure_future(refused.run())
     try:
         yield refused
@@ -231,7 +233,7 @@ async def test_another_pod_gives_a_refused_claim_no_more_time() -> None:
 
 async def test_an_eviction_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody else's claim does not wait for that."""
-    monkeypatch.setattr("netclaim.controller.waiting_pods.refused.AGAIN_S", 0.01)
+    monkeypatch.setattr("netclaim.controller.waiting_pods.evictions.AGAIN_S", 0.01)
     api = Api(pod_of(), pod_of("pod-2"))
     api.faults.append(PeerError("the server is away"))
     async with running(api) as refused:
@@ -243,7 +245,7 @@ async def test_an_eviction_that_fails_is_tried_again(monkeypatch: pytest.MonkeyP
 
 async def test_a_failed_eviction_uses_up_no_round(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pod is evicted at the next attempt, and not after its owner's next pause."""
-    monkeypatch.setattr("netclaim.controller.waiting_pods.refused.AGAIN_S", 0.01)
+    monkeypatch.setattr("netclaim.controller.waiting_pods.evictions.AGAIN_S", 0.01)
     api = Api(pod_of(owner="rs"))
     api.faults.append(PeerError("the server is away"))
     rounds = Rounds(0.0)
@@ -274,8 +276,8 @@ def test_changes_of_claims_cost_the_same_beside_many_refused() -> None:
     api: Any = Api()
 
     def work_of(n: int) -> Callable[[], object]:
-        async def beside() -> RefusedClaims:
-            refused = RefusedClaims(api, DRIVER, Events(api))
+        async def beside() -> Evictions:
+            refused = Evictions(api, RefusedClaims(DRIVER), Events(api))
             for index in range(n):
                 refused.changed("ResourceClaim", None, claim_of(f"c{index}"))
             return refused

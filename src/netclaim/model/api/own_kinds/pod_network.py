@@ -39,6 +39,8 @@ ALLOWABLE: Final = (
     "gsoMaxSize", "groMaxSize", "gsoIPv4MaxSize", "groIPv4MaxSize", "disableEbpfPrograms",
 )  # fmt: skip
 IFNAME_MAX: Final = 15  # the kernel's; a network with a longer name has to choose one
+EVICT_AFTER: Final = "evictAfterSeconds"  # in the spec, and a parameter of the class
+EVICT_AFTER_MAX: Final = 2**31 - 1  # seconds; a number that every client can hold
 NAME_MAX: Final = 63  # it is also the name of a request, which is a DNS label
 
 
@@ -111,6 +113,7 @@ class PodNetworkSpec(Base, frozen=True):
     sharing: Sharing = Sharing()
     namespaces: LabelSelector = LabelSelector()
     allow: tuple[str, ...] = ()
+    evict_after_seconds: int = 0  # without an interface that was lost; 0: pods stay
 
 
 class NodeAvailability(Base, frozen=True):
