@@ -13,6 +13,7 @@
 
     kubelet, nri, cri, chained   how kubelet and the container runtime call
     cni, kernel, kube            CNI, the kernel and the API server, as we call them
+    dhcp                         what a DHCP client says, and what it is told
 
     cli          the command `netclaim`
     ui           a page in the browser

@@ -316,8 +316,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "the key ipam.dataDir in the parameters needs",
     ),
     "ipam-type": (
-        network({"type": "macvlan", "ipam": {"type": "dhcp"}}),
-        "netclaim has no CNI plugin dhcp; claims may use host-local, netclaim, static.",
+        network({"type": "macvlan", "ipam": {"type": "calico-ipam"}}),
+        "netclaim has no CNI plugin calico-ipam; claims may use dhcp, host-local, netclaim,",
     ),
     "mode": (
         network({"type": "macvlan", "mode": "sideways"}),

@@ -35,6 +35,7 @@ from netclaim.network.plugin_files import PluginFiles
 from netclaim.network.pools.restore import Restorer
 from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.plugins import PLUGIN_TYPES, in_process_plugins
+from netclaim.plugins.dhcp.terms import LeaseTerms
 from netclaim.plugins.registry import lent_links
 
 
@@ -47,9 +48,11 @@ def link_driver(
     """
     programs = ExecPlugins(inherited=os.environ, deadline_s=settings.plugin_s)
     plugin_state = settings.state_dir / "plugins"
-    own = in_process
+    own, terms = in_process, LeaseTerms()
     if own is None:
-        own = in_process_plugins(programs, exec_types=settings.exec_plugins, state_dir=plugin_state)
+        own = in_process_plugins(
+            programs, exec_types=settings.exec_plugins, state_dir=plugin_state, terms=terms
+        )
 
     def others_results() -> frozenset[str]:
         """Of the runtime, and of other drivers that keep their state beside ours."""
@@ -132,6 +135,7 @@ def link_driver(
         plugin_gc=PluginGc(chain, NetworkGate(), others_results),
         limits=limits,
         restorer=restorer,
+        terms=terms,
         collectors=(
             timed.seconds,
             health.losses,

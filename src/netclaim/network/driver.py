@@ -51,6 +51,7 @@ from netclaim.network.errors import (
     UnfitNodeError,
     about,
 )
+from netclaim.network.judge.carried import DHCP
 from netclaim.network.links.node.node_links import NOTHING_SEEN, Snapshot
 from netclaim.network.links.offered import OfferedLinks
 from netclaim.network.networks.claims import with_networks
@@ -67,6 +68,7 @@ from netclaim.network.pools.terms import check_shares
 from netclaim.network.request.into_config.link_keys import moves_link
 from netclaim.network.request.parameters import InterfaceRequest, read_claim
 from netclaim.network.settings import LinkSettings, LiveSettings
+from netclaim.plugins.dhcp.terms import LeaseTerms, Refusal
 
 log = structlog.get_logger(__name__)
 
@@ -95,6 +97,7 @@ class LinkDriver(NetworkDriver):
         plugin_gc: PluginGc,
         limits: BandwidthLimits,
         restorer: Restorer,
+        terms: LeaseTerms,
         collectors: Sequence[Collector],
     ) -> None:
         self.name = settings.now.name
@@ -108,6 +111,7 @@ class LinkDriver(NetworkDriver):
         self._plugin_gc = plugin_gc
         self._limits = limits
         self._restorer = restorer
+        self._terms = terms
         self._collectors = collectors
         self._dad = DadHold()
         self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
@@ -306,13 +310,15 @@ class LinkDriver(NetworkDriver):
                 raise LinkGoneError(interface.link)
             with open_netns(pod.netns) as netns, self._dad.during(netns, interface.if_name):
                 endpoint = _endpoint(interface, pod, wish)
+                refusal = await self._lease_refusal(plan, interface)
                 async with self._plugin_gc.gate.using(network.name, endpoint.key):
-                    result = await self._chain.add(
-                        network,
-                        endpoint,
-                        add_s=self._settings.add_s,
-                        undo_s=self._settings.undo_s,
-                    )
+                    with self._terms.during(endpoint.key, refusal):
+                        result = await self._chain.add(
+                            network,
+                            endpoint,
+                            add_s=self._settings.add_s,
+                            undo_s=self._settings.undo_s,
+                        )
                 attachment = Attachment(
                     plan=plan,
                     pod=pod,
@@ -321,6 +327,12 @@ class LinkDriver(NetworkDriver):
                 )
                 await self._limits.apply(netns, attachment)
         return attachment
+
+    async def _lease_refusal(self, plan: Plan, interface: InterfacePlan) -> Refusal:
+        """What a DHCP server's answers are judged by: the node as it is now."""
+        if not any(plugin.ipam_type == DHCP for plugin in interface.network.plugins):
+            return lambda _granted: "the network is not one with dhcp"
+        return self._guard.lease_refusal(plan, interface, await self._links.node.snapshot())
 
     async def detach(self, attachment: Attachment) -> None:
         """Run the plugins backwards, which releases addresses too; may be repeated."""

@@ -5,7 +5,7 @@
     shared               what several types have in common
     types                the types that are one module each
     bridge, host_device  types that are several
-    host_local, link_settings, tuning  likewise
+    dhcp, host_local, link_settings, tuning  likewise
     strict               checking a configuration before its first use
     __main__             our plugins as programs
 

@@ -14,6 +14,9 @@ from netclaim.cni import Plugins
 from netclaim.errors import RequestError
 from netclaim.model.pools.named_pools import POOLED
 from netclaim.plugins.bridge.bridge import Bridge
+from netclaim.plugins.dhcp.dhcp import Dhcp
+from netclaim.plugins.dhcp.lease_records import LeaseRecords
+from netclaim.plugins.dhcp.terms import LeaseTerms
 from netclaim.plugins.engine.engine import InProcess
 from netclaim.plugins.engine.plugin import Plugin
 from netclaim.plugins.engine.program import Program
@@ -51,6 +54,7 @@ class Parts:
 
 LINK_SETTINGS: Final = "link-settings"  # what parameters beside a network become
 IPAM_CLASSES: Final[Mapping[str, type[Plugin]]] = {
+    "dhcp": Dhcp,
     "host-local": HostLocal,
     POOLED: Pooled,
     "static": Static,
@@ -86,6 +90,17 @@ def _make(name: str, parts: Parts) -> Plugin:
     return kind(parts.ipam) if issubclass(kind, MainPlugin) else kind()
 
 
+def _make_manager(name: str, state_dir: Path, terms: LeaseTerms) -> Plugin:
+    """Put together what manages addresses."""
+    kind = IPAM_CLASSES[name]
+    return kind(lease_records(state_dir), terms) if issubclass(kind, Dhcp) else kind()
+
+
+def lease_records(state_dir: Path) -> LeaseRecords:
+    """The DHCP leases that our dhcp with this `state_dir` has recorded."""
+    return LeaseRecords(state_dir / "dhcp")
+
+
 def lent_links(state_dir: Path) -> LentLinks:
     """The links that our host-device with this `state_dir` has lent."""
     return LentLinks(state_dir / "host-device")
@@ -97,11 +112,13 @@ def in_process_plugins(
     exec_types: Collection[str] = (),
     state_dir: Path = STATE_DIR,
     in_host_netns: bool = False,
+    terms: LeaseTerms | None = None,
 ) -> Mapping[str, Plugins]:
     """Return a server for each plugin type that we have, apart from `exec_types`.
 
     `programs` serve what ours call and we do not have. `state_dir` has to survive this process.
-    `in_host_netns` lets a container have the network namespace that we are in.
+    `in_host_netns` lets a container have the network namespace that we are in. `terms` are of
+    the one who renews DHCP leases; without them, none is taken.
     """
     if unknown := set(exec_types) - PLUGIN_TYPES:
         raise RequestError(
@@ -111,8 +128,8 @@ def in_process_plugins(
         )
 
     managing = {
-        name: kind()
-        for name, kind in IPAM_CLASSES.items()
+        name: _make_manager(name, state_dir, terms or LeaseTerms())
+        for name in IPAM_CLASSES
         if name not in exec_types or name == POOLED  # of which there is no program
     }
     parts = Parts(Ipam(managing, programs), programs, state_dir)

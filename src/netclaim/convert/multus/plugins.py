@@ -5,7 +5,7 @@ left out here, with a remark. Promise: what remains is what the driver accepts; 
 whatever one leaves out is an UnconvertedError in the driver's words. No I/O.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Final
@@ -24,7 +24,6 @@ from netclaim.plugins.registry import IPAM_CLASSES, PLUGIN_CLASSES, PLUGIN_TYPES
 from netclaim.plugins.strict import CommonConf, own_keys, strict_faults
 
 IN_POD: Final = ("linkInContainer", "linksInContainer")  # a link that another network made
-NEEDED: Final[Mapping[str, str]] = {"dhcp": "and its daemon has to run there"}
 
 
 def cleaned(definition: Definition) -> tuple[Definition, tuple[Remark, ...]]:
@@ -77,8 +76,7 @@ def _programs(plugin: JsonObject, at: Path) -> Iterator[tuple[Path, str]]:
     named += [((*at, "ipam", "type"), ipam.get("type"))] if isinstance(ipam, dict) else []
     for path, name in named:
         if isinstance(name, str) and name and name not in PLUGIN_TYPES:
-            more = f", {NEEDED[name]}" if name in NEEDED else ""
-            yield path, f"{name} is a program, which each node needs as it did for Multus{more}"
+            yield path, f"{name} is a program, which each node needs as it did for Multus"
 
 
 def _without(plugin: JsonObject, unread: set[Path]) -> JsonObject:

@@ -1,8 +1,8 @@
 """What a pod's interface had before it was lost, as a wish to the plugins that make it again.
 
 The wish is in CNI_ARGS, which the reference plugins read as well: MAC, and IP for host-local, which
-leases addresses anew at every ADD. Other kinds of address management decide by themselves, and
-`static` would add the addresses to its own.
+leases addresses anew at every ADD, and for our dhcp, which asks the server for it. Other kinds of
+address management decide by themselves, and `static` would add the addresses to its own.
 
 No I/O.
 """
@@ -12,7 +12,7 @@ from typing import Final
 from netclaim.cni import CniArgs, NetworkList
 from netclaim.model.on_node.attachment import Interface
 
-HOST_LOCAL: Final = "host-local"
+ASKED: Final = frozenset({"dhcp", "host-local"})  # which ask for an address, or look for it
 
 
 def wished_args(network: NetworkList, had: Interface) -> CniArgs:
@@ -20,6 +20,6 @@ def wished_args(network: NetworkList, had: Interface) -> CniArgs:
     wish = []
     if had.hardware_address:
         wish.append(("MAC", had.hardware_address))
-    if had.ips and any(plugin.ipam_type == HOST_LOCAL for plugin in network.plugins):
+    if had.ips and any(plugin.ipam_type in ASKED for plugin in network.plugins):
         wish.append(("IP", ",".join(ip.partition("/")[0] for ip in had.ips)))
     return tuple(wish)

@@ -9,9 +9,10 @@ import enum
 import ipaddress
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from netclaim.cni import Route
+from netclaim.dhcp.granted import Granted
 from netclaim.errors import RequestError
 from netclaim.kernel.requests.ip import IpAddress, Network
 from netclaim.model.pools.named_pools import POOLED
@@ -22,6 +23,8 @@ from netclaim.plugins.host_local import conf as host_local
 from netclaim.plugins.host_local.ranges import RangeConf, read_range
 from netclaim.plugins.link_settings.conf import SettingsConf, read_network
 from netclaim.plugins.types import pooled, static
+
+DHCP: Final = "dhcp"
 
 
 class Use(enum.Enum):
@@ -80,6 +83,8 @@ def carried_by(ipam: Mapping[str, Any], where: Path, *, chosen: bool = False) ->
         if ipam["type"] == POOLED:  # its addresses are an admin's word, gateways among them
             pool = read_conf(lowered(dict(ipam)), pooled.PooledKeys)
             return [*_of_routes(pool.routes, where, gateways={4, 6})]
+        if ipam["type"] == DHCP:  # what the server gives is judged when it gives it
+            return []
         return [*_of_host_local(read_conf(lowered(dict(ipam)), host_local.IpamKeys), where)]
     except ConfError as error:
         raise RequestError(str(error), path=(*where, *error.path)) from error
@@ -95,6 +100,19 @@ def carried_by_settings(settings: Mapping[str, Any]) -> list[Carried]:
         found += _destination(route.destination, network, to, by_gateway=bool(route.gateway))
         if route.gateway:
             found.append(_hop(route.gateway, (*path, "gateway")))
+    return found
+
+
+def carried_by_server(granted: Granted) -> list[Carried]:
+    """List what a DHCP server gives, name servers left out as everywhere."""
+    found = [wished(granted.address, ())]
+    found += [_hop(router, ()) for router in granted.routers]
+    for route in granted.routes:
+        network = read_cidr(route.destination).network
+        by_gateway = bool(route.gateway)
+        found += _destination(route.destination, network, (), by_gateway=by_gateway)
+        if route.gateway:
+            found.append(_hop(route.gateway, ()))
     return found
 
 

@@ -5,11 +5,12 @@ before it is carried out, however young the plan is: a link may have become the 
 since, or have got an address. No I/O; it is given what there is to know.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
 from netclaim.cni import NetworkList
+from netclaim.dhcp.granted import Granted
 from netclaim.errors import RequestError
 from netclaim.kernel import Link
 from netclaim.model import AllocatedDevice, Claim, Plan
@@ -18,7 +19,7 @@ from netclaim.model.pools.address_space import IpAddress
 from netclaim.network.devices.shares import how_alone
 from netclaim.network.errors import LinkGoneError, PlanRefusedError, PolicyError
 from netclaim.network.judge.addresses import address_fault
-from netclaim.network.judge.carried import Use, carried_by, wished
+from netclaim.network.judge.carried import Use, carried_by, carried_by_server, wished
 from netclaim.network.judge.network import judge
 from netclaim.network.judge.own_hops import own_hop_faults
 from netclaim.network.judge.request import permit, wish_faults
@@ -142,6 +143,29 @@ class Guard:
             leased = _leased(interface, standing)
             if faults := [*_faults(interface, standing), *wishes, *hops, *leased]:
                 raise PlanRefusedError("; ".join(map(str, faults)))
+
+    def lease_refusal(
+        self, plan: Plan, interface: InterfacePlan, snapshot: Snapshot
+    ) -> Callable[[Granted], str]:
+        """Return what says why a DHCP server's answer is not taken; nothing where it is.
+
+        A server's word is neither an admin's nor the claim's. So an address of the node's and the
+        like is refused, no matter who wrote the network. But a network that may put a pod into the
+        node's own network may have the server there give the address.
+        """
+        names = (linked_names(interface.judged) or {interface.link}) - {""}
+        used = [link for link in snapshot.links if link.name in names]
+        standings = tuple(self._standings(plan, interface, used, snapshot))
+
+        def refusal(granted: Granted) -> str:
+            for standing in standings:
+                vouched = not _is_bound(interface, standing)
+                for carried in carried_by_server(granted):
+                    if fault := address_fault(carried, standing, vouched=vouched):
+                        return str(fault)
+            return ""
+
+        return refusal
 
     def withheld(self, plan: Plan, snapshot: Snapshot) -> frozenset[IpAddress]:
         """The addresses that a pool may not give to a plan's interface.

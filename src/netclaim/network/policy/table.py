@@ -220,6 +220,14 @@ _TYPE_ROWS: Final = {
 }
 
 _IPAM_ROWS: Final = {
+    "dhcp": TypePolicy(
+        "an address of the DHCP server in the link's network; judged when the server gives it",
+        {
+            "request": KeyPolicy("options to ask for"),
+            "provide": KeyPolicy("can say that the pod is another client", Level.PRIVILEGED),
+            "priority": KeyPolicy("a metric in the pod only"),
+        },
+    ),
     "host-local": TypePolicy(
         "addresses from ranges, kept for each namespace on each node",
         {

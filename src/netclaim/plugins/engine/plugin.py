@@ -108,6 +108,7 @@ class Plugin(ABC):
     oldest: ClassVar[str] = NO_VERSION  # version of CNI that the plugin speaks
     confs: ClassVar[tuple[type[Conf], ...]] = ()  # the classes of its configuration, for the keys
     ipam_conf: ClassVar[type[Conf] | None] = None  # of what it reads under `ipam`
+    needs_interface: ClassVar[bool] = False  # whether it lets go of addresses by the interface
     has_addresses: ClassVar[bool] = False  # whether it has them managed, as `ipam` says
     needs_previous: ClassVar[bool] = False  # whether ADD works only on what an earlier plugin made
     takes_mac: ClassVar[bool] = False  # whether the runtime can pass it a MAC

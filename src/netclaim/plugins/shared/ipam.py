@@ -42,6 +42,10 @@ class Ipam:
         """Release what the endpoint has; may be repeated."""
         await self._of(invocation).delete(invocation)
 
+    def releases_first(self, invocation: Invocation) -> bool:
+        """Whether addresses are released while the interface is still there."""
+        return self._of(invocation).needs_interface
+
     async def check(self, invocation: Invocation) -> None:
         """Raise unless the endpoint has its lease."""
         await self._of(invocation).check(invocation)

@@ -39,9 +39,15 @@ class MainPlugin(Plugin):
             refuse_without_ipam(str(raw.get("type", "")), raw)
 
     async def delete(self, invocation: Invocation) -> None:
-        """Remove the link, then release its addresses; may be repeated."""
+        """Remove the link, then release its addresses; may be repeated.
+
+        The other way round where a server has to hear of it by that link.
+        """
         failed: list[NetclaimError] = []
-        for step in self.undoing():
+        steps = self.undoing()
+        if self._releases_first(invocation):
+            steps = (self.release, *(step for step in steps if step != self.release))
+        for step in steps:
             try:
                 await step(invocation)
             except NetclaimError as error:
@@ -66,6 +72,13 @@ class MainPlugin(Plugin):
         """Release the addresses, if they are managed."""
         if invocation.conf(NetConf).ipam.type:
             await self.ipam.release(invocation)
+
+    def _releases_first(self, invocation: Invocation) -> bool:
+        try:
+            managed = invocation.conf(NetConf).ipam.type
+            return bool(managed) and self.ipam.releases_first(invocation)
+        except NetclaimError:  # what cannot be read is said by the steps
+            return False
 
     async def status(self, invocation: Invocation) -> None:
         """Ready if there are addresses to be had, where they are managed or have to be."""

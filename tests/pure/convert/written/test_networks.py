@@ -246,7 +246,6 @@ def test_what_stays_with_multus(case: str) -> None:
             MACVLAN | {"ipam": RANGE | {"range": "10.1.1.0/24"}},
             "spec.config.ipam.range: left out: host-local has no such key, and passes over it",
         ),
-        (MACVLAN | {"ipam": {"type": "dhcp"}}, "and its daemon has to run there"),
     ],
 )
 def test_what_to_know(config: Any, words: str) -> None:

@@ -103,7 +103,11 @@ NEVER: list[tuple[dict[str, Any], str]] = [
     ({"type": "macvlan", "capabilities": {"mac": True}}, "capabilities"),
     ({"type": "macvlan", "ipam": {**HOST_LOCAL, "dataDir": "/etc"}}, "ipam.dataDir"),
     ({"type": "macvlan", "ipam": {**HOST_LOCAL, "resolvConf": "/x"}}, "ipam.resolvConf"),
-    ({"type": "macvlan", "ipam": {"type": "dhcp"}}, "ipam.type"),
+    ({"type": "macvlan", "ipam": {"type": "other-ipam"}}, "ipam.type"),
+    (
+        {"type": "macvlan", "ipam": {"type": "dhcp", "provide": [{"option": "61", "value": "x"}]}},
+        "ipam.provide",
+    ),
     ({"type": "macvlan", "ipam": {"type": "macvlan"}}, "ipam.type"),
     ({"type": "macvlan", "ipam": {**HOST_LOCAL, "daemon": 1}}, "ipam.daemon"),
     ({"type": "host-device", "pciBusID": "0000:00:1f.6"}, "pciBusID"),

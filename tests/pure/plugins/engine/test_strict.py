@@ -175,7 +175,7 @@ FINE: list[dict[str, Any]] = [
     {"type": "macvlan", "capabilities": {"mac": True}, "args": {"cni": {"a": 1}}, "prevResult": {}},
     {"type": "macvlan", "cni.dev/valid-attachments": [], "example.com/owner": "team-a"},
     {"type": "macvlan", "MODE": "vepa", "mtu": None, "ipam": None, "master": "", "mac": ""},
-    {"type": "macvlan", "ipam": {"type": "dhcp", "whatever": {}}},
+    {"type": "macvlan", "ipam": {"type": "other-ipam", "whatever": {}}},
     {"type": "tuning", "ipam": {"anything": 1}},
     pool(name="n", dns={}, subnet=""),
     {"type": "macvlan", "ipam": {"type": "static", "addresses": [
