@@ -1,4 +1,35 @@
-"""What dranet's own end-to-end tests do to links, on our driver, with parameters in its dialect."""
+"""What dranet's own end-to-end tests do to links, on our driver, with parameters in its dialect.
+
+Its suite (tests/e2e.bats, version 1.4) has 21 scenarios. By their order there, and what does each
+here; [local] is `tests/embedded/local/test_dranet.py`, with manifests as dranet's and all parts of
+a node, [guest] a case of `tests/reference/test_qemu_cards.py`.
+
+ 1 static address                    test_a_static_address; [local] static
+ 2 name that no device can have      test_a_static_address; [local] normalized
+ 3 ARP settings of the interface     [local] arp
+ 4 template, the node's addresses    test_what_the_node_has_follows_the_link; [local] kept
+ 5 routes, one behind the other      test_a_route_behind_another_one; [local] routed
+ 6 metrics are served on the node    `tests/embedded/framework/test_observability.py`
+ 7 MTU, MAC, offloads                test_mtu_mac_and_offloads; [local] tuned
+ 8 large packets (Big TCP)           test_large_packets; [local] large
+ 9 TC programs as attributes         none, see below
+10 TCX programs as attributes        none, see below
+11 programs are detached             test_programs_are_detached
+12 two links of one request          [local] twins; test_two_links_that_keep_their_names
+13 the same claim again              [local] test_a_link_comes_back_again_and_again
+14 sockets of a driver that ended    [local] test_a_link_comes_back_again_and_again
+15 pod that ends without a driver    [local] test_a_link_comes_back_again_and_again
+16 permanent neighbours              test_what_the_node_has_follows_the_link; [local] kept
+17 rules, routes of other tables     test_what_the_node_has_follows_the_link; [local] kept
+18 an IPv6 network's route, once     [local] kept
+19 routing by rules over a router    [local] host-0, host-1, router
+20 the same with a VRF               [guest] claims that were written for dranet
+21 device unchanged while it is lent [local] test_a_link_comes_back_again_and_again
+
+9 and 10: nobody is told when a program is attached, so a slice would say what was true once, and a
+device has no room for more attributes. `disableEbpfPrograms` detaches whatever there is.
+Its two other suites are about webhooks that give addresses; AddressPools do that here.
+"""
 
 from functools import partial
 from pathlib import Path
@@ -11,6 +42,7 @@ from netclaim.model import Attachment, Claim
 from netclaim.network.devices.device import device_name
 from netclaim.network.driver import LinkDriver
 from netclaim.network.policy.levels import LABEL
+from tests.support.dhcp_servers import udhcpd
 from tests.support.kernel_support import ip, ip_json
 from tests.support.link_parameters import (
     RECEIVE,
@@ -189,3 +221,18 @@ def test_two_links_that_keep_their_names(node: Netns, pod: Netns, driver: LinkDr
         written = {"interface": {"mtu": 1400}}
         attached(driver, node, pod, claim_written(written, device=link, uid=link))
     assert {link["ifname"] for link in ip_json(pod, "link")} == {"lo", "eth1", "eth2"}
+
+
+def test_a_server_gives_the_address(
+    node: Netns, pod: Netns, driver: LinkDriver, tmp_path: Path
+) -> None:
+    """By DHCP, and what the node has on the link stays there."""
+    ip(node, "address", "add", "192.0.2.7/24", "dev", "eth1")
+    written = {"interface": {"name": "fast0", "dhcp": True}}
+    with udhcpd(node, "eth1-peer", tmp_path / "server") as server:
+        attachment = attached(driver, node, pod, claim_written(written, labels=TRUSTED))
+        (address,) = addresses(pod, "fast0")
+        assert [each.address for each in server.leases()] == [address]
+        run_on(node, partial(driver.detach, attachment))
+        assert server.wait_released()
+        assert addresses(node, "eth1") == ["192.0.2.7"]

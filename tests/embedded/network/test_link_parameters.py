@@ -244,13 +244,14 @@ def test_a_link_on_another_one_has_them_too(node: Netns, pod: Netns, driver: Lin
 def test_programs_that_see_packets_are_detached(
     node: Netns, pod: Netns, driver: LinkDriver
 ) -> None:
-    """XDP and TCX programs go, held by a BPF link or not; without the parameter they stay."""
+    """XDP and TCX programs go, held by a BPF link or not; without it they stay, and come home."""
     with programs_on(node, "eth1"), programs_on(node, "eth2", held=True):
         for number, link in enumerate(("eth1", "eth2")):
             kept = claim_with({}, device=link, uid=f"kept-{link}", ifname=f"net{number}")
             attachment = attached(driver, node, pod, kept)
             assert programs_of(pod, f"net{number}") == ["xdp", "tcx"]
             run_on(node, partial(driver.detach, attachment))
+            assert programs_of(node, link) == ["xdp", "tcx"]
             chosen = claim_with(
                 {"disableEbpfPrograms": True},
                 device=link,

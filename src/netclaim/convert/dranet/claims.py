@@ -20,7 +20,7 @@ from netclaim.manifests.objects import Object, inside
 from netclaim.model.claims.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.network.devices.shares import WHOLE_LINK
-from netclaim.network.request.dranet import INTERFACE, is_dranets, translate
+from netclaim.network.request.dranet import DHCP, INTERFACE, is_dranets, translate
 from netclaim.paths import Path
 
 CONSTRAINTS: Final = ("matchAttribute", "distinctAttribute")
@@ -113,12 +113,13 @@ def _parameters(work: _Conversion, parameters: Any, path: Path) -> Any:
 
     translate(parameters, path, ifname="net1", fault=fault)
     kept = {key: value for key, value in parameters.items() if (key,) not in refused}
+    kept = kept or {INTERFACE: {}}  # which says as much, and is read as parameters
     interface = kept.get(INTERFACE)
     if isinstance(interface, dict):
         kept[INTERFACE] = {
             key: value for key, value in interface.items() if (INTERFACE, key) not in refused
         }
-    if not (interface or {}).get("addresses"):
+    if not any((interface or {}).get(key) for key in ("addresses", DHCP)):
         work.say((*path, INTERFACE), ADDRESSES)
     return kept
 

@@ -13,7 +13,7 @@ from netclaim.network import DRIVER_NAME
 
 DRANET: Final = "dra.net"  # the driver, and the domain of its attributes
 SAME: Final = (
-    "ifName", "pciAddress", "mac", "pciDevice", "numaNode", "mtu", "alias", "state", "sriov",
+    "name", "ifName", "pciAddress", "mac", "numaNode", "mtu", "alias", "state", "sriov",
     "sriovVfs", "isSriovVf", "virtual", "rdma", "rdmaDevice",
 )  # fmt: skip
 RENAMED: Final[Mapping[str, str]] = {"type": "kind"}
@@ -23,6 +23,7 @@ DIFFERENT: Final[Mapping[str, str]] = {
     "ipv6": "netclaim's value has a prefix length, such as fd00::5/64; write the selector anew",
     "encapsulation": "select by type, which is ethernet, infiniband or other",
     "pciVendor": "netclaim's value is the ID, such as 0x15b3; write the selector anew",
+    "pciDevice": "netclaim's value is the ID, such as 0x101d; write the selector anew",
     "pciSubsystem": "netclaim has no such attribute; select by pciDevice",
     "ebpf": "netclaim has no such attribute; leave the selector out",
     "tcFilterNames": "netclaim has no such attribute; leave the selector out",

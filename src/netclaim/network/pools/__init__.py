@@ -2,8 +2,7 @@
 
 cluster    pools and leases as they are in the API server
 kept       what a replica of a StatefulSet has again
-leases     what claims have, and giving it back
-search     an address for an interface: kept, wished for, guessed, or from a list
+leases     which addresses an interface gets, and giving them back
 parts      who has a lease, and what a plan keeps of it
 restore    leases of running pods that were deleted
 running    what is reported of running pods

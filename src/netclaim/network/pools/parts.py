@@ -42,15 +42,11 @@ def wish_of(
     for address in chosen:
         if address.version == space.version:
             return Wish(address, must=True)
-    mine = {address_of(lease) for lease in known}
+    mine = {read_ip(lease.spec.address) for lease in known}
     for address in had:
         if address.version == space.version and (address in space or address in mine):
             return Wish(address)
     return Wish()
-
-
-def address_of(lease: AddressLease) -> IpAddress:
-    return read_ip(lease.spec.address)
 
 
 def as_released(lease: AddressLease) -> Leased:
@@ -93,7 +89,7 @@ def addresses_of(
 
 
 def _leased(pool: AddressPool, lease: AddressLease, had: Sequence[IpInterface]) -> Leased:
-    address = address_of(lease)
+    address = read_ip(lease.spec.address)
     try:
         found = range_of(pool.spec.ranges, address)
     except KeyError:  # the range is gone; who has the address keeps it as it is

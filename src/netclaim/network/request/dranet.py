@@ -5,7 +5,8 @@
     ethtool: {features: {tcp-segmentation-offload: false}}
 
 It becomes a network of `host-device`, with `tuning` behind it where it needs that, and the
-parameters of the same names. Without addresses, what the node has on the link follows it.
+parameters of the same names. With `dhcp: true`, a server gives the address. Without either, what
+the node has on the link follows it.
 Promise: each value is read by the code that reads it in our own dialect, and a mistake has the path
 at which it was written; what netclaim has nothing for is refused.
 Limit: without a name, the interface gets its device's; dranet takes that of the link. No I/O.
@@ -47,12 +48,15 @@ SYSCTLS: Final[Mapping[str, tuple[str, ...]]] = {
 TUNED: Final = ("mtu", *SYSCTLS)
 # What we have nothing for, and what to do.
 REFUSED: Final[Mapping[str, str]] = {
-    "dhcp": "netclaim has no DHCP client of its own; write addresses, or use an AddressPool",
     "ipvlan": "write apiVersion, kind, and a config with an ipvlan plugin instead",
     "type": "write apiVersion, kind, and a config with a plugin of that type instead",
 }
+REFUSED_BESIDE: Final[Mapping[str, str]] = {
+    "profile": "netclaim asks no webhook for addresses; write them, or use an AddressPool",
+}
 PASSTHROUGH: Final = "Passthrough"  # of `type`: what we do in any case
-KNOWN: Final = ("name", *SAME, *SYSCTLS, *REFUSED)
+DHCP: Final = "dhcp"
+KNOWN: Final = ("name", DHCP, *SAME, *SYSCTLS, *REFUSED)
 
 
 @dataclass(slots=True)
@@ -74,7 +78,7 @@ def is_dranets(parameters: Mapping[str, Any]) -> bool:
         return False
     interface = parameters.get(INTERFACE)
     if interface is None:
-        return any(key in parameters for key in BESIDE)
+        return any(key in parameters for key in (*BESIDE, *REFUSED_BESIDE))
     return isinstance(interface, Mapping)
 
 
@@ -92,7 +96,7 @@ def translate(
     found = Translated()
     interface = parameters.get(INTERFACE) or {}
     inside: Path = (*where, INTERFACE)
-    _check_known(parameters, (INTERFACE, *BESIDE), where, fault)
+    _check_known(parameters, (INTERFACE, *BESIDE, *REFUSED_BESIDE), where, fault)
     _check_known(interface, KNOWN, inside, fault)
     found.put("ifName", interface.get("name") or ifname, (*inside, "name"))
     found.put("config", _network(interface), inside)
@@ -105,9 +109,9 @@ def translate(
     for key in SYSCTLS:
         if _is_given(interface.get(key)) and not isinstance(interface[key], int):
             fault("must be a number, or true or false", (*inside, key))
-    for key, remedy in REFUSED.items():
-        if interface.get(key) and interface[key] != PASSTHROUGH:
-            fault(remedy, (*inside, key))
+    _check_dhcp(interface, (*inside, DHCP), fault)
+    _check_refused(interface, REFUSED, inside, fault)
+    _check_refused(parameters, REFUSED_BESIDE, where, fault)
     return found
 
 
@@ -124,6 +128,8 @@ def _network(interface: Mapping[str, Any]) -> dict[str, Any]:
     taking: dict[str, Any] = {"type": "host-device"}
     if interface.get("addresses"):
         taking["ipam"] = {"type": "static"}
+    elif interface.get(DHCP):
+        taking["ipam"] = {"type": "dhcp"}
     else:
         taking["keep"] = list(KEPT)
     plugins = [taking]
@@ -155,3 +161,24 @@ def _check_known(
     unknown = sorted((key for key in written if key not in known), key=str)
     for message, at in unknown_keys(unknown, path, hint):
         fault(message, at)
+
+
+def _check_dhcp(
+    interface: Mapping[str, Any], path: Path, fault: Callable[[str, Path], None]
+) -> None:
+    wanted = interface.get(DHCP)
+    if not isinstance(wanted, bool | None):
+        fault("must be true or false", path)
+    elif wanted and interface.get("addresses"):
+        fault("a server gives the address; leave dhcp or addresses out", path)
+
+
+def _check_refused(
+    written: Mapping[str, Any],
+    remedies: Mapping[str, str],
+    path: Path,
+    fault: Callable[[str, Path], None],
+) -> None:
+    for key, remedy in remedies.items():
+        if written.get(key) and written[key] != PASSTHROUGH:
+            fault(remedy, (*path, key))

@@ -67,6 +67,10 @@ def test_the_example_keeps_its_comments_and_parameters() -> None:
             f'device.attributes["{OURS}"].ifName == "eth1"',
         ),
         (
+            'has(device.attributes["dra.net"].name) && device.attributes["dra.net"].name == "e"',
+            f'has(device.attributes["{OURS}"].name) && device.attributes["{OURS}"].name == "e"',
+        ),
+        (
             'device.attributes["dra.net"].type == "device"',
             f'device.attributes["{OURS}"].kind == "device"',
         ),
@@ -103,6 +107,10 @@ def test_selectors_select_the_same_links(expression: str, becomes: str, version:
         (
             'device.attributes["dra.net"].encapsulation == "ether"',
             "the attribute encapsulation: select by type, which is ethernet, infiniband or other",
+        ),
+        (
+            'device.attributes["dra.net"].pciDevice == "Elastic Fabric Adapter (EFA)"',
+            "the attribute pciDevice: netclaim's value is the ID, such as 0x101d; write",
         ),
         (
             'device.attributes["dra.net"].ifname == "eth1"',
@@ -142,16 +150,34 @@ def test_constraints_are_about_netclaims_attributes() -> None:
 
 def test_what_the_driver_would_refuse_is_left_out() -> None:
     """It is named, with what to write instead."""
-    written = {"interface": {"name": "n", "dhcp": True, "nam": "x"}, "rout": []}
+    written = {"interface": {"name": "n", "type": "IPVLAN", "nam": "x"}, "rout": []}
     conversion = convert(claim(parameters=written))
     lost = [remark for remark in conversion.remarks if remark.lost]
     assert [remark.path.rpartition("parameters.")[2] for remark in lost] == [
         "rout",
         "interface.nam",
-        "interface.dhcp",
+        "interface.type",
     ]
     config = devices(claim(parameters=written))["config"]
     assert config == [{"opaque": {"driver": OURS, "parameters": {"interface": {"name": "n"}}}}]
+
+
+def test_addresses_of_a_server_stay_so() -> None:
+    """Nothing is said, because what the node has on the link stays there."""
+    written = {"interface": {"name": "n", "dhcp": True}}
+    assert said(convert(claim(parameters=written))) == []
+    assert devices(claim(parameters=written))["config"][0]["opaque"]["parameters"] == written
+
+
+def test_a_profile_is_left_out() -> None:
+    """What is left takes the link with what the node has on it, and the driver can read that."""
+    conversion = convert(claim(parameters={"profile": "pods"}))
+    (lost,) = [remark for remark in conversion.remarks if remark.lost]
+    assert lost.path == "spec.devices.config[0].opaque.parameters.profile"
+    assert "AddressPool" in lost.text
+    assert devices(claim(parameters={"profile": "pods"}))["config"] == [
+        {"opaque": {"driver": OURS, "parameters": {"interface": {}}}}
+    ]
 
 
 def test_a_claim_without_parameters_gets_some() -> None:

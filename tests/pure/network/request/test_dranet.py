@@ -100,6 +100,13 @@ def test_a_link_without_addresses_keeps_what_it_has() -> None:
     }
 
 
+def test_a_server_gives_the_address() -> None:
+    """Then the link leaves the node's addresses behind."""
+    assert plugins({"interface": {"name": "fast0", "dhcp": True}}) == [
+        {"type": "host-device", "ipam": {"type": "dhcp"}}
+    ]
+
+
 @pytest.mark.parametrize(
     ("devices", "names"),
     [
@@ -130,14 +137,16 @@ def test_an_interface_without_a_name(devices: list[str], names: list[str]) -> No
             "interface.hardwareAddr: 01:00:5e:00:00:01 is a multicast address",
         ),
         ({"interface": {"addresses": "10.1.1.1/24"}}, "interface.addresses: must be a list"),
+        ({"interface": {"dhcp": "yes"}}, "interface.dhcp: must be true or false"),
         (
-            {"interface": {"dhcp": True}},
-            "interface.dhcp: netclaim has no DHCP client of its own; write addresses, or",
+            {"interface": {"dhcp": True, "addresses": ["10.1.1.1/24"]}},
+            "interface.dhcp: a server gives the address; leave dhcp or addresses out",
         ),
         (
             {"interface": {"ipvlan": {"mode": "l2"}}},
             "interface.ipvlan: write apiVersion, kind, and a config with an ipvlan plugin instead",
         ),
+        ({"profile": "pods"}, "profile: netclaim asks no webhook for addresses; write them, or"),
         ({"interface": {"type": "IPVLAN"}}, "interface.type: write apiVersion, kind, and a conf"),
         ({"interface": {"arpIgnore": "yes"}}, "interface.arpIgnore: must be a number, or true"),
         ({"interface": {"vrf": {}, "gsoMaxSize": -1}}, "interface.gsoMaxSize: -1 is not between"),
