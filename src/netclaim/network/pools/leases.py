@@ -1,14 +1,9 @@
-"""Leases: which addresses of a pool an interface gets, and giving them back.
-
-    1. where a prepare was begun before, what the claim has already
-    2. what is kept for its pod (`kept`)
-    3. an address by a hash of who asks; if somebody has it, the next one by the hash, three times
-    4. of what is free, as the API server lists it, one by the hash
+"""Leases: the addresses that claims have of pools, and giving them back.
 
 Promise: an address is in a plan only if its lease names this claim; the same request gets the same
 addresses again, whatever ended the first attempt. A pool that has none left says so, and its claim
-is tried again when its pod's sandbox is made. Limit: what a node could not give back is the
-controller's to collect, as is everything of a node that is lost.
+is tried again when its pod's sandbox is made. Limit: `search` finds an address; what a node could
+not give back is the controller's to collect, as is everything of a node that is lost.
 """
 
 import asyncio
@@ -16,7 +11,6 @@ import uuid
 from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final, TypeAlias
 
 import msgspec
@@ -32,12 +26,7 @@ from netclaim.model.api.own_kinds.address_pool import (
     AddressPool,
 )
 from netclaim.model.on_node.prepared import ClaimRef
-from netclaim.model.pools.address_space import (
-    IpAddress,
-    Space,
-    candidates,
-    free_candidate,
-)
+from netclaim.model.pools.address_space import IpAddress
 from netclaim.network.plan.interface_plan import (
     Addresses,
     Leased,
@@ -47,28 +36,23 @@ from netclaim.network.plan.interface_plan import (
 from netclaim.network.policy.levels import Level
 from netclaim.network.pools.cluster import ClusterPools
 from netclaim.network.pools.errors import AddressTakenError, NamespaceFullError, PoolFullError
-from netclaim.network.pools.kept import Kept, is_kept_for, kept_mac, not_given_back
+from netclaim.network.pools.kept import Kept, kept_mac
 from netclaim.network.pools.parts import (
-    Wish,
+    address_of,
     addresses_of,
     as_released,
-    full_error,
     holder_of,
-    identity_of,
     is_ours,
-    taken_error,
     wish_of,
 )
 from netclaim.network.pools.quota import Quota
-from netclaim.network.pools.running import had_before, note_taken
+from netclaim.network.pools.running import had_before
+from netclaim.network.pools.search import Search
 from netclaim.network.pools.terms import check_unpooled, check_use, chosen_of
 from netclaim.network.request.parameters import InterfaceRequest
-from netclaim.plugins.engine.conf import read_ip
 
 log = structlog.get_logger(__name__)
 
-GUESSES: Final = 4  # requests before a list: of a pool that is half full, one in sixteen needs it
-LISTS: Final = 8  # of a pool whose last addresses many nodes want at a time
 # For all leases of a claim: a pod's end does not wait for an API server that does not answer, and
 # kubelet asks again after 45 s.
 RELEASE_S: Final = 3.0
@@ -109,7 +93,7 @@ class Leases:
             running = {each.ip for each in had_before(claim)}
             unused: list[_Left] = []
             for lease in made:
-                if _ip(lease) in running:
+                if address_of(lease) in running:
                     continue
                 known.pop(lease.name, None)
                 nor_kept = msgspec.structs.replace(as_released(lease), lease=None)
@@ -163,17 +147,19 @@ class Leases:
         if not known and not kept and not claim.reported:
             self.quota.expect_room(pool, claim.namespace)
         had = had_before(claim, request.device)
+        search = Search(self.pools, pool, spec, known, self._made.get(claim.uid, []))
         leases = []
         try:
             for space in pool.spaces:
                 free = space.without(withheld)
                 mine = tuple(lease for lease in known.values() if is_ours(lease, spec))
                 wish = wish_of(free, chosen, (each.ip for each in had), mine)
-                lease = await self._lease(pool, free, spec, wish, (*mine, *kept))
+                lease = await search.lease(free, wish, (*mine, *kept))
                 known[lease.name] = lease
                 leases.append(lease)
-            counted = {each.ip for each in had} | {_ip(each) for each in kept if each.spec.kept}
-            new = [each for each in leases if _ip(each) not in counted]
+            counted = {each.ip for each in had}
+            counted |= {address_of(each) for each in kept if each.spec.kept}
+            new = [each for each in leases if address_of(each) not in counted]
             await self._check_new(pool, claim, spec, new)
         except (PoolFullError, AddressTakenError, NamespaceFullError):
             raise
@@ -282,94 +268,6 @@ class Leases:
             del self._known[next(iter(self._known))]
         return known
 
-    async def _lease(
-        self,
-        pool: AddressPool,
-        space: Space,
-        spec: AddressLeaseSpec,
-        wish: Wish,
-        known: Sequence[AddressLease],
-    ) -> AddressLease:
-        for lease in sorted(known, key=lambda each: _ip(each) != wish.address):
-            address = _ip(lease)
-            fits = address == wish.address or (not wish.must and address in space)
-            if fits and (is_kept_for(lease, spec) or is_ours(lease, spec)):
-                renewed = await self._renew(lease, spec)
-                if renewed is not None:
-                    return renewed
-                self._known.get(spec.claim.uid, {}).pop(lease.name, None)  # it is another one now
-            if fits and lease.spec.owner is not None and lease.spec.owner == spec.owner:
-                raise not_given_back(lease)
-        if wish.address is not None:
-            made, had = await self._try(spec, wish.address)
-            if made is not None:
-                return made
-            if wish.must:
-                raise taken_error(spec, wish.address, had)
-            note_taken(spec, wish.address, had.spec.claim if had is not None else None)
-        return await self._guessed(space, spec) or await self._listed(pool, space, spec)
-
-    async def _guessed(self, space: Space, spec: AddressLeaseSpec) -> AddressLease | None:
-        """Try some addresses without knowing what is free."""
-        taken = self.pools.taken(spec.pool)
-        if taken.listed or not space.size:
-            return None
-        guesses = dict.fromkeys(islice(candidates(space, identity_of(spec)), GUESSES))
-        for number, address in enumerate(guesses):
-            if address in taken.addresses and number:
-                continue
-            lease, _ = await self._try(spec, address, look=number == 0)
-            if lease is not None:
-                return lease
-        return None
-
-    async def _listed(
-        self, pool: AddressPool, space: Space, spec: AddressLeaseSpec
-    ) -> AddressLease:
-        """Try what is free as far as one knows, and ask again when that has changed."""
-        identity = identity_of(spec)
-        for attempt in range(LISTS):
-            taken = self.pools.taken(pool.name)
-            if not taken.listed or attempt:
-                taken = await self.pools.list_taken(pool.name)
-            for number in range(GUESSES):
-                address = free_candidate(space, f"{identity}/{attempt}.{number}", taken.addresses)
-                if address is None:
-                    raise full_error(pool, space)
-                lease, _ = await self._try(spec, address)  # its holder shows what else to list
-                if lease is not None:
-                    return lease
-        raise PoolFullError(
-            f"the last addresses of the pool {pool.name} were leased to others just now"
-        )
-
-    async def _try(
-        self, spec: AddressLeaseSpec, address: IpAddress, *, look: bool = True
-    ) -> tuple[AddressLease | None, AddressLease | None]:
-        """Lease an address; or say who has it. `look`: it may be this very claim."""
-        spec = msgspec.structs.replace(spec, address=str(address))
-        made = await self.pools.lease(spec)
-        if made is not None:
-            self._made.get(spec.claim.uid, []).append(made)
-        if made is not None or not look:
-            return made, None
-        lease = await self.pools.lease_at(spec)
-        if lease is not None and is_ours(lease, spec):
-            return await self._renew(lease, spec), lease
-        if lease is not None and spec.owner is not None and lease.spec.owner == spec.owner:
-            raise not_given_back(lease)  # it is of another claim since this one looked
-        return None, lease
-
-    async def _renew(self, lease: AddressLease, spec: AddressLeaseSpec) -> AddressLease | None:
-        """Have a lease again, whose address and owner stay."""
-        had = lease.spec
-        wanted = msgspec.structs.replace(spec, address=had.address, owner=had.owner)
-        return await self.pools.renew(lease, wanted)
-
 
 def _log_left(claim: ClaimRef, leased: Leased, why: str) -> None:
     log.warning("address.left", **claim_fields(claim), lease=leased.name, error=why)
-
-
-def _ip(lease: AddressLease) -> IpAddress:
-    return read_ip(lease.spec.address)

@@ -42,11 +42,15 @@ def wish_of(
     for address in chosen:
         if address.version == space.version:
             return Wish(address, must=True)
-    mine = {read_ip(lease.spec.address) for lease in known}
+    mine = {address_of(lease) for lease in known}
     for address in had:
         if address.version == space.version and (address in space or address in mine):
             return Wish(address)
     return Wish()
+
+
+def address_of(lease: AddressLease) -> IpAddress:
+    return read_ip(lease.spec.address)
 
 
 def as_released(lease: AddressLease) -> Leased:
@@ -89,7 +93,7 @@ def addresses_of(
 
 
 def _leased(pool: AddressPool, lease: AddressLease, had: Sequence[IpInterface]) -> Leased:
-    address = read_ip(lease.spec.address)
+    address = address_of(lease)
     try:
         found = range_of(pool.spec.ranges, address)
     except KeyError:  # the range is gone; who has the address keeps it as it is
