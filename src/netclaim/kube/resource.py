@@ -5,9 +5,16 @@ fields, of which we read a dozen and must return the rest unharmed.
 """
 
 from dataclasses import dataclass
+from typing import Final
 from urllib.parse import quote
 
+from netclaim.errors import RequestError
 from netclaim.model.claims.claim import JsonObject
+
+# What no object is called, whatever its kind: in a path it would lead elsewhere, and quoting does
+# not help, since the API server takes a path apart after it was unquoted.
+PATH_STEPS: Final = frozenset({".", ".."})
+PATH_SIGNS: Final = frozenset("/%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,11 @@ class Resource:
         """Return the URL path of the collection, of one object, or of its subresource.
 
         A namespaced kind without a namespace means the collection across all namespaces.
+        RequestError if no object can have the name: some names are what a tenant wrote.
         """
+        for each in (namespace, name):
+            if each in PATH_STEPS or not PATH_SIGNS.isdisjoint(each):
+                raise RequestError(f"{each!r} cannot be the name of an object; write another")
         parts = ["apis", self.group] if self.group else ["api"]
         parts.append(self.version)
         if self.namespaced and namespace:

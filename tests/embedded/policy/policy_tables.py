@@ -408,6 +408,13 @@ FILES: Final = {
         config={**network_of({**MACVLAN, "ipam": RANGE}), "name": "../../../etc"},
         says=("config.name: '../../../etc' must start with a letter or digit",),
     ),
+    **{
+        f"a pool that is called {name!r}": Attack(
+            plugins=({**MACVLAN, "ipam": {"type": "netclaim", "pool": name}},),
+            says=(f"plugins[0].ipam.pool: {name!r} cannot be the name of an AddressPool",),
+        )
+        for name in ("..", ".", "../../nodes/node", "media/status", "media%2fstatus", "media?x=1")
+    },
     "a plugin that is called as a way out": Attack(
         plugins=({"type": "../sprung/evil"},),
         says=("plugins[0].type: '../sprung/evil' must start with a letter or digit",),

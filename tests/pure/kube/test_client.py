@@ -11,6 +11,7 @@ import pytest_asyncio
 import yaml
 from structlog.testing import capture_logs
 
+from netclaim.errors import RequestError
 from netclaim.kube import (
     NODES,
     PODS,
@@ -77,10 +78,13 @@ async def test_get(stub: StubServer, client: Client) -> None:
 
 
 async def test_names_are_quoted(stub: StubServer, client: Client) -> None:
-    """A name with a slash stays one part of the path, so no name can reach another object."""
-    stub.on("GET", "/api/v1/nodes/../pods", Reply({}))
-    await client.get(NODES, "../pods")
-    assert stub.seen[0].path == "/api/v1/nodes/..%2Fpods"
+    """A name with a question mark stays one part of the path; one with a slash is not asked for."""
+    stub.on("GET", "/api/v1/nodes/a?watch=1", Reply({}))
+    await client.get(NODES, "a?watch=1")
+    assert stub.seen[0].path == "/api/v1/nodes/a%3Fwatch=1"
+    with pytest.raises(RequestError):
+        await client.get(NODES, "../pods")
+    assert len(stub.seen) == 1
 
 
 async def test_list_follows_pages(stub: StubServer, client: Client) -> None:
