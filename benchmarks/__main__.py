@@ -5,8 +5,8 @@ import sys
 
 NAMES = (
     *("attach_exec", "chained_exec", "bench_plugins", "bandwidth"),
-    *("allocator", "tools", "shares", "growth", "controller", "leases", "cluster"),
-    *("lives", "processor", "callers", "neighbours", "annotated", "page"),
+    *("allocator", "tools", "shares", "growth", "controller", "leases"),
+    *("many_leases", "cluster", "lives", "processor", "callers", "neighbours", "annotated", "page"),
 )
 
 

@@ -58,8 +58,20 @@ class Controller:
 
     def memory_mib(self) -> float:
         """How much memory it has now."""
+        return self._memory_mib("VmRSS")
+
+    def most_memory_mib(self) -> float:
+        """How much it had when it had the most."""
+        return self._memory_mib("VmHWM")
+
+    def cpu_s(self) -> float:
+        """How much processor time it has used so far."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def _memory_mib(self, key: str) -> float:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
-        return int(next(line for line in status.splitlines() if "VmRSS" in line).split()[1]) / MIB
+        return int(next(line for line in status.splitlines() if key in line).split()[1]) / MIB
 
     async def took(self, verbs: Verbs, fact: Callable[[], bool]) -> float:
         """Return the seconds until something holds."""

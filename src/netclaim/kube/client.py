@@ -6,7 +6,7 @@ patches are not decoded: they repeat an object that a tenant wrote, and nobody r
 caching and no retries; `netclaim.kube.watch` keeps a store, and the callers know their own budgets.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -64,13 +64,20 @@ class Client:
         path = resource.path(namespace=namespace, name=name)
         return await self._transport.call("GET", path)
 
-    async def list(self, selection: Selection, *, page: int = PAGE) -> Listing:
+    async def list(
+        self,
+        selection: Selection,
+        *,
+        page: int = PAGE,
+        keep: Callable[[JsonObject], JsonObject] = lambda found: found,
+    ) -> Listing:
         """Return all objects of a selection as of one resource version, page by page.
 
         If a continue token expires on the way (after 5 minutes), the list restarts in one piece.
-        An object that cannot be read is left out, and logged.
+        An object that cannot be read is left out, and logged. `keep` says what to keep of each: it
+        is applied to every page as it comes, so that a long list is never there as a whole.
         """
-        items: tuple[JsonObject, ...] = ()
+        items: list[JsonObject] = []
         query = {**selection.query, "limit": str(page)}
         while True:
             try:
@@ -78,13 +85,13 @@ class Client:
             except GoneError:
                 if "continue" not in query:
                     raise
-                items, query = (), selection.query
+                items, query = [], selection.query
                 continue
             got = await read_page(reply)
-            items += got.items
+            items += map(keep, got.items)
             self._note_left_out(selection, got)
             if not got.more:
-                return Listing(items, got.resource_version)
+                return Listing(tuple(items), got.resource_version)
             query = {**query, "continue": got.more}
 
     def watch(

@@ -43,8 +43,10 @@ Key: TypeAlias = tuple[str, str]  # namespace (empty for cluster-wide kinds), na
 class Source(Protocol):
     """What a reflector needs of a client."""
 
-    async def list(self, selection: Selection) -> Listing:
-        """Return everything selected, and the version to continue from."""
+    async def list(
+        self, selection: Selection, *, keep: Callable[[JsonObject], JsonObject]
+    ) -> Listing:
+        """Return what to keep of everything selected, and the version to continue from."""
 
     def watch(
         self, selection: Selection, *, resource_version: str, timeout_s: float, idle_s: float
@@ -111,7 +113,10 @@ class Reflector:
         convert: Callable[[JsonObject], JsonObject] = lambda found: found,
         pace: Pace | None = None,
     ) -> None:
-        """`convert` is applied to each object that comes in, for example of an older version."""
+        """`convert` is applied to each object that comes in, for example of an older version.
+
+        It keeps the namespace and the name.
+        """
         self._source = source
         self._selection = selection
         self._convert = convert
@@ -157,8 +162,8 @@ class Reflector:
                 await self._wait_out(error)
 
     async def _list(self) -> Synced:
-        listing = await self._source.list(self._selection)
-        self._store = {_key(found): self._convert(found) for found in listing.items}
+        listing = await self._source.list(self._selection, keep=self._convert)
+        self._store = {_key(kept): kept for kept in listing.items}
         self._version = listing.resource_version
         return Synced(tuple(self._store.values()))
 

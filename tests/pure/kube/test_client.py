@@ -36,6 +36,7 @@ from netclaim.kube import (
     dra_resource,
 )
 from netclaim.kube.transport import ERROR_MAX
+from netclaim.model.claims.claim import JsonObject
 from netclaim.model.claims.unreadable import stand_in
 from tests.support.kube.stub import (
     Changing,
@@ -97,6 +98,22 @@ async def test_list_follows_pages(stub: StubServer, client: Client) -> None:
     assert listing.resource_version == "7"
     selectors = {"labelSelector": "app=x", "fieldSelector": "spec.nodeName=n", "limit": "1"}
     assert [seen.query for seen in stub.seen] == [selectors, {**selectors, "continue": "tok"}]
+
+
+async def test_a_list_keeps_of_a_page_what_is_wanted(stub: StubServer, client: Client) -> None:
+    """Before it asks for the next one, so that a long list is never there as a whole."""
+    first = {"metadata": {"resourceVersion": "7", "continue": "tok"}, "items": [{"a": 1, "b": 0}]}
+    last = {"metadata": {"resourceVersion": "7"}, "items": [{"a": 2, "b": 0}]}
+    stub.on("GET", "/api/v1/pods", Reply(first), Reply(last))
+    asked: list[int] = []
+
+    def keep(found: JsonObject) -> JsonObject:
+        asked.append(len(stub.seen))
+        return {"a": found["a"]}
+
+    listing = await client.list(Selection(PODS), keep=keep)
+    assert listing.items == ({"a": 1}, {"a": 2})
+    assert asked == [1, 2]
 
 
 async def test_expired_continue_restarts_the_list(stub: StubServer, client: Client) -> None:

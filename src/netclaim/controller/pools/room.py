@@ -14,6 +14,8 @@ a share.
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
 
 from netclaim.controller.pools.spec import PoolSpec
 from netclaim.kube.watch import Key
@@ -22,24 +24,28 @@ from netclaim.model.claims.claim import JsonObject
 from netclaim.model.pools.address_space import IpAddress, address_from
 from netclaim.model.pools.counted_pool import pool_of
 
+NOTHING: Final[Mapping[str, int]] = MappingProxyType({})  # one for all; there may be 100,000 claims
+
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """An address that a device of a claim has."""
+    """An address that a device of a claim has, by a lease of this name."""
 
+    name: str
     pool: str
     domain: str
     address: IpAddress
-    device: tuple[str, str]
+    request: str
+    device: str
 
 
 @dataclass(slots=True)
 class _Holder:
-    """A claim, its addresses by the leases' names, and what it counts for by pool."""
+    """A claim, its addresses, and what it counts for by pool: nearly always nothing."""
 
     key: Key
-    held: dict[str, _Held] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
+    held: tuple[_Held, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=lambda: NOTHING)
 
 
 class Rooms:
@@ -67,13 +73,14 @@ class Rooms:
         """Note a lease; returns the pools that have another room by that."""
         changed: set[str] = set()
         if uid := self._uids.pop(name, ""):
-            del self._holders[uid].held[name]
+            holder = self._holders[uid]
+            holder.held = tuple(each for each in holder.held if each.name != name)
             changed |= self._count(uid)
         if now is not None and not now.spec.kept:
             claim = now.spec.claim
             self._uids[name] = claim.uid
             holder = self._holders.setdefault(claim.uid, _Holder((claim.namespace, claim.name)))
-            holder.held[name] = _held(now.spec)
+            holder.held += (_held(name, now.spec),)
             changed |= self._count(claim.uid)
         return changed
 
@@ -96,7 +103,7 @@ class Rooms:
         changed = {name for name in names if more[name]}
         for name in changed:
             self._totals[name] = self._totals.get(name, 0) + more[name]
-        holder.counts = now
+        holder.counts = now or NOTHING
         if not holder.held:
             del self._holders[uid]
         return changed
@@ -105,12 +112,13 @@ class Rooms:
         shares = self._shares(holder.key, uid)
         inside: dict[str, set[tuple[str, str]]] = {}
         outside: dict[str, set[tuple[str, str]]] = {}
-        for each in holder.held.values():
+        for each in holder.held:
             having = self._having(each)
+            device = each.request, each.device
             for name in having:
-                inside.setdefault(name, set()).add(each.device)
+                inside.setdefault(name, set()).add(device)
             if each.pool not in having:
-                outside.setdefault(each.pool, set()).add(each.device)
+                outside.setdefault(each.pool, set()).add(device)
         for name in inside.keys() | outside.keys():
             here, there = inside.get(name, set()), outside.get(name, set())
             if count := min(shares.get(name, 0) - len(here), len(there - here)):
@@ -136,6 +144,6 @@ class Rooms:
         return [name for name, each in self._specs.items() if each.has(held.domain, held.address)]
 
 
-def _held(spec: AddressLeaseSpec) -> _Held:
-    device = spec.claim.request, spec.claim.device
-    return _Held(spec.pool, spec.domain, address_from(spec.address), device)
+def _held(name: str, spec: AddressLeaseSpec) -> _Held:
+    address, claim = address_from(spec.address), spec.claim
+    return _Held(name, spec.pool, spec.domain, address, claim.request, claim.device)

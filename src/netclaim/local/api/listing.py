@@ -79,9 +79,9 @@ def list_objects(store: Store, target: Target, query: Query) -> JsonObject:
         raise expired("the provided continue parameter is too old to display a consistent list")
     items: list[JsonObject] = []
     more = ""
-    for obj in store.list(target.kind, target.namespace):
+    for obj in store.list(target.kind, target.namespace, after=page.after):
         form = as_served(obj, target)
-        if _key(obj) <= page.after or not query.selector.selects(form):
+        if not query.selector.selects(form):
             continue
         if query.limit and len(items) == query.limit:
             more = _token(_Page(page.revision, _key(items[-1])))

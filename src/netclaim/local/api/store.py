@@ -6,10 +6,11 @@ to list again, as with etcd after a compaction.
 """
 
 import asyncio
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Final
 
 from netclaim.model.claims.claim import JsonObject
@@ -41,6 +42,7 @@ class Store:
 
     def __init__(self, *, remembered: int = REMEMBERED) -> None:
         self._objects: dict[str, dict[tuple[str, str], JsonObject]] = {}
+        self._ordered: dict[str, list[tuple[str, str]]] = {}  # the keys, until one comes or goes
         self._changes: deque[Change] = deque(maxlen=remembered)
         self._revision = 0
         self._changed = asyncio.Event()
@@ -54,10 +56,15 @@ class Store:
         """Return an object; None if it does not exist."""
         return self._objects.get(kind.name, {}).get((namespace, name))
 
-    def list(self, kind: Kind, namespace: str = "") -> Iterator[JsonObject]:
-        """Yield all objects of a kind, in the order of namespace and name."""
+    def list(
+        self, kind: Kind, namespace: str = "", *, after: tuple[str, str] = ("", "")
+    ) -> Iterator[JsonObject]:
+        """Yield all objects of a kind behind a key, in the order of namespace and name."""
         found = self._objects.get(kind.name, {})
-        for key in sorted(found):
+        keys = self._ordered.get(kind.name)
+        if keys is None:
+            keys = self._ordered[kind.name] = sorted(found)
+        for key in islice(keys, bisect_right(keys, after), None):
             if not namespace or key[0] == namespace:
                 yield found[key]
 
@@ -68,6 +75,8 @@ class Store:
         stored = {**obj, "metadata": {**meta, "resourceVersion": str(self._revision)}}
         objects = self._objects.setdefault(kind.name, {})
         key = (meta.get("namespace", ""), meta["name"])
+        if key not in objects:
+            self._ordered.pop(kind.name, None)
         self._tell(Change(self._revision, kind, objects.get(key), stored))
         objects[key] = stored
         return stored
@@ -78,6 +87,7 @@ class Store:
         meta = obj["metadata"]
         last = {**obj, "metadata": {**meta, "resourceVersion": str(self._revision)}}
         del self._objects[kind.name][meta.get("namespace", ""), meta["name"]]
+        self._ordered.pop(kind.name, None)
         self._tell(Change(self._revision, kind, last, None))
         return last
 

@@ -23,11 +23,13 @@ from netclaim.controller.cluster.slim import (
     slim_annotated,
     slim_claim,
     slim_definition,
+    slim_lease,
     slim_template,
 )
 from netclaim.controller.networks.objects import MADE_OF
 from netclaim.model.claims.claim import JsonObject
 from netclaim.network.pod_network import LABEL as OF_NETWORK
+from tests.support.address_pool_cases import lease_of
 
 LONG = "x" * 200_000
 SMALL = 4 * 1024  # bytes, of names and identities
@@ -114,6 +116,19 @@ def test_what_is_read_of_a_claim_stays() -> None:
     ]
     (result,) = found["status"]["allocation"]["devices"]["results"]
     assert result == {"request": "a", "driver": "d", "pool": "p", "device": "e"}
+
+
+def test_what_many_leases_say_is_there_once() -> None:
+    """All that is read of a lease stays, and the name of a node is one text for all of its own."""
+    whole = lease_of("10.1.2.3", "", "10.1.2.3")
+    whole["metadata"] |= {"uid": "u", "resourceVersion": "5", "managedFields": [LONG]}
+    whole["spec"] |= {"renewed": "once more"}
+    one, two = (slim_lease(msgspec.json.decode(msgspec.json.encode(whole))) for _ in range(2))
+    meta = {"name": "10.1.2.3", "uid": "u", "resourceVersion": "5"}
+    spec = {key: each for key, each in whole["spec"].items() if key != "renewed"}
+    assert one == {"metadata": meta, "spec": spec}
+    assert one["spec"]["nodeName"] is two["spec"]["nodeName"]
+    assert one["spec"]["claim"]["namespace"] is two["spec"]["claim"]["namespace"]
 
 
 def test_an_original_of_copies_is_kept_as_a_whole() -> None:
