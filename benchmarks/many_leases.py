@@ -18,10 +18,10 @@ from pathlib import Path
 from benchmarks.controller import Controller, cluster, controller, create, said
 from benchmarks.table import Row, percentile, print_table
 from netclaim.local.api import Verbs, serve_api
-from netclaim.model.api.address_pool import AddressLeaseSpec, LeaseHolder, lease_object
-from netclaim.model.api.pod_network import API_VERSION
-from netclaim.model.claim import JsonObject
-from netclaim.model.counted_pool import class_name_of, slice_pool_of
+from netclaim.model.api.own_kinds.address_pool import AddressLeaseSpec, LeaseHolder, lease_object
+from netclaim.model.api.own_kinds.pod_network import API_VERSION
+from netclaim.model.claims.claim import JsonObject
+from netclaim.model.pools.counted_pool import class_name_of, slice_pool_of
 from netclaim.network import DRIVER_NAME
 from netclaim.network.devices.pool_device import address_request
 from netclaim.schema.kinds import ADDRESS_LEASE, ADDRESS_POOL, CLAIM, CLASS, POD_NETWORK, SLICE
