@@ -5,8 +5,8 @@
     3. an address by a hash of who asks; if somebody has it, the next one by the hash, three times
     4. of what is free, as the API server lists it, one by the hash
 
-Promise: what is returned is leased for this claim. Whoever has an address keeps it. Limit: a search
-knows one request of one claim; `leases` remembers what claims have.
+Promise: what is returned is leased for this claim; no address is taken from another. Limit: a
+search knows one request of one claim; `leases` remembers what claims have.
 """
 
 from collections.abc import Sequence
