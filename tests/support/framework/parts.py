@@ -18,7 +18,8 @@ from netclaim.framework.journal.pod_plans import PodClaims, ReleasedLately
 from netclaim.framework.journal.records import Booking, DeviceReport, Lease, Report, pods_of
 from netclaim.framework.prepare.cdi import CdiDirectory
 from netclaim.framework.prepare.limits import Limits
-from netclaim.framework.process.wiring import ApiEdges, Ground, NodeEdges, wire
+from netclaim.framework.process.wiring.edges import ApiEdges, Ground, NodeEdges
+from netclaim.framework.process.wiring.stages import wire
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.testing import FakeClock
 from netclaim.model import (

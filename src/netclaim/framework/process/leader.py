@@ -33,7 +33,8 @@ from netclaim.framework.process.node_places import NodePlaces
 from netclaim.framework.process.node_watch import NodeWatch
 from netclaim.framework.process.relay import RelayedCalls, RelayedClaims, RelayedHooks, let_end
 from netclaim.framework.process.runtime_callers import installer_for, keep_installed, put_program
-from netclaim.framework.process.wiring import Network, Parts, build
+from netclaim.framework.process.wiring.parts import Parts, build
+from netclaim.framework.process.wiring.stages import Network
 from netclaim.framework.settings.fields import Settings
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.tools.clock import Clock
