@@ -3,9 +3,10 @@
     node 0   pcie.0   root port rp0   card 0 (igb, 7 virtual functions)
     node 1   pcie.1   root port rp1   card 1
 
-Both are unpacked once from pinned packages of Debian's backports, beside the lab's other parts, and
-run from there. Promise: nothing is installed on this machine. Limit: it needs the shared libraries
-of the installed emulator. A cable joins the two cards.
+An IOMMU keeps the cards and their functions apart, so that programs can drive them (vfio). Emulator
+and kernel are unpacked once from pinned packages of Debian's backports, beside the lab's other
+parts, and run from there. Promise: nothing is installed on this machine. Limit: it needs the shared
+libraries of the installed emulator. A cable joins the two cards.
 """
 
 from collections.abc import Sequence
@@ -27,6 +28,9 @@ NODE_MIB = 512  # of each NUMA node: an API server, a kubelet and a driver in Py
 # Where the second root complex begins; the first has the buses below.
 SECOND_BUS = 0x40
 FIRMWARE = ("usr/share/qemu", "usr/share/seabios")
+# Before all that it translates for. The kernel's own drivers go past it (pt), which costs nothing.
+IOMMU = "intel-iommu,intremap=on"
+IOMMU_ON = "intel_iommu=on iommu=pt"
 MACS = ("02:00:00:00:c0:00", "02:00:00:00:c1:00")
 
 
@@ -67,7 +71,7 @@ def cards_of(directory: Path) -> Hardware:
         *(("-object", each) for each in memory),
         *(("-numa", each) for each in nodes),
         *(("-netdev", each) for each in nets),
-        *(("-device", each) for each in (first, second, *ports, *cards)),
+        *(("-device", each) for each in (IOMMU, first, second, *ports, *cards)),
     ]
     return Hardware(
         emulator=(
@@ -77,6 +81,7 @@ def cards_of(directory: Path) -> Hardware:
         options=("-machine", "q35", *(text for option in options for text in option)),
         memory_mib=NUMA_NODES * NODE_MIB,
         bus="pcie.0",
+        kernel_options=IOMMU_ON,
     )
 
 

@@ -68,6 +68,7 @@ class Hardware:
     options: tuple[str, ...] = ()
     memory_mib: int = MEMORY_MIB
     bus: str = "pci.0"  # where this machine's files are
+    kernel_options: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,8 @@ def booted(
         *("-kernel", str(kernel.image), "-initrd", str(initramfs)),
         *(
             "-append",
-            "console=ttyS0 quiet panic=-1 mitigations=off nokaslr no_timer_check",
+            "console=ttyS0 quiet panic=-1 mitigations=off nokaslr no_timer_check "
+            + hardware.kernel_options,
         ),  # a kernel that panics ends the machine
         *("-fsdev", "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap"),
         *("-device", f"virtio-9p-pci,fsdev=host,mount_tag=host,bus={hardware.bus}"),

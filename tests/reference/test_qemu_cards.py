@@ -17,6 +17,7 @@ from tests.reference.site.node_cases import AS_NODE
 from tests.reference.site.rdma_cases import WITH_RDMA
 from tests.reference.site.vf_cases import BEFORE_FUNCTIONS, WITH_FUNCTIONS
 from tests.reference.site.vf_number_cases import MADE, NUMBERS
+from tests.reference.site.vfio_cases import WITH_PROGRAMS
 
 pytestmark = [
     pytest.mark.reference,
@@ -24,7 +25,10 @@ pytestmark = [
 ]
 
 CHECKOUT = Path(__file__).parents[2]
-CASES = (*BEFORE_FUNCTIONS, MADE, DESCRIBED, *WITH_FUNCTIONS, *WITH_RDMA, *NUMBERS, *AS_NODE)
+CASES = (
+    *(*BEFORE_FUNCTIONS, MADE, DESCRIBED, *WITH_FUNCTIONS, *WITH_PROGRAMS),
+    *(*WITH_RDMA, *NUMBERS, *AS_NODE),
+)
 
 
 @dataclass(frozen=True, slots=True)

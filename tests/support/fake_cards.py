@@ -33,13 +33,33 @@ class FakeCards:
             self.bind(name, number, "igbvf")
             self._link(f"{name}v{number}", function)
 
+    def load(self, driver: str) -> None:
+        """Have the kernel know a driver."""
+        (self.root / "bus" / "pci" / "drivers" / driver).mkdir(parents=True, exist_ok=True)
+
+    def put_together(self, group: str, *devices: Path) -> None:
+        """Have the IOMMU keep these devices apart from all others, not from each other."""
+        members = self.root / "kernel" / "iommu_groups" / group / "devices"
+        members.mkdir(parents=True)
+        for device in devices:
+            (members / device.name).symlink_to(os.path.relpath(device, members))
+            (device / "iommu_group").symlink_to(os.path.relpath(members.parent, device))
+
+    def function(self, name: str, number: int) -> Path:
+        """The directory of a card's function."""
+        return (self._cards[name] / f"virtfn{number}").resolve()
+
+    def device(self, name: str) -> Path:
+        """The directory of a card."""
+        return self._cards[name]
+
     def number(self, name: str) -> int:
         """How many functions a card was last told to have."""
         return int((self._cards[name] / "sriov_numvfs").read_text())
 
     def bind(self, name: str, number: int, driver: str) -> None:
         """Give a function another driver, or none; it has a link only by that of its kind."""
-        function = (self._cards[name] / f"virtfn{number}").resolve()
+        function = self.function(name, number)
         (function / "driver").unlink(missing_ok=True)
         if driver:
             target = self.root / "bus" / "pci" / "drivers" / driver
@@ -50,7 +70,7 @@ class FakeCards:
 
     def take_away(self, name: str, number: int) -> None:
         """Have a function's link leave the namespace."""
-        function = (self._cards[name] / f"virtfn{number}").resolve()
+        function = self.function(name, number)
         link = function / "net" / f"{name}v{number}"
         if link.exists():
             (self.root / "class" / "net" / link.name).unlink()
@@ -74,3 +94,7 @@ class FakeCards:
         in_class = self.root / "class" / "net" / name
         in_class.parent.mkdir(parents=True, exist_ok=True)
         in_class.symlink_to(os.path.relpath(entry, in_class.parent))
+        on_bus = self.root / "bus" / "pci" / "devices" / device.name
+        on_bus.parent.mkdir(parents=True, exist_ok=True)
+        if not on_bus.exists():
+            on_bus.symlink_to(os.path.relpath(device, on_bus.parent))

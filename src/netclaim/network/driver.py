@@ -16,12 +16,13 @@ from typing import Final
 import structlog
 from prometheus_client.registry import Collector
 
-from netclaim.cni import Chain, CniArgs, Endpoint, Result, pod_args
+from netclaim.cni import Chain, CniArgs, Endpoint, NetworkList, Result, pod_args
 from netclaim.cni.errors import PluginBusyError
 from netclaim.errors import HostError, NetclaimError, PeerError
 from netclaim.framework import Hold, NetworkDriver, NotBegunError, Objects
 from netclaim.framework.telemetry import claim_fields, pod_fields
 from netclaim.kernel import Link, NamespaceGoneError, open_netns
+from netclaim.kernel.host.hardware.vfio import has_vfio
 from netclaim.model import (
     AllocatedDevice,
     Attachment,
@@ -65,7 +66,7 @@ from netclaim.network.pools.leases import Leases
 from netclaim.network.pools.quota import Quota
 from netclaim.network.pools.restore import Restorer
 from netclaim.network.pools.terms import check_shares
-from netclaim.network.request.into_config.link_keys import moves_link
+from netclaim.network.request.into_config.link_keys import hands_over, moves_link
 from netclaim.network.request.parameters import InterfaceRequest, read_claim
 from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.plugins.dhcp.terms import LeaseTerms, Refusal
@@ -322,7 +323,7 @@ class LinkDriver(NetworkDriver):
                 attachment = Attachment(
                     plan=plan,
                     pod=pod,
-                    interface=_interface(result, interface.if_name),
+                    interface=_interface(result, interface.if_name, network),
                     data=shown(result.to_dict(network.version), interface, network),
                 )
                 await self._limits.apply(netns, attachment)
@@ -350,7 +351,10 @@ class LinkDriver(NetworkDriver):
     async def is_attached(self, attachment: Attachment) -> bool:
         """See whether the pod has its interface; with its link, most kinds of interface go too."""
         netns = attachment.pod.netns
-        name = read_plan(attachment.plan).if_name
+        interface = read_plan(attachment.plan)
+        name = interface.if_name
+        if hands_over(interface.network_to_undo):
+            return await asyncio.to_thread(has_vfio, interface.pci_address)
         mac = attachment.interface.hardware_address if attachment.interface else ""
         try:
             return netns is not None and await self._links.node.pod_has(netns, name, mac)
@@ -371,7 +375,7 @@ class LinkDriver(NetworkDriver):
         return Attachment(
             plan=plan,
             pod=pod,
-            interface=_interface(cached.result, interface.if_name),
+            interface=_interface(cached.result, interface.if_name, network),
             data=shown(cached.raw_result, interface, network),
         )
 
@@ -420,6 +424,7 @@ def _endpoint(interface: InterfacePlan, pod: PodSandbox, wish: CniArgs = ()) -> 
     return Endpoint(pod.id, pod.netns or "", interface.if_name, (*args, *wish))
 
 
-def _interface(result: Result, ifname: str) -> Interface:
+def _interface(result: Result, ifname: str, network: NetworkList) -> Interface:
     shown = result.network_data(ifname)
-    return Interface(shown.interface_name, shown.hardware_address, shown.ips)
+    name = "" if hands_over(network) else shown.interface_name
+    return Interface(name, shown.hardware_address, shown.ips)

@@ -149,12 +149,13 @@ def test_paths_are_the_same_inside_and_outside(render: Render) -> None:
 
 
 def test_cards_can_be_written_only_if_they_have_to_be(render: Render) -> None:
-    """The driver may set numbers of virtual functions if the settings have some."""
+    """The driver may set numbers of functions, or bind these, if the settings say so."""
 
     def mounted(*values: str) -> set[str]:
         return {m["mountPath"] for m in container(render(*values))["volumeMounts"]}
 
     assert mounted("settings.vfs={ens1f0=8}") - mounted() == {"/sys/devices"}
+    assert mounted("settings.vfio=true") - mounted() == {"/sys/devices", "/sys/bus/pci"}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ MODULES: Final = (
     *("rdma_rxe", "rdma_ucm", "crc32_generic"),
     *("veth", "bridge"),
     *("ipvlan", "8021q", "ifb", "sch_tbf", "sch_ingress", "cls_u32", "act_mirred"),
+    *("vfio_pci", "vfio_iommu_type1"),
 )
 
 

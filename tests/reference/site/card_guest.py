@@ -20,6 +20,7 @@ from tests.reference.site.rdma_cases import WITH_RDMA
 from tests.reference.site.vf_cases import BEFORE_FUNCTIONS, WITH_FUNCTIONS
 from tests.reference.site.vf_number_cases import MADE, NUMBERS, made
 from tests.reference.site.vf_site import card_names, named_host
+from tests.reference.site.vfio_cases import WITH_PROGRAMS
 
 
 def main() -> None:
@@ -32,7 +33,7 @@ def main() -> None:
         for card in card_names():
             ip("link", "set", card, "up")
         tell(DESCRIBED, lambda: device_faults(asyncio.run(described())))
-        for name, find in (WITH_FUNCTIONS | WITH_RDMA | NUMBERS | AS_NODE).items():
+        for name, find in (WITH_FUNCTIONS | WITH_PROGRAMS | WITH_RDMA | NUMBERS | AS_NODE).items():
             tell(name, find)
 
 

@@ -54,7 +54,7 @@ from netclaim.model.quantity import NANO
 from netclaim.network.attach.reserved import ReservedBandwidth
 from netclaim.network.metrics.table import LIMITS_RESTORED, LINK_ATTACHMENTS, LINK_BANDWIDTH
 from netclaim.network.plan.interface_plan import InterfacePlan, read_plan
-from netclaim.network.request.into_config.link_keys import mtu_of
+from netclaim.network.request.into_config.link_keys import hands_over, mtu_of
 
 log = structlog.get_logger(__name__)
 
@@ -256,6 +256,8 @@ def shown(data: JsonObject, interface: InterfacePlan, network: NetworkList) -> J
         more["mtu"] = mtu
     if interface.pci_address:
         more["pciAddress"] = interface.pci_address
+    if hands_over(network):
+        more["vfio"] = True
     if interface.bandwidth:
         more["bandwidth"] = str(Quantity(interface.bandwidth * NANO))
     if interface.pod_network:

@@ -32,6 +32,7 @@ from netclaim.network.links.node.node_links import NodeLinks
 from netclaim.network.links.remembered.lent import LentDevices
 from netclaim.network.plugin_files import PluginFiles
 from netclaim.network.request.into_config.link_keys import linked_names, moves_link
+from netclaim.plugins.host_device.handed_over import Programs
 from netclaim.plugins.host_device.homecoming import bring_home
 from netclaim.plugins.host_device.lent_links import LentLinks
 from netclaim.plugins.host_local.lease_files import Leases
@@ -57,6 +58,7 @@ class Leftovers:
     links: NodeLinks
     threads: Executor  # for large stores
     now: Callable[[], float]  # in seconds since 1970
+    _programs: Programs = field(default_factory=Programs, init=False)
     _failing: dict[ResultKey, float] = field(default_factory=dict)  # DELs, and since when
 
     async def find(self, living: Living) -> tuple[Leftover, ...]:
@@ -74,7 +76,8 @@ class Leftovers:
             case "result":
                 await self._delete(memo["network"], AttachmentKey(*memo["key"]))
             case "lent-link":
-                await bring_home(memo["netns"], AttachmentKey(*memo["key"]), self.lent_links)
+                key = AttachmentKey(*memo["key"])
+                await bring_home(memo["netns"], key, self.lent_links, self._programs)
             case "lease":
                 await self._release(Path(memo["store"]), memo["address"], leftover.sandbox_id)
             case "tuning":

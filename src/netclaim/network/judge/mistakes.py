@@ -14,17 +14,19 @@ from netclaim.cni import NetworkList, PluginConf
 from netclaim.errors import RequestError
 from netclaim.manifests.near import did_you_mean
 from netclaim.network.request.into_config.added import VRF
+from netclaim.network.request.into_config.link_keys import hands_over
 from netclaim.network.request.into_config.wishes import with_wishes
 from netclaim.network.request.parameters import FAULTS_MAX, InterfaceRequest
 from netclaim.paths import Path
 from netclaim.plugins import PLUGIN_TYPES
 from netclaim.plugins.engine.errors import ConfError
-from netclaim.plugins.engine.plugin import Asked, folded
+from netclaim.plugins.engine.plugin import Asked, Plugin, folded
 from netclaim.plugins.host_local.conf import address_faults
 from netclaim.plugins.registry import ALIKE_TYPES, IPAM_CLASSES, PLUGIN_CLASSES
 from netclaim.plugins.strict import strict_faults
 
 NO_PROGRAM_KNOWS: Final = "{} runs as a program here (--exec-plugins), which would ignore it"
+NO_INTERFACE: Final = "with vfio, a program gets the hardware and the pod has no interface"
 HOST_LOCAL: Final = "host-local"  # it decides which addresses can be wished for
 
 
@@ -85,6 +87,8 @@ def _wish_faults(request: InterfaceRequest, in_process: Collection[str]) -> Iter
         yield error
         return
     yield from _added_faults(request, network)
+    if hands_over(network):
+        yield from _without_interface(request, network)
     for plugin in network.plugins:
         for key in _beyond_programs(plugin, in_process):
             message = NO_PROGRAM_KNOWS.format(plugin.type)
@@ -104,6 +108,23 @@ def _added_faults(request: InterfaceRequest, network: NetworkList) -> Iterator[R
         except ConfError as error:
             path = request.wish_paths.get(VRF, (VRF,))
             yield RequestError(str(error), path=(*path, "name"))
+
+
+def _without_interface(request: InterfaceRequest, network: NetworkList) -> Iterator[RequestError]:
+    """Yield what needs the interface that a program's pod does not have."""
+    for index, plugin in enumerate(network.plugins):
+        if PLUGIN_CLASSES.get(plugin.type, Plugin).hands_over(plugin.config):
+            if plugin.config.get("keep"):
+                path = (*request.plugin_paths[index], "keep")
+                yield RequestError(f"{NO_INTERFACE}; leave it out", path=path)
+        elif index < len(request.plugin_paths):
+            yield RequestError(
+                f"{NO_INTERFACE} for {plugin.type}; remove this plugin",
+                path=(*request.plugin_paths[index], "type"),
+            )
+    for name in request.wishes.settings:
+        path = request.wish_paths.get(name, (name,))
+        yield RequestError(f"{NO_INTERFACE}; leave it out", path=path)
 
 
 def _outside(

@@ -4,6 +4,7 @@ planner          makes a plan, or says what speaks against it
 interface_plan   the plan of one interface, as the journal keeps it
 container_edits  what containers get besides the interface
 network_share    whether a claim has more of a link than its PodNetwork says
+handover         whether a program may have a link's hardware
 guard            whether the policy of this node allows a request or a plan
 programs         whether a network's programs are installed and ready
 """

@@ -24,6 +24,7 @@ from netclaim.network.judge.network import judge
 from netclaim.network.judge.own_hops import own_hop_faults
 from netclaim.network.judge.request import permit, wish_faults
 from netclaim.network.links.node.node_links import Snapshot
+from netclaim.network.plan.handover import check_needed
 from netclaim.network.plan.interface_plan import (
     InterfacePlan,
     pooled_at,
@@ -33,7 +34,7 @@ from netclaim.network.plan.interface_plan import (
 from netclaim.network.policy.levels import LABEL, LEVELS, Level
 from netclaim.network.policy.metadata import METADATA_SERVERS
 from netclaim.network.policy.standing import Standing
-from netclaim.network.request.into_config.link_keys import linked_names, takes_link
+from netclaim.network.request.into_config.link_keys import hands_over, linked_names, takes_link
 from netclaim.network.request.parameters import InterfaceRequest
 from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.paths import Key, Path
@@ -128,6 +129,11 @@ class Guard:
         gone = sorted(names - {link.name for link in used})
         if gone and self.looks_at_node(interface):  # nobody can say whose it is, or what it carries
             raise LinkGoneError(gone[0])
+        for link in used if hands_over(network) else ():
+            try:
+                check_needed(link, snapshot)
+            except PolicyError as error:
+                raise PlanRefusedError(str(error)) from error
         for standing in self._standings(plan, interface, used, snapshot):
             asked: dict[str, Path] = {key: (key,) for key in interface.asked}
             wishes = wish_faults(interface.wishes, asked, standing, vouched=interface.vouched)

@@ -25,6 +25,7 @@ from netclaim.network.links.offering.offer import LinkOffer
 from netclaim.network.networks.known import KnownNetworks
 from netclaim.network.plan.container_edits import edits_with
 from netclaim.network.plan.guard import Guard
+from netclaim.network.plan.handover import check_handover
 from netclaim.network.plan.interface_plan import InterfacePlan, with_files
 from netclaim.network.plan.network_share import check_network_share
 from netclaim.network.plan.programs import ProgramChecks
@@ -79,6 +80,8 @@ class Planner:
         self._guard.check(claim, request, used, snapshot, found=found)
         self._program_checks.check_there(network)
         wished = with_wishes(network, request.wishes, request.wish_paths)
+        if link is not None:
+            await check_handover(wished, link, snapshot, self._live.now)
         share = await self._share(request, link, snapshot)
         await self._check_share(request, share, link, snapshot, level)
         interface = self._plan(claim, request, network, link, level=level, share=share)
@@ -90,7 +93,7 @@ class Planner:
         plan = Plan(
             claim=claim.ref,
             device=request.device,
-            edits=None if link is None else await edits_with(network, link),
+            edits=None if link is None else await edits_with(wished, link),
             network=interface.to_json(),
         )
         return link, network, plan

@@ -151,6 +151,9 @@ _TYPE_ROWS: Final = {
                 "what it may ask for",
                 Level.PRIVILEGED,
             ),
+            "vfio": KeyPolicy(
+                "a program drives the hardware, by files of the node", Level.PRIVILEGED
+            ),
         },
         own=True,
     ),

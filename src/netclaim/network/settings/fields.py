@@ -315,6 +315,13 @@ class LinkSettings:
         read=read_functions,
         said=PerLink.said,
     )
+    vfio: bool = setting(
+        False,
+        "Give the hardware of links to programs, such as virtual machines, where a DeviceClass or "
+        "a claim with the policy level `privileged` asks for it.",
+        page="howto-rdma-sriov.md#a-function-for-a-virtual-machine",
+        live=True,
+    )
     ignore_carrier: tuple[str, ...] = setting(
         (),
         "A link by its kernel name, or a pattern such as `ens*`, that is offered whether or "

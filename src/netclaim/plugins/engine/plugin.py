@@ -128,6 +128,11 @@ class Plugin(ABC):
         """Say what of it leaves nothing of the link for others; empty where nothing does."""
         return ""
 
+    @classmethod
+    def hands_over(cls, config: Mapping[str, Any]) -> bool:  # noqa: ARG003 -- for some to look at
+        """Whether a program gets the link's hardware, so that there is no interface."""
+        return False
+
     @abstractmethod
     async def add(self, invocation: Invocation) -> Result:
         """Attach; has undone what it did when it raises. A second ADD needs a DEL before it."""

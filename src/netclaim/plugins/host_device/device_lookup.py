@@ -42,6 +42,10 @@ class HostDeviceConf(NetConf, frozen=True):
             "`addresses`, `routes`, `neighbors`, `rules`"
         ),
     ] = ()
+    vfio: Annotated[
+        bool,
+        KeyRule("whether a program gets its hardware (`vfio-pci`), in place of an interface"),
+    ] = False
     vf: Annotated[VfKeys, KeyRule("what the card of a virtual function decides about it")] = (
         VfKeys()
     )

@@ -50,6 +50,7 @@ from netclaim.kernel.state.copies.link_copies import (
 from netclaim.plugins.engine.errors import PluginError
 from netclaim.plugins.engine.pod import Pod, open_pod, random_name
 from netclaim.plugins.host_device.following import leave
+from netclaim.plugins.host_device.handed_over import Programs
 from netclaim.plugins.host_device.lent_function import (
     give_mac,
     lent_function,
@@ -67,13 +68,17 @@ WAITING: Final = frozenset({"dormant", "testing"})  # operational states that a 
 log = structlog.get_logger(__name__)
 
 
-async def bring_home(netns: str, key: AttachmentKey, lents: LentLinks) -> None:
+async def bring_home(netns: str, key: AttachmentKey, lents: LentLinks, programs: Programs) -> None:
     """Bring back the link that an attachment has, if it has one; may be repeated.
 
     Raises PluginError, to be asked again, while the link may still come home.
     """
     lent = lents.find(key)
-    there = await _move_out(netns, key.ifname, lent)
+    if lent is not None and lent.vfio is not None:
+        await programs.take_back(lent.name, lent.vfio)
+        there = False  # whatever container there is never had the link
+    else:
+        there = await _move_out(netns, key.ifname, lent)
     if lent is not None:
         with Rtnl.open() as host:
             patience_s = RETURN_S if lent.hardware and not there else 0

@@ -1,8 +1,9 @@
 """host-device: a link of the host, lent to a container.
 
 Configuration: `device`, `hwaddr`, `kernelpath` or `pciBusID`; the capabilities `deviceID` and
-`mac`; and beyond the reference plugin `vf`, what the card of a virtual function decides about it. A
-card that a program has (DPDK) is left alone; only its addresses are managed.
+`mac`; and beyond the reference plugin `vf`, what the card of a virtual function decides about it,
+and `vfio`, for a program that drives the hardware by itself. A card that a program has already
+(DPDK) is left alone; only its addresses are managed.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -12,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from netclaim.cni import DNS, Interface, Result
+from netclaim.cni import DNS, AttachmentKey, Interface, Result
 from netclaim.errors import NetclaimError
 from netclaim.kernel import Link, Rtnl, find_link
 from netclaim.kernel.requests.links import set_link
@@ -26,6 +27,7 @@ from netclaim.plugins.engine.plugin import Invocation
 from netclaim.plugins.engine.pod import Pod, open_pod
 from netclaim.plugins.host_device.device_lookup import HostDeviceConf, find_target, read_target
 from netclaim.plugins.host_device.following import follow
+from netclaim.plugins.host_device.handed_over import Programs
 from netclaim.plugins.host_device.homecoming import bring_home
 from netclaim.plugins.host_device.lent_function import (
     change,
@@ -51,17 +53,23 @@ class HostDevice(MainPlugin):
     other_link_keys = ("hwaddr", "kernelpath", "pciBusID")
     moves_link = True
     takes_mac = True
-    beyond_reference = ("keep", "vf")
+    beyond_reference = ("keep", "vf", "vfio")
 
     @classmethod
     def takes_link(cls, config: Mapping[str, Any]) -> str:  # noqa: ARG003 -- whatever it says
         """The link goes into the container."""
         return "host-device"
 
+    @classmethod
+    def hands_over(cls, config: Mapping[str, Any]) -> bool:
+        """A program gets its hardware, if that is asked."""
+        return config.get("vfio") is True
+
     def __init__(self, ipam: Ipam, lents: LentLinks, *, sys: Path = Path("/sys")) -> None:
         super().__init__(ipam)
         self._lents = lents
         self._sys = sys
+        self._programs = Programs(sys)
 
     async def add(self, invocation: Invocation) -> Result:
         """Move the link into the container; with addresses if they are managed."""
@@ -71,6 +79,8 @@ class HostDevice(MainPlugin):
             if target.in_userspace:
                 return await self._only_addresses(invocation, conf, pod)
             link = await find_target(host, target, self._sys)
+            if conf.vfio:
+                return await self._handed_over(invocation, pod, host, link)
             async with self._moved(invocation, pod, host, link) as (inside, lent):
                 if not conf.ipam.type:
                     kept = await follow(pod, inside, lent, conf.keep)
@@ -84,7 +94,7 @@ class HostDevice(MainPlugin):
     async def take_back(self, invocation: Invocation) -> None:
         """Return the link to the host, as it was."""
         endpoint = invocation.endpoint
-        await bring_home(endpoint.netns, endpoint.key, self._lents)
+        await self._bring_home(endpoint.netns, endpoint.key)
 
     async def check(self, invocation: Invocation) -> None:
         """See that the link is in the container, with its addresses and routes."""
@@ -94,9 +104,11 @@ class HostDevice(MainPlugin):
             if conf.ipam.type:
                 await self.ipam.check(invocation)
             invocation.required_previous()
-            if not target.in_userspace:
+            lent = self._lents.find(invocation.endpoint.key)
+            if conf.vfio:
+                await self._programs.check(lent)
+            elif not target.in_userspace:
                 await check_attachment(pod, invocation)
-        lent = self._lents.find(invocation.endpoint.key)
         if lent is not None and lent.function is not None:
             with Rtnl.open() as host:
                 await check_changed(host, lent.function)
@@ -112,7 +124,7 @@ class HostDevice(MainPlugin):
         for lent in self._lents.all():
             if lent.network == network and lent.key not in valid:
                 try:
-                    await bring_home(lent.netns, lent.key, self._lents)
+                    await self._bring_home(lent.netns, lent.key)
                 except NetclaimError as error:
                     failed.append(error)
         await super().gc(invocation)
@@ -121,6 +133,9 @@ class HostDevice(MainPlugin):
             for other in others:
                 first.add_note(f"also: {other}")
             raise first
+
+    async def _bring_home(self, netns: str, key: AttachmentKey) -> None:
+        await bring_home(netns, key, self._lents, self._programs)
 
     @asynccontextmanager
     async def _moved(
@@ -167,7 +182,24 @@ class HostDevice(MainPlugin):
             yield inside, lent
         except Exception as error:
             try:
-                await bring_home(endpoint.netns, endpoint.key, self._lents)
+                await self._bring_home(endpoint.netns, endpoint.key)
+            except NetclaimError as second:
+                error.add_note(f"and {link.name} could not be returned: {second}")
+            raise
+
+    async def _handed_over(
+        self, invocation: Invocation, pod: Pod, host: Rtnl, link: Link
+    ) -> Result:
+        """Bind the link's hardware to vfio-pci; return it to its driver when that fails."""
+        conf = invocation.conf(HostDeviceConf)
+        endpoint = invocation.endpoint
+        lent = await _as_it_is(invocation, host, link, self._sys)
+        try:
+            mac = await self._programs.hand_over(host, conf, link, lent, self._lents)
+            return await self._only_addresses(invocation, conf, pod, mac=mac, pci=link.device)
+        except Exception as error:
+            try:
+                await self._bring_home(endpoint.netns, endpoint.key)
             except NetclaimError as second:
                 error.add_note(f"and {link.name} could not be returned: {second}")
             raise
@@ -188,10 +220,17 @@ class HostDevice(MainPlugin):
         return lent
 
     async def _only_addresses(
-        self, invocation: Invocation, conf: HostDeviceConf, pod: Pod
+        self,
+        invocation: Invocation,
+        conf: HostDeviceConf,
+        pod: Pod,
+        *,
+        mac: str = "",
+        pci: str = "",
     ) -> Result:
         """Manage the addresses of a card that is a program's."""
-        interface = Interface(name=invocation.endpoint.ifname, sandbox=pod.path)
+        ifname = invocation.endpoint.ifname
+        interface = Interface(name=ifname, mac=mac, sandbox=pod.path, pci_id=pci)
         if not conf.ipam.type:
             return Result(interfaces=(interface,))
         async with self.ipam.lease(invocation) as lease:

@@ -26,6 +26,7 @@ from netclaim.cni.plain_files import (
 )
 from netclaim.errors import HostError
 from netclaim.kernel.host.boot import boot_id
+from netclaim.kernel.host.hardware.vfio import Binding
 from netclaim.kernel.state.copies.address_copies import TakenAddress
 from netclaim.kernel.state.copies.belongings import Belongings
 from netclaim.kernel.state.copies.link_copies import TakenSettings
@@ -64,6 +65,7 @@ class LentLink(msgspec.Struct, frozen=True):
     function: LentFunction | None = None  # None: its card was not asked for anything
     rdma: tuple[str, ...] = ()  # RDMA devices that go where it goes
     rdma_ended: tuple[str, ...] = ()  # those that ended when it went
+    vfio: Binding | None = None  # what it was before a program got its hardware; None: none did
 
     @property
     def key(self) -> AttachmentKey:

@@ -151,3 +151,29 @@ def test_every_kind_of_mistake_is_in_the_documentation(
     """The page on parameters shows what is said."""
     (fault,) = config_faults(asked(plugin, **beside))
     assert f"`{str(fault).removeprefix(f'{WHERE}.')}`" in PAGE
+
+
+@pytest.mark.parametrize(
+    ("plugins", "beside", "path"),
+    [
+        ([{"type": "host-device", "vfio": True, "keep": ["routes"]}], {}, f"{PLUGIN}.keep"),
+        (
+            [{"type": "host-device", "vfio": True}, {"type": "tuning", "mtu": 1400}],
+            {},
+            f"{WHERE}.config.plugins[1].type",
+        ),
+        (
+            [{"type": "host-device"}],
+            {"vfio": True, "routes": [{"destination": "10.0.0.0/8"}]},
+            f"{WHERE}.routes",
+        ),
+    ],
+)
+def test_a_program_that_has_the_hardware_has_no_interface(
+    plugins: list[dict[str, Any]], beside: dict[str, Any], path: str
+) -> None:
+    """What would change one is refused, with its path; without `vfio`, nothing is."""
+    (fault,) = config_faults(asked(*plugins, **beside))
+    assert str(fault).startswith(f"{path}: with vfio, a program gets the hardware and the pod has")
+    plain = [{key: each[key] for key in each if key != "vfio"} for each in plugins]
+    assert not config_faults(asked(*plain, **{k: beside[k] for k in beside if k != "vfio"}))

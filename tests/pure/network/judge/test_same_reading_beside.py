@@ -64,6 +64,7 @@ VALUES: Final[Mapping[str, Any]] = {
         "maxTxRate": 20,
         "linkState": "enable",
     },
+    "vfio": True,
 }
 """Every key beside `config` that asks something, with every key inside; none has its default."""
 
@@ -141,6 +142,8 @@ def seen_by_plugins(configs: list[dict[str, Any]], key: str) -> list[Any]:
             found += [config[key]] if key in config else []
         elif key == "vf" and config["type"] == "host-device":
             found.append(read_conf(config, HostDeviceConf).vf)
+        elif key == "vfio" and config["type"] == "host-device":
+            found.append(read_conf(config, HostDeviceConf).vfio)
         elif key == VRF and config["type"] == VRF:
             read = read_conf(config, VrfConf)
             found.append(VrfKeys(name=read.vrfname, table=read.table))
@@ -151,7 +154,7 @@ def seen_by_plugins(configs: list[dict[str, Any]], key: str) -> list[Any]:
 
 def as_judged(key: str, value: Any) -> Any:
     """The same of a value as it is written, by the reader that the policy has."""
-    if key in {"ips", "mac", "mtu"}:
+    if key in {"ips", "mac", "mtu", "vfio"}:
         return value
     if key in {"vf", VRF}:
         return read_conf(lowered(value), VfKeys if key == "vf" else VrfKeys)

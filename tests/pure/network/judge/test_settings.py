@@ -96,13 +96,14 @@ def test_both_ways_are_judged_alike(
         assert not refused(request, PRIVILEGED)
 
 
-def test_what_a_card_decides_is_for_privileged_claims() -> None:
-    """As a parameter and inside of the network; a class can allow the parameter."""
-    setting = {"vf": {"vlan": 100}}
+@pytest.mark.parametrize("setting", [{"vf": {"vlan": 100}}, {"vfio": True}])
+def test_what_a_card_decides_is_for_privileged_claims(setting: dict[str, Any]) -> None:
+    """As a parameter and inside of the network; and so is a card in the hands of a program."""
+    (key,) = setting
     plain, full = {"type": "host-device"}, {"type": "host-device", **setting}
     for where, written in (
-        (f"{WHERE}.vf", {"config": network(plain), **setting}),
-        (f"{WHERE}.config.plugins[0].vf", {"config": network(full)}),
+        (f"{WHERE}.{key}", {"config": network(plain), **setting}),
+        (f"{WHERE}.config.plugins[0].{key}", {"config": network(full)}),
     ):
         request = asked(written)
         (said,) = refused(request, OWN)

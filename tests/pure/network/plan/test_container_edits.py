@@ -10,6 +10,7 @@ from netclaim.model import ContainerEdits, DeviceNode
 from netclaim.network.plan.container_edits import edits_with
 from netclaim.plugins.host_device.rdma import rdma_with
 from tests.pure.kernel.host.hardware.test_rdma import sysfs_at
+from tests.support.fake_cards import FakeCards
 from tests.support.network_parts import link_of
 
 HOST_DEVICE = {"type": "host-device"}
@@ -74,3 +75,14 @@ async def test_files_of_a_device_that_uses_other_links_too_stay_on_the_node(
     (root / "module/ib_core/parameters/netns_mode").write_text("N\n")
     moving, _ = rdma_with(link_of("eth1", 1), root)
     assert moving == (("mlx5_0",) if edits else ())
+
+
+async def test_a_program_gets_the_files_of_the_hardware(tmp_path: Path) -> None:
+    """Those of vfio, not those of RDMA: there is no link any more."""
+    cards = FakeCards(tmp_path)
+    cards.add("ens1f0", functions=1)
+    cards.put_together("17", cards.function("ens1f0", 0))
+    network = parse_network({"cniVersion": "1.0.0", "name": "n", **HOST_DEVICE, "vfio": True})
+    assert await edits_with(network, link_of("ens1f0v0"), cards.root) == ContainerEdits(
+        device_nodes=(DeviceNode("/dev/vfio/vfio"), DeviceNode("/dev/vfio/17"))
+    )

@@ -35,8 +35,15 @@ def moves_link(network: NetworkList) -> bool:
     return any(kind.moves_link for _, kind in _known(network))
 
 
+def hands_over(network: NetworkList) -> bool:
+    """Whether a program gets the link's hardware, so that the pod has no interface."""
+    return any(kind.hands_over(plugin.config) for plugin, kind in _known(network))
+
+
 def mtu_of(network: NetworkList, link_mtu: int) -> int:
     """The MTU that the interface gets: a plugin's own, or that of the link; 0: not known."""
+    if hands_over(network):
+        return 0
     written = [plugin.config.get("mtu") for plugin in network.plugins]
     if given := [mtu for mtu in written if type(mtu) is int and mtu > 0]:  # a program may read text
         return given[-1]

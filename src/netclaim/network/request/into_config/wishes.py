@@ -48,6 +48,7 @@ class Wishes(msgspec.Struct, frozen=True, omit_defaults=True):
     mac: str = ""
     mtu: int = 0
     vf: dict[str, Any] = {}
+    vfio: bool = False
     settings: dict[str, Any] = {}  # for plugins that are added, by the names of the wishes
 
     @classmethod
@@ -275,6 +276,18 @@ WISHES: Final = (
         "`host-device`",
         reader(HOST_DEVICE, "vf"),
         KeyPolicy("what a card decides about its virtual function", Level.PRIVILEGED),
+        can=lambda plugin: plugin.type == HOST_DEVICE,
+        as_key=True,
+    ),
+    Wish(
+        "vfio",
+        "boolean",
+        "Whether a program in the pod, such as a virtual machine, gets the link's hardware by "
+        "`vfio-pci`, in place of an interface; see "
+        "[howto-rdma-sriov.md](howto-rdma-sriov.md#a-function-for-a-virtual-machine). For networks "
+        "with `host-device`",
+        reader(HOST_DEVICE, "vfio"),
+        KeyPolicy("hardware of the node in the hands of a program", Level.PRIVILEGED),
         can=lambda plugin: plugin.type == HOST_DEVICE,
         as_key=True,
     ),

@@ -25,7 +25,7 @@ SETTINGS: dict[str, Any] = {
 }
 BASIC = Wishes(ips=("10.10.1.7/24",), mac="02:00:00:00:00:07", mtu=1400)
 VRF = {"name": "blue", "table": 700}
-ALL = msgspec.structs.replace(BASIC, vf={"vlan": 100}, settings={**SETTINGS, "vrf": VRF})
+ALL = msgspec.structs.replace(BASIC, vf={"vlan": 100}, vfio=True, settings={**SETTINGS, "vrf": VRF})
 
 
 def made(wishes: Wishes, *plugins: dict[str, Any]) -> list[Mapping[str, Any]]:
@@ -168,6 +168,7 @@ def test_a_wish_that_nobody_fulfils_is_refused(
         ("vf", {"vlan": 7, "proto": "802.1X"}, "is not one of 802.1Q, 802.1ad"),
         ("vf", {"minTxRate": 9, "maxTxRate": 5}, "where.minTxRate: is more than maxTxRate"),
         ("vf", {"spoofCheck": "on"}, "where.spoofCheck: must be true or false"),
+        ("vfio", "yes", "must be true or false"),
     ],
 )
 def test_a_wish_that_makes_no_sense_is_refused(key: str, value: object, message: str) -> None:
@@ -187,7 +188,7 @@ def test_all_wishes_are_tried() -> None:
 @pytest.mark.parametrize("wish", [wish.name for wish in WISHES])
 def test_no_wish_is_passed_over(wish: str) -> None:
     """Each changes what a plugin that can fulfil it is asked."""
-    plugin = {"type": "host-device" if wish == "vf" else "macvlan", "ipam": HOST_LOCAL}
+    plugin = {"type": "host-device" if wish in {"vf", "vfio"} else "macvlan", "ipam": HOST_LOCAL}
     (asked,) = (each.of(ALL) for each in WISHES if each.name == wish)
     assert asked is not None, f"add {wish} to Wishes in network/request/into_config/wishes.py"
     alone = Wishes.of({wish: asked})
