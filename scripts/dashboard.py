@@ -393,6 +393,21 @@ ROWS: Final = (
                 (Query(rate("netclaim_leases_restored_total", "result"), "{{result}}"),),
                 width=6,
             ),
+            Panel(
+                "Addresses by DHCP",
+                "Addresses that DHCP servers gave to pods, and that drivers renew.",
+                "short",
+                (Query(f"sum by (driver) (netclaim_dhcp_leases{{{OF}}})", "{{driver}}"),),
+                width=6,
+            ),
+            Panel(
+                "Renewals by DHCP",
+                "`unanswered` is tried again until the lease ends; `lost`: the pod's interface is "
+                "made again.",
+                "short",
+                (Query(rate("netclaim_dhcp_renewals_total", "result"), "{{result}}"),),
+                width=6,
+            ),
         ),
     ),
     Row(

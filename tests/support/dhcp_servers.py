@@ -70,6 +70,10 @@ class Udhcpd:
             time.sleep(0.05)
         return True
 
+    def stop(self) -> None:
+        """End it, and have nobody answer any more."""
+        os.kill(self.pid, signal.SIGTERM)
+
     def wait_said(self, text: str, times: int = 1) -> None:
         """Return once it has logged a text so many times."""
         until_s = time.monotonic() + PATIENCE_S
@@ -81,7 +85,6 @@ class Udhcpd:
 @contextmanager
 def udhcpd(node: Netns, peer: str, directory: Path, *, lease_s: int = 3600) -> Iterator[Udhcpd]:
     """Serve 10.9.0.10 to 10.9.0.19 at the other end of a node's link."""
-    directory.mkdir(parents=True, exist_ok=True)
     with fresh_netns() as netns:
         ip(node, "link", "set", peer, "netns", name_of(netns), "name", LINK)
         ip(netns, "address", "add", f"{SERVER}/24", "dev", LINK)
@@ -94,6 +97,7 @@ def udhcpd(node: Netns, peer: str, directory: Path, *, lease_s: int = 3600) -> I
 @contextmanager
 def serving(netns: Netns, directory: Path, *, lease_s: int) -> Iterator[Udhcpd]:
     """Run the server in a namespace that has its link; it starts with the leases that it had."""
+    directory.mkdir(parents=True, exist_ok=True)
     leases = directory / "leases"
     leases.touch()
     config = directory / "udhcpd.conf"

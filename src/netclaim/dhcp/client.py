@@ -42,6 +42,7 @@ REBOOTS_MAX: Final = 2  # the same for an address that it had
 REFUSED_S: Final = 10.0  # after an address was declined (RFC 2131, 3.1)
 RETRY_MIN_S: Final = 60.0  # between two attempts at renewing (RFC 2131, 4.4.5)
 SECS_MAX: Final = 0xFFFF
+ENDED: Final = "its DHCP lease has ended, and no server has renewed it"
 REFUSALS_MAX: Final = 4  # that are kept; their texts are for people
 
 
@@ -205,7 +206,7 @@ class Client:
         granted = self.granted
         assert granted is not None, "a client that keeps an address has one"
         if now_s >= self.ends_s:
-            return self._lose("its lease has ended, and no server has renewed it", now_s)
+            return self._lose(ENDED, now_s)
         rebinding_s = self._after(granted.rebinding_s)
         state = State.REBINDING if now_s >= rebinding_s else State.RENEWING
         if self.state is not state:
@@ -235,7 +236,8 @@ class Client:
         if self.state in {State.RENEWING, State.REBINDING}:
             had = self.granted.interface.ip if self.granted else None
             if granted.interface.ip != had:
-                return self._lose(f"the server has given {granted.address} in its place", now_s)
+                given = granted.address
+                return self._lose(f"the DHCP server has given {given} in its place", now_s)
         elif refusal := self.refusal(granted):
             self._note_refused(granted, refusal)
             return self._decline(granted, now_s)
@@ -246,9 +248,8 @@ class Client:
         if self._offer and message.options.get(Option.SERVER) != _packed(self._offer.server):
             return []  # of a server that was not asked
         if self.granted is not None:
-            return self._lose("the server has taken it back", now_s)
-        self._hint = None
-        self._begin(State.SELECTING, now_s)
+            return self._lose("the DHCP server has taken its address back", now_s)
+        self._begin(State.SELECTING, now_s)  # it may still offer what it did not confirm
         self.due_s = now_s + RESEND_S  # a server that always says no is not asked all the time
         return []
 

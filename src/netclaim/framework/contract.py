@@ -32,7 +32,7 @@ done; where it matters, the method says what the second call must do.
 """
 
 import abc
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -288,6 +288,21 @@ class NetworkDriver(Driver):
         Changes nothing; what a pod has lost of an interface that is there is for `mend`.
         """
         return True
+
+    def why_lost(self, attachment: Attachment) -> str:  # noqa: ARG002 (for those who can)
+        """Say why an interface that `is_attached` denied is of no more use; empty: it is not there.
+
+        For the claim's condition and event. Must not block.
+        """
+        return ""
+
+    def learn_doubts(self, look_again: Callable[[PodSandbox], None]) -> None:
+        """Learn what to call when a pod may have lost what it had: `is_attached` is asked then.
+
+        For what no device shows, such as an address whose lease has ended. `look_again` takes the
+        sandbox, and may be called at any time from the loop that hooks run on. Called once, before
+        anything is attached.
+        """
 
     async def mend(self, attachment: Attachment) -> None:
         """Put right what an interface that is there may have lost since `attach`.

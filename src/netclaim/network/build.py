@@ -9,6 +9,7 @@ from netclaim.cni import Chain, ExecPlugins, Plugins, PluginsByType, ResultCache
 from netclaim.kernel import is_live
 from netclaim.network.attach.bandwidth import BandwidthLimits
 from netclaim.network.attach.claimed_links import claimed_links
+from netclaim.network.attach.renewals import Renewals
 from netclaim.network.attach.reserved import ReservedBandwidth
 from netclaim.network.cleanup.gate import NetworkGate
 from netclaim.network.cleanup.leftovers import Leftovers
@@ -36,7 +37,7 @@ from netclaim.network.pools.restore import Restorer
 from netclaim.network.settings import LinkSettings, LiveSettings
 from netclaim.plugins import PLUGIN_TYPES, in_process_plugins
 from netclaim.plugins.dhcp.terms import LeaseTerms
-from netclaim.plugins.registry import lent_links
+from netclaim.plugins.registry import lease_records, lent_links
 
 
 def link_driver(
@@ -97,6 +98,7 @@ def link_driver(
         lambda network: "; ".join(map(str, network_faults(network, settings.name))),
     )
     restorer = Restorer(settings.name)
+    renewals = Renewals(settings.name, lease_records(plugin_state))
     choice, guard = LinkChoice(live, offer), Guard(live)
     return LinkDriver(
         live,
@@ -136,12 +138,15 @@ def link_driver(
         limits=limits,
         restorer=restorer,
         terms=terms,
+        renewals=renewals,
         collectors=(
             timed.seconds,
             health.losses,
             limits,
             limits.restored,
             restorer.restored,
+            renewals,
+            renewals.renewed,
             offer.slot_devices,
             offer.room,
             AddressCollector(settings.name, files, cache.entries, time.monotonic),

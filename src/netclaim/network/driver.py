@@ -9,7 +9,7 @@ server no more than pools of addresses and their leases.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager, nullcontext
 from typing import Final
 
@@ -40,6 +40,7 @@ from netclaim.model.devices.link_name import link_of
 from netclaim.model.on_node.node import NodeFacts
 from netclaim.network.attach.bandwidth import BandwidthLimits, shown
 from netclaim.network.attach.dad import DadHold
+from netclaim.network.attach.renewals import Renewals
 from netclaim.network.attach.wish import wished_args
 from netclaim.network.cleanup.leftovers import Leftovers
 from netclaim.network.cleanup.plugin_gc import PluginGc
@@ -99,6 +100,7 @@ class LinkDriver(NetworkDriver):
         limits: BandwidthLimits,
         restorer: Restorer,
         terms: LeaseTerms,
+        renewals: Renewals,
         collectors: Sequence[Collector],
     ) -> None:
         self.name = settings.now.name
@@ -113,6 +115,7 @@ class LinkDriver(NetworkDriver):
         self._limits = limits
         self._restorer = restorer
         self._terms = terms
+        self._renewals = renewals
         self._collectors = collectors
         self._dad = DadHold()
         self._attaching: set[tuple[str, str]] = set()  # sandbox, interface name
@@ -145,7 +148,10 @@ class LinkDriver(NetworkDriver):
 
     async def discover(self) -> AsyncGenerator[tuple[Device, ...], None]:
         """Yield all devices, and again all of them when a link changed in a way that shows."""
-        async with aclosing(self._links.follow(self._limits.tend)) as followed:
+        async with (
+            self._renewals.running(),
+            aclosing(self._links.follow(self._limits.tend)) as followed,
+        ):
             async for devices in followed:
                 yield devices
 
@@ -327,6 +333,7 @@ class LinkDriver(NetworkDriver):
                     data=shown(result.to_dict(network.version), interface, network),
                 )
                 await self._limits.apply(netns, attachment)
+        self._renewals.note(attachment)
         return attachment
 
     async def _lease_refusal(self, plan: Plan, interface: InterfacePlan) -> Refusal:
@@ -339,6 +346,7 @@ class LinkDriver(NetworkDriver):
         """Run the plugins backwards, which releases addresses too; may be repeated."""
         interface = read_plan(attachment.plan)
         network = interface.network_to_undo
+        self._renewals.forget(attachment)
         try:
             await self._chain.delete(network, _endpoint(interface, attachment.pod))
         except PluginBusyError as error:
@@ -349,7 +357,12 @@ class LinkDriver(NetworkDriver):
             await self._limits.tidy(attachment)
 
     async def is_attached(self, attachment: Attachment) -> bool:
-        """See whether the pod has its interface; with its link, most kinds of interface go too."""
+        """See whether the pod has its interface, and may use it.
+
+        With its link, most kinds of interface go too; and a DHCP lease can end.
+        """
+        if self._renewals.is_lost(attachment):
+            return False
         netns = attachment.pod.netns
         interface = read_plan(attachment.plan)
         name = interface.if_name
@@ -361,8 +374,15 @@ class LinkDriver(NetworkDriver):
         except NamespaceGoneError:
             return False
 
+    def why_lost(self, attachment: Attachment) -> str:
+        return self._renewals.why_lost(attachment)
+
+    def learn_doubts(self, look_again: Callable[[PodSandbox], None]) -> None:
+        self._renewals.learn_doubts(look_again)
+
     async def mend(self, attachment: Attachment) -> None:
-        """Limit an interface again that is there without its limit."""
+        """Limit an interface again that is there without its limit; have its lease renewed."""
+        self._renewals.note(attachment)
         await self._limits.mend(attachment)
 
     async def recall(self, plan: Plan, pod: PodSandbox) -> Attachment | None:

@@ -1,5 +1,8 @@
 """Addresses by DHCP: the driver's client and a real server, over real links."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +10,11 @@ import msgspec
 import pytest
 
 from netclaim.kernel import Netns
-from netclaim.model import Attachment, Claim
+from netclaim.model import Attachment, Claim, Interface, PodSandbox
 from netclaim.network.driver import LinkDriver
+from netclaim.network.metrics.table import DHCP_RENEWALS
 from netclaim.network.policy.levels import LABEL
-from tests.support.dhcp_servers import ROUTER, udhcpd
+from tests.support.dhcp_servers import ROUTER, serving, udhcpd
 from tests.support.kernel_support import ip, ip_json
 from tests.support.network_support import claim_for, driver_for, plan_for, pod_of, run_on
 
@@ -28,6 +32,33 @@ def driver(tmp_path: Path, cni_plugins: Path) -> LinkDriver:
 def privileged(claim: Claim) -> Claim:
     """The claim of a namespace that may do everything."""
     return msgspec.structs.replace(claim, namespace_labels={LABEL: "privileged"})
+
+
+@asynccontextmanager
+async def discovering(driver: LinkDriver) -> AsyncIterator[None]:
+    """The driver as it runs, inside the block."""
+
+    async def discover() -> None:
+        async for _ in driver.discover():
+            pass
+
+    task = asyncio.create_task(discover())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+def renewals(driver: LinkDriver) -> dict[str, float]:
+    """How often leases were renewed, and not renewed."""
+    return {
+        sample.labels["result"]: sample.value
+        for collector in driver.collectors()
+        for family in collector.collect()
+        for sample in family.samples
+        if sample.name == DHCP_RENEWALS.name
+    }
 
 
 def addresses(netns: Netns, link: str = "net1") -> list[str]:
@@ -74,3 +105,89 @@ def test_a_server_gives_a_pod_its_address(
         assert server.wait_released()
         assert list(tmp_path.glob("state/plugins/dhcp/*")) == []
         run_on(node, lambda: driver.detach(attachment))
+
+
+def test_a_lease_is_renewed(node: Netns, pod: Netns, driver: LinkDriver, tmp_path: Path) -> None:
+    """The address lasts longer than its first lease, under one driver and under the next."""
+    claim = claim_for({"type": "macvlan", "ipam": DHCP})
+    later = driver_for(tmp_path / "state", tmp_path)
+
+    with udhcpd(node, "eth1-peer", tmp_path / "server", lease_s=2) as server:
+
+        async def attach() -> Attachment:
+            async with discovering(driver):
+                attachment = await driver.attach(await plan_for(driver, claim), pod_of(pod))
+                await asyncio.to_thread(server.wait_said, "sending ACK", 3)
+                return attachment
+
+        async def take_over(attachment: Attachment) -> bool:
+            async with discovering(later):
+                assert await later.is_attached(attachment)
+                await later.mend(attachment)
+                before = server.said.count("sending ACK")
+                await asyncio.to_thread(server.wait_said, "sending ACK", before + 2)
+                return await later.is_attached(attachment)
+
+        attachment = run_on(node, attach)
+        assert run_on(node, lambda: take_over(attachment))
+        assert attachment.interface is not None
+        assert addresses(pod) == list(attachment.interface.ips)
+        assert server.said.count("sending OFFER") == 1
+        assert renewals(later)["renewed"] >= 2
+        run_on(node, lambda: later.detach(attachment))
+
+
+def test_a_lease_that_ends(node: Netns, pod: Netns, driver: LinkDriver, tmp_path: Path) -> None:
+    """The pod counts as without its interface then, with the reason, and gets another one."""
+    claim = claim_for({"type": "macvlan", "ipam": DHCP})
+    doubted: asyncio.Queue[PodSandbox] = asyncio.Queue()
+    driver.learn_doubts(doubted.put_nowait)
+
+    async def attach() -> Attachment:
+        return await driver.attach(await plan_for(driver, claim), pod_of(pod))
+
+    async def lose(attachment: Attachment) -> str:
+        async with discovering(driver):
+            assert await doubted.get() == attachment.pod
+        assert not await driver.is_attached(attachment)
+        return driver.why_lost(attachment)
+
+    async def again(attachment: Attachment) -> Attachment:
+        await driver.detach(attachment)
+        assert attachment.interface is not None
+        return await driver.reattach(attachment.plan, attachment.pod, attachment.interface)
+
+    with udhcpd(node, "eth1-peer", tmp_path / "server", lease_s=3) as server:
+        attachment = run_on(node, attach)
+        assert attachment.interface is not None
+        server.stop()
+        why = run_on(node, lambda: lose(attachment))
+        assert why == "its DHCP lease has ended, and no server has renewed it"
+        with serving(server.netns, tmp_path / "second", lease_s=3600):
+            new = run_on(node, lambda: again(attachment))
+            assert new.interface is not None
+            assert new.interface.ips == attachment.interface.ips
+            assert run_on(node, lambda: driver.is_attached(new))
+            run_on(node, lambda: driver.detach(new))
+
+
+def test_a_server_that_no_longer_has_the_address(
+    node: Netns, pod: Netns, driver: LinkDriver, tmp_path: Path
+) -> None:
+    """An interface that is made again asks for what it had, and takes another one after a no."""
+    claim = claim_for({"type": "macvlan", "ipam": DHCP})
+
+    async def attach_twice() -> tuple[Attachment, Attachment]:
+        plan = await plan_for(driver, claim)
+        first = await driver.attach(plan, pod_of(pod))
+        await driver.detach(first)
+        had = Interface("net1", ips=("10.9.0.99/24",))
+        return first, await driver.reattach(plan, pod_of(pod), had)
+
+    with udhcpd(node, "eth1-peer", tmp_path / "server") as server:
+        first, again = run_on(node, attach_twice)
+        assert first.interface is not None
+        assert again.interface is not None
+        assert again.interface.ips != ("10.9.0.99/24",)
+        assert server.said.count("sending OFFER") == 2
+        run_on(node, lambda: driver.detach(again))

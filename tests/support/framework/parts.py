@@ -100,6 +100,7 @@ class ScriptedDriver(NetworkDriver):
         self.on: dict[str, list[Callable[[], Any]]] = {}
         self.devices: asyncio.Queue[tuple[Device, ...]] = asyncio.Queue()
         self.lost: set[str] = set()  # devices that pods no longer have
+        self.why = ""  # what it says of these
         self.recalled: set[str] = set()  # devices that it remembers to have attached
         self.had: list[Interface] = []  # what pods had before it was made again
         self.remade: Interface | None = None  # what they get then, if it is not the same
@@ -142,6 +143,10 @@ class ScriptedDriver(NetworkDriver):
     async def is_attached(self, attachment: Attachment) -> bool:
         """Unless the device is said to be lost."""
         return attachment.plan.device.device not in self.lost
+
+    def why_lost(self, attachment: Attachment) -> str:
+        """Say what the test has it say."""
+        return self.why
 
     async def _call(self, call: str) -> None:
         self.calls.append(call)

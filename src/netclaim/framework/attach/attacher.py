@@ -147,8 +147,12 @@ class Attacher:
         for each in (lease.attachment for lease in lost):
             device = each.plan.device
             fields = claim_fields(each.plan.claim) | pod_fields(pod)
-            log.warning("attach.lost", **fields, at=each.plan.where)
-            text = f"the interface on {device.device} is no longer in the pod"
+            why = self.driver.why_lost(each)
+            log.warning(
+                "attach.lost", **fields, at=each.plan.where, **({"why": why} if why else {})
+            )
+            gone = f"cannot be used any more: {why}" if why else "is no longer in the pod"
+            text = f"the interface on {device.device} {gone}"
             self.followers.reports.touch(each.plan.claim.uid, {device.key: text})
         return len(lost)
 

@@ -273,6 +273,12 @@ class Sandboxes:
         self.of(pod).to_be_replaced = True
         self.wake()
 
+    def note_doubtful(self, pod: PodSandbox) -> None:
+        """This sandbox may have lost what it had; the driver says so."""
+        if self._journal.leases_of_sandbox(pod.id):
+            self.get(pod).in_doubt = True
+            self.wake()
+
     def note_offered(self, devices: Mapping[str, int]) -> None:
         """The node has these devices, by name and making, and no others.
 

@@ -234,3 +234,13 @@ class _NetworkDriver(_Driver, NetworkDriver):
     is_attached = _hook("is_attached", _of_attachment)
     mend = _hook("mend", _of_attachment)
     check = _hook("check", _of_attachment)
+    why_lost = _at_once("why_lost")
+
+    def learn_doubts(self, look_again: Callable[[PodSandbox], None]) -> None:
+        home = asyncio.get_running_loop()
+
+        def from_there(pod: PodSandbox) -> None:
+            with suppress(RuntimeError):  # the loop of the framework has ended
+                home.call_soon_threadsafe(look_again, pod)
+
+        cast("NetworkDriver", self._driver).learn_doubts(from_there)

@@ -75,6 +75,18 @@ LEASES_RESTORED: Final = Metric(
     "to another claim by now.",
     {"result": ("restored", "taken")},
 )
+DHCP_LEASES: Final = Metric(
+    "netclaim_dhcp_leases",
+    "gauge",
+    "Addresses by DHCP that pods of this node have, and that are renewed.",
+)
+DHCP_RENEWALS: Final = Metric(
+    "netclaim_dhcp_renewals_total",
+    "counter",
+    "Attempts to renew an address: `renewed`, `unanswered` (no server answered, and it is tried "
+    "again), `lost` (the address may not be used any more).",
+    {"result": ("renewed", "unanswered", "lost")},
+)
 SLOT_DEVICES: Final = Metric(
     "netclaim_slot_devices",
     "gauge",
@@ -92,4 +104,6 @@ METRICS: Final = (
     LINK_BANDWIDTH_MAX,
     LIMITS_RESTORED,
     LEASES_RESTORED,
+    DHCP_LEASES,
+    DHCP_RENEWALS,
 )

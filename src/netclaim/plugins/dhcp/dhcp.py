@@ -119,7 +119,7 @@ class Dhcp(Plugin):
             raise PluginError(f"{invocation.endpoint.ifname} has no DHCP lease")
         client = Client(record.identity, CHANCE)
         client.resume(record.granted, record.bound_s)
-        if client.ends_s <= boot_clock_s():
+        if record.ended or client.ends_s <= boot_clock_s():
             raise PluginError(f"the DHCP lease of {record.ifname} has ended")
 
     async def gc(self, invocation: Invocation) -> None:
@@ -133,7 +133,8 @@ class Dhcp(Plugin):
     def give_back(self, key: AttachmentKey) -> None:
         """Tell the server, without waiting for anything, and forget the lease."""
         record = self._records.find(key)
-        if record is None:
+        if record is None or record.ended:
+            self._records.drop(key)  # one of an earlier boot, say
             return
         client = Client(record.identity, CHANCE)
         client.resume(record.granted, record.bound_s)

@@ -50,6 +50,7 @@ class LeaseRecord(msgspec.Struct, frozen=True):
     granted: Granted
     bound_s: float  # by the clock of this boot, which goes on while the machine sleeps
     server_mac: str  # where the server's answer came from; it may be a router's
+    ended: str = ""  # why the address may not be used any more; empty: it may
 
     @property
     def key(self) -> AttachmentKey:

@@ -473,6 +473,27 @@ async def test_interface_that_went_with_its_device_comes_back(tmp_path: Path) ->
         assert stage.states() == {"sandbox-1/eth1": "attached"}
 
 
+async def test_interface_that_its_driver_gives_up_is_made_again(tmp_path: Path) -> None:
+    """What no device shows, the driver says by itself, and why."""
+    async with node_in(tmp_path) as node:
+        stage = node.stage
+        await stage.prepare(RED)
+        await node.run(pod_of())
+        stage.reports.touched.clear()
+        stage.driver.lost = {"eth1"}
+        stage.driver.why = "its lease has ended"
+        node.sandboxes.note_doubtful(pod_of(sandbox="one-that-has-nothing"))
+        await node.repairer.wait_idle()
+        assert stage.driver.calls.count("attach eth1") == 1
+        node.sandboxes.note_doubtful(pod_of())
+        await node.repairer.wait_idle()
+        (_, failures), *_ = stage.reports.touched
+        (said,) = failures.values()
+        assert said == "the interface on eth1 cannot be used any more: its lease has ended"
+        assert stage.driver.calls.count("attach eth1") == 2
+        assert stage.states() == {"sandbox-1/eth1": "attached"}
+
+
 async def test_interface_that_went_with_a_device_made_again_comes_back(tmp_path: Path) -> None:
     """A device that is gone and back before anybody looks has the same name, and not the pod's."""
     async with node_in(tmp_path) as node:

@@ -92,6 +92,7 @@ def _wire_network(driver: NetworkDriver, ground: Ground) -> Stages:
         hook_time=hook_time,
     )
     sandboxes = Sandboxes(journal, node.has_netns)
+    driver.learn_doubts(sandboxes.note_doubtful)
     reconciler = Reconciler(
         sandboxes,
         attacher,
