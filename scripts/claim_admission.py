@@ -1,9 +1,10 @@
 """What the API server says of claims when they are applied: the policy as CEL, in the chart's form.
 
 Promise: made from the tables of what a claim may say, so that driver and API server agree. Each
-variable lists what is wrong; a claim passes if all lists are empty. Limit: what only the driver can
-know passes, such as the link that a claim gets and what a configuration written as a string says.
-`policy_files` writes it.
+variable lists what is wrong; a claim passes if all lists are empty. An alternative of a request
+counts as if it were chosen. Limit: what only the driver can know passes, such as the link that a
+claim gets, and above `restricted` what a configuration written as a string says. `policy_files`
+writes it.
 """
 
 import json
@@ -57,7 +58,7 @@ HEAD = f"""\
 # Reports at `kubectl apply` what a claim may not set (docs/security.md). Made from the driver's
 # own tables by scripts/policy_files.py. The drivers check every claim themselves and do not rely on
 # this: only they know which link a claim gets, and what a configuration written as a string
-# contains.
+# contains, which namespaces at `restricted` therefore may not write.
 #
 # The first three variables are the drivers' names, their default level (--policy) and the further
 # programs for claims (--claim-plugins).
@@ -154,6 +155,13 @@ metadata:
 {{{{- end }}}}
 """
 
+
+def _cel(value: object) -> str:
+    """Return a literal; CEL writes these as JSON does, and as well with the other quotes."""
+    text = json.dumps(value)
+    return text if "'" in text else text.replace('"', "'")
+
+
 GRANT = (
     "leave it out, or ask a cluster admin to set it in the DeviceClass or to label the "
     f"namespace {LABEL}={Level.PRIVILEGED}"
@@ -181,6 +189,18 @@ _SELECTED = (
     "e.operator == 'Exists' ? there : e.operator == 'DoesNotExist' ? !there : "
     "[there && variables.labels[e.key] in e.values].all(among, "
     "e.operator == 'In' ? among : !among)))"
+)
+# A network that the rules below can look into: an object, with the keys they look for spelt so.
+_LOOKED_AT = _cel(["plugins", "type", "ipam", "mode", "sysctl"])
+_SPELT = f"{{0}}.all(k, !(k.lowerAscii() in {_LOOKED_AT}) || k in {_LOOKED_AT})"
+_PLUGIN_SEEN = (
+    f"has({{0}}.type) && {_SPELT} && (!has({{0}}.ipam) || {{0}}.ipam == null || "
+    f"(type({{0}}.ipam) == map && {_SPELT.format('{0}.ipam')}))"
+)
+_SEEN = (
+    f"type(p.config) == map && (has(p.config.plugins) ? {_SPELT.format('p.config')} && "
+    f"type(p.config.plugins) == list && p.config.plugins.all(o, type(o) == map && "
+    f"{_PLUGIN_SEEN.format('o')}) : {_PLUGIN_SEEN.format('p.config')})"
 )
 _PLACES = 24  # characters of a key at which a mistake is looked for; the longest has fewer
 
@@ -210,6 +230,7 @@ def _policy() -> str:
         "networks": (
             "variables.ours.filter(p, has(p.config) && type(p.config) == map).map(p, p.config)"
         ),
+        "unseen": f"variables.ours.filter(p, has(p.config) && !({_SEEN}))",
         "plugins": (
             "variables.networks.filter(n, has(n.plugins)).map(n, n.plugins)"
             ".map(list, list.filter(p, type(p) == map && has(p.type))) + "
@@ -335,6 +356,13 @@ def _policy() -> str:
         f"'the label {LABEL} of the namespace is ' + variables.level + ', which is not a policy "
         f"level; ask a cluster admin to choose one of {', '.join(map(str, Level))}'",
     )
+    lines += _validation(
+        f"variables.level != '{Level.RESTRICTED}' || size(variables.unseen) == 0",
+        "(type(variables.unseen[0].config) == string ? 'config in the parameters is text, which' : "
+        "'config in the parameters has a form or a spelling that') + ' nobody can check before a "
+        f"pod starts; at the policy level {Level.RESTRICTED} write it as an object, for example "
+        "config: {type: macvlan, ...}'",
+    )
     for name, message in _mistakes().items():
         lines += _validation(f"size(variables.{name}) == 0", message)
     for name, message in _refusals().items():
@@ -435,9 +463,9 @@ def _refusals() -> dict[str, str]:
 def _class_policy() -> str:
     """Return what is asked of a claim and one DeviceClass, `params`.
 
-    Only of requests that name this class and no alternative: which one is chosen, nobody knows yet.
+    A claim that would be refused with one of its alternatives is refused: nobody knows yet which of
+    them is chosen, and what it was allocated is kept from others until its pod is evicted.
     """
-    asked = "has(r.exactly) ? r.exactly : r"
     takes = _cel([name for name, kind in PLUGIN_CLASSES.items() if kind.moves_link])
     # Whatever is asked of `wholeLink` is rounded up to all of it, and so is the second attachment.
     alone = " || ".join(
@@ -448,15 +476,20 @@ def _class_policy() -> str:
     variables = {
         "level": LEVEL,
         "spec": SPEC,
+        # What may be of this class: for each request a list, of one or of its alternatives; each
+        # with the names by which a configuration is for it.
         "requests": (
-            f"variables.spec.?devices.?requests.orValue([]).filter(r, ({asked})"
-            ".?deviceClassName.orValue('') == params.metadata.name)"
+            "variables.spec.?devices.?requests.orValue([]).map(r, has(r.firstAvailable) ? "
+            "r.firstAvailable.map(s, [dyn([dyn(r.name), dyn(r.name + '/' + s.name)]), dyn(s)]) : "
+            "[[dyn([r.name]), dyn(has(r.exactly) ? r.exactly : r)]]).map(l, l.filter(x, "
+            "x[1].?deviceClassName.orValue('') == params.metadata.name)).filter(l, size(l) > 0)"
         ),
         "ours": (
             "variables.spec.?devices.?config.orValue([]).filter(c, has(c.opaque) && "
             "c.opaque.driver in variables.drivers && size(variables.requests) > 0 && "
             "(size(c.?requests.orValue([])) == 0 || c.requests.exists(name, "
-            "variables.requests.exists(r, r.name == name)))).map(c, c.opaque.parameters)"
+            "variables.requests.exists(l, l.exists(x, name in x[0]))))).map(c, "
+            "c.opaque.parameters)"
         ),
         "ofClass": (
             "params.?spec.?config.orValue([]).filter(c, has(c.opaque) && c.opaque.driver in "
@@ -477,8 +510,8 @@ def _class_policy() -> str:
             f"k in {_cel(_parameters_above(Level.BASELINE))}))"
         ),
         "alone": (
-            f"variables.requests.map(r, {asked}).filter(r, has(r.capacity) && has("
-            f"r.capacity.requests) && r.capacity.requests.exists(k, {alone}))"
+            f"variables.requests.filter(l, l.map(x, x[1]).exists(r, has(r.capacity) && has("
+            f"r.capacity.requests) && r.capacity.requests.exists(k, {alone})))"
         ),
         "takesLinks": (
             "variables.ofClass.exists(p, has(p.config) && (type(p.config) == string || "
@@ -655,9 +688,3 @@ def _sysctl_pattern() -> str:
 def _modes(rule: TypePolicy) -> list[str]:
     mode = rule.keys.get("mode")
     return [*mode.values, *mode.own_values] if mode is not None else []
-
-
-def _cel(value: object) -> str:
-    """Return a literal; CEL writes these as JSON does, and as well with the other quotes."""
-    text = json.dumps(value)
-    return text if "'" in text else text.replace('"', "'")

@@ -153,6 +153,27 @@ def tenants_class(admin: Kubectl, driver: str) -> Iterator[str]:
     admin("delete", "deviceclass", name)
 
 
+@pytest.fixture
+def open_class(admin: Kubectl, driver: str) -> Iterator[str]:
+    """A class whose claims may bring a network, in every namespace."""
+    name = "open-network"
+    made = device_class(name=name)
+    params = {**HEAD, "allow": ["config"]}
+    made["spec"]["config"] = [{"opaque": {"driver": driver, "parameters": params}}]
+    admin.apply(made)
+    yield name
+    admin("delete", "deviceclass", name)
+
+
+def either(
+    name: str, requests: list[dict[str, Any]], given: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """A claim that takes either of two devices that are asked for alike, the first if it can."""
+    (one,) = requests
+    choices = [{**one["exactly"], "name": each} for each in ("first", "second")]
+    return claim(name, given, [{"name": one["name"], "firstAvailable": choices}])
+
+
 def test_a_restricted_namespace_uses_what_a_class_gives(
     kubectl: Kubectl, driver: str, tenants_class: str
 ) -> None:
@@ -394,10 +415,20 @@ def test_classes_decide_at_apply_too(
     assert message in refusal(kubectl, templated(other))
     allowed = claim("ips", {"nic": {**HEAD, "ifName": "net1", "ips": ["10.20.0.77"]}}, fixed)
     assert refusal(kubectl, allowed) == ""
+    mine = {**HEAD, "ifName": "net1", "mac": "02:00:00:00:00:07"}
+    plain = {**HEAD, "ifName": "net1"}
+    assert message in refusal(kubectl, templated(either("both", fixed, {"nic": mine})))
+    assert message in refusal(kubectl, either("one", fixed, {"nic": plain, "nic/second": mine}))
+    assert refusal(kubectl, either("other", fixed, {"nic": plain, "nic/first": plain})) == ""
+    held = either("held", fixed, {"nic": plain})
+    held["spec"]["devices"]["requests"][0]["firstAvailable"][1]["capacity"] = {
+        "requests": {"wholeLink": "1"}
+    }
     whole = asked("whole", "eth1", network({"type": "host-device"}))
     alone = [claim(f"alone-{amount}", {}, fixed) for amount in ("1", "2")]
     for each, asks in zip(alone, ({"wholeLink": "1"}, {"attachments": "2"}), strict=True):
         each["spec"]["devices"]["requests"][0]["exactly"]["capacity"] = {"requests": asks}
+    alone.append(held)
     if level == "baseline":
         assert refusal(kubectl, whole, *alone) == ""
         return
@@ -405,6 +436,51 @@ def test_classes_decide_at_apply_too(
     assert said in refusal(kubectl, whole)
     for each in alone:
         assert "a request asks for a link alone" in refusal(kubectl, templated(each))
+
+
+# what the rules of the admission policy would pass over
+UNSEEN: tuple[Any, ...] = (
+    [macvlan("list")],
+    7,
+    {"name": "x", "plugins": "macvlan"},
+    {"name": "x", "plugins": {"0": {"type": "bridge"}}},
+    {"name": "x", "plugins": [[{"type": "bridge"}]]},
+    {"name": "x", "plugins": [{"Type": "bridge"}]},
+    {"name": "x", "plugins": [{"type": "macvlan", "TYPE": "bridge"}]},
+    {"name": "x", "Plugins": [{"type": "bridge"}]},
+    {"name": "x", "type": "macvlan", "Plugins": [{"type": "bridge"}]},
+    {"name": "x", "type": "macvlan", "IPAM": {"type": "dhcp"}},
+    {"name": "x", "type": "macvlan", "ipam": {"Type": "dhcp"}},
+    {"name": "x", "type": "macvlan", "ipam": [{"type": "dhcp"}]},
+    {"name": "x", "type": "macvlan", "MODE": "passthru"},
+)
+
+
+def test_text_is_not_taken_at_restricted(
+    kubectl: Kubectl, admission: None, open_class: str
+) -> None:
+    """The API server cannot see what is in a network that is a string, so it has to be an object.
+
+    Elsewhere the driver alone judges it.
+    """
+    asks = [request("nic", "eth1", class_name=open_class)]
+    text = claim("text", {"nic": parameters(json.dumps(macvlan("text")))}, asks)
+    plain = {"interface": "net1", "config": json.dumps(macvlan("text"))}
+    written = claim("object", {"nic": parameters(macvlan("object"))}, asks)
+    probe = asked("probe", "eth1", REFUSED["type"][0])
+    eventually(lambda: refusal(kubectl, probe), bool, "the policy in effect")
+    assert refusal(kubectl, text, written) == ""
+    kubectl("label", "namespace", kubectl.namespace, f"{LABEL}=restricted")
+    said = "config in the parameters is text, which nobody can check before a pod starts"
+    eventually(lambda: refusal(kubectl, text), lambda heard: said in heard, "the label in effect")
+    for made in (templated(text), claim("plain", {"nic": plain}, asks)):
+        assert said in refusal(kubectl, made)
+    for number, config in enumerate(UNSEEN):
+        made = claim(f"unseen-{number}", {"nic": parameters(config)}, asks)
+        heard = refusal(kubectl, made)
+        assert "has a form or a spelling that nobody can check" in heard, (config, heard)
+    single = {"cniVersion": "1.0.0", "name": "one", "type": "macvlan", "ipam": None, "MTU": 1400}
+    assert refusal(kubectl, written, claim("one", {"nic": parameters(single)}, asks)) == ""
 
 
 def test_a_label_decides_at_apply_too(kubectl: Kubectl, admission: None) -> None:

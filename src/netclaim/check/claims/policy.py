@@ -25,6 +25,10 @@ from netclaim.network.request.parameters import InterfaceRequest
 from netclaim.schema.defaults import NAME_LABEL
 
 SHARED: Final = "other claims may have the device too, because the request has adminAccess"
+TEXT: Final = (
+    "is text, which the admission policy cannot check; in a namespace of the policy level "
+    f"{Level.RESTRICTED} write it as an object"
+)
 BY_DEFAULT: Final = "claims share a link unless one asks for all of it"
 
 
@@ -70,7 +74,9 @@ def policy_faults(
     *,
     found: Sequence[RequestError] = (),
 ) -> Iterator[RequestError]:
-    """Yield what the driver would refuse of a request, and what was `found`."""
+    """Yield what the driver, or the admission policy, would refuse, and what was `found`."""
+    if request.as_text and not request.trusted and standing.level is Level.RESTRICTED:
+        yield RequestError(TEXT, path=request.claimed["config"])
     if one.fields.get("adminAccess"):
         standing = replace(standing, shared=SHARED)
     try:

@@ -32,6 +32,7 @@ class InterfaceRequest:
     ipam_claim: str = ""  # that the addresses are kept for; empty: none
     ipam_claim_path: Path = ()
     pod_network: str = ""  # that the class was made for; empty: none
+    as_text: bool = False  # whether the network was written as a string of JSON
 
     @property
     def trusted(self) -> bool:

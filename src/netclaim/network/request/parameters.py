@@ -108,4 +108,5 @@ def _read_device(reader: Reader, device: AllocatedDevice) -> InterfaceRequest | 
         ipam_claim=values.get("ipamClaim", ""),
         ipam_claim_path=paths.get("ipamClaim", ()),
         pod_network=values.get("podNetwork", ""),
+        as_text=isinstance(merged["config"][0], str),
     )

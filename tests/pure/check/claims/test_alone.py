@@ -106,6 +106,32 @@ def test_who_may_on_any_link() -> None:
     assert lines(f"{json.dumps(trusted)}\n", json.dumps(made)) == []
 
 
+@pytest.mark.parametrize("level", Level)
+def test_a_network_that_is_text(level: Level) -> None:
+    """At `restricted` it is an error also where the class lets claims bring one; not of a class."""
+    allowing = yaml.safe_load(CLASS)
+    parameters: dict[str, object] = {
+        "apiVersion": "cni.networking.x-k8s.io/v1alpha1",
+        "kind": "CNI",
+    }
+    opaque = {"driver": "cni.dra.networking.x-k8s.io", "parameters": parameters}
+    allowing["spec"]["config"] = [{"opaque": opaque}]
+    made = yaml.safe_load(claim(MACVLAN))
+    own = made["spec"]["devices"]["config"][0]["opaque"]["parameters"]
+    own["config"] = json.dumps(own["config"])
+
+    def found() -> list[str]:
+        files = [parse_file(f"{json.dumps(allowing)}\n{json.dumps(made)}".encode(), "x")]
+        findings = check_files(files, policy=Policy(level)).findings
+        return [each.message for each in findings]
+
+    parameters["allow"] = ["config"]
+    text = [each for each in found() if "write it as an object" in each]
+    assert len(text) == (1 if level is Level.RESTRICTED else 0)
+    parameters["config"] = own.pop("config")
+    assert found() == []
+
+
 def test_an_error_is_not_doubted_too() -> None:
     """What the driver refuses in any case is said once, and what takes a link is said once."""
     refused = lines(CLASS, claim(VLAN, admin=True))
