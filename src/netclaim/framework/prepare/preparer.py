@@ -1,16 +1,13 @@
 """Prepare: a claim into plans, and its release.
 
 Promise: the plan is in the journal before kubelet hears of success. A second call returns the saved
-plan and disturbs nothing. No claim gets a device that another one holds, and no pod or namespace
-gets more devices than it may have; a claim that is refused for one of these reasons leaves nothing
-in the journal, but its status says so. A claim that may be planned later is answered as prepared,
-and owed: it is planned before its pod gets a sandbox. Releasing a claim detaches it first, works
-without the claim object, and succeeds for a claim that was never prepared; while a pod still runs
-with the claim, it is put off until the pod has ended. Limit: one attempt for each call;
-`kubelet_calls` retries.
+plan and disturbs nothing. The status of a claim that cannot have its devices (`booker`) says so. A
+claim that may be planned later is answered as prepared, and owed: it is planned before its pod gets
+a sandbox. Releasing a claim detaches it first, works without the claim object, and succeeds for a
+claim that was never prepared; while a pod still runs with the claim, it is put off until the pod
+has ended. Limit: one attempt for each call; `kubelet_calls` retries.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,14 +16,15 @@ from typing import Final, Protocol
 import msgspec
 import structlog
 
-from netclaim.errors import NetclaimError, PeerError, Reason, RequestError
+from netclaim.errors import NetclaimError, RequestError
 from netclaim.framework.contract import Driver, LaterError, NetworkDriver
 from netclaim.framework.journal.journal import Journal
 from netclaim.framework.journal.pod_plans import ReleasedLately
 from netclaim.framework.journal.records import PLANNED, Booking
+from netclaim.framework.prepare.booker import Booker
 from netclaim.framework.prepare.claim_source import ClaimSource
 from netclaim.framework.prepare.holders import Holders
-from netclaim.framework.prepare.limits import Limits, NamespaceFullError
+from netclaim.framework.prepare.limits import Limits
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.telemetry.subject import claim_fields, concerning
 from netclaim.framework.tools.fair_slots import Places
@@ -37,11 +35,6 @@ from netclaim.model.on_node.pod import PodSandbox
 from netclaim.model.on_node.prepared import ClaimRef, PrepareAnswer, PreparedDevice
 
 log = structlog.get_logger()
-
-# Claims of a full namespace that are looked up at each refusal, for some that kubelet forgot: a few
-# requests each time kubelet comes back, and all of them within an hour.
-LOOKED_UP: Final = 8
-
 
 # Claims that the driver plans at a time, in all and of one namespace. It works with a processor, on
 # what tenants wrote; the attaches of others have their turn in between.
@@ -98,12 +91,6 @@ class Admission:
         await self.hooked()
 
 
-class DeviceBusyError(PeerError):
-    """Another claim holds the device; it may be about to be released."""
-
-    why: Reason = "device"
-
-
 class DriverError(NetclaimError):
     """The driver broke its contract; its author acts."""
 
@@ -127,13 +114,12 @@ class Preparer:
     _planning: Places = field(
         default_factory=lambda: Places(total=PLANNED_AT_A_TIME, each=OF_A_NAMESPACE)
     )
-    _booking: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _looked_up: int = 0
-    _holders: Holders = field(init=False)
+    _booker: Booker = field(init=False)
 
     def __post_init__(self) -> None:
-        self._holders = Holders(self.driver.holds)
-        self.journal.booked.follow(self._holders.note)
+        holders = Holders(self.driver.holds)
+        self._booker = Booker(self.journal, holders, self.limits, self.release_if_stale)
+        self.journal.booked.follow(holders.note)
 
     async def prepare(self, ref: ClaimRef) -> PrepareAnswer:
         """Plan the claim, write the plan down, answer; a second call gets the saved plan."""
@@ -295,7 +281,7 @@ class Preparer:
         if saved is not None and saved.devices != claim.devices:
             await self._release(saved)  # deallocated and allocated anew, which nobody said
             saved = None
-        booking = saved or await self._book(claim)
+        booking = saved or await self._booker.book(claim)
         prepared = booking.prepared if booking.is_planned else None
         if prepared is None:
             claim.check_readable()
@@ -335,40 +321,6 @@ class Preparer:
         self.report_failure(ref, str(error), error.device)
         log.warning("prepare.owed", error=str(error))
         return _answer(bare, ids)
-
-    async def _book(self, claim: Claim) -> Booking:
-        """Write down that the claim takes its devices, unless another claim has one of them.
-
-        One that lost its devices, and that kubelet has not released yet, is released for it.
-        """
-        booking = Booking.of(claim)
-        other = await self._put_unless_held(claim, booking)
-        if other is not None and await self.release_if_stale(other):
-            other = await self._put_unless_held(claim, booking)
-        if other is not None:
-            raise DeviceBusyError(f"a device is still held by claim {other.namespace}/{other.name}")
-        return booking
-
-    async def _put_unless_held(self, claim: Claim, booking: Booking) -> ClaimRef | None:
-        """Put a claim's booking; or return another claim that has one of its devices."""
-        try:
-            async with self._booking:
-                other = self._holders.blocking(claim)
-                if other is None:
-                    self.limits.check_claim(claim, self.journal.booked)
-                    await self.journal.put_booking(booking)
-                return other
-        except NamespaceFullError:
-            await self._release_some_stale(claim.namespace)
-            raise
-
-    async def _release_some_stale(self, namespace: str) -> None:
-        """Look a few claims of a full namespace up, and at the next call the next ones."""
-        refs = [each.claim for each in self.journal.booked.group("namespace", namespace)]
-        first = self._looked_up % len(refs)
-        self._looked_up += LOOKED_UP
-        for ref in (refs[first:] + refs[:first])[:LOOKED_UP]:
-            await self.release_if_stale(ref)
 
     async def _release(self, booking: Booking) -> None:
         uid = booking.claim.uid

@@ -16,8 +16,8 @@ from netclaim.errors import (
     worst_reason,
 )
 from netclaim.framework.attach.errors import AttachError
+from netclaim.framework.prepare.booker import DeviceBusyError
 from netclaim.framework.prepare.kubelet_calls import ClaimAnswers
-from netclaim.framework.prepare.preparer import DeviceBusyError
 from netclaim.framework.telemetry.metrics import Metrics
 from netclaim.framework.testing import FakeClock
 from netclaim.model import ClaimRef, Leftover

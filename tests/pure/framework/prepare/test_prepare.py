@@ -12,13 +12,9 @@ import pytest
 from netclaim.errors import PeerError, RequestError
 from netclaim.framework.journal.pod_plans import NotPreparedError
 from netclaim.framework.journal.store import JournalError
+from netclaim.framework.prepare.booker import DeviceBusyError
 from netclaim.framework.prepare.holders import Holders
-from netclaim.framework.prepare.preparer import (
-    OF_A_NAMESPACE,
-    PLANNED_AT_A_TIME,
-    DeviceBusyError,
-    DriverError,
-)
+from netclaim.framework.prepare.preparer import OF_A_NAMESPACE, PLANNED_AT_A_TIME, DriverError
 from netclaim.model import AllocatedDevice, Claim, Prepared, PreparedDevice
 from netclaim.model.claims.claim import OpaqueConfig
 from netclaim.model.claims.unreadable import stand_in
