@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final
 from netclaim.cni import DNS
 from netclaim.cni.key_case import fold
 from netclaim.errors import RequestError
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 from netclaim.plugins.engine.conf import Conf, read_conf
 from netclaim.plugins.engine.errors import ConfError
@@ -24,8 +25,6 @@ from netclaim.plugins.engine.strict_values import object_faults
 from netclaim.plugins.registry import IPAM_CLASSES, PLUGIN_CLASSES
 
 FAULTS_MAX: Final = 20  # of one plugin; nobody mends more at a time
-
-JsonObject = dict[str, Any]
 
 
 class CommonConf(Conf, frozen=True):

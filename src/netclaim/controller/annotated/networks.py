@@ -10,7 +10,6 @@ none of the others, and is tried again. A second look writes nothing.
 import asyncio
 import hashlib
 from collections.abc import Iterator
-from typing import Final
 
 import msgspec
 import structlog
@@ -21,6 +20,7 @@ from netclaim.controller.annotated.told import Told
 from netclaim.controller.cluster.events import Events
 from netclaim.controller.cluster.objects import MANAGER, POD_NETWORKS, Objects, in_order
 from netclaim.controller.cluster.watches import DEFINITION, Watches
+from netclaim.controller.networks.objects import MADE_OF
 from netclaim.controller.settings import ControllerSettings
 from netclaim.convert.multus.definition import API_VERSION, NetworkKey
 from netclaim.convert.objects import name_fault, network_name
@@ -29,8 +29,6 @@ from netclaim.kube import AlreadyExistsError, ApiError, ForbiddenError, InvalidE
 from netclaim.model.claims.claim import JsonObject
 
 log = structlog.get_logger(__name__)
-
-MADE_OF: Final = "cni.networking.x-k8s.io/made-of"  # a digest of what was written
 
 
 class TrustedNetworks:

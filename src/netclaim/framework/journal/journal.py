@@ -35,11 +35,10 @@ from netclaim.framework.journal.states import (
     LeaseState,
     is_synced,
 )
-from netclaim.framework.journal.store import JournalError, Statement, Store
+from netclaim.framework.journal.store import INSERT_META, JournalError, Statement, Store
 from netclaim.framework.journal.table import booking_table, lease_table
 from netclaim.model.on_node.attachment import AttachmentKey, Interface
 
-INSERT_META: Final = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 INSERT_LEASE: Final = "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_REPORT: Final = (
     "INSERT OR REPLACE INTO reports"

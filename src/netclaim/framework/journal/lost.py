@@ -13,13 +13,12 @@ from typing import Final
 import msgspec
 import structlog
 
-from netclaim.framework.journal.store import Statement, Store
+from netclaim.framework.journal.store import INSERT_META, Statement, Store
 from netclaim.model.on_node.attachment import AttachmentKey, Interface
 
 log = structlog.get_logger(__name__)
 
 PREFIX: Final = "lost/"
-INSERT: Final = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 DELETE: Final = "DELETE FROM meta WHERE key = ?"
 SELECT: Final = "SELECT value FROM meta WHERE key GLOB 'lost/*' ORDER BY key"
 SELECT_NAMES: Final = "SELECT key FROM meta WHERE key GLOB 'lost/*' ORDER BY key"
@@ -33,7 +32,7 @@ class LostInterface(msgspec.Struct, frozen=True):
 
     @property
     def row(self) -> Statement:
-        return (INSERT, (_name(self.key), msgspec.json.encode(self).decode()))
+        return (INSERT_META, (_name(self.key), msgspec.json.encode(self).decode()))
 
 
 class LostInterfaces:

@@ -30,6 +30,7 @@ CREATE TABLE reports (claim_uid TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT R
 PRAGMA user_version = {SCHEMA_VERSION};
 COMMIT;
 """
+INSERT_META: Final = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 
 # SQLite appends each commit to a log (WAL) before it returns. This says whether it also waits for
 # the disk; if not, the system writes it some seconds later, or the next commit that waits does.

@@ -13,10 +13,11 @@ from typing import Final
 from netclaim.allocator.objects.extended import extended_resources, offered
 from netclaim.check.claims.wanted import wanted
 from netclaim.check.objects import fitted
+from netclaim.convert.multus.annotation import NETWORK
 from netclaim.errors import RequestError
 from netclaim.local.api import Store, Verbs
 from netclaim.local.input.from_multus import with_claims
-from netclaim.local.result.multus import CLAIM_INSTEAD, NETWORK
+from netclaim.local.result.multus import CLAIM_INSTEAD
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.kinds import CLAIM_SPECS, POD_SPECS
 from netclaim.manifests.objects import Object, inside

@@ -5,11 +5,10 @@ Promise: whatever the annotation contains, its networks are named as far as they
 
 from typing import Any, Final
 
+from netclaim.convert.multus.annotation import ANNOTATION
 from netclaim.json_text import read_json
 from netclaim.model.claims.claim import JsonObject
 
-ANNOTATION: Final = "k8s.v1.cni.cncf.io/networks"
-NETWORK: Final = "NetworkAttachmentDefinition"
 CLAIM_INSTEAD: Final = (
     "netclaim attaches networks by claim; `netclaim convert` writes claims for it (docs/convert.md)"
 )

@@ -11,11 +11,12 @@ as they are written.
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from netclaim.cni.frozen_json import decode_json, repeated_within
 from netclaim.cni.key_case import fold
 from netclaim.errors import RequestError
+from netclaim.model.claims.claim import JsonObject
 from netclaim.network.policy.table import (
     COMMON_KEYS,
     IPAM_TYPES,
@@ -26,7 +27,6 @@ from netclaim.network.policy.table import (
 )
 from netclaim.paths import Path
 
-JsonObject = dict[str, Any]
 DEPTH_MAX: Final = 32  # objects in objects; the deepest configuration in use has eight
 
 

@@ -16,6 +16,7 @@ from netclaim.cni.call import check_ifname
 from netclaim.cni.key_case import fold
 from netclaim.cni.version import CHAINING, at_least
 from netclaim.errors import RequestError
+from netclaim.model.claims.claim import JsonObject
 from netclaim.paths import Path
 from netclaim.plugins.engine.conf import U32, Conf, lowered, read_conf
 from netclaim.plugins.engine.errors import ConfError
@@ -28,7 +29,6 @@ from netclaim.plugins.registry import LINK_SETTINGS
 VRF: Final = "vrf"
 ADDED: Final = (VRF, LINK_SETTINGS)  # in this order: routes are entered for the VRF
 HOST_DEVICE: Final = "host-device"
-JsonObject = dict[str, Any]
 
 
 class VrfKeys(Conf, frozen=True):
