@@ -63,6 +63,10 @@ soak: setup ## 2,000 pods, 900 shares and 1,000 flaps of a link: check that noth
 	NETCLAIM_SOAK=2000 NETCLAIM_SHARES=300 NETCLAIM_SHARES_ROUNDS=3 NETCLAIM_FLAPS=1000 \
 		$(PY) -m pytest -s tests/embedded/soak tests/embedded/local/test_flaps.py
 
+soak-pools: parts ## 300 pods of an address pool while the cluster is broken: no address twice, none lost (root; an hour)
+	NETCLAIM_POOL_PODS=300 NETCLAIM_POOL_ROUNDS=2 NETCLAIM_POOL_COLLECTIONS=240 \
+		$(PY) -m pytest -s tests/cluster/chart/test_chart_pool_faults.py
+
 demo: setup ## the demo of the KubeCon talk, on an embedded cluster
 	@.venv/bin/netclaim demo
 

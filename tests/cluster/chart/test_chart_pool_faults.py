@@ -1,170 +1,230 @@
-"""A pool that is too small, on a cluster where everything that looks after it dies once.
+"""A pool on a cluster where everything that looks after it dies, again and again.
 
 No address is in two pods at a time, and none is lost, whatever is killed, rebooted or gone for
-good. Everything is watched from the beginning to the end, and not only looked at in between.
+good. Everything is watched from the beginning to the end, and not only looked at in between: in the
+API, and on the network, where every address is asked for all the time.
+
+In every test run 66 pods want the 61 addresses of a /26. NETCLAIM_POOL_PODS=N has N pods with
+addresses of a /23, NETCLAIM_POOL_ROUNDS=N scales them down and up N times, and
+NETCLAIM_POOL_COLLECTIONS=N has the collector look at all leases N times, while one pod after the
+other is replaced. `make soak-pools` has 300, 2 and 240: as many looks as there are in an hour.
 """
 
-import json
+import asyncio
+import math
+import os
 import secrets
-import subprocess
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from ipaddress import IPv4Network
 from pathlib import Path
-from threading import Thread
-from typing import Any
 
 import pytest
+import yaml
 
 from lab.cluster import Lab
 from lab.helm import CHART_NAMESPACE, Helm, load_driver_image
-from lab.kubectl import Kubectl
+from lab.kubectl import WAIT_S
 from lab.progress import Progress
-from tests.cluster.chart.test_chart_pools import deployment, of_kind, ready_pods, unschedulable
+from netclaim.controller.cluster.objects import Objects
+from netclaim.controller.cluster.watches import Watches
+from netclaim.controller.pools.sweep import LeaseSweep
+from netclaim.controller.settings import ControllerSettings
+from netclaim.kube import Answered, connect, load_cluster
+from tests.cluster.chart.test_chart_pools import deployment, of_kind
+from tests.cluster.site.arp_witness import ArpWitness
 from tests.cluster.site.drivers import eventually
+from tests.cluster.site.pool_witness import PoolWitness
 
-TOPOLOGY = """
-nodes: [kind-control-plane, kind-worker, kind-worker2]
-networks:
-- name: primary
-  subnet: 172.18.0.0/24
-  links: {kind-control-plane: eth0, kind-worker: eth0, kind-worker2: eth0}
-- name: media
-  links: {kind-control-plane: eth1, kind-worker: eth1, kind-worker2: eth1}
-"""
 NETWORK = "media"
 POOL = "small"
-SIZE = 61  # addresses: a /26 without its gateway, and the two that mean the network itself
-MORE = 5  # pods than that
+MORE = 5  # pods than a /26 has addresses
+SMALL = 61 + MORE  # a /26 without its gateway, and the two that mean the network itself
+PODS = int(os.environ.get("NETCLAIM_POOL_PODS", str(SMALL)))
+ROUNDS = int(os.environ.get("NETCLAIM_POOL_ROUNDS", "1"))
+COLLECTIONS = int(os.environ.get("NETCLAIM_POOL_COLLECTIONS", "1"))
+RANGE = IPv4Network("10.78.0.0/26" if PODS <= SMALL else "10.78.0.0/23")
+GATEWAY, *ADDRESSES = map(str, RANGE.hosts())
+SIZE = min(PODS, len(ADDRESSES))  # pods that can have an address
+FEW = SIZE // 3
+KUBELETS_OWN = 110  # pods on a node, with those of the chart
+ON_A_NODE = 100
+# One of them is lost for good.
+NODES = ["kind-control-plane", "kind-worker", "kind-worker2", "kind-worker3", "kind-worker4"]
+NODES = NODES[: max(3, 1 + math.ceil(PODS / ON_A_NODE))]
+COLLECTION_S = 2.0  # between two looks; the controller's are 15 s apart
 REBOOTED, LOST = "kind-worker", "kind-worker2"
 OURS = ("app.kubernetes.io/name=netclaim", "app.kubernetes.io/name=netclaim-controller")
+LIMIT_S = WAIT_S * max(1, PODS // SMALL)
+pytestmark = pytest.mark.timeout(600 if PODS <= SMALL else 7200)
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """A lab of its own, which loses a node; all three have a link to a second network."""
+    """A lab of its own, which loses a node; all nodes have a link to a second network."""
+    links = {
+        name: dict.fromkeys(NODES, link) for name, link in (("primary", "eth0"), (NETWORK, "eth1"))
+    }
+    networks = [
+        {"name": "primary", "subnet": "172.18.0.0/24", "links": links["primary"]},
+        {"name": NETWORK, "links": links[NETWORK]},
+    ]
     topology: Path = tmp_path_factory.mktemp("networks") / "topology.yaml"
-    topology.write_text(TOPOLOGY)
+    topology.write_text(yaml.safe_dump({"nodes": NODES, "networks": networks}))
     made = Lab(f"pool-{secrets.token_hex(3)}", Progress())
     made.up(topology, port=0)
     try:
         load_driver_image(made)
-        Helm(made).install()
+        Helm(made).install(f"--set=settings.attachments={{eth1={KUBELETS_OWN}}}")
         yield made
     finally:
         made.down()
 
 
-@dataclass
-class Witness:
-    """Every claim and lease there was, one change after the other, and what was wrong meanwhile."""
+class Scene:
+    """The pods of a pool, and who watches them."""
 
-    faults: list[str] = field(default_factory=list)
-    changes: int = 0
-    _addresses: dict[str, set[str]] = field(default_factory=dict)  # claims by UID: what they report
-    _holders: dict[str, str] = field(default_factory=dict)  # leases: the claim's UID
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.user = lab.kubectl("default")
+        self.system = lab.kubectl(CHART_NAMESPACE)
+        self.seen = PoolWitness()
+        self.arp = ArpWitness(ADDRESSES)
 
-    def claim(self, kind: str, claim: dict[str, Any]) -> None:
-        """Note a claim: no other may report its addresses."""
-        uid = claim["metadata"]["uid"]
-        devices = claim.get("status", {}).get("devices", ())
-        mine = {ip for each in devices for ip in each.get("networkData", {}).get("ips", ())}
-        self._addresses.pop(uid, None)
-        if kind == "DELETED":
-            return
-        for other, theirs in self._addresses.items():
-            if both := mine & theirs:
-                self.faults.append(f"{both} of the claims {uid} and {other}")
-        self._addresses[uid] = mine
+    def scale(self, pods: int) -> None:
+        """Have so many pods."""
+        self.user("scale", "deployment/camera", f"--replicas={pods}")
 
-    def lease(self, kind: str, lease: dict[str, Any]) -> None:
-        """Note a lease: it ends before another claim has it."""
-        name, uid = lease["metadata"]["name"], lease["spec"]["claim"]["uid"]
-        before = self._holders.pop(name, uid)
-        if before != uid:
-            self.faults.append(f"{name} went from the claim {before} to {uid}")
-        if kind != "DELETED":
-            self._holders[name] = uid
+    def kill_ours(self) -> None:
+        """End all drivers and controllers by force."""
+        for label in OURS:
+            self.system(
+                *("delete", "pods", f"-l{label}", "--force", "--grace-period=0", "--wait=false")
+            )
 
-    @contextmanager
-    def watching(self, user: Kubectl) -> Iterator[None]:
-        """Follow claims and leases while the block runs."""
-        started = [
-            self._follow(user, "resourceclaims", self.claim),
-            self._follow(user, "addressleases", self.lease),
-        ]
-        try:
-            yield
-        finally:
-            for process, thread in started:
-                process.terminate()
-                thread.join()
-                process.communicate()
+    def wait_leased(self, holds: Callable[[int], bool], what: str) -> None:
+        """Wait until so many addresses are leased."""
+        eventually(lambda: len(self.seen.leased), holds, what, limit_s=LIMIT_S)
 
-    def _follow(self, user: Kubectl, kind: str, note: Any) -> tuple[subprocess.Popen[str], Thread]:
-        process = user.start("get", kind, "--watch", "--output-watch-events", "--output=json")
-        assert process.stdout is not None
+    def wait_settled(self, pods: int, *, without: frozenset[str] = frozenset()) -> None:
+        """Wait until so many pods are ready, have all leases and answer, and the others wait."""
+        ready = min(pods, SIZE)
 
-        def read(lines: Iterable[str]) -> None:
-            for line in lines:  # one for each change
-                if not line.endswith("\n"):
-                    return  # kubectl was ended in the middle of it
-                event = json.loads(line)
-                self.changes += 1
-                note(event["type"], event["object"])
+        def look() -> tuple[int, int, int, int]:
+            leased, having = set(self.seen.leased), self.arp.having()
+            here = len(self.seen.ready - without)
+            return here, len(leased), len(self.seen.unschedulable), len(leased ^ having)
 
-        thread = Thread(target=read, args=(process.stdout,))
-        thread.start()
-        return process, thread
+        eventually(
+            look,
+            lambda found: found == (ready, ready, pods - ready, 0),
+            f"{ready} pods have {ready} addresses",
+            limit_s=LIMIT_S,
+        )
+        note(f"{ready} pods ready, each with an address")
+
+    def replace_one(self) -> None:
+        """Delete a pod, and wait until another one has its place."""
+        name = next(iter(self.seen.ready))
+        self.user("delete", "pod", name, "--wait=false")
+        self.wait_settled(PODS, without=frozenset((name,)))
+
+    def controllers_said(self, since: datetime) -> str:
+        """What the controllers have logged since then, but for those of the lost node."""
+        there = ("pods", f"-l{OURS[1]}", f"--field-selector=spec.nodeName!={LOST}")
+        names = [each["metadata"]["name"] for each in self.system.items(*there)]
+        after = f"--since-time={since:%Y-%m-%dT%H:%M:%SZ}"
+        said = "".join(self.system("logs", name, after) for name in names)
+        assert names, "no controller is left"
+        return said
 
 
-def leased(user: Kubectl) -> int:
-    """How many addresses are leased."""
-    return len(user.items("addressleases"))
+def note(line: str) -> None:
+    """Write a line with the time."""
+    sys.stdout.write(f"{datetime.now(UTC):%H:%M:%S} {line}\n")
+    sys.stdout.flush()
 
 
-def full(user: Kubectl, *, without: frozenset[str] = frozenset()) -> None:
-    """Wait until every address is in a pod that is ready, and the others have no node."""
-    eventually(
-        lambda: (len(set(ready_pods(user)) - without), leased(user), len(unschedulable(user))),
-        lambda found: found == (SIZE, SIZE, MORE),
-        "every address is in a pod",
-    )
+async def collected(scene: Scene) -> Counter[str]:
+    """Look at all leases many times, as the controller does, while one pod after another goes.
+
+    Returns the requests that it has made.
+    """
+    requests: Counter[str] = Counter()
+
+    def observe(answered: Answered) -> None:
+        requests[answered.verb] += 1
+
+    async with connect(load_cluster(str(scene.lab.state.kubeconfig)), observe) as client:
+        objects = await Objects.negotiated(client)
+        watches = Watches(objects, ControllerSettings(), lambda *_: None)
+        sweep = LeaseSweep(objects, watches)
+
+        following = asyncio.create_task(watches.run())
+        await watches.wait_synced()
+        looks = 0
+        while looks < COLLECTIONS:
+            replacing = asyncio.create_task(asyncio.to_thread(scene.replace_one))
+            while not replacing.done():
+                await asyncio.wait([replacing], timeout=COLLECTION_S)
+                await sweep.collect()
+                looks += 1
+            await replacing
+        assert not following.done(), "the watches have ended"
+    following.cancel()  # after its connections, which are closed when the block has ended
+    await asyncio.gather(following, return_exceptions=True)
+    return requests
 
 
 def test_no_address_is_given_twice_and_none_is_lost(lab: Lab) -> None:
     """While drivers and controllers are killed, one node is rebooted and one never comes back."""
-    user, system, seen = lab.kubectl("default"), lab.kubectl(CHART_NAMESPACE), Witness()
-
-    def kill_ours() -> None:
-        for label in OURS:
-            system("delete", "pods", f"-l{label}", "--force", "--grace-period=0", "--wait=false")
-
+    scene = Scene(lab)
+    user, seen, arp = scene.user, scene.seen, scene.arp
     ipam = {"type": "netclaim", "pool": POOL}
     network = {"type": "macvlan", "parent": {"name": "eth1"}, "ipam": ipam}
-    ranges = [{"cidr": "10.78.0.0/26", "gateway": "10.78.0.1"}]
-    with seen.watching(user):
+    ranges = [{"cidr": str(RANGE), "gateway": GATEWAY}]
+    with seen.watching(lab.state.kubeconfig), arp.watching(lab, NETWORK):
         user.apply(
             of_kind("AddressPool", POOL, {"ranges": ranges}),
             of_kind("PodNetwork", NETWORK, network),
-            deployment(SIZE + MORE),
+            deployment(PODS),
         )
-        eventually(lambda: leased(user), lambda count: count > SIZE // 3, "some pods start")
-        kill_ours()
-        full(user)
+        scene.wait_leased(lambda count: count > FEW, "some pods start")
+        scene.kill_ours()
+        scene.wait_settled(PODS)
 
-        lab.reboot(REBOOTED)
-        kill_ours()
-        full(user)
+        for number in range(ROUNDS):
+            note(f"round {number + 1}")
+            scene.scale(FEW)
+            scene.kill_ours()
+            scene.wait_settled(FEW)
+            scene.scale(PODS)
+            scene.wait_leased(lambda count: count > SIZE // 2, "more pods start")
+            lab.reboot(REBOOTED)
+            scene.kill_ours()
+            scene.wait_settled(PODS)
 
+        note(f"{LOST} is lost")
         lab.power_off(LOST)
         there = f"--field-selector=spec.nodeName={LOST}"
         gone = frozenset(each["metadata"]["name"] for each in user.items("pods", there))
         user("delete", "node", LOST)
         user("delete", "pods", there, "--force", "--grace-period=0", "--wait=false")
-        full(user, without=gone)
+        scene.wait_settled(PODS, without=gone)
+
+        since = datetime.now(UTC)
+        requests = asyncio.run(collected(scene))
+        assert requests["delete"] == 0
+        assert "address.collected" not in scene.controllers_said(since)
 
         user("delete", "deployment", "camera", "--wait=true")
-        eventually(lambda: leased(user), lambda count: count == 0, "no address is leased")
+        scene.wait_leased(lambda count: count == 0, "no address is leased")
+    note(f"{seen.changes} changes and {seen.lists} lists were seen")
+    note(f"{arp.questions} questions were asked by ARP, and {arp.answers} answered")
     assert seen.faults == []
+    assert arp.faults == []
+    assert user.items("addressleases") == []
+    assert arp.answers > SIZE
     assert seen.changes > 4 * SIZE

@@ -27,9 +27,11 @@ print(rows)
 """
 
 
-def eventually(look: Callable[[], T], holds: Callable[[T], bool], what: str) -> T:
+def eventually(
+    look: Callable[[], T], holds: Callable[[T], bool], what: str, *, limit_s: float = WAIT_S
+) -> T:
     """What `look` sees once it `holds`; fails with the last sight of it."""
-    deadline = time.monotonic() + WAIT_S
+    deadline = time.monotonic() + limit_s
     while True:
         seen = look()
         if holds(seen):
