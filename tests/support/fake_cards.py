@@ -1,6 +1,7 @@
 """Cards with virtual functions as sysfs shows them, in a directory; nothing happens by itself."""
 
 import os
+import shutil
 from pathlib import Path
 
 ROOT = "pci0000:3a"
@@ -32,6 +33,28 @@ class FakeCards:
             (card / f"virtfn{number}").symlink_to(f"../{function.name}")
             self.bind(name, number, "igbvf")
             self._link(f"{name}v{number}", function)
+
+    def add_rdma(self, name: str, card: str, *, rate: str, ports: str, link: str = "") -> None:
+        """Add an RDMA device to a card; `link` is what its port uses, if that is Ethernet."""
+        entry = self.root / "class" / "infiniband" / name
+        port = entry / "ports" / "1"
+        (port / "gid_attrs" / "ndevs").mkdir(parents=True)
+        (port / "rate").write_text(f"{rate}\n")
+        (port / "link_layer").write_text(f"{'Ethernet' if link else 'InfiniBand'}\n")
+        (port / "state").write_text(f"{ports}\n")
+        if link:
+            (port / "gid_attrs" / "ndevs" / "0").write_text(f"{link}\n")
+        (entry / "device").symlink_to(os.path.relpath(self._cards[card], entry))
+        number = len(list((self.root / "class" / "infiniband").iterdir())) - 1
+        verbs = self.root / "class" / "infiniband_verbs" / f"uverbs{number}"
+        verbs.mkdir(parents=True)
+        (verbs / "ibdev").write_text(f"{name}\n")
+
+    def remove_links(self, card: str) -> None:
+        """Have a card's kernel driver make no link of it."""
+        for link in (self._cards[card] / "net").iterdir():
+            (self.root / "class" / "net" / link.name).unlink()
+        shutil.rmtree(self._cards[card] / "net")
 
     def load(self, driver: str) -> None:
         """Have the kernel know a driver."""

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from netclaim.kernel import read_facts
-from netclaim.kernel.host.hardware.rdma import follows_namespaces, rdma_files
+from netclaim.kernel.host.hardware.rdma import follows_namespaces, rdma_files, without_link
 from netclaim.kernel.netlink import uapi
 from netclaim.kernel.netlink.codec import KernelError, Request, u8, u32
 from netclaim.kernel.requests.rdma import list_rdma, make_rdma, open_rdma
@@ -31,7 +31,9 @@ def found_by_its_link() -> list[str]:
         files = rdma_files(devices)
         there = {path for path in files if stat.S_ISCHR(Path(path).stat().st_mode)}
         listed = asyncio.run(_listed())
-    return _unless(devices=(devices, (DEVICE,)), files=(there, FILES), listed=(listed, {DEVICE}))
+        alone = without_link()
+    found = _unless(devices=(devices, (DEVICE,)), files=(there, FILES), listed=(listed, {DEVICE}))
+    return found + _unless(alone=(alone, ()))
 
 
 def shown_everywhere() -> list[str]:

@@ -6,6 +6,7 @@ node               the links as they are
 withhold           kinds that cannot be used, and links that are the node's own
 node_dependencies  links that the node depends on
 offering           which links are offered, for how many claims, and as which networks
+rdma_devices       RDMA devices that have no link
 card_functions     how many virtual functions cards have
 carrier            taints while a link's carrier is lost
 remembered         links that went into pods, and bridges that plugins made

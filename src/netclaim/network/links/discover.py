@@ -103,13 +103,14 @@ async def list_devices(
     generic: bool,
     judged: Callable[[Iterable[tuple[Link, Device]]], Iterable[Device]] = _as_they_are,
     networks: Callable[[Iterable[Device], Device | None], tuple[Device, ...]] = _no_networks,
+    without_link: Iterable[Device] = (),
 ) -> tuple[Device, ...]:
     """List everything there is to publish, in the order in which to offer it.
 
     The scheduler takes the first device that fits. The generic one comes first, so that a claim
     that asks for no particular link does not take one away from those that do; `networks` come
-    last, so that a claim that could have a link does not get a network. `judged` adds what is wrong
-    with a link.
+    last, so that a claim that could have a link does not get a network, and so does what is
+    `without_link`. `judged` adds what is wrong with a link.
     """
     snapshot = await links.snapshot()
     chosen = await choice.chosen(snapshot)
@@ -125,7 +126,8 @@ async def list_devices(
     found: dict[str, Device] = {}
     links_there = places.sort(chosen, devices)
     last = offer.of_networks(networks(links_there, anybody))
-    for device in (*first, *offer.expanded(links_there), *last):
+    beside = choice.filtered(without_link)
+    for device in (*first, *offer.expanded(links_there), *last, *beside):
         found.setdefault(device.name, device)
     return tuple(found.values())
 

@@ -23,6 +23,7 @@ from netclaim.network.links.offering.choice import LinkChoice
 from netclaim.network.links.offering.networks import OfferedNetworks
 from netclaim.network.links.offering.offer import LinkOffer
 from netclaim.network.links.offering.places import Places
+from netclaim.network.links.rdma_devices import list_rdma_devices
 from netclaim.network.links.remembered.lent import LentDevices
 from netclaim.network.links.remembered.made_bridges import MadeBridges
 from netclaim.network.settings import LiveSettings
@@ -102,6 +103,7 @@ class OfferedLinks:
             generic=self.live.now.generic_device,
             judged=self.health.judged,
             networks=self.networks.on,
+            without_link=await asyncio.to_thread(list_rdma_devices),
         )
         if self.networks.known.is_unsaved:
             await asyncio.to_thread(self.networks.known.save)

@@ -29,6 +29,7 @@ from netclaim.network.plan.handover import check_handover
 from netclaim.network.plan.interface_plan import InterfacePlan, with_files
 from netclaim.network.plan.network_share import check_network_share
 from netclaim.network.plan.programs import ProgramChecks
+from netclaim.network.plan.rdma_plan import rdma_plan
 from netclaim.network.plugin_files import PluginFiles
 from netclaim.network.policy.levels import Level
 from netclaim.network.request.into_config.link_keys import moves_link, with_link, without_link
@@ -68,8 +69,11 @@ class Planner:
         too_large = None if unlimited else size_fault(request.network, request.plugin_paths)
         if too_large is not None:
             raise too_large
-        link = self._allocated(request, snapshot)
         found = self._faults(claim, request)
+        if (rdma := await rdma_plan(claim, request, snapshot)) is not None:
+            self._guard.check(claim, request, (), snapshot, found=found)
+            return None, request.network, rdma
+        link = self._allocated(request, snapshot)
         if link is None:
             network, used = await self._without_link(request, snapshot, level)
         else:

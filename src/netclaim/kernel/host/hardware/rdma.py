@@ -12,7 +12,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from netclaim.kernel.host.hardware.sysfs import SYS, children_of, rdma_ports, text_at
+from netclaim.kernel.host.hardware.sysfs import SYS, children_of, rdma_ports, resolved, text_at
 
 DIRECTORY: Final = "/dev/infiniband"
 CONNECTIONS: Final = "rdma_cm"  # how connections are made, by the addresses of links
@@ -28,6 +28,36 @@ def rdma_files(devices: Collection[str], root: Path = SYS) -> tuple[str, ...]:
     if found and (classes / "misc" / CONNECTIONS).exists():
         found.append(CONNECTIONS)
     return tuple(f"{DIRECTORY}/{name}" for name in found)
+
+
+def without_link(root: Path = SYS) -> tuple[str, ...]:
+    """Name the RDMA devices of hardware that has no link, in whichever namespace."""
+    return tuple(
+        name for name in children_of(root / "class/infiniband") if _has_no_link(name, root)
+    )
+
+
+def _has_no_link(name: str, root: Path) -> bool:
+    device = resolved(root / "class/infiniband" / name / "device")
+    if device is None or is_software(name, root) or any(rdma_ports(name, root)):
+        return False
+    # The directory of a device's links is there for as long as there is one, wherever that is.
+    return not (device / "net").exists()
+
+
+def is_infiniband(device: str, root: Path = SYS) -> bool:
+    """Whether a port of an RDMA device is one of an InfiniBand fabric."""
+    return "InfiniBand" in _of_ports(device, "link_layer", root)
+
+
+def is_active(device: str, root: Path = SYS) -> bool:
+    """Whether a port of an RDMA device reaches others."""
+    return any(state.endswith("ACTIVE") for state in _of_ports(device, "state", root))
+
+
+def _of_ports(device: str, file: str, root: Path) -> tuple[str, ...]:
+    ports = root / "class/infiniband" / device / "ports"
+    return tuple(text_at(ports / each / file) for each in children_of(ports))
 
 
 def is_software(device: str, root: Path = SYS) -> bool:

@@ -17,6 +17,7 @@ from netclaim.kernel.host.hardware.port_names import stands_for_function
 SYS: Final = Path("/sys")
 PCI_ADDRESS: Final = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 PCI_ROOT: Final = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
+RATE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) Gb/sec")  # of an RDMA device's port
 VIRTFN: Final = "virtfn"  # and a number: a card's links to its virtual functions
 SPEED_UNKNOWN: Final = 0xFFFF_FFFF  # some drivers print -1 as an unsigned number
 
@@ -59,6 +60,27 @@ def read_facts(name: str, index: int, root: Path = SYS) -> SysfsFacts:
         rdma_devices=_rdma_on(device, name, root) or _rdma_over(name, root),
     )
     return facts if function is None else _with_pci(facts, function)
+
+
+def read_rdma_facts(name: str, root: Path = SYS) -> SysfsFacts:
+    """Read the facts of an RDMA device by itself, as fast as its fastest port."""
+    entry = root / "class" / "infiniband" / name
+    device = resolved(entry / "device")
+    if device is None:
+        return SysfsFacts()
+    rates = (RATE.match(text_at(entry / "ports" / each / "rate")) for each in _ports(entry))
+    speeds = [int(float(rate[1]) * 1000) for rate in rates if rate is not None]
+    facts = SysfsFacts(
+        driver=_name_behind(device / "driver"),
+        speed_mbps=max(speeds, default=None),
+        rdma_devices=(name,),
+    )
+    function = _pci_function(device)
+    return facts if function is None else _with_pci(facts, function)
+
+
+def _ports(rdma: Path) -> tuple[str, ...]:
+    return children_of(rdma / "ports")
 
 
 def vf_count(name: str, root: Path = SYS) -> int:
