@@ -18,6 +18,7 @@ from tests.support.kernel_support import fresh_netns, ip, name_of
 PATIENCE_S = 60.0
 LINK = "uplink"
 SERVER = "10.9.0.1"
+LAST = "10.9.0.19"
 ROUTER = "10.9.0.254"
 
 
@@ -83,28 +84,39 @@ class Udhcpd:
 
 
 @contextmanager
-def udhcpd(node: Netns, peer: str, directory: Path, *, lease_s: int = 3600) -> Iterator[Udhcpd]:
-    """Serve 10.9.0.10 to 10.9.0.19 at the other end of a node's link."""
+def udhcpd(
+    node: Netns,
+    peer: str,
+    directory: Path,
+    *,
+    lease_s: int = 3600,
+    renewal_s: int = 0,
+    last: str = LAST,
+) -> Iterator[Udhcpd]:
+    """Serve addresses from 10.9.0.10 on at the other end of a node's link."""
     with fresh_netns() as netns:
         ip(node, "link", "set", peer, "netns", name_of(netns), "name", LINK)
         ip(netns, "address", "add", f"{SERVER}/24", "dev", LINK)
         ip(netns, "link", "set", LINK, "up")
         ip(netns, "link", "set", "lo", "up")
-        with serving(netns, directory, lease_s=lease_s) as server:
+        with serving(netns, directory, lease_s=lease_s, renewal_s=renewal_s, last=last) as server:
             yield server
 
 
 @contextmanager
-def serving(netns: Netns, directory: Path, *, lease_s: int) -> Iterator[Udhcpd]:
+def serving(
+    netns: Netns, directory: Path, *, lease_s: int, renewal_s: int = 0, last: str = LAST
+) -> Iterator[Udhcpd]:
     """Run the server in a namespace that has its link; it starts with the leases that it had."""
     directory.mkdir(parents=True, exist_ok=True)
     leases = directory / "leases"
     leases.touch()
     config = directory / "udhcpd.conf"
     config.write_text(
-        f"start 10.9.0.10\nend 10.9.0.19\ninterface {LINK}\nlease_file {leases}\n"
+        f"start 10.9.0.10\nend {last}\ninterface {LINK}\nlease_file {leases}\n"
         f"pidfile {directory}/pid\nopt subnet 255.255.255.0\nopt router {ROUTER}\n"
         f"opt dns 10.9.0.53\nopt domain example.net\nopt lease {lease_s}\nmin_lease 2\n"
+        + (f"opt 0x3a {renewal_s:08x}\n" if renewal_s else "")
     )
     command = ["ip", "netns", "exec", name_of(netns)]
     command += ["busybox", "udhcpd", "-f", "-a", "50", str(config)]

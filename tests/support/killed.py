@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from types import FrameType
 from typing import Any, Final
 
-STEPS: Final = frozenset({"send", "rename", "replace", "unlink"})
+STEPS: Final = frozenset({"send", "sendto", "rename", "replace", "unlink"})
 
 
 def killed_at(step: int, action: Callable[[], object], steps: Collection[str] = STEPS) -> bool:

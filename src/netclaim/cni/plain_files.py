@@ -74,9 +74,7 @@ def replace_plain(name: str, content: bytes, *, dir_fd: int) -> None:
     A directory of that name is left alone, and an error. A file's drafts all have one name, which
     starts with a dot, so that a crash leaves one of them.
     """
-    draft = f".{name}.draft"
-    if len(draft.encode()) > NAME_MAX:
-        draft = f".{hashlib.sha256(name.encode()).hexdigest()}.draft"
+    draft = _draft_of(name)
     remove_plain(draft, dir_fd=dir_fd)
     fd = os.open(draft, NEW, 0o600, dir_fd=dir_fd)
     try:
@@ -93,6 +91,19 @@ def remove_plain(name: str, *, dir_fd: int) -> None:
     """Remove a name from a directory, if it is there, and not what it may lead to."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=dir_fd)
+
+
+def remove_with_draft(name: str, *, dir_fd: int) -> None:
+    """Remove a name, and the draft that a crash may have left of it."""
+    remove_plain(name, dir_fd=dir_fd)
+    remove_plain(_draft_of(name), dir_fd=dir_fd)
+
+
+def _draft_of(name: str) -> str:
+    draft = f".{name}.draft"
+    if len(draft.encode()) > NAME_MAX:
+        draft = f".{hashlib.sha256(name.encode()).hexdigest()}.draft"
+    return draft
 
 
 def require_plain(fd: int, name: str) -> os.stat_result:

@@ -1,26 +1,31 @@
 """Addresses by DHCP: the driver's client and a real server, over real links."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from netclaim.cni import CniError
 from netclaim.kernel import Netns
-from netclaim.model import Attachment, Claim, Interface, PodSandbox
+from netclaim.kernel.host.syscalls import CLONE_NEWNET, setns
+from netclaim.model import Attachment, Claim, Interface, Plan, PodSandbox
 from netclaim.network.driver import LinkDriver
 from netclaim.network.metrics.table import DHCP_RENEWALS
 from netclaim.network.policy.levels import LABEL
 from tests.support.dhcp_servers import ROUTER, serving, udhcpd
 from tests.support.kernel_support import ip, ip_json
+from tests.support.killed import killed_at
 from tests.support.network_support import claim_for, driver_for, plan_for, pod_of, run_on
 
 pytestmark = pytest.mark.embedded
 
 DHCP: dict[str, Any] = {"type": "dhcp"}
+STEPS_AT_LEAST = 8  # of an attach: messages to the kernel and to the server, files
 
 
 @pytest.fixture
@@ -108,11 +113,11 @@ def test_a_server_gives_a_pod_its_address(
 
 
 def test_a_lease_is_renewed(node: Netns, pod: Netns, driver: LinkDriver, tmp_path: Path) -> None:
-    """The address lasts longer than its first lease, under one driver and under the next."""
+    """It is as soon as the server wants it, by one process of the driver and by the next."""
     claim = claim_for({"type": "macvlan", "ipam": DHCP})
     later = driver_for(tmp_path / "state", tmp_path)
 
-    with udhcpd(node, "eth1-peer", tmp_path / "server", lease_s=2) as server:
+    with udhcpd(node, "eth1-peer", tmp_path / "server", renewal_s=1) as server:
 
         async def attach() -> Attachment:
             async with discovering(driver):
@@ -191,3 +196,49 @@ def test_a_server_that_no_longer_has_the_address(
         assert again.interface.ips != ("10.9.0.99/24",)
         assert server.said.count("sending OFFER") == 2
         run_on(node, lambda: driver.detach(again))
+
+
+def test_a_server_may_not_give_what_is_the_nodes(
+    node: Netns, pod: Netns, driver: LinkDriver, tmp_path: Path
+) -> None:
+    """No matter who wrote the network; the pod has nothing, and the reason is said."""
+    claim = privileged(claim_for({"type": "macvlan", "ipam": DHCP}))
+    ip(node, "address", "add", "10.9.0.10/32", "dev", "eth1")
+    ip(node, "link", "set", "eth1", "arp", "off")  # else the server finds the address in use
+
+    async def attach() -> None:
+        await driver.attach(await plan_for(driver, claim), pod_of(pod))
+
+    with udhcpd(node, "eth1-peer", tmp_path / "server", last="10.9.0.10") as server:
+        with pytest.raises(CniError) as caught:
+            run_on(node, attach)
+        assert "sending ACK" not in server.said
+    assert str(caught.value) == (
+        "CNI plugin macvlan ADD: no address for net1 by DHCP: the server 10.9.0.1 gave "
+        "10.9.0.10/24: 10.9.0.10 is the node's own address on the link 'eth1'; choose another"
+    )
+    assert [link["ifname"] for link in ip_json(pod, "link")] == ["lo"]
+    assert list(tmp_path.glob("state/plugins/dhcp/*")) == []
+
+
+def attach_here(start: Callable[[], LinkDriver], node: Netns, plan: Plan, pod: PodSandbox) -> None:
+    """Attach by the only thread of a process, which stays in the node."""
+    setns(node.fd, CLONE_NEWNET)
+    asyncio.run(start().attach(plan, pod))
+
+
+def test_a_driver_that_is_killed_at_any_step_leaves_nothing(
+    node: Netns, pod: Netns, tmp_path: Path, cni_plugins: Path
+) -> None:
+    """The next one's detach removes the interface and the record; the server's lease ends later."""
+    start = partial(driver_for, tmp_path / "state", cni_plugins)
+    claim = claim_for({"type": "macvlan", "ipam": DHCP})
+    step = 0
+    with udhcpd(node, "eth1-peer", tmp_path / "server"):
+        plan = run_on(node, lambda: plan_for(start(), claim))
+        while killed_at(step, partial(attach_here, start, node, plan, pod_of(pod))):
+            run_on(node, partial(start().detach, Attachment(plan=plan, pod=pod_of(pod))))
+            assert [link["ifname"] for link in ip_json(pod, "link")] == ["lo"], step
+            assert list(tmp_path.glob("state/plugins/dhcp/*")) == [], step
+            step += 1
+    assert step > STEPS_AT_LEAST

@@ -106,7 +106,9 @@ class IpamKeys(Conf, frozen=True):
             ("request", self.request, REQUESTED_MAX),
         ):
             if len(listed) > most:
-                raise ConfError(f"has {len(listed)} options, and may have {most}", path=(key,))
+                raise ConfError(
+                    f"has {len(listed)} options, and may have {most}", path=("ipam", key)
+                )
 
 
 class DhcpConf(Conf, frozen=True):

@@ -67,6 +67,7 @@ class Dhcp(Plugin):
         if conf.type in NO_NETWORK:
             message = f"there is no DHCP server behind a {conf.type}; choose static or host-local"
             raise ConfError(message, path=("ipam", "type"))
+        conf.ipam.refuse()
 
     async def add(self, invocation: Invocation) -> Result:
         """Ask for an address until there is one."""

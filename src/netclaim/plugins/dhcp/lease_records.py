@@ -20,7 +20,7 @@ from netclaim.cni.plain_files import (
     made_directory,
     opened_directory,
     read_plain,
-    remove_plain,
+    remove_with_draft,
     replace_plain,
 )
 from netclaim.dhcp.client import Identity
@@ -93,7 +93,7 @@ class LeaseRecords:
         """Forget a lease, if it is known."""
         try:
             with opened_directory(self._directory) as directory:
-                remove_plain(_name(key), dir_fd=directory)
+                remove_with_draft(_name(key), dir_fd=directory)
         except FileNotFoundError:
             return
         except OSError as error:

@@ -185,6 +185,7 @@ def _setting(name: str, kind: str, about: str, *, single: str = "") -> Wish:
     return Wish(name, kind, about, read, SETTINGS[name], adds=LINK_SETTINGS, single=single)
 
 
+GIVES_WISHED: Final = IPAM_TYPES.keys() - {"dhcp"}  # whose server decides
 NO_WISHES: Final = Wishes()
 WISHES: Final = (
     Wish(
@@ -195,7 +196,7 @@ WISHES: Final = (
         "`capabilities` have `ips`",
         _read_ips,
         KeyPolicy("addresses; likewise"),
-        can=lambda plugin: plugin.ipam_type in IPAM_TYPES or _is_offered(plugin, "ips"),
+        can=lambda plugin: plugin.ipam_type in GIVES_WISHED or _is_offered(plugin, "ips"),
         single="addresses",
     ),
     Wish(

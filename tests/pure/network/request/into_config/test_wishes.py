@@ -106,6 +106,11 @@ def test_no_wish_changes_nothing() -> None:
         ),
         (
             Wishes(ips=("10.1.1.1",)),
+            {"type": "macvlan", "ipam": {"type": "dhcp"}},
+            "at.ips: no plugin of the network 'n' (macvlan) supports it; leave it out",
+        ),
+        (
+            Wishes(ips=("10.1.1.1",)),
             {"type": "macvlan", "capabilities": {"ips": True}},
             "at.ips: no plugin of the network 'n' (macvlan) supports it; leave it out",
         ),
