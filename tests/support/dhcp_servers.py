@@ -38,7 +38,7 @@ class ServerLease(NamedTuple):
 class Udhcpd:
     """The running server, and what it has said."""
 
-    netns: Netns
+    netns: str
     directory: Path
     pid: int
 
@@ -99,13 +99,21 @@ def udhcpd(
         ip(netns, "address", "add", f"{SERVER}/24", "dev", LINK)
         ip(netns, "link", "set", LINK, "up")
         ip(netns, "link", "set", "lo", "up")
-        with serving(netns, directory, lease_s=lease_s, renewal_s=renewal_s, last=last) as server:
+        with serving(
+            netns.path, directory, lease_s=lease_s, renewal_s=renewal_s, last=last
+        ) as server:
             yield server
 
 
 @contextmanager
 def serving(
-    netns: Netns, directory: Path, *, lease_s: int, renewal_s: int = 0, last: str = LAST
+    netns: str,
+    directory: Path,
+    *,
+    lease_s: int,
+    renewal_s: int = 0,
+    last: str = LAST,
+    link: str = LINK,
 ) -> Iterator[Udhcpd]:
     """Run the server in a namespace that has its link; it starts with the leases that it had."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -113,12 +121,12 @@ def serving(
     leases.touch()
     config = directory / "udhcpd.conf"
     config.write_text(
-        f"start 10.9.0.10\nend {last}\ninterface {LINK}\nlease_file {leases}\n"
+        f"start 10.9.0.10\nend {last}\ninterface {link}\nlease_file {leases}\n"
         f"pidfile {directory}/pid\nopt subnet 255.255.255.0\nopt router {ROUTER}\n"
         f"opt dns 10.9.0.53\nopt domain example.net\nopt lease {lease_s}\nmin_lease 2\n"
         + (f"opt 0x3a {renewal_s:08x}\n" if renewal_s else "")
     )
-    command = ["ip", "netns", "exec", name_of(netns)]
+    command = ["nsenter", f"--net={netns}"]
     command += ["busybox", "udhcpd", "-f", "-a", "50", str(config)]
     with (directory / "log").open("ab") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
