@@ -170,7 +170,7 @@ VALUES: Final[Mapping[str, Sequence[Any]]] = {
     "ranges": ([[{"subnet": "10.10.1.0/24"}]], [[{"subnet": "192.0.2.0/24"}]], [[]], [{}]),
     "addresses": ([{"address": "10.10.1.7/24"}], [{"address": "192.0.2.10/24"}], [None]),
     "routes": ([{"dst": "10.20.0.0/16"}], [{"dst": "0.0.0.0/0"}], [{"dst": "x"}], [None]),
-    "ipam": ({"type": "host-local", "subnet": "10.10.1.0/24"}, {"type": "static"}, {"type": "dhcp"},
+    "ipam": ({"type": "host-local", "subnet": "10.10.1.0/24"}, {"type": "static"}, {"type": "ovn"},
              {"type": "evil"}, {"type": ""}, {}, {"type": "bridge"}, {"type": "../evil"}),
     "sysctl": ({"net.ipv4.conf.IFNAME.rp_filter": "1"}, {"net.ipv4.ip_forward": "1"}),
     "plugins": ([], None, [{"type": "evil"}], {}),
