@@ -402,6 +402,7 @@ def test_a_link_comes_back_again_and_again(tmp_path: Path) -> None:
             await store.wait_for(lambda: not any(map(alive, store.list(POD))))
             process = await started(cluster)
             await gone(cluster)
+            await store.wait_for(lambda: not device(cluster, "kept0"))
             ip_batch(cluster, NODE, MADE_AGAIN + FURNISH)  # a veth ends with the pod's namespace
             await store.wait_for(lambda: "ipv4" in str(device(cluster, "kept0")))
             assert list(create_all(cluster.verbs, [workload])) == []
