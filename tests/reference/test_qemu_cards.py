@@ -13,6 +13,7 @@ from lab.guest.qemu import booted
 from lab.progress import Progress
 from tests.conftest import cannot_run
 from tests.reference.site.card_cases import DESCRIBED, MODULES
+from tests.reference.site.flag_cases import SWITCHED
 from tests.reference.site.node_cases import AS_NODE
 from tests.reference.site.rdma_cases import WITH_RDMA
 from tests.reference.site.vf_cases import BEFORE_FUNCTIONS, WITH_FUNCTIONS
@@ -26,7 +27,7 @@ pytestmark = [
 
 CHECKOUT = Path(__file__).parents[2]
 CASES = (
-    *(*BEFORE_FUNCTIONS, MADE, DESCRIBED, *WITH_FUNCTIONS, *WITH_PROGRAMS),
+    *(*BEFORE_FUNCTIONS, *SWITCHED, MADE, DESCRIBED, *WITH_FUNCTIONS, *WITH_PROGRAMS),
     *(*WITH_RDMA, *NUMBERS, *AS_NODE),
 )
 

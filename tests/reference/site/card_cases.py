@@ -10,7 +10,7 @@ ROOTS: Final = {"pci0000:20": 0, "pci0000:40": 1}  # and their NUMA nodes, as `l
 MODULES: Final = (
     *("9pnet_virtio", "9p", "igb", "igbvf", "pci_stub"),
     *("rdma_rxe", "rdma_ucm", "crc32_generic"),
-    *("veth", "bridge"),
+    *("veth", "bridge", "dummy", "vrf"),
     *("ipvlan", "8021q", "ifb", "sch_tbf", "sch_ingress", "cls_u32", "act_mirred"),
     *("vfio_pci", "vfio_iommu_type1"),
 )

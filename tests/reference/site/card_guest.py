@@ -14,6 +14,7 @@ from netclaim.kernel import Rtnl, list_links, read_facts
 from netclaim.network.devices.device import device_of
 from tests.reference.site.card_cases import DESCRIBED, device_faults
 from tests.reference.site.cni_site import ip
+from tests.reference.site.flag_cases import SWITCHED
 from tests.reference.site.guest_report import tell
 from tests.reference.site.node_cases import AS_NODE
 from tests.reference.site.rdma_cases import WITH_RDMA
@@ -27,7 +28,7 @@ def main() -> None:
     """Do each case, and tell at once."""
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     with named_host():
-        for name, find in BEFORE_FUNCTIONS.items():
+        for name, find in (BEFORE_FUNCTIONS | SWITCHED).items():
             tell(name, find)
         tell(MADE, made)
         for card in card_names():

@@ -8,7 +8,7 @@ import asyncio
 import json
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack
 from functools import cache
 from pathlib import Path
@@ -27,6 +27,7 @@ from netclaim.network import DRIVER_NAME
 from netclaim.schema.kinds import CLAIM, POD, SLICE
 from tests.reference.site.card_cases import ROOTS
 from tests.reference.site.cni_site import ip
+from tests.reference.site.dranet_cases import DRANETS, add_dummy, faults, networks, write
 from tests.reference.site.heal_cases import HEALS, heal
 from tests.reference.site.plugin_state import differences
 from tests.reference.site.vf_site import NO_MAC, OWN, card_names, function_names
@@ -60,6 +61,11 @@ def as_node() -> list[str]:
     return _tried()[LENT] + differences(before, _state(names))
 
 
+def dranets() -> list[str]:
+    """Pods whose claims were written for dranet get a dummy, or reach each other from VRFs."""
+    return _tried()[DRANETS]
+
+
 def healed() -> list[str]:
     """Interfaces of kinds that this machine may lack come back with the link below them."""
     return _tried()[HEALS]
@@ -89,7 +95,8 @@ def _tried() -> dict[str, list[str]]:
         with open_netns(OWN_NETNS) as machine:
 
             def run() -> int:
-                result.write_text(json.dumps(asyncio.run(_run(names, machine))))
+                manifests = (*(EXAMPLES / name for name in MANIFESTS), write(Path(directory)))
+                result.write_text(json.dumps(asyncio.run(_run(names, machine, manifests))))
                 return 0
 
             contained(run)
@@ -97,13 +104,13 @@ def _tried() -> dict[str, list[str]]:
     return found
 
 
-async def _run(names: list[str], machine: Netns) -> dict[str, list[str]]:
+async def _run(names: list[str], machine: Netns, manifests: Iterable[Path]) -> dict[str, list[str]]:
     links = tuple(Link(NODE, name, of_machine=True) for name in names)
     subnet = load_topology(DEFAULT_TOPOLOGY).primary_subnet
     primary = Network("primary", (Link(NODE, "node0"),), (subnet,))
     trial = Trial(
-        topology=Topology((NODE,), (primary, Network("fabric", links))),
-        manifests=read_manifests([str(EXAMPLES / name) for name in MANIFESTS]),
+        topology=Topology((NODE,), (primary, Network("fabric", links), *networks(NODE))),
+        manifests=read_manifests([str(each) for each in manifests]),
         driver_names=(DRIVER_NAME,),
         programs=GPUS,
         timeout_s=AMPLE_S,
@@ -113,16 +120,18 @@ async def _run(names: list[str], machine: Netns) -> dict[str, list[str]]:
     until_s = asyncio.get_running_loop().time() + AMPLE_S
     async with AsyncExitStack() as stack:
         cluster = await start_cluster(trial, stack, until_s)
+        await add_dummy(cluster, NODE)
         outcome = await start_pods(cluster, trial, until_s)
         if outcome.is_well:
             lent = [each async for each in _faults(cluster)]
+            written = [each async for each in faults(cluster, outcome.pods)]
         else:
-            lent = [str(pod) for pod in outcome.pods]
+            lent, written = ([str(pod) for pod in outcome.pods] for _ in range(2))
         async with asyncio.timeout_at(until_s):
             healed = await heal(cluster, NODE)
         await end_pods(cluster, AMPLE_S)
         lent += [f"{each['metadata']['name']} did not end" for each in cluster.store.list(POD)]
-    return {LENT: lent, HEALS: healed}
+    return {LENT: lent, DRANETS: written, HEALS: healed}
 
 
 async def _faults(cluster: EmbeddedCluster) -> AsyncIterator[str]:
@@ -161,7 +170,7 @@ def _functions(cluster: EmbeddedCluster, pod: str) -> list[dict[str, Any]]:
     (claim,) = (
         each
         for each in cluster.store.list(CLAIM)
-        if each["metadata"]["ownerReferences"][0]["name"] == pod
+        if each["metadata"].get("ownerReferences", [{"name": ""}])[0]["name"] == pod
     )
     results = claim["status"]["allocation"]["devices"]["results"]
     return [devices[each["device"]] for each in results if each["driver"] == DRIVER_NAME]
@@ -175,4 +184,4 @@ def _vfs_of(card: str) -> list[dict[str, Any]]:
     return functions
 
 
-AS_NODE: Final = {LENT: as_node, HEALS: healed}
+AS_NODE: Final = {LENT: as_node, DRANETS: dranets, HEALS: healed}
