@@ -6,7 +6,8 @@ import sys
 NAMES = (
     *("attach_exec", "chained_exec", "bench_plugins", "bandwidth"),
     *("allocator", "tools", "shares", "growth", "controller", "leases"),
-    *("many_leases", "cluster", "lives", "processor", "callers", "neighbours", "annotated", "page"),
+    *("many_leases", "cluster", "lives", "passthrough", "processor", "callers", "neighbours"),
+    *("annotated", "page"),
 )
 
 
