@@ -41,7 +41,7 @@ from netclaim.model.on_node.node import NodeFacts
 from netclaim.network.attach.bandwidth import BandwidthLimits, shown
 from netclaim.network.attach.dad import DadHold
 from netclaim.network.attach.renewals import Renewals
-from netclaim.network.attach.wish import wished_args
+from netclaim.network.attach.wish import steady_mac, wished_args
 from netclaim.network.cleanup.leftovers import Leftovers
 from netclaim.network.cleanup.plugin_gc import PluginGc
 from netclaim.network.devices.shares import has_alone
@@ -316,6 +316,7 @@ class LinkDriver(NetworkDriver):
             if interface.link and not await self._links.node.has(interface.link):
                 raise LinkGoneError(interface.link)
             with open_netns(pod.netns) as netns, self._dad.during(netns, interface.if_name):
+                wish = wish or steady_mac(network, pod.uid, interface.if_name)
                 endpoint = _endpoint(interface, pod, wish)
                 refusal = await self._lease_refusal(plan, interface)
                 async with self._plugin_gc.gate.using(network.name, endpoint.key):

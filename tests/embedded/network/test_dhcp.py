@@ -18,7 +18,7 @@ from netclaim.network.driver import LinkDriver
 from netclaim.network.metrics.table import DHCP_RENEWALS
 from netclaim.network.policy.levels import LABEL
 from tests.support.dhcp_servers import ROUTER, serving, udhcpd
-from tests.support.kernel_support import ip, ip_json
+from tests.support.kernel_support import fresh_netns, ip, ip_json
 from tests.support.killed import killed_at
 from tests.support.network_support import claim_for, driver_for, plan_for, pod_of, run_on
 
@@ -219,6 +219,27 @@ def test_a_server_may_not_give_what_is_the_nodes(
     )
     assert [link["ifname"] for link in ip_json(pod, "link")] == ["lo"]
     assert list(tmp_path.glob("state/plugins/dhcp/*")) == []
+
+
+def test_a_pod_keeps_its_address_in_its_next_sandbox(
+    node: Netns, driver: LinkDriver, tmp_path: Path
+) -> None:
+    """It is the same client, by its MAC as well, which is all that this server goes by."""
+    claim = claim_for({"type": "macvlan", "ipam": DHCP})
+
+    async def attach(sandbox: PodSandbox) -> Interface | None:
+        attachment = await driver.attach(await plan_for(driver, claim), sandbox)
+        await driver.detach(attachment)
+        return attachment.interface
+
+    with udhcpd(node, "eth1-peer", tmp_path / "server"):
+        found = []
+        for pod_name, sandbox in (("a", "s1"), ("b", "s2"), ("a", "s3")):
+            with fresh_netns() as pod:
+                found.append(run_on(node, partial(attach, pod_of(pod, pod_name, sandbox))))
+    assert found[0] is not None
+    assert found[2] == found[0]
+    assert found[1] != found[0]
 
 
 def attach_here(start: Callable[[], LinkDriver], node: Netns, plan: Plan, pod: PodSandbox) -> None:
