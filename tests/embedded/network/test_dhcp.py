@@ -129,8 +129,8 @@ def test_a_lease_is_renewed(node: Netns, pod: Netns, driver: LinkDriver, tmp_pat
             async with discovering(later):
                 assert await later.is_attached(attachment)
                 await later.mend(attachment)
-                before = server.said.count("sending ACK")
-                await asyncio.to_thread(server.wait_said, "sending ACK", before + 2)
+                while renewals(later)["renewed"] < 2:  # noqa: ASYNC110 -- nobody announces it
+                    await asyncio.sleep(0.05)
                 return await later.is_attached(attachment)
 
         attachment = run_on(node, attach)
@@ -138,7 +138,6 @@ def test_a_lease_is_renewed(node: Netns, pod: Netns, driver: LinkDriver, tmp_pat
         assert attachment.interface is not None
         assert addresses(pod) == list(attachment.interface.ips)
         assert server.said.count("sending OFFER") == 1
-        assert renewals(later)["renewed"] >= 2
         run_on(node, lambda: later.detach(attachment))
 
 
