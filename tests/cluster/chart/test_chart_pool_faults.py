@@ -58,7 +58,7 @@ COLLECTION_S = 2.0  # between two looks; the controller's are 15 s apart
 REBOOTED, LOST = "kind-worker", "kind-worker2"
 OURS = ("app.kubernetes.io/name=netclaim", "app.kubernetes.io/name=netclaim-controller")
 LIMIT_S = WAIT_S * max(1, PODS // SMALL)
-pytestmark = pytest.mark.timeout(600 if PODS <= SMALL else 7200)
+pytestmark = pytest.mark.timeout(1200 if PODS <= SMALL else 7200)  # on a busy machine
 
 
 @pytest.fixture(scope="module")
