@@ -89,16 +89,29 @@ class FakeCards:
             target.mkdir(parents=True, exist_ok=True)
             (function / "driver").symlink_to(os.path.relpath(target, function))
         if driver != "igbvf":
-            self.take_away(name, number)
+            self.take_away(name, number, gone=True)
 
-    def take_away(self, name: str, number: int) -> None:
-        """Have a function's link leave the namespace."""
+    def take_away(self, name: str, number: int, *, gone: bool = False) -> None:
+        """Have a function's link leave the namespace, or be `gone` from all of them."""
         function = self.function(name, number)
         link = function / "net" / f"{name}v{number}"
         if link.exists():
             (self.root / "class" / "net" / link.name).unlink()
             (link / "device").unlink()
             link.rmdir()
+            if gone:
+                link.parent.rmdir()
+
+    def give_back(self, name: str, number: int) -> None:
+        """Have a function get the driver of its kind again, and so a link."""
+        self.bind(name, number, "igbvf")
+        self._link(f"{name}v{number}", self.function(name, number))
+
+    def remove(self, name: str, number: int) -> None:
+        """Have a card lose a function, and what it was bound to."""
+        function = self.function(name, number)
+        self.take_away(name, number)
+        (self.root / "bus" / "pci" / "devices" / function.name).unlink()
 
     def name_port(self, name: str, port: str) -> None:
         """Have the card's link say which port of the card it is."""

@@ -18,6 +18,7 @@ from netclaim.network.driver import LinkDriver
 from netclaim.network.judge.pod_network import network_faults
 from netclaim.network.links.card_functions import FunctionNumbers
 from netclaim.network.links.carrier.health import LinkHealth
+from netclaim.network.links.function_drivers import FunctionDrivers
 from netclaim.network.links.node.node_links import NodeLinks
 from netclaim.network.links.node.pod_namespaces import PodNamespaces
 from netclaim.network.links.offered import OfferedLinks
@@ -108,6 +109,7 @@ def link_driver(
             choice=choice,
             offer=offer,
             health=health,
+            drivers=FunctionDrivers(settings.name),
             made=made,
             lent=lent,
             networks=networks,

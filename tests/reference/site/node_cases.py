@@ -28,6 +28,7 @@ from netclaim.schema.kinds import CLAIM, POD, SLICE
 from tests.reference.site.card_cases import ROOTS
 from tests.reference.site.cni_site import ip
 from tests.reference.site.dranet_cases import DRANETS, add_dummy, faults, networks, write
+from tests.reference.site.driver_cases import LOST, lose_drivers
 from tests.reference.site.heal_cases import HEALS, heal
 from tests.reference.site.plugin_state import differences
 from tests.reference.site.vf_site import NO_MAC, OWN, card_names, function_names
@@ -69,6 +70,11 @@ def dranets() -> list[str]:
 def healed() -> list[str]:
     """Interfaces of kinds that this machine may lack come back with the link below them."""
     return _tried()[HEALS]
+
+
+def without_driver() -> list[str]:
+    """A function's device is tainted while its driver is gone, and its pod gets it back."""
+    return _tried()[LOST]
 
 
 def _state(names: list[str]) -> dict[str, Any]:
@@ -129,9 +135,11 @@ async def _run(names: list[str], machine: Netns, manifests: Iterable[Path]) -> d
             lent, written = ([str(pod) for pod in outcome.pods] for _ in range(2))
         async with asyncio.timeout_at(until_s):
             healed = await heal(cluster, NODE)
+            lost = await lose_drivers(cluster, machine)
+            lost += [each async for each in _faults(cluster)]
         await end_pods(cluster, AMPLE_S)
         lent += [f"{each['metadata']['name']} did not end" for each in cluster.store.list(POD)]
-    return {LENT: lent, DRANETS: written, HEALS: healed}
+    return {LENT: lent, DRANETS: written, HEALS: healed, LOST: lost}
 
 
 async def _faults(cluster: EmbeddedCluster) -> AsyncIterator[str]:
@@ -184,4 +192,4 @@ def _vfs_of(card: str) -> list[dict[str, Any]]:
     return functions
 
 
-AS_NODE: Final = {LENT: as_node, DRANETS: dranets, HEALS: healed}
+AS_NODE: Final = {LENT: as_node, DRANETS: dranets, HEALS: healed, LOST: without_driver}

@@ -8,6 +8,7 @@ node_dependencies  links that the node depends on
 offering           which links are offered, for how many claims, and as which networks
 rdma_devices       RDMA devices that have no link
 card_functions     how many virtual functions cards have
+function_drivers   taints of functions that lost their kernel driver
 carrier            taints while a link's carrier is lost
 remembered         links that went into pods, and bridges that plugins made
 

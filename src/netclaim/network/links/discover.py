@@ -8,7 +8,14 @@ seen with the next change, or within a minute.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Sequence,
+)
 from contextlib import suppress
 from functools import lru_cache
 from typing import Final, Protocol
@@ -29,6 +36,16 @@ QUIET_S: Final = 0.05  # making a link and setting it up takes several announcem
 # changes several of them several times. Changes are due in a second.
 APART_S: Final = 0.5
 AFRESH_S: Final = 60.0  # look again without an announcement
+
+
+class Judge(Protocol):
+    """What knows more of links than the kernel says, and of devices that are away."""
+
+    async def __call__(
+        self, there: tuple[tuple[Link, Device], ...], taken: Sequence[Device], /
+    ) -> tuple[tuple[tuple[Link, Device], ...], Sequence[Device]]:
+        """Return the same with what is wrong with them, and what else is to be offered."""
+        ...
 
 
 class Links(Protocol):
@@ -89,6 +106,12 @@ def _as_they_are(offered: Iterable[tuple[Link, Device]]) -> Iterable[Device]:
     return (device for _, device in offered)
 
 
+async def _well(
+    there: tuple[tuple[Link, Device], ...], taken: Sequence[Device]
+) -> tuple[tuple[tuple[Link, Device], ...], Sequence[Device]]:
+    return there, taken
+
+
 def _no_networks(_: Iterable[Device], __: Device | None) -> tuple[Device, ...]:
     return ()
 
@@ -102,6 +125,7 @@ async def list_devices(
     *,
     generic: bool,
     judged: Callable[[Iterable[tuple[Link, Device]]], Iterable[Device]] = _as_they_are,
+    functions: Judge = _well,
     networks: Callable[[Iterable[Device], Device | None], tuple[Device, ...]] = _no_networks,
     without_link: Iterable[Device] = (),
 ) -> tuple[Device, ...]:
@@ -110,12 +134,13 @@ async def list_devices(
     The scheduler takes the first device that fits. The generic one comes first, so that a claim
     that asks for no particular link does not take one away from those that do; `networks` come
     last, so that a claim that could have a link does not get a network, and so does what is
-    `without_link`. `judged` adds what is wrong with a link.
+    `without_link`. `functions` adds cards' functions that have no link any more, and `judged` what
+    is wrong with a link.
     """
     snapshot = await links.snapshot()
     chosen = await choice.chosen(snapshot)
     choice.log_hidden(snapshot, (link for link, _ in chosen))
-    taken = lent()
+    chosen, taken = await functions(chosen, lent())
     ground = snapshot.ground.union(device.making for device in taken)
     anybody = generic_device(hash(ground)) if generic else None
     first = (anybody,) if anybody is not None else ()

@@ -18,6 +18,7 @@ from netclaim.network.devices.preflight import with_conditions
 from netclaim.network.links.card_functions import FunctionNumbers
 from netclaim.network.links.carrier.health import LinkHealth
 from netclaim.network.links.discover import follow, list_devices
+from netclaim.network.links.function_drivers import FunctionDrivers
 from netclaim.network.links.node.node_links import NodeLinks
 from netclaim.network.links.offering.choice import LinkChoice
 from netclaim.network.links.offering.networks import OfferedNetworks
@@ -38,6 +39,7 @@ class OfferedLinks:
     choice: LinkChoice
     offer: LinkOffer
     health: LinkHealth
+    drivers: FunctionDrivers
     made: MadeBridges
     lent: LentDevices
     networks: OfferedNetworks
@@ -91,6 +93,7 @@ class OfferedLinks:
     def learn_dropped(self, fields: frozenset[str]) -> None:
         """Offer slots if the API server drops shares, and shares if it does not."""
         self.offer.learn_dropped(fields)
+        self.drivers.learn_dropped(fields)
         self.list_again()
 
     async def _list(self) -> tuple[Device, ...]:
@@ -102,14 +105,16 @@ class OfferedLinks:
             self._places,
             generic=self.live.now.generic_device,
             judged=self.health.judged,
+            functions=self.drivers.judged,
             networks=self.networks.on,
             without_link=await asyncio.to_thread(list_rdma_devices),
         )
         if self.networks.known.is_unsaved:
             await asyncio.to_thread(self.networks.known.save)
         self._cancel_due()
-        if (due_in_s := self.health.due_in_s) is not None:
-            self._due = asyncio.get_running_loop().call_later(due_in_s, self.list_again)
+        dues = [due for due in (self.health.due_in_s, self.drivers.due_in_s) if due is not None]
+        if dues:
+            self._due = asyncio.get_running_loop().call_later(min(dues), self.list_again)
         return tuple(with_conditions(each, self.live.now.preflight) for each in devices)
 
     def _cancel_due(self) -> None:
