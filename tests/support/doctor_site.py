@@ -12,11 +12,12 @@ from tests.support.kube.stub import Reply, StubServer, client_of, serve_stub
 
 DRA = "/apis/resource.k8s.io/v1"
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+OURS = "/apis/cni.networking.x-k8s.io/v1alpha1"
 SPACE = "netclaim-system"
 ACCOUNT = Account(SPACE, "netclaim-driver")
 NOW = datetime(2026, 11, 17, 3, 0, 0, tzinfo=UTC)
 HTTP_NOW = "Tue, 17 Nov 2026 03:00:00 GMT"
-TIMES = 3  # that something may be asked for: each is read once, but the time and the version
+TIMES = 4  # that something may be asked for: each is read once, but the time and the version
 
 
 def good_node(name: str, kubelet: str = "v1.36.4", runtime: str = "containerd://2.3.4") -> Any:
@@ -59,6 +60,9 @@ def healthy() -> dict[str, Any]:
         f"/api/v1/namespaces/{SPACE}/pods": [],
         "/apis/apps/v1/daemonsets": [],
         f"/apis/apps/v1/namespaces/{SPACE}/daemonsets": [],
+        "/apis/apps/v1/deployments": [],
+        f"{OURS}/podnetworks": [],
+        f"{OURS}/addresspools": [],
         "/apis/events.k8s.io/v1/events": [],
         f"/apis/events.k8s.io/v1/namespaces/{SPACE}/events": [],
         "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases": [

@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from netclaim.doctor.cluster import api_server, claims, devices, nodes, permissions, policies
+from netclaim.doctor.cluster import controller as cluster_controller
 from netclaim.doctor.cluster import driver as cluster_driver
 from netclaim.doctor.cluster.sight import ClusterSight
 from netclaim.doctor.finding import Check
@@ -19,7 +20,10 @@ def _declared(*modules: ModuleType) -> Iterator[Check[Any]]:
 
 
 CLUSTER_CHECKS: Final[tuple[Check[ClusterSight], ...]] = tuple(
-    _declared(api_server, nodes, permissions, policies, cluster_driver, devices, claims)
+    _declared(
+        *(api_server, nodes, permissions, policies),
+        *(cluster_driver, devices, claims, cluster_controller),
+    )
 )
 NODE_CHECKS: Final[tuple[Check[NodeSight], ...]] = tuple(
     _declared(node_driver, kubelet, runtime, cni, kernel, system)

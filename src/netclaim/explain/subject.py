@@ -15,6 +15,7 @@ from netclaim.explain.names import KINDS, kind_named
 from netclaim.explain.world import Place, Workload, World
 from netclaim.manifests.near import existing, near
 from netclaim.manifests.objects import ObjectKey
+from netclaim.schema.annotated import NOT_CLAIMED, TEMPLATE
 
 CALLED: Final = {"ResourceClaim": "claim", "ResourceClaimTemplate": "template"}
 
@@ -131,7 +132,8 @@ def _subject(world: World, key: ObjectKey) -> Subject:
         elif template in world.templates:  # named as the controller would
             made.append(replace(world.templates[template], name=f"{key.name}-{use.entry}"))
         else:
-            lacks.append(world.withheld.get(template) or _lack(template, world.templates))
+            withheld = NOT_CLAIMED if use.template == TEMPLATE else world.withheld.get(template)
+            lacks.append(withheld or _lack(template, world.templates))
     made += _extended(world, workload)
     return Subject(key, tuple(claims), tuple(made), tuple(lacks), workload.replicas, workload)
 

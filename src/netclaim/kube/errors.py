@@ -96,6 +96,10 @@ class ApiError(PeerError):
 class UnauthorizedError(ApiError):
     """The server does not know us, even with renewed credentials."""
 
+    def _text(self, status: Status) -> str:
+        said = f": {status.message}" if status.message else ""
+        return f"the API server does not accept the credentials, which may have expired{said}"
+
 
 class ForbiddenError(ApiError):
     """The server knows us but does not allow this."""

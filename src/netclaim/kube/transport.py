@@ -220,7 +220,9 @@ def _reason(fault: OSError) -> str:
         return f"TLS: {(fault.reason or str(fault)).lower().replace('_', ' ')}"
     if fault.errno is not None and fault.errno > 0:  # below 0 are those of name resolution
         return os.strerror(fault.errno)
-    return fault.strerror or str(fault)
+    if isinstance(fault, ConnectionError) and not str(fault):  # asyncio's own, while TLS begins
+        return "the connection was closed"
+    return fault.strerror or str(fault) or type(fault).__name__
 
 
 def _keep_alive(response: aiohttp.ClientResponse) -> None:

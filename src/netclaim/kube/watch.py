@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import structlog
 
@@ -118,7 +118,7 @@ class Reflector:
         It keeps the namespace and the name.
         """
         self._source = source
-        self._selection = selection
+        self.selection: Final = selection
         self._convert = convert
         self._pace = pace or Pace()
         self._store: dict[Key, JsonObject] = {}
@@ -162,7 +162,7 @@ class Reflector:
                 await self._wait_out(error)
 
     async def _list(self) -> Synced:
-        listing = await self._source.list(self._selection, keep=self._convert)
+        listing = await self._source.list(self.selection, keep=self._convert)
         self._store = {_key(kept): kept for kept in listing.items}
         self._version = listing.resource_version
         return Synced(tuple(self._store.values()))
@@ -172,7 +172,7 @@ class Reflector:
         # Spread over half the time again, otherwise all nodes of a cluster would return together.
         timeout_s = pace.watch_s * pace.chance.uniform(1.0, 1.5)
         return self._source.watch(
-            self._selection,
+            self.selection,
             resource_version=self._version,
             timeout_s=timeout_s,
             idle_s=timeout_s + pace.grace_s,

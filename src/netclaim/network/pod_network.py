@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from netclaim.model.api.base import JsonObject, ObjectError
+from netclaim.model.api.dra.slice import POD_NETWORK
 from netclaim.model.api.own_kinds.pod_network import (
     ALLOWABLE,
     API_VERSION,
@@ -28,7 +29,6 @@ from netclaim.model.api.own_kinds.pod_network import (
     PodNetworkSpec,
 )
 from netclaim.model.pools.named_pools import pools_named
-from netclaim.network.devices.device import POD_NETWORK
 from netclaim.network.devices.pool_device import address_request
 from netclaim.network.devices.shares import BANDWIDTH, WHOLE_LINK
 from netclaim.network.policy.table import SETTINGS

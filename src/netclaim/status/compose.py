@@ -19,11 +19,12 @@ from netclaim.screen.words import counted, listed
 from netclaim.status.objects import Objects, Pod, read_objects
 from netclaim.status.parts.claims import claim_statuses
 from netclaim.status.parts.devices import devices_of, uses_of
+from netclaim.status.parts.idle_controller import idle_controller
 from netclaim.status.parts.idle_drivers import idle_drivers
-from netclaim.status.parts.networks import network_views
+from netclaim.status.parts.networks import network_problems, network_views
 from netclaim.status.parts.nodes import driver_views, node_views
 from netclaim.status.parts.pods import claim_names, pod_views
-from netclaim.status.parts.pools import pool_views
+from netclaim.status.parts.pools import pool_problems, pool_views
 from netclaim.status.parts.problems import find_problems
 from netclaim.status.values import Device, Driver, Status
 from netclaim.survey.duplicates import duplicate_addresses
@@ -83,9 +84,14 @@ def compose(
         networks=network_views(there.networks),
         pools=pool_views(there.pools, there.leases, by_name),
     )
-    idle = idle_drivers(every, _publishing(devices))
+    further = (
+        *idle_drivers(every, _publishing(devices)),
+        *idle_controller(every, _for_controller(there)),
+        *network_problems(there.networks),
+        *pool_problems(there.pools),
+    )
     duplicates = duplicate_addresses(raw.values(), there.classes)
-    problems = find_problems(status, pools, duplicates, reporting=reporting, idle=idle)
+    problems = find_problems(status, pools, duplicates, reporting=reporting, further=further)
     return msgspec.structs.replace(status, problems=problems)
 
 
@@ -95,6 +101,12 @@ def _publishing(devices: Iterable[Device]) -> Mapping[str, frozenset[str]]:
     for one in devices:
         found.setdefault(one.driver, set()).add(one.node)
     return {driver: frozenset(nodes) for driver, nodes in found.items()}
+
+
+def _for_controller(there: Objects) -> str:
+    """Return what there is that needs the controller, in words; empty if there is nothing."""
+    counts = ((len(there.networks), "network"), (len(there.pools), "address pool"))
+    return " and ".join(counted(count, what) for count, what in counts if count)
 
 
 def _strangers(

@@ -43,8 +43,8 @@ ABOUT: Final[dict[View, tuple[str, ...]]] = {
     "links": ("Device", "Pool", "Driver"),
     "claims": ("ResourceClaim", "Pod"),
     "pods": ("Pod", "ResourceClaim"),
-    "networks": ("PodNetwork",),
-    "pools": ("AddressPool",),
+    "networks": ("PodNetwork", "Controller"),
+    "pools": ("AddressPool", "Controller"),
 }
 
 

@@ -257,8 +257,8 @@ class Problem(_Value, frozen=True, kw_only=True):
 
     @property
     def about(self) -> str:
-        """What has the problem, such as `claim default/nic`."""
-        return f"{self.what} {self.whose}"
+        """What has the problem, such as `claim default/nic`; what there is one of has no name."""
+        return f"{self.what} {self.whose}".rstrip()
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.about}: {self.message}"

@@ -7,7 +7,7 @@ is of one moment, but not all are of the same.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -53,6 +53,7 @@ OURS: Final = {
         ),
     )
 }
+UNLISTED: Final = " cannot be listed"  # of a kind, in any namespace
 RULE_VERSIONS: Final[tuple[Version, ...]] = ("v1", "v1beta2", "v1alpha3")  # since 1.37, 1.36, 1.33
 
 
@@ -77,6 +78,12 @@ class Found:
     objects: tuple[Object, ...]
     listed: tuple[Selection, ...]
     refused: tuple[str, ...] = ()
+
+
+def unlisted(lines: Iterable[str]) -> frozenset[str]:
+    """Return the kinds, as plurals, that some lines for the user say cannot be listed at all."""
+    found = (line.partition(f"{UNLISTED}:") for line in lines)
+    return frozenset(plural for plural, mark, _ in found if mark)
 
 
 async def look(client: Client, wanted: Sequence[Wanted], version: Version) -> Found:
@@ -105,7 +112,7 @@ async def _look(client: Client, wanted: Wanted, version: Version) -> Found:
         if wanted.optional:
             return Found((), ())
         if selection.namespace or not wanted.at_least or not selection.resource.namespaced:
-            return Found((), (), (f"{selection.resource.plural} cannot be listed: {error}",))
+            return Found((), (), (f"{selection.resource.plural}{UNLISTED}: {error}",))
     less = await _look(client, Wanted(wanted.kind, wanted.at_least, labels=wanted.labels), version)
     only = (
         f"{selection.resource.plural} of other namespaces than {wanted.at_least} cannot be listed"

@@ -1,7 +1,7 @@
-"""Pods that run a driver: whether they work, crash or are leaving.
+"""Pods that run a driver, or the controller: whether they work, crash or are leaving.
 
-This is the one place where `netclaim status` and `netclaim doctor` judge a driver's pod. No I/O.
-Limit: sees drivers that run as pods with the label and the variable of the chart.
+This is the one place where `netclaim status` and `netclaim doctor` judge such a pod. No I/O. Limit:
+sees those with the labels and the variable of the chart.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,8 @@ from typing import Any, Final
 LABEL: Final = "app.kubernetes.io/name"
 OURS: Final = "netclaim"
 DRIVER_PODS: Final = f"{LABEL}={OURS}"  # the chart's label, as a selector
+CONTROLLER: Final = "netclaim-controller"
+CONTROLLER_PODS: Final = f"{LABEL}={CONTROLLER}"
 DRIVER_NAME: Final = "NETCLAIM_DRIVER_NAME"  # the variable that says which driver a pod runs
 
 
@@ -96,8 +98,17 @@ class DriverPod:
 
 def is_driver_pod(pod: Mapping[str, Any]) -> bool:
     """Whether an object is a pod with the label of the chart."""
+    return _is_pod_of(pod, OURS)
+
+
+def is_controller_pod(pod: Mapping[str, Any]) -> bool:
+    """Whether an object is a pod of the controller, by its label."""
+    return _is_pod_of(pod, CONTROLLER)
+
+
+def _is_pod_of(pod: Mapping[str, Any], name: str) -> bool:
     labels = (pod.get("metadata") or {}).get("labels") or {}
-    return pod.get("kind") == "Pod" and labels.get(LABEL) == OURS
+    return pod.get("kind") == "Pod" and labels.get(LABEL) == name
 
 
 def driver_in(spec: Mapping[str, Any]) -> str:

@@ -70,8 +70,7 @@ def pool_key(name: str) -> str:
 
 
 def _piece(network: PodNetwork, claims: int) -> Network:
-    spec = network.spec
-    ready = next((one for one in network.status.conditions if one.type == "Ready"), None)
+    spec, ready = network.spec, network.ready
     about = (
         spec.type,
         f"on {spec.parent.name}" if spec.parent.name else "",

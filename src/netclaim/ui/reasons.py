@@ -11,13 +11,14 @@ import msgspec
 
 from netclaim.explain.answer import Answer, answer_all
 from netclaim.explain.lines import NO_DEVICE, Line
-from netclaim.explain.subject import choose
+from netclaim.explain.subject import Subject, choose
 from netclaim.plain_text import sentence
 from netclaim.ui.picture import link_key
 from netclaim.ui.view import View
 
 ROWS_MAX: Final = 60  # a few screens; the nearest ones come first
 COLUMNS_MAX: Final = 12  # conditions that most devices miss; the others are counted as one
+DECIDE: Final = frozenset({"nodes", "resourceslices", "deviceclasses"})  # about what fits
 WORDS: Final = {"pod": "pod", "claim": "claim"}
 
 
@@ -56,6 +57,10 @@ def reasons_of(view: View, key: str) -> Reasons | None:
     if kind not in WORDS or not slash:
         return None
     subjects = choose(view.world, f"{WORDS[kind]}/{name}", namespace, among=lambda _: True)
+    hidden = sorted(view.unlisted & DECIDE)
+    if hidden and any(_is_open(one) for one in subjects):
+        said = f"you may not list {', '.join(hidden)}, which decide about it"
+        return Reasons(summary=f"why it waits cannot be seen here: {said}", outcome="unknown")
     answer = answer_all(view.world, subjects)[0]
     lines = sorted((one for one in answer.lines if one.device), key=lambda one: one.distance)
     nodes = [one for one in answer.lines if one.device is None]
@@ -71,6 +76,12 @@ def reasons_of(view: View, key: str) -> Reasons | None:
         nodes=tuple((one.node, sentence("; ".join(one.why))) for one in nodes[:ROWS_MAX]),
         more_nodes=max(0, len(nodes) - ROWS_MAX),
     )
+
+
+def _is_open(subject: Subject) -> bool:
+    """Whether something has to be allocated, and nothing that it names is missing."""
+    claims = (*subject.claims, *subject.made)
+    return not subject.lacks and any(claim.allocation is None for claim in claims)
 
 
 def _nearest(answer: Answer) -> str:

@@ -17,6 +17,7 @@ from netclaim.manifests.objects import Object, ObjectKey
 from netclaim.model.api.dra.claim import ResourceClaim
 from netclaim.status.compose import compose
 from netclaim.status.objects import read_objects
+from netclaim.survey.cluster import unlisted
 from netclaim.survey.follow import Moment
 from netclaim.ui.networks import networks_of
 from netclaim.ui.picture import pieces_of
@@ -43,6 +44,7 @@ class View:
     number: int
     pieces: Mapping[str, bytes]
     objects: tuple[Mapping[str, Any], ...]
+    unlisted: frozenset[str] = frozenset()  # kinds, as plurals, that the viewer may not list
 
     @cached_property
     def by_key(self) -> Mapping[ObjectKey, Mapping[str, Any]]:
@@ -77,7 +79,8 @@ def view_of(number: int, moment: Moment, question: Question, notes: Iterable[str
         version=question.version,
     )
     encoded = {key: ENCODER.encode(piece) for key, piece in pieces.items()}
-    return View(number, {HEAD: ENCODER.encode(head), **encoded}, moment.objects)
+    there = {HEAD: ENCODER.encode(head), **encoded}
+    return View(number, there, moment.objects, unlisted(status.notes))
 
 
 def changes(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> bytes:

@@ -222,7 +222,6 @@ async def test_delete_carries_preconditions(stub: StubServer, client: Client) ->
     ("code", "reason", "kind"),
     [
         (400, "BadRequest", ApiError),
-        (401, "Unauthorized", UnauthorizedError),
         (403, "Forbidden", ForbiddenError),
         (404, "NotFound", NotFoundError),
         (409, "Conflict", ConflictError),
@@ -243,6 +242,13 @@ async def test_refusals_are_told_apart(
         await client.get(NODES, "n")
     assert type(caught.value) is kind
     assert (caught.value.code, caught.value.reason) == (code, reason)
+
+
+async def test_refused_credentials_are_named(stub: StubServer, client: Client) -> None:
+    """The server's own word is no more than "Unauthorized"."""
+    stub.on("GET", "/x", *[Reply(status(401, "Unauthorized", "Unauthorized"), status=401)] * 2)
+    with pytest.raises(UnauthorizedError, match="does not accept the credentials, which may have"):
+        await client.get_path("/x")
 
 
 async def test_invalid_names_the_fields(stub: StubServer, client: Client) -> None:

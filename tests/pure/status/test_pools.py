@@ -150,7 +150,7 @@ def test_what_gives_nobody_an_address_is_a_problem() -> None:
         "error: address pool wrong: Overlaps: why",
         "warning: address pool full: full: all 2 addresses are used",
         "warning: address pool nearly: nearly full: 14 of 254 addresses are free",
-        "warning: address pool unseen: the controller has not looked at it; is it running?",
+        "warning: address pool unseen: the controller has not looked at it as it is now",
     ]
     assert "error: address pool wrong: Overlaps: why" in shown(status, "pools")
     assert "warning: address pool full: full: all 2 addresses are used" in shown(

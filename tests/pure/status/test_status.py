@@ -7,6 +7,7 @@ import pytest
 from netclaim.errors import RequestError
 from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.network.pod_network import class_of
+from netclaim.schema.annotated import NOT_CLAIMED, TEMPLATE
 from netclaim.status.compose import compose
 from netclaim.status.scope import VIEWS, Scope, narrow, scope_of
 from netclaim.status.values import Status
@@ -540,6 +541,16 @@ def test_a_device_that_is_not_healthy() -> None:
     held["status"]["devices"][0]["conditions"].append(ill)
     (said,) = problems(links("one", link("eth0")), held)
     assert said == "warning: claim default/c: one/eth0 is not healthy: no carrier"
+
+
+def test_a_pod_whose_networks_are_not_claimed_yet() -> None:
+    """What is not there is no template that somebody forgot."""
+    waits = pod("camera", phase="Pending")
+    entry = {"name": "annotated-networks", "resourceClaimTemplateName": TEMPLATE}
+    waits["spec"]["resourceClaims"] = [entry]
+    (problem,) = status(waits).problems
+    assert problem.message == f"waits: {NOT_CLAIMED}"
+    assert problem.hint.startswith("kubectl describe pod camera")
 
 
 def test_taints_by_rules() -> None:

@@ -95,6 +95,19 @@ async def test_each_token_sees_its_own(site: Site) -> None:
     assert "storage" not in json.dumps(own)
 
 
+async def test_why_a_pod_waits_is_not_guessed(site: Site) -> None:
+    """Who may not list devices and classes is told that, and not that there are none."""
+    for given, outcome in ((VIEWER, "unknown"), (ADMIN, "cannot be allocated")):
+        async with site.ask("stream", given) as watched:
+            await pieces(watched)
+            async with site.ask("why?key=pod/media/encoder-wide", given) as answer:
+                said = await answer.json()
+        assert said["outcome"] == outcome
+        assert "does not exist" not in said["summary"]
+        wanted = "deviceclasses, nodes, resourceslices" if given == VIEWER else "cannot be"
+        assert wanted in said["summary"]
+
+
 async def test_every_request_has_the_viewers_token(site: Site) -> None:
     """The token of the process itself is never sent."""
     await site.first(VIEWER)

@@ -6,7 +6,7 @@ The chart's admission policies have the same names; a test compares them.
 from typing import Final
 
 from netclaim.schema.annotated import ANNOTATION as MULTUS_ANNOTATION
-from netclaim.schema.annotated import NAMESPACE_LABEL, NAMESPACE_VALUE
+from netclaim.schema.annotated import NAMESPACE_LABEL, NAMESPACE_VALUE, TEMPLATE
 
 # At a pod: what Multus' annotation said when the pod was created. Multus does not see it there.
 ANNOTATION: Final = "cni.networking.x-k8s.io/networks"
@@ -14,7 +14,6 @@ STATUS_ANNOTATION: Final = "k8s.v1.cni.cncf.io/network-status"  # where Multus r
 # At such a pod, and at its claim, so that nobody has to look at all the others.
 LABEL: Final = "cni.networking.x-k8s.io/from-annotation"
 POD_CLAIM: Final = "annotated-networks"  # in the pod's resourceClaims
-TEMPLATE: Final = "made-by-netclaim-controller"  # never exists; events about waiting pods show it
 # At a claim: which of its pod's claims it is. Kubernetes' own controller writes it, and reads it.
 POD_CLAIM_ANNOTATION: Final = "resource.kubernetes.io/pod-claim-name"
 # At a claim: the networks of its requests, as namespace/name in their order.

@@ -2,7 +2,7 @@
 
 Promise: `wait_synced` returns once everything was listed; later changes are passed on one by one,
 with what was known before, unless nothing changed of what is kept. Memory grows with the number of
-objects, not with their size; see `slim`. If a kind is not served, NotFoundError
+objects, not with their size; see `slim`. If a kind is not served, NotServedError
 ends it: the PodNetwork's definition is missing, for example.
 """
 
@@ -34,6 +34,7 @@ from netclaim.kube import (
     NODES,
     PODS,
     NotFoundError,
+    NotServedError,
     Pace,
     Reflector,
     Resource,
@@ -129,11 +130,18 @@ class Watches:
         while True:
             try:
                 await self._follow_served(kind)
-            except NotFoundError:
+            except NotFoundError as error:
                 if kind != DEFINITION:
-                    raise
+                    raise NotServedError(self._not_served(kind)) from error
                 self._listed(kind)
             await asyncio.sleep(NOT_SERVED_S)
+
+    def _not_served(self, kind: str) -> str:
+        resource = self._reflectors[kind].selection.resource
+        return (
+            f"the cluster does not serve {resource.plural} of {resource.api_version}; if the"
+            " definition was deleted, `helm upgrade` installs it again"
+        )
 
     async def _follow_served(self, kind: str) -> None:
         known: dict[Key, JsonObject] = {}

@@ -144,6 +144,11 @@ class Networks:
         if network is not None and look is not None and look.is_of(network):
             await self._reports.report(network, look)
 
+    def of_pool(self, pool: str) -> list[str]:
+        """Return the networks that have their addresses from a pool."""
+        readable = filter(None, map(self._readable, self.names()))
+        return [one.name for one in readable if pool_of_network(one) == pool]
+
     def is_reported(self, found: JsonObject) -> bool:
         """Whether a network's status is as it was written."""
         network = _read(found)

@@ -33,6 +33,7 @@ from netclaim.model.api.base import ObjectError
 from netclaim.model.api.dra.claim import ResourceClaim
 from netclaim.model.api.own_kinds.pod_network import PodNetwork, PodNetworkStatus
 from netclaim.model.claims.claim import JsonObject
+from netclaim.network.pod_network import pool_of_network
 
 log = structlog.get_logger(__name__)
 
@@ -101,10 +102,12 @@ class Reports:
             f"namespace {where}: {error}" if where != ITS_CLASS else f"its DeviceClass: {error}"
             for where, error in look.failed.items()
         ]
+        pool = pool_of_network(network)
         status = status_of(
             network,
             mistake=look.mistake,
             taken="; ".join(look.taken),
+            no_pool="" if ("", pool) in self._watches.store("AddressPool") else pool,
             passed_over="; ".join([*look.passed_over, *said][:SAID_MAX]),
             nodes=nodes,
             namespaces=max(0, there - len(look.passed_over) - len(look.failed)),

@@ -142,6 +142,7 @@ def status_of(
     *,
     mistake: str,
     taken: str,
+    no_pool: str,
     passed_over: str,
     nodes: list[NodeAvailability],
     namespaces: int,
@@ -149,12 +150,16 @@ def status_of(
 ) -> PodNetworkStatus:
     """The status of a network; `taken` says that somebody else has its class.
 
+    `no_pool` is the pool that its addresses are of, if there is none of that name.
+
     `passed_over` are templates of its name that users wrote: the network is ready nevertheless, or
     any user of a namespace could declare everybody's network broken.
     """
     there = sum(each.available for each in nodes)
+    pool = f'there is no AddressPool "{no_pool}", which its addresses are of' if no_pool else ""
+    faults = {"Invalid": mistake, "NameTaken": taken, "NoPool": pool}
     conditions = (
-        _ready(network, mistake, taken, passed_over, nodes),
+        _ready(network, faults, passed_over, nodes),
         Condition(
             "InUse",
             "True" if use.claims else "False",
@@ -176,7 +181,10 @@ def status_of(
 
 
 def _ready(
-    network: PodNetwork, mistake: str, taken: str, passed_over: str, nodes: list[NodeAvailability]
+    network: PodNetwork,
+    faults: Mapping[str, str],
+    passed_over: str,
+    nodes: list[NodeAvailability],
 ) -> Condition:
     def no(reason: str, message: str) -> Condition:
         return Condition("Ready", "False", reason, message)
@@ -186,10 +194,9 @@ def _ready(
         return no("Deleted", "it was deleted; it stays until the last claim has ended" + also)
     if not network.spec.enabled:
         return no("Disabled", "spec.enabled is false: new pods cannot use it" + also)
-    if mistake:
-        return no("Invalid", mistake)
-    if taken:
-        return no("NameTaken", taken)
+    for reason, fault in faults.items():
+        if fault:
+            return no(reason, fault)
     there = sum(each.available for each in nodes)
     if not there:
         why = next(iter(nodes), NodeAvailability("", message="the cluster has no nodes"))

@@ -146,6 +146,11 @@ class Controller:
             return "; ".join(self._watches.faults()) or "the cluster's objects are being listed"
         return "; ".join((*self._watches.faults(), *self._services.faults()))
 
+    @property
+    def works(self) -> bool:
+        """Whether it has listed everything; it does nothing before, nor without the right to."""
+        return self._synced
+
     async def run(self) -> None:
         """Work until cancelled."""
         try:
@@ -328,6 +333,8 @@ class Controller:
             self._add(map(POOL.__add__, self._pools.pool_changed(before, now)))
             self._pool_slices.pool_changed(before, now)
             self._queue.add(POOL + found["metadata"]["name"])  # also of one that is gone
+            if before is None or now is None:
+                self._soon(self._networks.of_pool(found["metadata"]["name"]))
         elif kind == POOL_CLASS:
             self._queue.add(POOL + found["metadata"]["labels"][POOL_LABEL])
         elif kind == "ResourceSlice" and (name := pool_of(found["spec"]["pool"]["name"])):

@@ -74,7 +74,7 @@ class Process(Collector):
     def refresh(self) -> None:
         """Count what there is, for the metrics."""
         working = self.controller
-        self._counts = (bool(working),)
+        self._counts = (working is not None and working.works,)
         self._pools = ()
         if working is not None:
             self._pools = tuple(working.pools())

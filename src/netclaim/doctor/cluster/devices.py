@@ -69,8 +69,8 @@ async def slices_complete(cluster: ClusterSight) -> Finding:
     if partial:
         return error(
             listed(partial),
-            "look at the driver's log on that node for publish.failed; restarting the driver there"
-            " publishes everything anew",
+            "look in the driver's log on that node for `retry` with `what` equal to `publish`, and"
+            " its reason; restarting the driver there publishes everything anew",
         )
     devices = sum(len(each.spec.devices) for each in slices)
     return ok(f"{counted(len(pools), 'pool')} with {counted(devices, 'device')}")
@@ -107,6 +107,8 @@ async def devices_tainted(cluster: ClusterSight) -> Finding:
     tainted: dict[str, list[str]] = {}
     for part in (ResourceSlice.read(each) for each in await cluster.slices()):
         for device in part.spec.devices:
+            if device.pod_network:
+                continue  # it has the taints of its link
             name = f"{part.spec.pool.name}/{device.name}"
             for taint in device.taints:
                 if taint.effect in KEEPS_AWAY:

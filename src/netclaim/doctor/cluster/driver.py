@@ -52,7 +52,7 @@ async def daemon_set(cluster: ClusterSight) -> Finding:
             f" {listed([_where(pod) for pod in bad]) or 'some nodes'}",
             _remedy(bad[0]) if bad else f"kubectl -n {space} get pods",
         )
-    updated = status.get("updatedNumberScheduled", wanted)
+    updated = status.get("updatedNumberScheduled", 0)  # which is left out if it is 0
     stuck = [pod for pod in map(DriverPod.read, await cluster.driver_pods()) if pod.stuck]
     if stuck:  # beside the old pod, which works on
         return error(

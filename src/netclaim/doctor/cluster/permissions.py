@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from netclaim.controller.cluster.objects import ADDRESS_POOLS, POD_NETWORKS
 from netclaim.doctor.cluster.shipped import RIGHTS, how_to_apply, shipped
 from netclaim.doctor.cluster.sight import BINDINGS, POLICIES, ClusterSight
 from netclaim.doctor.finding import Finding, check, error, ok, skipped, unknown
 from netclaim.doctor.releases import GRANULAR_SINCE, Release
 from netclaim.kube import NAMESPACES, NODES, PODS, Client, NotFoundError, Resource, dra_resource
-from netclaim.kube.resource import ACCESS_REVIEWS, DAEMON_SETS
+from netclaim.kube.resource import ACCESS_REVIEWS, DAEMON_SETS, DEPLOYMENTS
 from netclaim.model.claims.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.screen.words import listed
@@ -80,8 +81,11 @@ async def own_rights(cluster: ClusterSight) -> Finding:
     """Ask which of the lists that the other checks read the user may read."""
     version = await cluster.dra_version()
     kinds = ("ResourceSlice", "DeviceClass", "ResourceClaim")
-    resources = (*(dra_resource(kind, version) for kind in kinds), NODES, NAMESPACES, PODS,
-                 DAEMON_SETS, POLICIES, BINDINGS)  # fmt: skip
+    resources = (
+        *(dra_resource(kind, version) for kind in kinds),
+        *(NODES, NAMESPACES, PODS, DAEMON_SETS, DEPLOYMENTS),
+        *(POD_NETWORKS, ADDRESS_POOLS, POLICIES, BINDINGS),
+    )
     wanted = [Right("list", each.group, each.plural) for each in resources]
     try:
         missing = await _missing(cluster.client, wanted, SELF, {})

@@ -14,6 +14,7 @@ from typing import Final
 
 from netclaim.kernel import Address, Link, SysfsFacts
 from netclaim.kernel.netlink import uapi
+from netclaim.model.api.dra.slice import POD_NETWORK
 from netclaim.model.api.limits import STRING_MAX
 from netclaim.model.devices.device import AttributeValue, Device, is_dns_label
 from netclaim.model.devices.link_name import ON, link_of, slotted
@@ -24,7 +25,6 @@ PCI_BUS_ID: Final = "resource.kubernetes.io/pciBusID"
 NUMA_NODE: Final = "resource.kubernetes.io/numaNode"
 # Of the contract for networks that several drivers follow: the name of the device's network. A
 # device without one has it too, empty, for selectors that do not ask whether it is there.
-POD_NETWORK: Final = "multinetwork.networking.k8s.io/podNetwork"
 NOT_IN_A_LABEL: Final = re.compile(r"[^a-z0-9]+")
 HASH_DIGITS: Final = 8  # 32 bits: enough among the links of one node
 READABLE_MAX: Final = 63 - 1 - HASH_DIGITS  # a DNS label has 63; an escaped name may exceed it

@@ -17,8 +17,9 @@ import msgspec
 
 from netclaim.kernel import Link, SysfsFacts
 from netclaim.model import Device
+from netclaim.model.api.dra.slice import POD_NETWORK
 from netclaim.model.devices.link_name import ON, slotted
-from netclaim.network.devices.device import NUMA_NODE, PCIE_ROOT, POD_NETWORK, device_of
+from netclaim.network.devices.device import NUMA_NODE, PCIE_ROOT, device_of
 
 KIND: Final = "network"
 HASH_DIGITS: Final = 8  # 32 bits: enough among the networks of a cluster

@@ -1,7 +1,8 @@
 """ResourceSlices as devices: where each is, what it is like, who has it, and what is left of it.
 
 Promise: the devices of a pool that lacks slices are unavailable. The order is that of node, driver
-and name. No I/O. Limit: counters that devices share are not counted.
+and name. A network's own device on a link is no link: it is there only while a claim has it. No
+I/O. Limit: counters that devices share are not counted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,6 +58,8 @@ def _devices(
         for one in part.spec.devices:
             device = DeviceId(pool.driver, pool.name, one.name)
             used_by = uses.get(device, ())
+            if one.pod_network and not used_by:
+                continue
             taints = (
                 *(Taint(key=it.key, value=it.value, effect=it.effect) for it in one.taints),
                 *(_by_rule(rule) for rule in rules if rule.concerns(device)),

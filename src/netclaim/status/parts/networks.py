@@ -1,17 +1,10 @@
-"""PodNetworks, as their controller reports them, and what is wrong with them.
-
-A network that was switched off or deleted is as somebody wants it. No I/O.
-"""
+"""PodNetworks, as their controller reports them, and what is wrong with them. No I/O."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from netclaim.model.api.own_kinds.pod_network import PodNetwork
 from netclaim.status.values import MissingNode, Network, Problem
-
-MEANT: Final = ("Disabled", "Deleted")  # reasons of an admin
-HINT: Final = "kubectl describe podnetwork {}"
-NO_REPORT: Final = "the controller has not looked at it; is it running?"
+from netclaim.survey.offered import network_fault
 
 
 def network_views(networks: Iterable[PodNetwork]) -> tuple[Network, ...]:
@@ -20,8 +13,7 @@ def network_views(networks: Iterable[PodNetwork]) -> tuple[Network, ...]:
 
 
 def _view(network: PodNetwork) -> Network:
-    status = network.status
-    ready = next((each for each in status.conditions if each.type == "Ready"), None)
+    status, ready = network.status, network.ready
     return Network(
         name=network.name,
         type=network.spec.type,
@@ -42,15 +34,14 @@ def _view(network: PodNetwork) -> Network:
     )
 
 
-def network_problems(networks: Iterable[Network]) -> Iterator[Problem]:
+def network_problems(networks: Iterable[PodNetwork]) -> Iterator[Problem]:
     """Yield the networks that new pods cannot use although an admin meant them to."""
-    for one in networks:
-        if one.ready or one.reason in MEANT:
-            continue
-        yield Problem(
-            severity="error" if one.ready is False else "warning",
-            kind="PodNetwork",
-            name=one.name,
-            message=one.message or NO_REPORT,
-            hint=HINT.format(one.name),
-        )
+    for one in sorted(networks, key=lambda one: one.name):
+        if fault := network_fault(one):
+            yield Problem(
+                severity="error" if fault.is_error else "warning",
+                kind="PodNetwork",
+                name=one.name,
+                message=fault.message,
+                hint=fault.hint,
+            )

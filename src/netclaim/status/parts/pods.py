@@ -10,6 +10,7 @@ from typing import Final
 
 from netclaim.model.api.dra.claim import DeviceStatus, NetworkData, ResourceClaim
 from netclaim.model.on_node.pod import ENDED
+from netclaim.schema.annotated import NOT_CLAIMED, TEMPLATE
 from netclaim.status.objects import Pod
 from netclaim.status.values import ClaimStatus, Interface, PodClaim, PodState
 from netclaim.status.values import Pod as PodView
@@ -118,6 +119,8 @@ def _waiting(
 ) -> str:
     """Return what a pod waits for: the first thing that has to happen."""
     for one in used:
+        if one.state == "Missing" and one.template == TEMPLATE:
+            return NOT_CLAIMED
         if one.state == "Missing":
             made = f" from template {one.template}" if one.template else ""
             name = f" {one.claim}" if one.claim else ""

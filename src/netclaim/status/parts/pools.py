@@ -1,21 +1,15 @@
 """AddressPools, as their controller reports them, with who has their addresses.
 
-A pool that was switched off is as somebody wants it. No I/O. Limit: leases are known only where
-they were listed; without them a pool says how many addresses are used, and not by whom.
+No I/O. Limit: leases are known only where they were listed; without them a pool says how many
+addresses are used, and not by whom.
 """
 
 import ipaddress
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
 
 from netclaim.model.api.own_kinds import address_pool
-from netclaim.status.parts.networks import NO_REPORT
 from netclaim.status.values import AddressPool, ClaimStatus, PoolAddress, Problem
-
-MEANT: Final = "Disabled"  # the reason of an admin
-HINT: Final = "kubectl describe addresspool {}"
-WHO: Final = "netclaim status pool/{} shows who has its addresses"
-GROW: Final = f"add a range to it, or end pods; {WHO}"
+from netclaim.survey.offered import pool_fault
 
 
 def pool_views(
@@ -78,25 +72,14 @@ def _place(one: PoolAddress) -> tuple[int, int]:
     return address.version, int(address)
 
 
-def pool_problems(pools: Iterable[AddressPool]) -> Iterator[Problem]:
+def pool_problems(pools: Iterable[address_pool.AddressPool]) -> Iterator[Problem]:
     """Yield the pools that nobody gets addresses of, although an admin meant them to."""
-    for one in pools:
-        if one.ready is None:
-            yield _problem(one, NO_REPORT, HINT, is_error=False)
-        elif not one.ready:
-            yield _problem(one, one.message, HINT, is_error=True)
-        elif one.reason != MEANT and not one.free:
-            yield _problem(one, f"full: all {one.size} addresses are used", GROW, is_error=False)
-        elif one.reason != MEANT and one.free * 10 < one.size:  # as the alert that the chart has
-            said = f"nearly full: {one.free} of {one.size} addresses are free"
-            yield _problem(one, said, GROW, is_error=False)
-
-
-def _problem(pool: AddressPool, message: str, hint: str, *, is_error: bool) -> Problem:
-    return Problem(
-        severity="error" if is_error else "warning",
-        kind="AddressPool",
-        name=pool.name,
-        message=message,
-        hint=hint.format(pool.name),
-    )
+    for one in sorted(pools, key=lambda one: one.name):
+        if fault := pool_fault(one):
+            yield Problem(
+                severity="error" if fault.is_error else "warning",
+                kind="AddressPool",
+                name=one.name,
+                message=fault.message,
+                hint=fault.hint,
+            )

@@ -6,12 +6,12 @@ shows is judged; `netclaim doctor` looks at the nodes themselves.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
 
 from netclaim.model.api.dra.ids import DeviceId
-from netclaim.model.api.dra.taint import KEEPS_AWAY
+from netclaim.model.api.dra.taint import KEEPS_AWAY, NO_CARRIER
+from netclaim.schema.annotated import TEMPLATE
 from netclaim.screen.words import counted, listed
-from netclaim.status.parts.networks import network_problems
-from netclaim.status.parts.pools import pool_problems
 from netclaim.status.values import (
     ClaimStatus,
     Device,
@@ -21,10 +21,14 @@ from netclaim.status.values import (
     Problem,
     Severity,
     Status,
+    Taint,
 )
 from netclaim.survey.duplicates import UNIQUE, Duplicate
 from netclaim.survey.pools import Pool
 from netclaim.survey.room import ROOM, full_device
+
+TOLERATE: Final = "new claims get it only if they tolerate the taint"
+CARRIER: Final = "new claims do not get it; look at its cable, and at the port of the switch"
 
 
 def find_problems(
@@ -33,23 +37,21 @@ def find_problems(
     duplicates: Iterable[Duplicate],
     *,
     reporting: Collection[str],
-    idle: Iterable[Problem],
+    further: Iterable[Problem],
 ) -> tuple[Problem, ...]:
     """Return what is wrong with a status.
 
-    `reporting` are the drivers that write statuses, and `idle` those that publish and do not work.
+    `reporting` are the drivers that write statuses, and `further` is what does not follow from it.
     """
     found = [
         *_of_pods(status.pods),
         *_of_addresses(duplicates),
         *_of_claims(status, {pool.driver for pool in pools}),
         *_of_drivers(status.drivers),
-        *idle,
+        *further,
         *_of_pools(pools),
         *_of_devices(status.devices),
         *_of_nodes(status.nodes, reporting),
-        *network_problems(status.networks),
-        *pool_problems(status.pools),
     ]
     return tuple(sorted(found, key=lambda one: one.severity != "error"))
 
@@ -59,7 +61,8 @@ def _of_pods(pods: Iterable[Pod]) -> Iterator[Problem]:
         if pod.state not in ("Waiting", "NotReady"):
             continue
         states = {one.state for one in pod.claims}
-        lacks_device = bool(states & {"Pending", "Missing"}) and not pod.node
+        annotated = any(one.template == TEMPLATE and one.state == "Missing" for one in pod.claims)
+        lacks_device = bool(states & {"Pending", "Missing"}) and not (pod.node or annotated)
         explain = f"netclaim explain pod/{pod.name} -n {pod.namespace}"
         describe = f"kubectl describe pod {pod.name} -n {pod.namespace}"
         starting = states <= {"Reserved", "Ready", "Allocated"}
@@ -167,7 +170,7 @@ def _of_devices(devices: Iterable[Device]) -> Iterator[Problem]:
                 kind="Device",
                 name=f"{device.pool}/{device.name}",
                 message=f"tainted: {', '.join(map(str, taints))}",
-                hint="new claims get it only if they tolerate the taint",
+                hint=CARRIER if any(map(_is_carrier, taints)) else TOLERATE,
             )
         yield from _shortage(device)
         owners = [one for one in device.used_by if not one.admin_access]
@@ -180,6 +183,11 @@ def _of_devices(devices: Iterable[Device]) -> Iterator[Problem]:
                 message=f"allocated to several claims: {names}",
                 hint="delete the pod of one of them",
             )
+
+
+def _is_carrier(taint: Taint) -> bool:
+    """Whether the network driver has tainted a link because it has no carrier."""
+    return not taint.rule and taint.key.endswith(f"/{NO_CARRIER}")
 
 
 def _shortage(device: Device) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from netclaim.local.api import Verbs
 from netclaim.model.api.dra.claim import ResourceClaim
 from netclaim.model.claims.claim import JsonObject
 from netclaim.network.pod_network import LABEL
-from netclaim.schema.kinds import CLAIM, CLASS, NAMESPACE, POD_NETWORK, TEMPLATE, Kind
+from netclaim.schema.kinds import ADDRESS_POOL, CLAIM, CLASS, NAMESPACE, POD_NETWORK, TEMPLATE, Kind
 from netclaim.schema.refusal import RefusedError
 from tests.support.controller_parts import DRIVER, SPEC, Bounded, Closed, Held, controlled
 
@@ -185,6 +185,19 @@ async def test_a_network_that_no_node_has_is_not_ready() -> None:
         world.network()
         await world.until(lambda: world.ready().get("reason") == "NoNode")
         assert world.ready()["message"] == ("no node has it; node-b: no link eth1 is offered there")
+
+
+async def test_a_network_without_its_pool_is_not_ready() -> None:
+    """No pod can use it, until somebody makes the pool."""
+    async with controlled() as world:
+        world.node("node-a", "eth1")
+        world.network(ipam={"type": "netclaim", "pool": "media"})
+        await world.until(lambda: world.ready().get("reason") == "NoPool")
+        assert 'no AddressPool "media"' in world.ready()["message"]
+        world.create(ADDRESS_POOL, "media", spec={"ranges": [{"cidr": "10.1.0.0/29"}]})
+        await world.until(lambda: world.ready().get("status") == "True")
+        world.verbs.delete(ADDRESS_POOL, "media")
+        await world.until(lambda: world.ready().get("reason") == "NoPool")
 
 
 async def test_a_configuration_that_the_driver_would_refuse_is_reported() -> None:

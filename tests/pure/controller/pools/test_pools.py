@@ -324,6 +324,7 @@ class Working:
 
     networks = waiting = failing = nudges = annotated_waiting = uncollected = 0
     duplicates = 2
+    works = True
     services = SimpleNamespace(count=0, endpoints=0, writes=0)
 
     def pools(self) -> Iterator[tuple[str, AddressPoolStatus]]:
@@ -343,3 +344,13 @@ def test_metrics_say_how_full_pools_are() -> None:
     assert 'netclaim_controller_pool_addresses{pool="media",state="kept"} 2.0' in text
     assert 'netclaim_controller_pool_addresses{pool="media",state="free"} 2.0' in text
     assert "netclaim_controller_duplicate_addresses 2.0" in text
+    assert "netclaim_controller_leading 1.0" in text
+
+
+def test_a_replica_that_may_list_nothing_does_not_work() -> None:
+    """It holds the lease, and is counted as one that waits, so that the alert fires."""
+    process, idle = Process(), Working()
+    idle.works = False
+    process.controller = cast("Any", idle)
+    process.refresh()
+    assert "netclaim_controller_leading 0.0" in process.exposition().decode()

@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netclaim.model import Device
+from netclaim.model.api.dra.slice import POD_NETWORK
 from netclaim.model.devices.device_name import is_dns_label
 from netclaim.model.devices.link_name import link_of
-from netclaim.network.devices.device import NUMA_NODE, POD_NETWORK, device_name
+from netclaim.network.devices.device import NUMA_NODE, device_name
 from netclaim.network.devices.network_device import (
     is_device_of,
     network_device,

@@ -1,6 +1,7 @@
 """docs/driver.md lists the flags that the command has and the events that the code logs."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -152,6 +153,27 @@ def test_every_event_is_found() -> None:
                     )
                 case _:
                     pass
+
+
+def test_events_that_a_command_tells_to_look_for() -> None:
+    """What `doctor` and `status` send somebody to the log for is logged there."""
+    logged = events_logged()
+    for path in (SOURCE / "controller").rglob("*.py"):
+        logged |= {event: {level} for event, level in _events_in(ast.parse(path.read_text()))}
+    words = "|".join({event.partition(".")[0] for event in logged})
+    named = re.compile(rf"(?<![\w./-])(?:{words})\.[a-z_]+(?![\w/(.-])")
+    texts = [
+        (path, str(node.value))
+        for package in ("doctor", "status", "survey", "explain", "ui")
+        for path in (SOURCE / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    found = [(path, event) for path, text in texts for event in named.findall(text)]
+    assert any(event == "retire.begun" for _, event in found)  # it finds what there is
+    files = ("metadata.", "kubelet.sock")  # fields and files, which look like events
+    strange = [each for each in found if each[1] not in logged and not each[1].startswith(files)]
+    assert strange == []
 
 
 def test_every_place_is_listed() -> None:

@@ -4,12 +4,15 @@ Limit: attributes that are lists are not read.
 """
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
 from netclaim.model.api.base import Base, JsonObject, Meta, QuantityText
 from netclaim.model.api.dra.ids import PoolId
 from netclaim.model.api.dra.taint import DeviceTaint
+
+POD_NETWORK: Final = "multinetwork.networking.k8s.io/podNetwork"  # of a device: whose it is
 
 
 class DeviceAttribute(Base, frozen=True):
@@ -95,6 +98,12 @@ class PublishedDevice(NodeScope, frozen=True, kw_only=True):
     binds_to_node: bool = False
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()
+
+    @property
+    def pod_network(self) -> str:
+        """The PodNetwork whose own device on a link this is; empty if it is none."""
+        named = self.attributes.get(POD_NETWORK)
+        return (named.string or "") if named is not None else ""
 
 
 class Pool(Base, frozen=True):

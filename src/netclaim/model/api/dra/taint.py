@@ -9,6 +9,7 @@ from typing import Final
 from netclaim.model.api.base import Base, Meta
 from netclaim.model.api.dra.ids import DeviceId
 
+NO_CARRIER: Final = "no-carrier"  # the key of the network driver's taint, behind its name
 KEEPS_AWAY: Final = ("NoSchedule", "NoExecute")  # the scheduler ignores effects that it cannot know
 
 

@@ -174,6 +174,13 @@ class PodNetwork(Base, frozen=True):
         return None if asked is None else Quantity.parse(str(asked))
 
     @property
+    def ready(self) -> Condition | None:
+        """What the controller says of it; None if it has not looked at it as it is now."""
+        if self.status.observed_generation != self.metadata.generation:
+            return None
+        return next((one for one in self.status.conditions if one.type == "Ready"), None)
+
+    @property
     def is_ending(self) -> bool:
         """Whether it was deleted, and stays only as long as somebody uses it."""
         return self.metadata.deletion_timestamp is not None

@@ -15,6 +15,7 @@ import structlog
 from prometheus_client import Counter
 
 from netclaim.kernel import Link
+from netclaim.model.api.dra.taint import NO_CARRIER
 from netclaim.model.devices.device import AttributeValue, Device, Taint
 from netclaim.network.links.carrier.carrier import Carrier, Patience, lacks_carrier, observed
 from netclaim.network.metrics.table import CARRIER_LOSSES
@@ -22,7 +23,6 @@ from netclaim.network.settings import LinkSettings, LiveSettings
 
 log = structlog.get_logger(__name__)
 
-NO_CARRIER: Final = "no-carrier"
 STATE: Final = "state"  # the attribute that follows the carrier
 
 
