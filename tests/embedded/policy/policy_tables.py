@@ -508,7 +508,47 @@ RUNTIME: Final = {
     ),
 }
 
+NAMED_GATEWAYS: Final[dict[str, dict[str, Any]]] = {
+    "of an address": {
+        "config": network_of(
+            {
+                **MACVLAN,
+                "ipam": {
+                    "type": "static",
+                    "addresses": [{"address": "10.10.1.9/24", "gateway": "10.10.1.254"}],
+                },
+            }
+        )
+    },
+    "of a route": {
+        "config": network_of(
+            {
+                **MACVLAN,
+                "ipam": {
+                    "type": "static",
+                    "routes": [{"dst": "198.18.0.0/15", "gw": "10.10.1.254"}],
+                },
+            }
+        )
+    },
+    "of its settings": {
+        "config": network_of({**MACVLAN, "ipam": {"type": "static"}}),
+        "routes": [{"destination": "198.18.0.0/15", "gateway": "10.10.1.254"}],
+    },
+}
+
 GENERIC: Final = {
+    **{
+        f"the address of the network's gateway, {why}, at {level}": Attack(
+            of_class={**of_class, "allow": ["ips"]},
+            beside={"ips": ["10.10.1.254/24"]},
+            says=("parameters.ips: 10.10.1.254 is a gateway of the network; choose another",),
+            level=level,
+            **SHARED,
+        )
+        for level in ("restricted", "baseline")
+        for why, of_class in NAMED_GATEWAYS.items()
+    },
     "a withheld link as master": Attack(
         plugins=({**MACVLAN, "master": "cni0"},),
         device="cni",

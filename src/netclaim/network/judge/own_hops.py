@@ -1,7 +1,8 @@
 """Gateways that may be the interface's own address: the kernel takes them for no gateway at all.
 
 A route by such a gateway is one on the link itself, and leads into the node's network as a route
-without a gateway does. Promise: refused whichever keys bring the two, also different ones. Limit:
+without a gateway does. And who chooses a gateway's address gets what others send there: so no claim
+does, on whatever link. Promise: refused whichever keys bring the two, also different ones. Limit:
 an address that is only chosen at ADD may be any of its range; plugins look again then.
 """
 
@@ -41,7 +42,7 @@ def own_hop_faults(
 
     `trusted`: the network is a class's word; `vouched` are the keys that the class allows.
     """
-    if standing.level is Level.PRIVILEGED or not standing.node_networks:
+    if standing.level is Level.PRIVILEGED:
         return
     written_at = dict(enumerate(paths))  # a class's network has no places in the claim
     by_network = [
@@ -49,6 +50,12 @@ def own_hop_faults(
         for number, plugin in enumerate(network.plugins)
         for each in _of_plugin(plugin.config, written_at.get(number, ()), chosen=bool(wishes.ips))
     ]
+    if "ips" in claimed:
+        every = {key: value for key, value in wishes.settings.items() if key in SETTINGS}
+        hops = [*by_network, *_of_settings(every, {key: (key,) for key in every})]
+        yield from _chosen_hops(wishes.ips, claimed["ips"], hops)
+    if not standing.node_networks:
+        return
     chosen = [wished(ip, ()) for ip in wishes.ips]
     assigned = [each for each in (*by_network, *chosen) if each.use is Use.ASSIGNED]
     own = {key: wishes.settings[key] for key in SETTINGS if key in claimed and key not in vouched}
@@ -60,6 +67,17 @@ def own_hop_faults(
                 "on the link itself; write the address of a router"
             )
             yield PolicyError(message, path=hop.path)
+
+
+def _chosen_hops(
+    ips: Collection[str], path: Path, brought: Collection[Carried]
+) -> Iterator[RequestError]:
+    """Yield the addresses that a claim chooses which are gateways of its network."""
+    hops = {each.first for each in brought if each.use is Use.NEXT_HOP}
+    for ip in ips:
+        address = wished(ip, path).first
+        if address in hops:
+            yield PolicyError(f"{address} is a gateway of the network; choose another", path=path)
 
 
 def _of_plugin(config: Mapping[str, Any], where: Path, *, chosen: bool) -> list[Carried]:
