@@ -62,6 +62,7 @@ BESIDE: Final[Mapping[str, Any]] = {
     "groIPv4MaxSize": 65536,
     "disableEbpfPrograms": True,
     "vf": {"vlan": 100},
+    "vfio": True,
     "allow": ["config"],
     "namespaces": {},
     "podNetwork": "other-net",
