@@ -14,6 +14,7 @@ import msgspec
 
 from netclaim.allocator.cel import CompileError, compile_selector
 from netclaim.check.unknown_fields import unknown_field
+from netclaim.manifests.fields import edit
 from netclaim.manifests.finding import Finding
 from netclaim.manifests.kinds import GROUP, POD_SPECS
 from netclaim.manifests.objects import Object, inside
@@ -22,8 +23,8 @@ from netclaim.manifests.versions.legacy import DEAD_VERSIONS
 from netclaim.manifests.versions.migration import APART
 from netclaim.manifests.versions.remark import Remark
 from netclaim.model.claims.claim import JsonObject
-from netclaim.paths import Path
-from netclaim.schema.defaults import with_defaults
+from netclaim.paths import Key, Path
+from netclaim.schema.defaults import LISTS, with_defaults
 from netclaim.schema.kinds import kind_of
 from netclaim.schema.refusal import Fault, RefusedError, missing
 from netclaim.schema.review import check_new
@@ -37,6 +38,11 @@ NOW: Final = "2025-01-01T00:00:00Z"  # when taints were added, which no rule loo
 BLOCK: Final = re.compile(r":\s+\|[-+1-9]*\s*(#.*)?$")  # text that keeps its lines
 TAIL: Final = "xxxxx"  # five letters, as the server puts behind a generateName
 ADMITTED: Final = {ADMIN_LABEL: "true"}  # `references` looks for the label in the files
+ATTRIBUTES: Final = "spec.devices.*.attributes.*"  # of a ResourceSlice
+LISTED: Final = (
+    "a list of values needs the feature gate DRAListTypeAttributes, which is off by default;"
+    " without it, the API server refuses the slice"
+)
 CRON_JOB_SPEC: Final = ("spec", "jobTemplate", "spec")  # of the Jobs that it creates
 
 
@@ -71,8 +77,12 @@ def judged(one: Object) -> tuple[Object | None, list[Finding]]:
         *fitting.findings,
     ]
     if fitting.object is not None:
-        faults = islice(_faults(fitting.object), FAULTS_MAX)
-        findings += [_finding(fitting.object, fault) for fault in faults]
+        subject = fitting.object
+        if subject.kind == "ResourceSlice":
+            subject, listed = _listed(subject)
+            findings += [subject.warning(path, LISTED) for path in listed[:FAULTS_MAX]]
+        faults = islice(_faults(subject), FAULTS_MAX)
+        findings += [_finding(subject, fault) for fault in faults]
     return fitting.object, findings
 
 
@@ -111,6 +121,20 @@ def _as_users_write(found: JsonObject) -> JsonObject:
         return found
     metadata = {} if found.get("metadata") is None else found["metadata"]
     return {key: value for key, value in found.items() if key != "status"} | {"metadata": metadata}
+
+
+def _listed(slice_: Object) -> tuple[Object, list[Path]]:
+    """Return a slice with plain values for lists, and the paths of these attributes."""
+    paths: list[Path] = []
+
+    def plain(attribute: JsonObject, path: Path) -> JsonObject:
+        if len(attribute) != 1 or not attribute.keys() <= LISTS:
+            return attribute
+        paths.append((*path[:-1], Key(str(path[-1]))))
+        return {"bool": True}
+
+    changed = edit(slice_.object, ATTRIBUTES, plain)
+    return replace(slice_, object=changed), paths
 
 
 def _faults(one: Object) -> Iterator[Fault]:

@@ -21,7 +21,7 @@ from netclaim.check.claims.stand_in import (
     pinned_drivers,
     stand_ins,
 )
-from netclaim.check.claims.unpublished import unpublished_doubts
+from netclaim.check.claims.unpublished import unpublished_doubts, unread_doubts
 from netclaim.check.claims.wanted import class_of, wanted
 from netclaim.check.pools import PoolUse, pool_doubts, pools_wanted
 from netclaim.errors import RequestError
@@ -73,7 +73,8 @@ def our_drivers(subjects: Iterable[Object]) -> frozenset[str]:
 
 
 def check_class(subject: Object, drivers: frozenset[str], index: Index) -> Iterator[Finding]:
-    """Judge the parameters of a DeviceClass by themselves; claims may set what they leave out."""
+    """Judge a DeviceClass by itself; claims may set what its parameters leave out."""
+    yield from unread_doubts(subject, drivers)
     meant = {config.opaque.driver for config in configs_of(subject)}
     for driver in sorted(meant & drivers):
         stand_in = class_alone(subject, driver)
@@ -107,6 +108,7 @@ def check_claim(
             own = [use for use in uses if not use.trusted]  # of the others, the class speaks
             findings |= dict.fromkeys(_pool_doubts(stand_in, own, index, standing))
             pools |= {use.pool for use in uses}
+    findings |= dict.fromkeys(unread_doubts(subject, drivers))
     slips = tuple(_misspelt_drivers(subject, index))
     return Judged((*findings, *slips), frozenset(ifnames), slips, frozenset(pools))
 

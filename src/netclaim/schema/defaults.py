@@ -16,7 +16,7 @@ GENERATED_MAX: Final = 58  # of a generated name before its five letters
 USERS_META: Final = ("labels", "annotations", "ownerReferences", "finalizers")
 NAME_LABEL: Final = "kubernetes.io/metadata.name"  # of every namespace, for selectors
 EQUAL: Final = {"operator": "Equal"}
-LISTS: Final = ("bools", "ints", "strings", "versions")
+LISTS: Final = frozenset({"bools", "ints", "strings", "versions"})  # of an attribute
 
 
 @dataclass(frozen=True, slots=True)

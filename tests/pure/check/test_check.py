@@ -1082,3 +1082,27 @@ def test_a_network_in_the_spelling_of_the_talks() -> None:
 def said_of(text: str) -> list[str]:
     """What is found in a file."""
     return [str(each) for each in check_files([parse_file(text.encode(), "m.yaml")]).findings]
+
+
+@pytest.mark.parametrize(("version", "basic"), [("v1", False), ("v1beta1", True)])
+def test_an_attribute_that_is_a_list(version: str, basic: bool) -> None:
+    """Whether the API server has lists is not in the files; all else is judged as ever."""
+    attributes: dict[str, Any] = {
+        "models": {"strings": ["a", "b"]},
+        "no-identifier": {"ints": [1]},
+        "both": {"strings": ["a"], "string": "a"},
+    }
+    device: dict[str, Any] = {"attributes": attributes}
+    spec = {
+        "driver": "gpu.example.com",
+        "nodeName": "a",
+        "pool": {"name": "a", "resourceSliceCount": 1},
+        "devices": [{"name": "gpu-0", **({"basic": device} if basic else device)}],
+    }
+    slice_ = {"apiVersion": f"resource.k8s.io/{version}", "kind": "ResourceSlice"}
+    found = lines(json.dumps({**slice_, "metadata": {"name": "a"}, "spec": spec}))
+    warned = [line for line in found if ": warning: " in line]
+    assert all("needs the feature gate DRAListTypeAttributes" in line for line in warned)
+    assert ["models" in line for line in warned] == [True, False]
+    (refused,) = (line for line in found if ": error: " in line)
+    assert 'Invalid value: "no-identifier": must be letters, digits' in refused

@@ -18,7 +18,7 @@ from netclaim.allocator.cel.syntax import ast
 
 # Below the device: `("driver",)`, or `("attributes", "example.com", "model")`.
 DeviceRead: TypeAlias = tuple[str, ...]
-DEEPEST: Final = 3  # below an attribute there is nothing of the device's
+DEEPEST: Final = 4  # an attribute, and a field of its value, although no value has any
 # The names in a place, each with the path that it stands for, or None.
 Names: TypeAlias = Mapping[str, DeviceRead | None]
 

@@ -20,6 +20,8 @@ from netclaim.manifests.objects import Object, inside
 from netclaim.model.claims.claim import JsonObject
 from netclaim.network import DRIVER_NAME
 from netclaim.network.devices.shares import WHOLE_LINK
+from netclaim.network.policy.levels import Level
+from netclaim.network.policy.table import SETTINGS
 from netclaim.network.request.dranet import DHCP, INTERFACE, is_dranets, translate
 from netclaim.paths import Path
 
@@ -27,6 +29,9 @@ CONSTRAINTS: Final = ("matchAttribute", "distinctAttribute")
 ADDRESSES: Final = (
     "what the node has on the link follows it into the pod; a claim may have a link that the node"
     " uses only in a namespace that is privileged, or by its class"
+)
+NEEDS_PRIVILEGED: Final = (
+    "a claim may have this only in a namespace that is privileged, or by its class"
 )
 
 
@@ -121,7 +126,17 @@ def _parameters(work: _Conversion, parameters: Any, path: Path) -> Any:
         }
     if not any((interface or {}).get(key) for key in ("addresses", DHCP)):
         work.say((*path, INTERFACE), ADDRESSES)
+    if work.one.kind in CLAIM_SPECS:
+        for key in _privileged(kept.get(INTERFACE)):
+            work.say((*path, INTERFACE, key), NEEDS_PRIVILEGED)
     return kept
+
+
+def _privileged(interface: Any) -> Iterator[str]:
+    """Yield the settings of an interface that dranet allows everybody, and netclaim does not."""
+    for key, value in interface.items() if isinstance(interface, dict) else ():
+        if value and key in SETTINGS and SETTINGS[key].level is Level.PRIVILEGED:
+            yield key
 
 
 def _alone(work: _Conversion, spec: JsonObject, classes: Sequence[str]) -> JsonObject:

@@ -85,6 +85,26 @@ def test_an_attribute_of_another_domain(name: str, domain: str) -> None:
     assert found.endswith(f'did you mean device.attributes["{domain}"].{name}?')
 
 
+@pytest.mark.parametrize("driver", [DRIVER, "gpu.example.com"])
+def test_an_attribute_as_a_slice_writes_it(driver: str) -> None:
+    """No device has it, of whatever driver: a domain has no slash, and a value no fields."""
+    read, written = f'device.attributes["{driver}"].name', f'device.attributes["{driver}/name"]'
+    (found,) = lines(CLASS, selecting(f'{written}.string == "eth1"'))
+    assert found.endswith(f"no domain has a slash; write {read}")
+    (found,) = lines(CLASS, selecting(f'device.driver == "{driver}" && {read}.string == "eth1"'))
+    assert found.endswith(f'{read} is the value itself, without a field "string"; leave that out')
+    assert lines(CLASS, selecting(f'{read}.startsWith("eth") && {read}.size() > 3')) == []
+
+
+def test_the_selectors_of_a_class() -> None:
+    """They are read as a claim's are."""
+    (found,) = lines(CLASS.replace(f'device.driver == "{DRIVER}"', f'{OURS}.ifname == "eth1"'))
+    assert "warning: spec.selectors[0].cel.expression: no link has an attribute" in found
+    gpu = 'device.attributes["gpu.example.com/model"].string == "x"'
+    (found,) = lines(CLASS.replace(f'device.driver == "{DRIVER}"', gpu))
+    assert found.endswith('write device.attributes["gpu.example.com"].model')
+
+
 def test_a_capacity_in_a_selector() -> None:
     """A selector that reads a capacity that no link has can be true of none."""
     read = 'device.capacity["{0}"].{1}.compareTo(quantity("1G")) >= 0'

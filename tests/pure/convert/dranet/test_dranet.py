@@ -206,3 +206,12 @@ def test_it_goes_together_with_networks_of_multus() -> None:
     conversion = convert(claim(parameters={"interface": {"name": "n", "addresses": ["::1/64"]}}))
     assert said(conversion) == []
     assert conversion.claims == 1
+
+
+def test_what_needs_a_privileged_namespace_is_said() -> None:
+    """Every claim for dranet may detach the programs that guard a link, unlike netclaim's."""
+    parameters = {"interface": {"addresses": ["10.0.0.5/24"], "disableEbpfPrograms": True}}
+    (remark,) = said(convert(claim(parameters=parameters)))
+    assert "interface.disableEbpfPrograms: a claim may have this only in a namespace" in remark
+    parameters["interface"]["disableEbpfPrograms"] = False
+    assert said(convert(claim(parameters=parameters))) == []
