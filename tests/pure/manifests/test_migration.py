@@ -1,6 +1,7 @@
 """Manifests of every age: what takes their place, and what is said of the rest."""
 
 import copy
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netclaim.manifests.fields import ShapeError
+from netclaim.manifests.kinds import KINDS
 from netclaim.manifests.versions.conversion import VERSIONS, Version
+from netclaim.manifests.versions.legacy import DEAD_KINDS, DEAD_VERSIONS
 from netclaim.manifests.versions.migration import migrate
 from netclaim.manifests.versions.remark import Migrated
 from tests.support.kube.objects import objects
@@ -271,6 +274,7 @@ def test_kinds_apart() -> None:
         ),
         ("Toaster", "v1", "kind: resource.k8s.io has no kind 'Toaster'; it has DeviceClass, "),
         ("DeviceClass", "v2", "apiVersion: resource.k8s.io has no version 'v2'; it has v1, "),
+        ("DeviceClass", "v1alpha2", "apiVersion: v1alpha2 has no DeviceClass, but a Resource"),
         (None, "v1", "kind: kind is missing; resource.k8s.io has DeviceClass"),
     ],
 )
@@ -279,6 +283,15 @@ def test_what_never_was(kind: Any, version: str, complaint: str) -> None:
     with pytest.raises(ShapeError) as caught:
         migrate(old(kind, version), "v1")
     assert str(caught.value).startswith(complaint)
+
+
+@pytest.mark.parametrize("version", [*DEAD_VERSIONS, *VERSIONS])
+@pytest.mark.parametrize("kind", [*KINDS, *DEAD_KINDS])
+def test_every_kind_in_every_version(kind: str, version: str) -> None:
+    """An object without content is converted, or refused in words, in any version."""
+    with suppress(ShapeError):
+        migrated = migrate(old(kind, version), "v1")
+        assert migrated.object is not None or migrated.remarks
 
 
 def test_a_name_beside_the_metadata_is_moved_into_it() -> None:

@@ -19,11 +19,11 @@ SAME: Final = (
 RENAMED: Final[Mapping[str, str]] = {"type": "kind"}
 # Attributes that netclaim does not have, or has with other values, and what to do.
 DIFFERENT: Final[Mapping[str, str]] = {
-    "ipv4": "netclaim's value has a prefix length, such as 10.0.0.5/24; write the selector anew",
-    "ipv6": "netclaim's value has a prefix length, such as fd00::5/64; write the selector anew",
+    "ipv4": "netclaim's value has a prefix length, such as 10.0.0.5/24; rewrite the selector",
+    "ipv6": "netclaim's value has a prefix length, such as fd00::5/64; rewrite the selector",
     "encapsulation": "select by type, which is ethernet, infiniband or other",
-    "pciVendor": "netclaim's value is the ID, such as 0x15b3; write the selector anew",
-    "pciDevice": "netclaim's value is the ID, such as 0x101d; write the selector anew",
+    "pciVendor": "netclaim's value is the ID, such as 0x15b3; rewrite the selector",
+    "pciDevice": "netclaim's value is the ID, such as 0x101d; rewrite the selector",
     "pciSubsystem": "netclaim has no such attribute; select by pciDevice",
     "ebpf": "netclaim has no such attribute; leave the selector out",
     "tcFilterNames": "netclaim has no such attribute; leave the selector out",
@@ -55,7 +55,7 @@ def expression(text: str, lost: Lost) -> str:
 
     changed = _ATTRIBUTE.sub(renamed, _DRIVER.sub(rf"\g<1>\g<2>{DRIVER_NAME}\g<2>", text))
     if _LEFT.search(changed) and not said:
-        said.append("names dra.net in a way that is not known; write it anew")
+        said.append("names dra.net in a way that is not recognized; rewrite it")
     for text_lost in said:
         lost(text_lost)
     return changed

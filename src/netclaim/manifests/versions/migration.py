@@ -120,6 +120,8 @@ def migrate(found: JsonObject, to: Version) -> Migrated:
     if kind in APART:
         remark = Remark(("kind",), f"left as it is: a {kind} has its own versions")
         return Migrated(found, (remark,))
+    if kind == "DeviceClass" and version in DEAD_VERSIONS:
+        raise ShapeError(f"{version} has no {kind}, but a ResourceClass; write v1", ("apiVersion",))
     if kind in DEAD_KINDS or (kind in KINDS and version in DEAD_VERSIONS):
         revived = revive(found, kind)
         if revived.object is None:

@@ -102,7 +102,7 @@ def test_selectors_select_the_same_links(expression: str, becomes: str, version:
     [
         (
             'device.attributes["dra.net"].ipv4 == "10.0.0.5"',
-            "the attribute ipv4: netclaim's value has a prefix length, such as 10.0.0.5/24; write",
+            "the attribute ipv4: netclaim's value has a prefix length, such as 10.0.0.5/24; re",
         ),
         (
             'device.attributes["dra.net"].encapsulation == "ether"',
@@ -110,7 +110,7 @@ def test_selectors_select_the_same_links(expression: str, becomes: str, version:
         ),
         (
             'device.attributes["dra.net"].pciDevice == "Elastic Fabric Adapter (EFA)"',
-            "the attribute pciDevice: netclaim's value is the ID, such as 0x101d; write",
+            "the attribute pciDevice: netclaim's value is the ID, such as 0x101d; rewrite",
         ),
         (
             'device.attributes["dra.net"].ifname == "eth1"',
@@ -118,7 +118,7 @@ def test_selectors_select_the_same_links(expression: str, becomes: str, version:
         ),
         (
             'device.attributes["gce.dra.net"].block == "b"',
-            "names dra.net in a way that is not known; write it anew",
+            "names dra.net in a way that is not recognized; rewrite it",
         ),
     ],
 )
