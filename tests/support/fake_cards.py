@@ -103,7 +103,7 @@ class FakeCards:
                 link.parent.rmdir()
 
     def give_back(self, name: str, number: int) -> None:
-        """Have a function get the driver of its kind again, and so a link."""
+        """Have a function get the driver of its kind again, and so a link in some namespace."""
         self.bind(name, number, "igbvf")
         self._link(f"{name}v{number}", self.function(name, number))
 

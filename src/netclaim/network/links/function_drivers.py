@@ -109,7 +109,7 @@ class FunctionDrivers:
         lost = {
             address: device
             for address, device in known.items()
-            if address not in here and self._has_lost(address, device)
+            if address not in here and self._has_lost(address, device, held=address in held)
         }
         returned = {address: here[address][0] for address in self._lost.keys() & here.keys()}
         faults = await self._faults(returned, held)
@@ -161,11 +161,16 @@ class FunctionDrivers:
         for address in sorted(self._lost.keys() - lost.keys() - returned.keys()):
             log.info("discover.driver_elsewhere", function=address)
 
-    def _has_lost(self, address: str, device: Device) -> bool:
-        """Whether nobody has a link of the hardware, which is there and for no other driver."""
+    def _has_lost(self, address: str, device: Device, *, held: bool) -> bool:
+        """Whether nobody has a link of the hardware, which is there and for no other driver.
+
+        A link that is back, and not on the node yet, is a claim's own, or still to be probed.
+        """
         function = self._functions / address
-        if not function.exists() or (function / "net").exists():
+        if not function.exists():
             return False
+        if (function / "net").exists():
+            return address in self._lost and not held
         own = {"", NO_OVERRIDE, device.attributes.get("driver")}
         driver = resolved(function / "driver")
         if driver is not None:

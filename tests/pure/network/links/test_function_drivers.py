@@ -127,6 +127,19 @@ async def test_one_that_fails_its_probe_is_not_given(node: Node) -> None:
     assert node.drivers.due_in_s is None
 
 
+async def test_one_whose_link_is_not_on_the_node_yet_is_still_to_be_probed(node: Node) -> None:
+    """A node that is a container has its links from elsewhere."""
+    await node.look()
+    node.unbind()
+    await node.look()
+    node.bind()
+    link = node.links.pop(NAME)
+    assert await node.taints() == ["no-driver"]
+    node.links[NAME] = link
+    assert await node.taints() == []
+    assert node.probed == [(NAME, True)]
+
+
 async def test_it_is_withheld_where_there_are_no_taints(node: Node) -> None:
     """While it has no driver, and until it passes its probe; a claim's own stays a device."""
     node.drivers.learn_dropped({"taints"})
