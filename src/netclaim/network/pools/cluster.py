@@ -6,6 +6,7 @@ Limit: what is remembered of taken addresses may be wrong either way, and costs 
 lease decides.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -62,6 +63,8 @@ class ClusterPools:
     node_labels: Callable[[], Mapping[str, str] | None]  # None: not known yet
     reads_labels: bool = False  # whether they say which addresses the node may lease
     _pools: dict[str, tuple[float, AddressPool]] = field(default_factory=dict)
+    # None: the call that asked was cut off.
+    _asking: dict[str, asyncio.Future[AddressPool | None]] = field(default_factory=dict)
     _taken: dict[str, Taken] = field(default_factory=dict)
     # By pool: others that have leases among its addresses, such as one whose range it got.
     _others: dict[str, set[str]] = field(default_factory=dict)
@@ -91,9 +94,34 @@ class ClusterPools:
 
     async def _pool(self, name: str) -> AddressPool:
         """Return a pool, as it was read at most some seconds ago."""
-        kept = self._pools.get(name)
-        if kept is not None and self.monotonic() - kept[0] < POOL_AGE_S:
-            return kept[1]
+        while True:
+            kept = self._pools.get(name)
+            if kept is not None and self.monotonic() - kept[0] < POOL_AGE_S:
+                return kept[1]
+            asking = self._asking.get(name)
+            if asking is None:
+                return await self._ask(name)
+            if (found := await asyncio.shield(asking)) is not None:
+                return found
+
+    async def _ask(self, name: str) -> AddressPool:
+        """Read a pool, for all claims that want it meanwhile."""
+        answer: asyncio.Future[AddressPool | None] = asyncio.get_running_loop().create_future()
+        self._asking[name] = answer
+        try:
+            pool = await self._read(name)
+            answer.set_result(pool)
+        except Exception as error:
+            answer.set_exception(error)
+            answer.exception()  # perhaps nobody else wants it
+            raise
+        finally:
+            del self._asking[name]
+            if not answer.done():
+                answer.set_result(None)
+        return pool
+
+    async def _read(self, name: str) -> AddressPool:
         asked_s = self.monotonic()
         found = await self.objects.get(POOLS, name)
         if found is None:

@@ -106,6 +106,25 @@ async def test_a_lease_is_one_request() -> None:
     assert len({ips(each)[0] for each in prepared}) == 3
 
 
+async def test_claims_that_want_a_pool_at_once_share_one_answer() -> None:
+    """A claim that comes while it is read waits for that; if that is cut off, one asks anew."""
+    objects, answered = StoredObjects(pool()), asyncio.Event()
+
+    async def wait() -> None:
+        await answered.wait()
+
+    objects.during["get"] = wait  # of the first request
+    node = Node(objects)
+    first, *others = (asyncio.ensure_future(node.prepare(node.claim(f"c{n}"))) for n in range(4))
+    while not objects.requests:  # noqa: ASYNC110 - it tells nobody
+        await asyncio.sleep(0)
+    first.cancel()
+    prepared = await asyncio.gather(*others)
+    assert objects.requests == ["get", "get", *["create"] * 3]
+    assert len({ips(each)[0] for each in prepared}) == 3
+    assert first.cancelled()
+
+
 async def test_the_network_that_runs_has_the_address() -> None:
     """With its prefix, its gateway, and the routes of pool and network, by the plugin `static`."""
     ranges = [{"cidr": "10.1.0.0/30", "gateway": "10.1.0.1"}]
